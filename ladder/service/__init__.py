@@ -24,6 +24,7 @@ from ladder.service.decisions import (
     disable_bot,
     set_closed,
     set_frozen,
+    set_gone,
     set_suspended,
     set_void,
 )
@@ -61,6 +62,7 @@ from ladder.service.grades import grades
 from ladder.service.known import files_of, known_bot, known_owner, known_version, playing_version
 from ladder.service.ladder import STAFF, Created, Ladder, Play, create, open_ladder
 from ladder.service.letters import Letter, Letters, write_letters
+from ladder.service.merging import merge_people
 from ladder.service.metrics import Metrics, address_of, serving
 from ladder.service.news import (
     Behind,
@@ -83,7 +85,7 @@ from ladder.service.passwords import LEAST, MOST, remove_password, set_password,
 from ladder.service.recheck import Rechecked, Rechecks, recheck
 from ladder.service.rerate import Change, Rerated, rerate
 from ladder.service.retention import Pruned, overdue_now, prune_now
-from ladder.service.roster import Person, one_person, parse_roster
+from ladder.service.roster import Person, Remark, Roster, one_person, parse_roster
 from ladder.service.rounds import Rounds
 from ladder.service.seasons import Season, next_season
 from ladder.service.service import Service

@@ -33,7 +33,7 @@ from ladder.store.database import (
     put_credential,
     revoke,
     set_session,
-    why_suspended,
+    why_out,
 )
 
 DAY_S = 86_400.0
@@ -128,40 +128,41 @@ def sign_in_as(ladder: Ladder, claim: str, value: str) -> Issued:
 
     Raises NotLetInError for who isn't in the roster: nobody is taken in so.
     """
-    owners = ladder.database.look(all_owners)
+    owners = ladder.database.look(lambda connection: all_owners(connection, merged=True))
     if claim == "email":
-        found = [owner for owner in owners if owner.email and owner.email.casefold() == value.casefold()]
+        same = [owner for owner in owners if owner.email and owner.email.casefold() == value.casefold()]
     else:
-        found = [owner for owner in owners if owner.login == value]
+        same = [owner for owner in owners if owner.login == value]
+    found = [owner for owner in owners if owner.id in {each.merged or each.id for each in same}]
     if len(found) != 1:
         what = "email" if claim == "email" else "login"
         many = "several people of the roster have" if found else "nobody in the roster has"
         raise NotLetInError(f'{many} the {what} "{shown(value)}": ask the staff')
-    return issue(ladder, found[0].login, SESSION, "OpenID Connect", check=refuse_suspended)
+    return issue(ladder, found[0].login, SESSION, "OpenID Connect", check=refuse_out)
 
 
 def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
-    """Return as whom a session or a token lets somebody look, and act. Raises NotLetInError, also for the suspended."""
+    """Return as whom a session or a token lets somebody look, and act. Raises NotLetInError, also for who is out."""
 
     def look(connection: Connection) -> tuple[Credential | None, Owner | None, str | None]:
         found = find_credential(connection, digest_of(secret))
         owner = None if found is None else find_owner(connection, found.login)
-        return found, owner, None if owner is None else why_suspended(connection, owner)
+        return found, owner, None if owner is None else why_out(connection, owner)
 
-    found, owner, suspended = ladder.database.look(look)
+    found, owner, out = ladder.database.look(look)
     if found is None or owner is None or found.kind != kind or kind == LINK or not found.holds(ladder.clock()):
         raise NotLetInError(f"this {kind} is not known, was revoked, or its time is over")
-    if suspended is not None:
-        raise NotLetInError(f"you are suspended: {suspended}")
+    if out is not None:
+        raise NotLetInError(f"you are {out}")
     session = found.id if kind == SESSION else None
     return Viewer(owner.login, owner.staff, found.scope == "submit", session is None, session)
 
 
-def refuse_suspended(connection: Connection, owner: Owner) -> None:
-    """Raise NotLetInError for a person who is suspended, with the reason."""
-    why = why_suspended(connection, owner)
-    if why is not None:
-        raise NotLetInError(f"you are suspended: {why}")
+def refuse_out(connection: Connection, owner: Owner) -> None:
+    """Raise NotLetInError for a person who is suspended or left the course, with the reason."""
+    out = why_out(connection, owner)
+    if out is not None:
+        raise NotLetInError(f"you are {out}")
 
 
 def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | None = None) -> bool:

@@ -81,17 +81,18 @@ def approve(ladder: Ladder, id: int, who: str, login: str | None = None) -> bool
     asking = ladder.database.look(lambda connection: _demand(connection, id, TAKEN))
     if asking.state == TAKEN:
         return False
-    person, now = one_person((login or asking.login).strip(), asking.name, asking.email, None, None), ladder.clock()
+    called, now = (login or asking.login).strip(), ladder.clock()
+    person = one_person(called, asking.name, asking.email, None, None)
     mail = (asking.email or "").casefold()
 
     def then(connection: Connection, taken: TakenIn) -> None:
         if _demand(connection, id, TAKEN).state == TAKEN and not (taken.added or taken.changed):
             return  # the second call of a function whose commit had no answer
-        owner = find_owner(connection, person.login)
+        owner = find_owner(connection, called)
         same = [each for each in all_owners(connection) if mail and (each.email or "").casefold() == mail]
         if owner is None or not taken.added or len(same) > 1:
             raise LadderError(
-                f'the login "{shown(person.login)}" or the email is somebody\'s who is here already.\n'
+                f'the login "{shown(called)}" or the email is somebody\'s who is here already.\n'
                 "Take the applicant in under another login (--login), or refuse."
             )
         decide_applicant(connection, id, owner.id)

@@ -21,6 +21,7 @@ from ladder.store.database import (
     UNFIT,
     Act,
     KnownBot,
+    Owner,
     Version,
     activate,
     acts_of,
@@ -30,6 +31,7 @@ from ladder.store.database import (
     find_version,
     holding_act,
     note_act,
+    put_gone,
     put_suspended,
     rest,
     set_rates,
@@ -174,22 +176,52 @@ def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: st
     """
 
     def act(connection: Connection) -> bool:
-        owner = known_owner(connection, login)
-        if owner.login == STAFF.login:
-            raise LadderError(
-                "the staff owns the reference bots, which fix the scale.\nDisable one: arena ladder disable"
-            )
+        owner = participant(connection, login)
         if owner.suspended == suspended:
             return False
         now = ladder.clock()
         note_act(connection, Act(who, "suspend" if suspended else "unsuspend", why, now, owner=owner.id))
         put_suspended(connection, owner.id, suspended)
-        for bot in all_bots(connection) if suspended else ():
-            for version in versions_of(connection, bot.id) if bot.owner == owner.id else ():
-                cancel(connection, "its owner is suspended", now, version.id, (RATED, CHALLENGE))
+        if suspended:
+            _stop_all(connection, owner, "its owner is suspended", now)
         return True
 
     return ladder.database.write(act)
+
+
+def set_gone(ladder: Ladder, login: str, gone: bool, who: str, why: str) -> bool:
+    """Let a person leave the course, or come back; return False if it is so already.
+
+    Who left isn't in grades; else it is as with a suspension. Raises LadderError as `set_suspended`.
+    """
+
+    def act(connection: Connection) -> bool:
+        owner = participant(connection, login)
+        if owner.gone == gone:
+            return False
+        now = ladder.clock()
+        note_act(connection, Act(who, "leave" if gone else "return", why, now, owner=owner.id))
+        put_gone(connection, owner.id, gone)
+        if gone:
+            _stop_all(connection, owner, "its owner left the course", now)
+        return True
+
+    return ladder.database.write(act)
+
+
+def participant(connection: Connection, login: str) -> Owner:
+    """Return the owner of a login. Raises LadderError, also for the staff's own."""
+    owner = known_owner(connection, login)
+    if owner.login == STAFF.login:
+        raise LadderError("the staff owns the reference bots, which fix the scale.\nDisable one: arena ladder disable")
+    return owner
+
+
+def _stop_all(connection: Connection, owner: Owner, reason: str, now: float) -> None:
+    """Cancel what the bots of an owner have yet to begin, but for finals."""
+    for bot in all_bots(connection):
+        for version in versions_of(connection, bot.id) if bot.owner == owner.id else ():
+            cancel(connection, reason, now, version.id, (RATED, CHALLENGE))
 
 
 def _stop(connection: Connection, version: int | None, reason: str, now: float) -> None:

@@ -160,8 +160,8 @@ def why_not_playable(connection: Connection, evening: Evening) -> str | None:
             return "one of its bots may not play any more"
     for login in {evening.login, *(place.login for place in evening.places if place.login)}:
         owner = find_owner(connection, login)
-        if owner is not None and owner.suspended:
-            return "somebody who sits there, or opened it, is suspended"
+        if owner is not None and (owner.suspended or owner.gone):
+            return f"somebody who sits there, or opened it, {'is suspended' if owner.suspended else 'left the course'}"
     return None
 
 
@@ -285,4 +285,4 @@ def _kept(connection: Connection, id: int, viewer: Viewer) -> Evening:
 
 
 def _may_play(connection: Connection, version: Version) -> bool:
-    return version.state == FIT and not version.suspended and version.id not in disabled_versions(connection)
+    return version.state == FIT and not version.out and version.id not in disabled_versions(connection)

@@ -26,7 +26,7 @@ from ladder.store.database import (
     find_version,
     unexamined,
     versions_of,
-    why_suspended,
+    why_out,
 )
 from ladder.views import Grade, Grades, Mark, OwnerLine, told_owner
 
@@ -58,7 +58,9 @@ def grades(
     with ladder.database.read() as connection:
         _demand_bots(connection, baselines)
         people = [
-            owner for owner in all_owners(connection) if not owner.staff and viewer.may("see grades", owner.login)
+            owner
+            for owner in all_owners(connection)
+            if not owner.staff and not owner.gone and viewer.may("see grades", owner.login)
         ]
         suspended = {owner.id for owner in all_owners(connection) if owner.suspended}
         standing = defaultdict(list)
@@ -148,9 +150,9 @@ def _why_nothing(connection: Connection, owner: Owner, until: float) -> str:
     if not in_time:
         return f"nothing was submitted in time: {shown(versions[0].label)} came after"
     last = in_time[-1]
-    suspended = why_suspended(connection, owner)
-    if suspended is not None:
-        return f"suspended: {shown(suspended)}"
+    out = why_out(connection, owner)
+    if out is not None:
+        return shown(out)
     if last.id in disabled:
         return f"{shown(last.name)} is disabled: {shown(disabled[last.id])}"
     if last.reason is not None:

@@ -20,7 +20,7 @@ from ladder.store.database import (
     get_file,
     holding_act,
     versions_of,
-    why_suspended,
+    why_out,
 )
 
 
@@ -35,11 +35,11 @@ def known_owner(connection: Connection, login: str) -> Owner:
 
 
 def acting_owner(connection: Connection, login: str) -> Owner:
-    """Return the owner of a login, who wants something done. Raises LadderError, also for one who is suspended."""
+    """Return the owner of a login, who wants something done. Raises LadderError, also for one who is out."""
     owner = known_owner(connection, login)
-    why = why_suspended(connection, owner)
-    if why is not None:
-        raise LadderError(f"{shown(login)} is suspended: {shown(why)}.\nAsk the staff, who can lift it.")
+    out = why_out(connection, owner)
+    if out is not None:
+        raise LadderError(f"{shown(login)} is {shown(out)}.\nAsk the staff, who can change that.")
     return owner
 
 
@@ -81,13 +81,11 @@ def playing_version(connection: Connection, text: str) -> Version:
     """
     if "@" in text:
         found = known_version(connection, text)
-        if found.state != FIT or found.suspended:
+        if found.state != FIT or found.out:
             raise LadderError(f"{shown(found.label)} isn't fit to play.\nSee arena ladder bot.")
         return found
     fit = [
-        each
-        for each in versions_of(connection, known_bot(connection, text).id)
-        if each.state == FIT and not each.suspended
+        each for each in versions_of(connection, known_bot(connection, text).id) if each.state == FIT and not each.out
     ]
     if not fit:
         raise LadderError(f"{shown(text)} has no version that is fit to play.\nSee arena ladder bot.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from ladder.access import Viewer
-from ladder.service.accounts import LASTS_S, Issued, NotLetInError, digest_of, issue, refuse_suspended
+from ladder.service.accounts import LASTS_S, Issued, NotLetInError, digest_of, issue, refuse_out
 from ladder.service.known import acting_owner
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
@@ -57,7 +57,7 @@ def sign_in_by_password(ladder: Ladder, login: str, password: str) -> Issued:
         raise NotLetInError(_WRONG)
 
     def check(connection: Connection, owner: Owner) -> None:
-        refuse_suspended(connection, owner)
+        refuse_out(connection, owner)
         if _kept(connection, login, ladder.clock()) != kept:
             raise NotLetInError(_WRONG)
 

@@ -1,7 +1,7 @@
 """A class's roster: CSV, from a spreadsheet or as Canvas and Moodle export it, read into people. Pure.
 
-The header tells what the columns are, in any order and under any of the names in COLUMNS; others are passed over. All
-that is wrong is told at once, with its line: a roster is taken in whole or not at all.
+The header tells what the columns are, in any order and under any of the names in COLUMNS; others are passed over. Lines
+that can't be read are kept with the reason, for whoever takes the others in.
 """
 
 import csv
@@ -17,62 +17,93 @@ from ladder.service.settings import LadderError
 COLUMNS: dict[str, tuple[str, ...]] = {
     "login": ("login", "login id", "username", "user name", "sis login id", "account"),
     "email": ("email", "e mail", "email address", "e mail address", "mail"),
-    "name": ("name", "full name", "student", "student name", "display name"),
+    "name": ("name", "full name", "student", "student name", "display name", "first name / last name"),
     "first": ("first name", "firstname", "given name", "forename"),
     "last": ("last name", "lastname", "surname", "family name"),
     "number": ("number", "id number", "sis user id", "student id", "student number", "matriculation number"),
     "section": ("section", "sections", "class", "group", "groups"),
     "pseudonym": ("pseudonym", "alias"),
     "staff": ("staff",),
+    "canvas": ("id",),  # in Canvas' own exports alone
+    "moodle": ("identifier",),
 }
+CALLS = ("number", "email", "login", "canvas", "moodle")  # the columns that tell who somebody is
 
-SEPARATORS = ",;\t"
+SEPARATORS = ",;\t"  # a colon, too, where the header has none of them: Moodle offers it
 LONGEST = 100  # characters, as the database has room for
 MOST_BYTES = 8_000_000
-TOLD = 3  # problems of a roster that are told; the others are counted
 # Logins that are nobody's, and whose they are: what was decided tells them apart from people's.
 RESERVED = {"staff": "the reference bots'", "ladder": "the ladder's own"}
 _NO_PERSON = re.compile(r"(muted|manual posting.*)?", re.IGNORECASE)  # cells of a row of Canvas' that is no student's
+_TEST_LOGIN = re.compile(r"[0-9a-f]{40}")  # Canvas' for its test student: a digest
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person of a roster. None: the roster says nothing of it."""
+    """A person of a roster. None: the roster says nothing of it.
+
+    login: the first that is told of login, email, number and Canvas' ID; None: there is none, so nobody new can be it.
+    """
 
     line: int
-    login: str
+    login: str | None
     name: str | None = None
     email: str | None = None
     number: str | None = None
     section: str | None = None
     pseudonym: str | None = None
     staff: bool | None = None
+    canvas: str | None = None
+    moodle: str | None = None
 
 
-def parse_roster(data: bytes, file: str) -> list[Person]:
-    """Return the people of a roster, in its order. Raises LadderError, with lines, for what can't be taken in."""
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What is said of a line of a roster: why it can't be taken in, or what somebody should know."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """The people of a roster, in its order; the lines that can't be read; those that are passed over, being nobody."""
+
+    people: tuple[Person, ...]
+    wrong: tuple[Remark, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+
+def parse_roster(data: bytes, file: str) -> Roster:
+    """Return a roster. Raises LadderError for what is none."""
     text = _text(data, file)
     rows = _rows(text, file)
     if not rows:
         raise LadderError(f"{file} is empty.\nA roster has a header, such as login,name,section, and a line for each.")
     _, header = rows[0]
     places = _places(header, file)
-    problems: list[str] = []
+    wrong: list[Remark] = []
+    remarks: list[Remark] = []
     people: list[Person] = []
+    first: dict[tuple[str, str], int] = {}
     for line, row in rows[1:]:
         if _is_canvas_extra(row, places):
             continue
         try:
-            people.append(_person(line, row, header, places))
+            if len(row) > len(header) and any(row[len(header) :]):
+                cells = f"it has {len(row)} cells, and the header {len(header)}"
+                raise ValueError(f"{cells} (is a comma in a cell without quotes?)")
+            person = _person(line, {column: row[place] for column, place in places.items() if place < len(row)})
+            if "canvas" in places and _is_test_student(person):
+                remarks.append(Remark(line, f"passed over: {person.name} is Canvas' test student"))
+                continue
+            _refuse_twin(person, first)
+            people.append(person)
         except ValueError as problem:
-            problems.append(f"line {line}: {problem}")
-    problems += _twins(people)
-    if problems:
-        more = f"; and {len(problems) - TOLD} more" if len(problems) > TOLD else ""
-        raise LadderError(f"{file}, {'; '.join(problems[:TOLD])}{more}.\nNobody was taken in: mend it, and try again.")
-    if not people:
+            wrong.append(Remark(line, str(problem)))
+    if not people and not wrong:
         raise LadderError(f"{file} has a header and no people.\nWrite a line for each below it.")
-    return people
+    return Roster(tuple(people), tuple(wrong), tuple(remarks))
 
 
 def one_person(login: str, name: str | None, email: str | None, section: str | None, pseudonym: str | None) -> Person:
@@ -113,6 +144,8 @@ def _rows(text: str, file: str) -> list[tuple[int, list[str]]]:
     """Return (line, cells) of all rows that aren't blank; the separator is what the first line has most of."""
     first = text.strip().split("\n")[0].split("\r")[0]
     separator = max(SEPARATORS, key=first.count)
+    if separator not in first and ":" in first:
+        separator = ":"
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows = []
     line = 1
@@ -129,11 +162,17 @@ def _rows(text: str, file: str) -> list[tuple[int, list[str]]]:
 
 
 def _places(header: Sequence[str], file: str) -> dict[str, int]:
-    """Return which column is where. Raises LadderError for a header that tells no login."""
+    """Return which column is where. Raises LadderError for a header that doesn't tell who somebody is.
+
+    Canvas' own columns come first: what a teacher has added, and called the same, is passed over.
+    """
     found: dict[str, int] = {}
-    for place, heading in enumerate(header):
-        words = re.sub(r"[\s_.-]+", " ", heading).strip().casefold()
+    known = [re.sub(r"[\s_.-]+", " ", heading).strip().casefold() for heading in header]
+    canvas = "id" in known and bool({"student", "lastname", "sis login id"} & set(known))
+    for place, (heading, words) in enumerate(zip(header, known, strict=True)):
         column = next((column for column, names in COLUMNS.items() if words in names), None)
+        if (column == "canvas" and not canvas) or (column in found and canvas):
+            continue
         if column in found:
             raise LadderError(
                 f'{file}, line 1: "{shown(header[found[column]])}" and "{shown(heading)}" both tell the {column}.\n'
@@ -141,47 +180,52 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
             )
         if column is not None:
             found[column] = place
-    if "login" not in found and "email" not in found:
+    if not any(column in found for column in CALLS):
         raise LadderError(
-            f"{file}, line 1: no column tells the login or the email: {shown(', '.join(header))[:200]}.\n"
+            f"{file}, line 1: no column tells the login, the email or the number: {shown(', '.join(header))[:200]}.\n"
             "The header needs one of them, such as login,name,section."
         )
     return found
 
 
 def _is_canvas_extra(row: Sequence[str], places: dict[str, int]) -> bool:
-    """Tell whether a row is one of Canvas' that is no student's: points, posting policies, the test student."""
-    name = row[places["name"]] if "name" in places and places["name"] < len(row) else ""
-    return name in ("Points Possible", "Student, Test") or all(_NO_PERSON.fullmatch(each) for each in row)
+    """Tell whether a row is one of Canvas' that is nobody's: points, posting policies."""
+    return row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(each) for each in row)
+
+
+def _is_test_student(person: Person) -> bool:
+    """Tell whether a person of Canvas' is the one that it makes for teachers: without a number, under a digest.
+
+    A real person of that name has either a number or a login.
+    """
+    login = "" if person.login in (None, f"canvas-{person.canvas}") else str(person.login)
+    named = person.name == "Test Student" and re.fullmatch(r"[0-9a-f]*", login)
+    return person.number is None and bool(named or _TEST_LOGIN.fullmatch(login))
 
 
 # --- the people -------------------------------------------------------------------------------------------------------
 
 
-def _person(line: int, row: Sequence[str], header: Sequence[str], places: dict[str, int]) -> Person:
-    """Return the person of a row. Raises ValueError."""
-    if len(row) > len(header) and any(row[len(header) :]):
-        raise ValueError(
-            f"it has {len(row)} cells, and the header {len(header)} (is a comma in a cell without quotes?)"
-        )
-    told = {column: row[place] for column, place in places.items() if place < len(row)}
-    email = told.get("email") or None
-    login = told.get("login") or email
-    if login is None:
-        raise ValueError("it has no login" if "login" in places else "it has no email")
+def _person(line: int, told: dict[str, str]) -> Person:
+    """Return the person of a row, of which each column tells this. Raises ValueError."""
+    texts = {
+        field.name: told.get(field.name) or None for field in fields(Person) if field.name not in ("line", "staff")
+    }
+    if not any(texts[column] for column in CALLS):
+        raise ValueError("it has no login, no email and no number")
     full = " ".join(filter(None, (told.get("first"), told.get("last"))))
-    person = Person(
-        line=line,
-        login=login,
-        name=told.get("name") or full or None,
-        email=email,
-        number=told.get("number") or None,
-        section=told.get("section") or None,
-        pseudonym=told.get("pseudonym") or None,
-        staff=_yes(told["staff"]) if "staff" in told else None,
-    )
+    texts["name"] = (_forwards(texts["name"]) if texts["name"] and "canvas" in told else texts["name"]) or full or None
+    by_canvas = f"canvas-{texts['canvas']}" if texts["canvas"] else None
+    texts["login"] = texts["login"] or texts["email"] or texts["number"] or by_canvas
+    person = Person(line=line, staff=_yes(told["staff"]) if "staff" in told else None, **texts)
     _check_all(person)
     return person
+
+
+def _forwards(name: str) -> str:
+    """Return a name that Canvas sorts by, "Lovelace, Ada", as it is spoken: "Ada Lovelace"."""
+    last, *rest = (part.strip() for part in name.split(","))
+    return ", ".join([f"{rest[0]} {last}".strip(), *rest[1:]]) if rest else name
 
 
 def _yes(answer: str) -> bool:
@@ -206,7 +250,7 @@ def _check(field: str, value: str) -> None:
         raise ValueError(f'the {field} "{shown(value)}" has characters that can\'t be printed')
     if len(value) > LONGEST:
         raise ValueError(f"the {field} is longer than {LONGEST} characters")
-    if field in ("login", "email", "number") and cell(value) != value:
+    if field in CALLS and cell(value) != value:
         raise ValueError(f'the {field} "{value}" begins with "{value[0]}", which spreadsheets take for a formula')
     if field == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
         raise ValueError(f'"{value}" is no email')
@@ -214,16 +258,12 @@ def _check(field: str, value: str) -> None:
         raise ValueError(f'the login "{value}" is {RESERVED[value.casefold()]}')
 
 
-def _twins(people: Sequence[Person]) -> list[str]:
-    """Return what is wrong with people that are told twice."""
-    problems = []
-    for field in ("login", "email", "number", "pseudonym"):
-        first: dict[str, int] = {}
-        for person in people:
-            value = getattr(person, field)
-            if value is None or (field == "email" and person.email == person.login):
-                continue
-            if value.casefold() in first:
-                problems.append(f'line {person.line}: the {field} "{value}" is that of line {first[value.casefold()]}')
-            first.setdefault(value.casefold(), person.line)
-    return problems
+def _refuse_twin(person: Person, first: dict[tuple[str, str], int]) -> None:
+    """Raise ValueError for a person of whom a line before tells the same; `first` are the lines that did, by what."""
+    told = [
+        (field, str(getattr(person, field)).casefold()) for field in (*CALLS, "pseudonym") if getattr(person, field)
+    ]
+    for field, value in told:
+        if (field, value) in first:
+            raise ValueError(f'the {field} "{getattr(person, field)}" is that of line {first[field, value]}')
+    first.update(dict.fromkeys(told, person.line))

@@ -1,6 +1,7 @@
 """Which versions stand for their bots at a deadline, whatever happened later.
 
-A bot's is the newest of those that were received in time, are fit, and aren't disabled; a suspended owner has none.
+A bot's is the newest of those that were received in time, are fit, and aren't disabled; who is
+suspended or left has none.
 Reference bots are there with the version that plays.
 """
 
@@ -23,7 +24,7 @@ def snapshot(connection: Connection, deadline: Deadline | None) -> list[Version]
         if not version.reference
         and version.received <= deadline.closes
         and version.id not in disabled
-        and not version.suspended
+        and not version.out
     }
     found = [*newest.values(), *(version for version in playing if version.reference)]
     return sorted(found, key=lambda version: version.label)

@@ -61,9 +61,10 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
 
     def act(connection: Connection) -> Taken:
         demand_open(connection)
-        owner = acting_owner(connection, login).id
+        acting = acting_owner(connection, login)
+        owner = acting.id
         known = _bot(connection, wanted)
-        if known is not None and not Viewer(login).may("submit", known.login):  # staff, too, names the owner
+        if known is not None and not Viewer(acting.login).may("submit", known.login):  # staff, too, names the owner
             raise LadderError(f'the bot "{shown(wanted)}" is another\'s.\n{_NAMING}')
         if known is None:
             _check_bots(connection, owner, settings)

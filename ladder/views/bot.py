@@ -43,6 +43,7 @@ faults, match_bots, matches, versions = (
     TABLES.tables[name] for name in ("faults", "match_bots", "matches", "versions")
 )
 
+_OF_OWNER = ("suspend", "unsuspend", "leave", "return")  # decisions about the owner that are told of the bot
 _OWN_ACTS = ("challenge", "choose a version", "read a version's files")
 
 
@@ -162,7 +163,7 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
     table = None if text is None else Standings.from_json(text)
     row = None if table is None else next((row for row in table.rows if row.version == known.active), None)
     shares = {} if row is None or row.adjusted is None else {name: row.adjusted.value}
-    acts = [*acts_of(connection, bot=known.id), *acts_of(connection, owner=known.owner, what=("suspend", "unsuspend"))]
+    acts = [*acts_of(connection, bot=known.id), *acts_of(connection, owner=known.owner, what=_OF_OWNER)]
     whole = Bot(
         bot=known.name,
         pseudonym=known.pseudonym,
@@ -226,9 +227,10 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
 
 def why_none(found: Bot) -> str:
     """Return why no version of a bot plays, to its owner: what was decided last, or what examinations said."""
-    suspended = [act for act in found.acts or () if act.what in ("suspend", "unsuspend")]
-    if suspended and suspended[-1].what == "suspend":
-        return f"its owner is suspended: {suspended[-1].why}"
+    for out, back, told in (("suspend", "unsuspend", "is suspended"), ("leave", "return", "left the course")):
+        of_owner = [act for act in found.acts or () if act.what in (out, back)]
+        if of_owner and of_owner[-1].what == out:
+            return f"its owner {told}: {of_owner[-1].why}"
     decided = [act for act in found.acts or () if act.what in ("activate", "bench", "disable")]
     last = decided[-1] if decided else None
     if last is not None and last.what in ("bench", "disable"):

@@ -49,5 +49,5 @@ def lists(reader: Reader) -> dict[str, Select[Any]]:
     }  # fmt: skip
     if logins:
         columns = (owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.section, owners.c.email, owners.c.staff)
-        tables["owners"] = select(*columns).order_by(owners.c.login)
+        tables["owners"] = select(*columns).where(owners.c.merged.is_(None)).order_by(owners.c.login)
     return tables

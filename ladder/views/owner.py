@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from ladder.access import Viewer, visible
-from ladder.store.database import Owner, all_owners, why_suspended
+from ladder.store.database import Owner, all_owners, why_gone, why_suspended
 from ladder.views.cursor import cut
 from ladder.views.reader import Reader
 
@@ -15,7 +15,8 @@ class OwnerLine:
     """A person; all but staff, and the person, know the pseudonym alone. number: the school's.
 
     canvas: Canvas' ID of the person; moodle: the Identifier in Moodle's grading worksheet.
-    suspended: why nothing of the person's plays, is submitted or counts, None if it does.
+    suspended: why nothing of the person's plays, is submitted or counts, None if it does. gone: why the person
+    left the course, with the same consequence, None if the person didn't.
     """
 
     login: str | None
@@ -28,6 +29,7 @@ class OwnerLine:
     suspended: str | None
     canvas: str | None = None
     moodle: str | None = None
+    gone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,6 @@ def told_owner(connection: Connection, owner: Owner, viewer: Viewer) -> OwnerLin
     """Return an owner as a viewer may know the person."""
     line = OwnerLine(
         owner.login, owner.name, owner.pseudonym, owner.staff, owner.email, owner.number, owner.section,
-        why_suspended(connection, owner), owner.canvas, owner.moodle,
+        why_suspended(connection, owner), owner.canvas, owner.moodle, why_gone(connection, owner),
     )  # fmt: skip
     return visible(line, viewer, owner.login)

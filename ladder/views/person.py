@@ -80,9 +80,9 @@ def person(reader: Reader, login: str, allowance: Allowance | None = None) -> Pe
         return None
     whole = PersonPage(
         told_owner(reader.connection, owner, reader.viewer),
-        tuple(line for line in bot_list(reader, limit=None).rows if line.owner == login),
-        tuple(line for line in reversed(credential_list(reader, login).rows) if line.holds),
-        act_list(reader, login=login).rows,
+        tuple(line for line in bot_list(reader, limit=None).rows if line.owner == owner.login),
+        tuple(line for line in reversed(credential_list(reader, owner.login).rows) if line.holds),
+        act_list(reader, login=owner.login).rows,
         allowance,
         reader.change,
     )

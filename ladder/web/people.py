@@ -1,4 +1,4 @@
-"""People, for staff: who they are, what lets them in, and who is suspended."""
+"""People, for staff: who they are, what lets them in, and who is suspended, left, or is somebody else."""
 
 import io
 from datetime import UTC, datetime
@@ -15,9 +15,11 @@ from ladder.service import (
     TakenIn,
     allowance,
     issue_each,
+    merge_people,
     one_person,
     parse_roster,
     revoke_credential,
+    set_gone,
     set_suspended,
     take_in_people,
     write_csv,
@@ -62,11 +64,11 @@ def add(
 
 
 @router.post("/admin/people/import", include_in_schema=False)
-def take_in(visit: Visited, roster: UploadFile) -> Response:
-    """Import a class's roster: all of it or, where a line is wrong, none."""
+def take_in(visit: Visited, roster: UploadFile, partial: Annotated[bool, Form()] = False) -> Response:
+    """Import a class's roster: all of it or, where a line is wrong, none, or with `partial` the others."""
     name = roster.filename or "the roster"
     people = parse_roster(roster.file.read(), name)
-    return _taken(visit, take_in_people(visit.ladder, people, who(visit), name), name, "/admin/people")
+    return _taken(visit, take_in_people(visit.ladder, people, who(visit), name, partial=partial), name, "/admin/people")
 
 
 def _taken(visit: Visit, taken: TakenIn, of: str, to: str) -> Response:
@@ -83,7 +85,7 @@ def links(
 ) -> Response:
     """Make a link for one sign-in for a person; or, where no login is given, for each of a section, or of all.
 
-    It is shown this once. Who is suspended gets none of those for many, and neither does staff.
+    It is shown this once. Who is suspended or left gets none of those for many, and neither does staff.
     """
     with visit.ladder.reading(visit.viewer) as reader:
         owners = views.owner_list(reader).rows
@@ -118,7 +120,7 @@ def links(
 
 
 def _takes_part(owner: OwnerLine) -> bool:
-    return not owner.staff and owner.suspended is None
+    return not owner.staff and owner.suspended is None and owner.gone is None
 
 
 @router.post("/admin/people/{login:path}/suspend", include_in_schema=False)
@@ -126,6 +128,27 @@ def suspend(visit: Visited, login: str, why: Why, suspended: Annotated[bool, For
     """Let nothing of a person play, be submitted or count; or let it again."""
     new = set_suspended(visit.ladder, login, suspended, who(visit), why)
     return decided(visit, new, f"{login} is {'' if suspended else 'not '}suspended", _page(login))
+
+
+@router.post("/admin/people/{login:path}/leave", include_in_schema=False)
+def leave(visit: Visited, login: str, why: Why) -> Response:
+    """Let a person leave the course."""
+    new = set_gone(visit.ladder, login, True, who(visit), why)
+    return decided(visit, new, f"{login} is no longer in the course", _page(login))
+
+
+@router.post("/admin/people/{login:path}/return", include_in_schema=False)
+def come_back(visit: Visited, login: str, why: Why) -> Response:
+    """Let a person come back who left."""
+    new = set_gone(visit.ladder, login, False, who(visit), why)
+    return decided(visit, new, f"{login} is in the course", _page(login))
+
+
+@router.post("/admin/people/{login:path}/merge", include_in_schema=False)
+def merge(visit: Visited, login: str, why: Why, into: Annotated[str, Form()] = "") -> Response:
+    """Let a person be another owner, by login."""
+    new = merge_people(visit.ladder, login, into.strip(), who(visit), why)
+    return decided(visit, new, f"{login} is {into.strip()}", _page(into.strip()))
 
 
 @router.post("/admin/credentials/{id}/revoke", include_in_schema=False)

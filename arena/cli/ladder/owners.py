@@ -6,16 +6,17 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import BY, FOLDER, opened
+from arena.cli.ladder.decide import told_decision
+from arena.cli.ladder.opened import BY, FOLDER, acting, opened
 from arena.cli.out import counted, note, refuse, show, table
 from ladder import views
 from ladder.access import STAFF
-from ladder.service import TakenIn, one_person, parse_roster, take_in_people
+from ladder.service import Decided, TakenIn, merge_people, one_person, parse_roster, set_gone, take_in_people
 
 
 @click.group()
 def owners() -> None:
-    """List the owners of bots, and import a roster."""
+    """List the owners of bots, import a roster, merge two owners, let one leave."""
 
 
 @owners.command("list")
@@ -36,7 +37,13 @@ def list_owners(folder: Path, as_json: bool) -> None:
             shown(owner.section or ""),
             shown(owner.email or ""),
             shown(owner.number or ""),
-            "staff" if owner.staff else "suspended" if owner.suspended is not None else "",
+            "staff"
+            if owner.staff
+            else "suspended"
+            if owner.suspended is not None
+            else "left"
+            if owner.gone is not None
+            else "",
         )
         for owner in found.rows
     ]
@@ -74,20 +81,22 @@ def add_owner(
 @owners.command("import")
 @FOLDER
 @click.argument("roster", metavar="ROSTER", type=click.Path(path_type=Path))
+@click.option("--partial", is_flag=True, help="Leave out lines that can't be taken in, and take in the others.")
 @BY
 @answers(TakenIn)
-def import_roster(folder: Path, roster: Path, who: str, as_json: bool) -> None:
+def import_roster(folder: Path, roster: Path, partial: bool, who: str, as_json: bool) -> None:
     """Import a class's roster, in CSV; those who are known are brought up to date.
 
-    The header names the columns: login or email, and if there are any, name (or first and last name), section, number,
-    pseudonym, staff. What Canvas and Moodle export is read as it is. Pseudonyms that aren't told are drawn, and stay.
+    The header names the columns: login, email or number, and if there are any, name (or first and last name), section,
+    pseudonym, staff. What Canvas and Moodle export is read as it is. Who is known by number, email or login is the same
+    person, whichever roster names him. Pseudonyms that aren't told are drawn, and stay.
     """
     with opened(folder) as ladder:
         try:
             data = roster.read_bytes()
         except OSError as problem:
             refuse(f"{roster} can't be read: {problem.strerror}")
-        taken = take_in_people(ladder, parse_roster(data, roster.name), who, roster.name)
+        taken = take_in_people(ladder, parse_roster(data, roster.name), who, roster.name, partial=partial)
     if as_json:
         print_json(taken)
         return
@@ -96,5 +105,54 @@ def import_roster(folder: Path, roster: Path, who: str, as_json: bool) -> None:
         note(f"{counted(taken.absent, 'owner')} not in {roster.name} stay as they were")
 
 
+@owners.command("merge")
+@FOLDER
+@click.argument("old", metavar="FROM")
+@click.argument("new", metavar="INTO")
+@acting
+@answers(Decided)
+def merge(folder: Path, old: str, new: str, who: str, why: str, as_json: bool) -> None:
+    """Let two owners be one person: all of FROM is INTO's from now on.
+
+    The login FROM leads to INTO, and its links, sessions, tokens and password let nobody in any more. What was played
+    stays; rated matches to come, at whose table bots of both would meet, are cancelled.
+    """
+    with opened(folder) as ladder:
+        changed = merge_people(ladder, old, new, who, why)
+    told_decision(changed, f"{old} is {new}", as_json)
+
+
+@owners.command("leave")
+@FOLDER
+@click.argument("login", metavar="LOGIN")
+@acting
+@answers(Decided)
+def leave(folder: Path, login: str, who: str, why: str, as_json: bool) -> None:
+    """Let a person leave the course: as with a suspension, and without a line in grades.
+
+    What was played stays, also in the ratings of others. A roster that names the person brings nobody back.
+    """
+    with opened(folder) as ladder:
+        changed = set_gone(ladder, login, True, who, why)
+    told_decision(changed, f"{login} is no longer in the course", as_json)
+
+
+@owners.command("return")
+@FOLDER
+@click.argument("login", metavar="LOGIN")
+@acting
+@answers(Decided)
+def come_back(folder: Path, login: str, who: str, why: str, as_json: bool) -> None:
+    """Let a person come back who left: what played before plays again."""
+    with opened(folder) as ladder:
+        changed = set_gone(ladder, login, False, who, why)
+    told_decision(changed, f"{login} is in the course", as_json)
+
+
 def _tell(taken: TakenIn) -> None:
-    note(f"{counted(taken.added, 'owner')} added, {taken.changed} changed")
+    for each in taken.remarks:
+        note(f"line {each.line}: {each.text}")
+    for each in taken.left_out:
+        note(f"line {each.line} is left out: {each.text}")
+    left = f", {counted(len(taken.left_out), 'line')} left out" if taken.left_out else ""
+    note(f"{counted(taken.added, 'owner')} added, {taken.changed} changed{left}")

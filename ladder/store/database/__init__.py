@@ -4,7 +4,18 @@
 second: who doesn't need it, doesn't.
 """
 
-from ladder.store.database.acts import Act, acts_of, find_act, holding_act, is_frozen, last_act, note_act, why_suspended
+from ladder.store.database.acts import (
+    Act,
+    acts_of,
+    find_act,
+    holding_act,
+    is_frozen,
+    last_act,
+    note_act,
+    why_gone,
+    why_out,
+    why_suspended,
+)
 from ladder.store.database.applicants import (
     ASKS,
     REFUSED,
@@ -82,7 +93,15 @@ from ladder.store.database.health import (
     waiting,
 )
 from ladder.store.database.leases import ATTEMPTS, LOSSES, WAITING, Cost
-from ladder.store.database.owners import Owner, all_owners, find_owner, put_owners, put_suspended
+from ladder.store.database.owners import (
+    Owner,
+    all_owners,
+    find_owner,
+    merge_owners,
+    put_gone,
+    put_owners,
+    put_suspended,
+)
 from ladder.store.database.queue import (
     CANCELLED,
     CHALLENGE,
@@ -96,6 +115,7 @@ from ladder.store.database.queue import (
     TRIAL,
     QueuedMatch,
     cancel,
+    cancel_shared,
     challenges_since,
     claim,
     end,

@@ -15,8 +15,8 @@ class Act:
     """One decision.
 
     what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
-    recheck, suspend, unsuspend, issue (a link or a token), revoke, import (people), refuse (an applicant), close and
-    reopen (the ladder).
+    recheck, suspend, unsuspend, leave, return, merge (two owners), issue (a link or a token), revoke, import (people),
+    refuse (an applicant), close and reopen (the ladder).
     """
 
     who: str
@@ -71,6 +71,21 @@ def acts_of(
 def why_suspended(connection: Connection, owner: Owner) -> str | None:
     """Return why an owner is suspended, None if the owner isn't."""
     return acts_of(connection, owner=owner.id, what=("suspend",))[-1].why if owner.suspended else None
+
+
+def why_gone(connection: Connection, owner: Owner) -> str | None:
+    """Return why an owner left the course, None if the owner didn't."""
+    return acts_of(connection, owner=owner.id, what=("leave",))[-1].why if owner.gone else None
+
+
+def why_out(connection: Connection, owner: Owner) -> str | None:
+    """Return what an owner is, and why, so that nothing of the owner's plays, is submitted or counts; None if it does.
+
+    "suspended: copied from bob", "no longer in the course: moved away".
+    """
+    if owner.suspended:
+        return f"suspended: {why_suspended(connection, owner)}"
+    return f"no longer in the course: {why_gone(connection, owner)}" if owner.gone else None
 
 
 def last_act(connection: Connection, what: Sequence[str]) -> int:

@@ -3,10 +3,22 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, and_, insert, select, update
 
 from ladder.store.database.events import PEOPLE, note_event
-from ladder.store.database.tables import owners
+from ladder.store.database.tables import (
+    applicants,
+    bots,
+    credentials,
+    evening_places,
+    evenings,
+    extensions,
+    matches,
+    owners,
+)
+
+# Nothing of such a person's plays, is submitted or counts.
+TAKES_PART = and_(owners.c.suspended.is_(False), owners.c.gone.is_(False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +26,8 @@ class Owner:
     """A person: `login` is what the teacher and the commands call them, `pseudonym` what tables for everybody show.
 
     `number` is the school's own of the person. suspended: nothing of the person's plays, is submitted or counts.
-    canvas: Canvas' ID of the person; moodle: the Identifier in Moodle's grading worksheet. gone: left the course.
+    canvas: Canvas' ID of the person; moodle: the Identifier in Moodle's grading worksheet. gone: left the course, with
+    the same consequence. merged: the id of the owner that this one became.
     """
 
     login: str
@@ -29,11 +42,13 @@ class Owner:
     canvas: str | None = None
     moodle: str | None = None
     gone: bool = False
+    merged: int | None = None
 
 
 _COLUMNS = (
     owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.email, owners.c.section, owners.c.staff,
     owners.c.number, owners.c.suspended, owners.c.id, owners.c.canvas, owners.c.moodle, owners.c.gone,
+    owners.c.merged,
 )  # fmt: skip
 
 
@@ -65,12 +80,43 @@ def put_suspended(connection: Connection, owner: int, suspended: bool) -> None:
     connection.execute(update(owners).where(owners.c.id == owner).values(suspended=suspended))
 
 
+def put_gone(connection: Connection, owner: int, gone: bool) -> None:
+    """Let an owner be gone from the course, or be back. The act that says so is the caller's to note."""
+    connection.execute(update(owners).where(owners.c.id == owner).values(gone=gone))
+
+
+def merge_owners(connection: Connection, old: Owner, new: Owner, at: float) -> None:
+    """Let one owner become another: bots, challenges, tables, more time and requests to join are the other's.
+
+    The other gets what is known of the old one alone. What let the old one in lets nobody in any more. The row of the
+    old one stays, so that the login leads to the other.
+    """
+    for table, column in (
+        (bots, bots.c.owner), (matches, matches.c.by), (evenings, evenings.c.owner), (extensions, extensions.c.owner),
+        (evening_places, evening_places.c.owner), (applicants, applicants.c.owner), (owners, owners.c.merged),
+    ):  # fmt: skip
+        connection.execute(update(table).where(column == old.id).values({column: new.id}))
+    connection.execute(update(credentials).where(credentials.c.owner == old.id).values(revoked=True, hash=None))
+    known = {name: getattr(new, name) or getattr(old, name) for name in _MERGED}
+    connection.execute(update(owners).where(owners.c.id == new.id).values(**known))
+    connection.execute(update(owners).where(owners.c.id == old.id).values(merged=new.id))
+    note_event(connection, PEOPLE, at)
+
+
+_MERGED = ("email", "section", "number", "canvas", "moodle")
+
+
 def find_owner(connection: Connection, login: str) -> Owner | None:
-    """Return the owner of a login, None if there is none."""
+    """Return the owner of a login, or the one that the login's became; None if there is none."""
     row = connection.execute(select(*_COLUMNS).where(owners.c.login == login)).one_or_none()
+    if row is not None and row.merged is not None:
+        row = connection.execute(select(*_COLUMNS).where(owners.c.id == row.merged)).one()
     return None if row is None else Owner(*row)
 
 
-def all_owners(connection: Connection) -> list[Owner]:
-    """Return all owners, in order of login."""
-    return [Owner(*row) for row in connection.execute(select(*_COLUMNS).order_by(owners.c.login))]
+def all_owners(connection: Connection, merged: bool = False) -> list[Owner]:
+    """Return all owners, in order of login; with `merged` also those that became another."""
+    query = select(*_COLUMNS).order_by(owners.c.login)
+    if not merged:
+        query = query.where(owners.c.merged.is_(None))
+    return [Owner(*row) for row in connection.execute(query)]

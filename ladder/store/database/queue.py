@@ -12,6 +12,7 @@ from sqlalchemy import Connection, and_, func, insert, or_, select, update
 
 from ladder.store.database.events import MATCH, note_event
 from ladder.store.database.leases import WAITING, Cost, give_back, may_begin
+from ladder.store.database.owners import TAKES_PART
 from ladder.store.database.tables import bots, match_bots, matches, owners, versions, voids
 
 RATED, QUALIFYING, CHALLENGE, FINAL, TRIAL = "rated", "qualifying", "challenge", "final", "trial"
@@ -119,7 +120,7 @@ def _all_play(connection: Connection, match: int) -> bool:
         .join(owners, owners.c.id == bots.c.owner)
         .where(
             match_bots.c.match == match,
-            or_(bots.c.active.is_(None), bots.c.active != versions.c.id, owners.c.suspended),
+            or_(bots.c.active.is_(None), bots.c.active != versions.c.id, ~TAKES_PART),
         )
     )
     return connection.execute(query).first() is None
@@ -166,6 +167,21 @@ def cancel(
         query = query.where(matches.c.kind.in_(kinds))
     done = connection.execute(query.values(state=ENDED, cause=CANCELLED, reason=reason, ended_at=at))
     return int(done.rowcount)
+
+
+def cancel_shared(connection: Connection, owner: int, reason: str, at: float) -> None:
+    """End rated matches that haven't begun, and at whose table bots of one owner would meet."""
+    shared = (
+        select(match_bots.c.match)
+        .join(matches, matches.c.id == match_bots.c.match)
+        .join(versions, versions.c.id == match_bots.c.version)
+        .join(bots, bots.c.id == versions.c.bot)
+        .where(matches.c.state == WAITING, matches.c.kind == RATED, bots.c.owner == owner)
+        .group_by(match_bots.c.match)
+        .having(func.count() > 1)
+    )
+    for match in connection.scalars(shared).all():
+        end(connection, match, reason, at)
 
 
 def challenges_since(connection: Connection, owner: int, at: float) -> list[tuple[int, float]]:

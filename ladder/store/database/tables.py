@@ -1,9 +1,10 @@
 """The tables of a ladder's database.
 
 Results are facts: rows of them are written once, when a match ends, and never changed. What people decide is a fact,
-too: a row of `acts`. Five columns repeat what facts say, because each page asks for them: `bots.active`,
-`owners.suspended`, `versions.state`, `matches.rates` and `match_bots`' sums. Whoever writes the fact writes them in the
-same transaction, and a row of `events`, which says that there is something new and nothing that no fact says.
+too: a row of `acts`. Six columns repeat what facts say, because each page asks for them: `bots.active`,
+`owners.suspended`, `owners.gone`, `versions.state`, `matches.rates` and `match_bots`' sums. Whoever writes the fact
+writes them in the same transaction, and a row of `events`, which says that there is something new and nothing that no
+fact says.
 
 Times are seconds since 1970, UTC. Nothing is ordered by them: clocks are set back. Ids only grow.
 """

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, ScalarSelect, Select, and_, delete, func, ins
 from ladder.store.database.acts import Act, acts_of, note_act
 from ladder.store.database.events import BEGUN, EXAMINATION, STEP, SUBMITTED, note_event
 from ladder.store.database.leases import WAITING, Cost, give_back, may_begin
+from ladder.store.database.owners import TAKES_PART
 from ladder.store.database.tables import acts, bots, files, owners, steps, versions
 
 QUEUED, EXAMINED, FIT, UNFIT = WAITING, "examined", "fit", "unfit"
@@ -54,7 +55,7 @@ class Version:
     active: bool
     login: str
     pseudonym: str
-    suspended: bool  # its owner is
+    out: bool  # its owner is suspended, or left the course
 
     @property
     def label(self) -> str:
@@ -71,13 +72,14 @@ _BOT = select(
     bots.c.id, bots.c.name, bots.c.owner, owners.c.login, owners.c.pseudonym, bots.c.reference, bots.c.active
 ).join(owners, owners.c.id == bots.c.owner)
 
-_PLAYS = and_(bots.c.active == versions.c.id, owners.c.suspended.is_(False))
+_PLAYS = and_(bots.c.active == versions.c.id, TAKES_PART)
 
 _VERSION = select(
     versions.c.id, versions.c.bot, bots.c.name, versions.c.number, bots.c.owner, bots.c.reference, versions.c.digest,
     versions.c.file, versions.c.built, versions.c.words, versions.c.language, versions.c.state, versions.c.attempts,
     versions.c.reason, versions.c.at, versions.c.received, versions.c.by, versions.c.examined_at,
-    func.coalesce(_PLAYS, False).label("active"), owners.c.login, owners.c.pseudonym, owners.c.suspended,
+    func.coalesce(_PLAYS, False).label("active"), owners.c.login, owners.c.pseudonym,
+    (~TAKES_PART).label("out"),
 ).join(bots, bots.c.id == versions.c.bot).join(owners, owners.c.id == bots.c.owner)  # fmt: skip
 
 
@@ -87,7 +89,12 @@ def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list
         words = row["words"]
         found.append(
             Version(
-                **{**row, "words": None if words is None else tuple(json.loads(words)), "active": bool(row["active"])}
+                **{
+                    **row,
+                    "words": None if words is None else tuple(json.loads(words)),
+                    "active": bool(row["active"]),
+                    "out": bool(row["out"]),
+                }
             )
         )
     return found
@@ -176,9 +183,9 @@ def active_versions(connection: Connection) -> list[Version]:
 def unexamined(connection: Connection, at: float) -> list[Version]:
     """Return the versions received by a time whose examination is waited for, in order of id.
 
-    Those of suspended owners aren't.
+    Those of owners who are suspended or left aren't.
     """
-    waits = and_(versions.c.state.in_((QUEUED, EXAMINED)), versions.c.received <= at, owners.c.suspended.is_(False))
+    waits = and_(versions.c.state.in_((QUEUED, EXAMINED)), versions.c.received <= at, TAKES_PART)
     return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
 
 
@@ -237,8 +244,8 @@ def get_file(connection: Connection, digest: str, file: str | None) -> bytes:
 def claim_exam(connection: Connection, runner: str, holding: Sequence[int], at: float) -> Version | None:
     """Give a runner the version that is next to be examined, None if there is none.
 
-    Reference bots come first. Owners take turns, each with the oldest of theirs; those of suspended owners wait. What
-    hosts failed to examine is last, and waits for a while.
+    Reference bots come first. Owners take turns, each with the oldest of theirs; those of who is suspended or left
+    wait. What hosts failed to examine is last, and waits for a while.
     `holding` are those that it examines now. One that is its own and isn't among them was given in a transaction whose
     answer was lost. One that it examines although others were let examine it isn't begun anew.
     """
@@ -246,7 +253,7 @@ def claim_exam(connection: Connection, runner: str, holding: Sequence[int], at: 
     lost = and_(versions.c.state == EXAMINED, versions.c.runner == runner)
     for which in (lost, and_(versions.c.state == QUEUED, may_begin(versions, at))):
         order = (versions.c.attempts, bots.c.reference.desc(), _turn(), versions.c.id)
-        query = _VERSION.where(which, new, owners.c.suspended.is_(False)).order_by(*order).limit(1)
+        query = _VERSION.where(which, new, TAKES_PART).order_by(*order).limit(1)
         found = _versions(connection, query)
         if found:
             connection.execute(
@@ -432,6 +439,6 @@ def rest(connection: Connection, bot: int, what: str, who: str, why: str, at: fl
 
 
 def count_queued(connection: Connection) -> int:
-    """Count the versions that wait for their examination; those of suspended owners don't."""
+    """Count the versions that wait for their examination; those of who is suspended or left don't."""
     waits = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot).join(owners))
-    return connection.scalar(waits.where(versions.c.state == QUEUED, owners.c.suspended.is_(False))) or 0
+    return connection.scalar(waits.where(versions.c.state == QUEUED, TAKES_PART)) or 0

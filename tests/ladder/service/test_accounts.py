@@ -157,6 +157,22 @@ def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -
     assert "the staff owns" in own.arena("suspend", "staff", "--why", "no", code=2).err
 
 
+def test_a_bot_of_who_left_says_so_to_its_owner_and_staff(own: Term) -> None:
+    own.arena("owners leave", "ada", "--why", "dropped out")
+    assert "its owner left the course: dropped out" in own.arena("bot", "late").out
+    assert (
+        "ada is no longer in the course: dropped out"
+        in own.arena("challenge", "late", "one", "--owner", "ada", code=2).err
+    )
+    with closing(open_ladder(own.path)) as ladder:
+        for viewer, sees in ((Viewer("ada"), True), (STAFF, True), (Viewer("bob"), False), (PUBLIC, False)):
+            with ladder.reading(viewer) as reader:
+                told = (views.owner_list(reader), views.bot(reader, "late"), views.event_list(reader))
+                assert ("dropped" in repr(told)) is sees
+    own.arena("owners return", "ada", "--why", "is back")
+    assert "left the course" not in own.arena("bot", "late").out.partition("decided")[0]
+
+
 def test_a_suspended_persons_submission_waits_and_no_deadline_waits_for_it(own: Term) -> None:
     hand_in(own, write(own.path.parent / "late.py", f"{QUICK_BOT}# better\n"), "ada", "late")
     own.arena("suspend", "ada", "--why", "asked to")

@@ -22,6 +22,7 @@ from ladder.service import (
     hold_again,
     hold_final,
     issue,
+    merge_people,
     open_ladder,
     parse_roster,
     prune_now,
@@ -33,6 +34,7 @@ from ladder.service import (
     revoke_credential,
     set_closed,
     set_frozen,
+    set_gone,
     set_password,
     set_suspended,
     set_void,
@@ -103,6 +105,11 @@ def refused(ladder: Ladder) -> object:
     return refuse(ladder, 1, "teacher", "unknown")
 
 
+def merged(ladder: Ladder) -> object:
+    left = [set_gone(ladder, "bob", gone, "teacher", "so he said") for gone in (True, False, True)]
+    return [*left, merge_people(ladder, "bob", "ada", "teacher", "one person")]
+
+
 def examined(ladder: Ladder) -> None:
     """Two runners end one examination."""
     submitted(ladder)
@@ -131,6 +138,7 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "refuse": refused,
     "void": lambda ladder: set_void(ladder, 1, True, "teacher", "wrong"),
     "suspend": suspended,
+    "leave and merge": merged,
     "people": lambda ladder: take_in_people(
         ladder, parse_roster(b"login,section\nada,B\ncyd,A\n", "roster.csv"), "staff", "a roster"
     ),

@@ -1,7 +1,8 @@
 """Rosters: what spreadsheets, Canvas and Moodle write is read; what isn't a roster is refused with its lines.
 
-Sources: gradebook exports of Canvas (lib/gradebook_importer.rb reads them back) and of Moodle (docs.moodle.org, Grade
-export).
+Sources: Canvas' lib/gradebook_exporter.rb writes its gradebook, course.rb its test student; Moodle's
+grade/export/txt/grade_export_txt.php writes grades, mod/assign/gradingtable.php the grading worksheet, and
+user/action_redir.php participants.
 """
 
 import shutil
@@ -25,7 +26,7 @@ Student,ID,SIS User ID,SIS Login ID,Section,Homework 1 (4711)
     Points Possible,,,,,10.00
 "Lovelace, Ada",101,U0007,ada,CS1-01,9.00
 "Babbage, Charles",102,U0008,charles,"CS1-01 and CS1-02",
-"Student, Test",103,,7d1a2c,CS1-01,
+"Student, Test",103,,a94a8fe5ccb19ba61c4c0873d391e987982fbbd3,CS1-01,
 """
 
 MOODLE = """\
@@ -36,8 +37,14 @@ Charles,Babbage,U0008,,charles@example.edu,-
 
 
 def people(text: str) -> list[tuple[str | bool | None, ...]]:
-    found = parse_roster(text.encode(), "roster.csv")
+    found = parse_roster(text.encode(), "roster.csv").people
     return [(each.login, each.name, each.email, each.number, each.section, each.pseudonym) for each in found]
+
+
+def told(text: str) -> list[str]:
+    """Return what is said of a roster's lines."""
+    found = parse_roster(text.encode(), "roster.csv")
+    return [f"{each.line}: {each.text}" for each in (*found.wrong, *found.remarks)]
 
 
 @pytest.fixture
@@ -58,9 +65,10 @@ def test_a_plain_roster_is_read_in_any_order_of_columns_and_any_case() -> None:
 def test_what_canvas_exports_is_read_without_the_rows_that_are_no_students() -> None:
     """Points, posting policies, the test student."""
     assert people(CANVAS) == [
-        ("ada", "Lovelace, Ada", None, "U0007", "CS1-01", None),
-        ("charles", "Babbage, Charles", None, "U0008", "CS1-01 and CS1-02", None),
+        ("ada", "Ada Lovelace", None, "U0007", "CS1-01", None),
+        ("charles", "Charles Babbage", None, "U0008", "CS1-01 and CS1-02", None),
     ]
+    assert told(CANVAS) == ["6: passed over: Test Student is Canvas' test student"]
 
 
 def test_what_moodle_exports_is_read_and_the_email_is_the_login() -> None:
@@ -69,6 +77,85 @@ def test_what_moodle_exports_is_read_and_the_email_is_the_login() -> None:
         ("ada@example.edu", "Ada Lovelace", "ada@example.edu", "U0007", None, None),
         ("charles@example.edu", "Charles Babbage", "charles@example.edu", "U0008", None, None),
     ]
+
+
+CANVAS_NAMES = """\
+\ufeffLastName;FirstName;ID;SIS User ID;SIS Login ID;Integration ID;Root Account;Section;Group;H (4);Current Score
+;;;;;;;;;Manual Posting (scores hidden from instructors);
+    Points Possible;;;;;;;;;10,00;(read only)
+Lovelace;Ada;101;U0007;ada;;school.edu;CS1-01, CS1-02, and CS1-03;red;9,00;90,00
+Student;Test;102;U0008;test;;school.edu;CS1-01;;;
+King, Jr.;Martin;103;U0009;;;school.edu;CS1-01;;EX;
+Ng;;104;;;;;CS1-01;;N/A;
+Student;Test;105;;a94a8fe5ccb19ba61c4c0873d391e987982fbbd3;;school.edu;CS1-01;;;
+"""
+
+CANVAS_SHORT = """\
+Student,ID,SIS Login ID,Section,Homework 1 (4711)
+    Points Possible,,,,10
+"King, Martin, Jr.",103,martin,CS1-01,
+"Student, Test",106,tstudent,CS1-01,
+"Studente, Prova",105,a94a8fe5ccb19ba61c4c0873d391e987982fbbd3,CS1-01,
+"Student, Test",107,,CS1-01,
+"""
+
+
+def test_canvas_with_names_in_two_columns_is_read() -> None:
+    """By semicolons and with a mark, as it writes for Europe; a real person called Test Student is one."""
+    found = parse_roster(CANVAS_NAMES.encode(), "canvas.csv")
+    assert [(each.login, each.name, each.number, each.canvas, each.section) for each in found.people] == [
+        ("ada", "Ada Lovelace", "U0007", "101", "CS1-01, CS1-02, and CS1-03"),
+        ("test", "Test Student", "U0008", "102", "CS1-01"),
+        ("U0009", "Martin King, Jr.", "U0009", "103", "CS1-01"),
+        ("canvas-104", "Ng", None, "104", "CS1-01"),
+    ]
+    assert told(CANVAS_NAMES) == ["8: passed over: Test Student is Canvas' test student"]
+
+
+def test_canvas_without_numbers_is_read() -> None:
+    """A test student of another language is known by the login; without a number and a login, by the name."""
+    found = parse_roster(CANVAS_SHORT.encode(), "canvas.csv")
+    assert [(each.login, each.name, each.canvas) for each in found.people] == [
+        ("martin", "Martin King, Jr.", "103"),
+        ("tstudent", "Test Student", "106"),
+    ]
+    assert told(CANVAS_SHORT) == [
+        "5: passed over: Prova Studente is Canvas' test student",
+        "6: passed over: Test Student is Canvas' test student",
+    ]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", ":"])
+def test_moodles_grades_are_read_with_each_separator(separator: str) -> None:
+    """All that it offers; the header has columns for grades, too."""
+    header = ["First name", "Last name", "ID number", "Institution", "Department", "Email address", "Suspended"]
+    header += ['"Assignment: Bot (Real)"', '"Assignment: Bot (Feedback)"', '"Last downloaded from this course"']
+    row = ["Ada", "Lovelace", "U0007", "", "", "ada@example.edu", "", "87.50", "", "1764000000"]
+    text = "\n".join(separator.join(cells) for cells in (header, row))
+    assert people(text) == [("ada@example.edu", "Ada Lovelace", "ada@example.edu", "U0007", None, None)]
+
+
+def test_moodles_participants_and_its_grading_worksheet_are_read() -> None:
+    """Of the worksheet the identifier is kept; where grading is blind, there is nothing else."""
+    assert people("First name,Last name,ID number,Email address,Groups\nAda,Lovelace,U7,ada@example.edu,red\n") == [
+        ("ada@example.edu", "Ada Lovelace", "ada@example.edu", "U7", "red", None)
+    ]
+    assert people("First name / Last name,Username,Roles\nAda Lovelace,ada,Student\n")[0][:2] == ("ada", "Ada Lovelace")
+    sheet = (
+        "Identifier,Full name,ID number,Email address,Status,Grade,Maximum Grade,Grade can be changed,"
+        '"Last modified (submission)","Last modified (grade)","Feedback comments"\n'
+        'Participant 123,Ada Lovelace,U7,ada@example.edu,No submission,,100.00,Yes,-,-,""\n'
+    )
+    [ada] = parse_roster(sheet.encode(), "sheet.csv").people
+    assert (ada.login, ada.name, ada.moodle) == ("ada@example.edu", "Ada Lovelace", "Participant 123")
+    [blind] = parse_roster(b"Identifier,Status,Grade\nParticipant 123,No submission,\n", "sheet.csv").people
+    assert (blind.login, blind.moodle) == (None, "Participant 123")
+
+
+def test_an_id_of_a_spreadsheet_is_not_canvas() -> None:
+    """Nor is a name with a comma turned round there."""
+    [ada] = parse_roster(b'ID,Login,Name\n7,ada,"Lovelace, Ada"\n', "sheet.csv").people
+    assert (ada.canvas, ada.name) == (None, "Lovelace, Ada")
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -94,7 +181,7 @@ def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: st
         (b"login\na\0da\n", "line 2: no CSV has NUL"),
         (b'login,name\nada,"Ada\nbob,Bob\n', "line 2: this is no CSV"),
         (b"login,name\nada,Ada,A\n", "line 2: it has 3 cells, and the header 2"),
-        (b"login,name\nada,Ada\n,Bob\n", "line 3: it has no login"),
+        (b"login,name\nada,Ada\n,Bob\n", "line 3: it has no login, no email and no number"),
         (b"login\nada\nADA\n", 'line 3: the login "ADA" is that of line 2'),
         (b"login,pseudonym\nada,Fox\nbob,fox\n", 'line 3: the pseudonym "fox" is that of line 2'),
         (b"login,email\nada,x@y.z\nbob,x@y.z\n", 'line 3: the email "x@y.z" is that of line 2'),
@@ -107,24 +194,34 @@ def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: st
         (b"login\n" + b"a" * 101 + b"\n", "longer than 100"),
     ],
 )
-def test_what_is_no_roster_is_refused_with_its_line(data: bytes, told: str) -> None:
+def test_what_is_no_roster_is_refused_with_its_line(ladder: Ladder, data: bytes, told: str) -> None:
     """And nothing of it is shown that could act on a terminal."""
     with pytest.raises(LadderError) as refused:
-        parse_roster(data, "roster.csv")
+        take_in_people(ladder, parse_roster(data, "roster.csv"), "staff", "roster.csv")
     assert told in str(refused.value)
+    assert list(owners(ladder)) == ["staff"]
     assert str(refused.value).replace("\n", "").isprintable()
 
 
-def test_three_problems_are_told_and_the_others_counted() -> None:
-    """So that one look mends most."""
-    with pytest.raises(LadderError, match=r"line 2: .*line 3: .*line 4: .*and 2 more"):
-        parse_roster(b"login,email\n" + b"a,b\n" * 5, "roster.csv")
+def test_twenty_problems_are_told_and_the_others_counted(ladder: Ladder) -> None:
+    """So that one look mends most: what can't be read, and what is another's."""
+    text = b"login,email,pseudonym\nada,,Loud Owl\nbob,,loud owl\n" + b"a,b,\n" * 21
+    with pytest.raises(LadderError) as refused:
+        take_in_people(ladder, parse_roster(text, "r.csv"), "staff", "r.csv")
+    lines = str(refused.value).split("\n")
+    assert lines[0] == "r.csv: 22 lines can't be taken in."
+    assert lines[1] == 'line 3: the pseudonym "loud owl" is that of line 2'
+    assert lines[20:] == [
+        'line 22: "b" is no email',
+        "and 2 more lines",
+        "Nobody was taken in: mend it, or take in the others alone (--partial).",
+    ]
 
 
-def test_a_line_is_counted_where_a_cell_has_several(ladder: Ladder) -> None:
+def test_a_line_is_counted_where_a_cell_has_several() -> None:
     """As an editor counts them."""
-    with pytest.raises(LadderError, match="line 4: it has no login"):
-        parse_roster(b'login,name,note\nada,Ada,"one\ntwo"\n,Bob,\n', "roster.csv")
+    [line] = told('login,name,note\nada,Ada,"one\ntwo"\n,Bob,\n')
+    assert line.startswith("4: it has no login")
 
 
 def test_missing_pseudonyms_are_drawn_and_stay(ladder: Ladder) -> None:
@@ -174,7 +271,7 @@ def test_a_pseudonym_that_a_roster_gives_to_one_is_drawn_for_nobody_else(ladder:
     ("roster", "told"),
     [
         (b"login,pseudonym\ncleo,LOUD OWL\n", "another owner's"),
-        (b"login\nAda\n", "but for its case"),
+        (b"login,email\nada,bob\n", '"bob" is no email'),
     ],
 )
 def test_a_roster_that_is_too_like_an_owner_is_refused_whole(ladder: Ladder, roster: bytes, told: str) -> None:
@@ -192,16 +289,28 @@ def test_a_roster_that_is_too_like_an_owner_is_refused_whole(ladder: Ladder, ros
 
 
 def test_the_command_imports_a_roster(place: Place) -> None:
-    """And says in two lines what is wrong with one."""
+    """And says in two lines what is wrong with one, or takes in the rest of it."""
     place.call("ladder", "init", "spring", "--sandbox", "process")
     place.bot("roster.csv", CANVAS)
-    assert place.call("ladder", "owners", "import", "spring", "roster.csv").err == "2 owners added, 0 changed\n"
+    assert place.call("ladder", "owners", "import", "spring", "roster.csv").err.splitlines() == [
+        "line 6: passed over: Test Student is Canvas' test student",
+        "2 owners added, 0 changed",
+    ]
     again = place.call("ladder", "owners", "import", "spring", "roster.csv", "--json").json
-    assert again == {"added": 0, "changed": 0, "absent": 0}
+    passed = [{"line": 6, "text": "passed over: Test Student is Canvas' test student"}]
+    assert again == {"added": 0, "changed": 0, "absent": 0, "left_out": [], "remarks": passed}
     place.bot("broken.csv", "login\nada\nada\n")
     refused = place.call("ladder", "owners", "import", "spring", "broken.csv")
     assert (refused.code, len(refused.told)) == (2, 2)
     assert "line 3" in refused.told[0]
+    partly = place.call("ladder", "owners", "import", "spring", "broken.csv", "--partial")
+    assert (partly.code, partly.err.splitlines()) == (
+        0,
+        ['line 3 is left out: the login "ada" is that of line 2', "0 owners added, 0 changed, 1 line left out",
+         "1 owner not in broken.csv stay as they were"],
+    )  # fmt: skip
+    json = place.call("ladder", "owners", "import", "spring", "broken.csv", "--partial", "--json").json
+    assert json["left_out"] == [{"line": 3, "text": 'the login "ada" is that of line 2'}]
     assert place.call("ladder", "owners", "import", "spring", "none.csv").code == 2
 
 

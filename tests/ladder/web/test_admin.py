@@ -74,6 +74,10 @@ def test_a_roster_of_canvas_is_taken_in_whole_or_not_at_all(web: Pages, staff: T
     told = post(staff, "/admin/people/import", 400, files={"roster": ("wrong.csv", wrong)})
     assert "line 3: &#34;nowhere&#34; is no email" in told
     assert "moe" not in staff.get("/admin/people").text
+    told = post(staff, "/admin/people/import", 200, files={"roster": ("wrong.csv", wrong)}, partial="true")
+    assert "Line 3: &#34;nowhere&#34; is no email" in told
+    assert "1 person added" in told
+    assert "moe" in staff.get("/admin/people").text
 
 
 def test_a_person_is_added_and_brought_up_to_date(web: Pages, staff: TestClient) -> None:
@@ -99,6 +103,31 @@ def test_who_is_suspended_is_so_for_a_reason_and_until_it_is_lifted(web: Pages, 
     post(staff, page, why="enough", suspended="false")
     assert person(web.ladder, "ada").owner.suspended is None
     assert "there is no owner" in post(staff, "/admin/people/nobody/suspend", 400, why="x")
+
+
+def test_who_leaves_is_marked_and_may_come_back(web: Pages, staff: TestClient) -> None:
+    page = "/admin/people/bob"
+    assert "Give a reason" in post(staff, f"{page}/leave", 400)
+    assert post(staff, f"{page}/leave", why="dropped out") == page
+    assert last_act(web.ladder) == ("staff", "leave", "dropped out")
+    assert "Left the course: dropped out" in staff.get(page).text
+    assert ">left<" in staff.get("/admin/people", params={"search": "bob"}).text
+    assert "bob" not in staff.post("/admin/people/links", data={"as": "csv"}).text
+    assert "already" in post(staff, f"{page}/leave", 409, why="again")
+    assert "ou are no longer in the course: dropped out" in web.visitor("bob").get("/sign-in").text
+    assert post(staff, f"{page}/return", why="back") == page
+    assert person(web.ladder, "bob").owner.gone is None
+
+
+def test_two_owners_are_merged_and_the_old_login_leads_on(web: Pages, staff: TestClient) -> None:
+    post(staff, "/admin/people", 200, login="bob2", email="bob@example.org")
+    assert "there is no owner" in post(staff, "/admin/people/bob2/merge", 400, why="one person", into="bobby")
+    assert post(staff, "/admin/people/bob2/merge", why="one person", into=" bob ") == "/admin/people/bob"
+    assert "already" in post(staff, "/admin/people/bob2/merge", 409, why="one person", into="bob")
+    assert person(web.ladder, "bob2").owner.login == "bob"
+    assert person(web.ladder, "bob").owner.email == "bob@example.org"
+    assert "<h1>bob</h1>" in staff.get("/admin/people/bob2").text
+    assert "bob2 is bob: one person" in staff.get("/admin/people/bob").text
 
 
 def test_a_link_for_one_person_lets_in_that_person_once(web: Pages, staff: TestClient) -> None:

@@ -1,0 +1,336 @@
+"""People of a course: one person however many rosters name him, two owners merged, who leaves and comes back."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ladder import views
+from ladder.access import STAFF
+from ladder.service import (
+    Ladder,
+    LadderError,
+    NotLetInError,
+    TakenIn,
+    challenge,
+    grades,
+    issue,
+    merge_people,
+    parse_roster,
+    set_gone,
+    set_suspended,
+    sign_in,
+    sign_in_as,
+    submit,
+    take_in_people,
+    viewer_of,
+)
+from ladder.store.database import (
+    CHALLENGE,
+    FINAL,
+    RATED,
+    Owner,
+    active_versions,
+    all_owners,
+    claim_exam,
+    count_queued,
+    find_owner,
+    find_version,
+    join,
+    put_matches,
+    unexamined,
+)
+from ladder.views import find_match
+from tests.ladder.service.classes import hand_in, school, settle
+from tests.ladder.service.played import small
+from tests.place import QUICK_BOT, Place
+
+CLASS = range(40)
+
+
+def canvas(names: str = "student") -> str:
+    """Return a class as Canvas exports it; one has no login."""
+    head = {"student": "Student", "apart": "LastName,FirstName"}[names]
+    lines = [f"{head},ID,SIS User ID,SIS Login ID,Section", f"    Points Possible{',' * (names == 'apart')},,,,"]
+    for each in CLASS:
+        name = f'"Last{each}, First{each}"' if names == "student" else f"Last{each},First{each}"
+        lines.append(f"{name},{100 + each},U{each:04},{f'login{each}' * (each != 7)},A")
+    return "\n".join(lines)
+
+
+def moodle() -> str:
+    """Return the same class as Moodle exports its grades."""
+    lines = ["First name,Last name,ID number,Institution,Department,Email address,Last downloaded from this course"]
+    lines += [f"First{each},Last{each},u{each:04},,,E{each}@example.edu,17" for each in CLASS]
+    return "\n".join(lines)
+
+
+def worksheet(blind: bool = False) -> str:
+    """Return the same class as an assignment's grading worksheet, which has no numbers."""
+    lines = ["Identifier,Status,Grade" if blind else "Identifier,Full name,Email address,Status,Grade"]
+    for each in CLASS:
+        lines.append(f"Participant {500 + each},{f'First{each} Last{each},e{each}@example.edu,' * (not blind)}-,")
+    return "\n".join(lines)
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    with closing(school(tmp_path / "spring")) as made:
+        yield made
+
+
+def take_in(ladder: Ladder, text: str, partial: bool = False) -> TakenIn:
+    return take_in_people(ladder, parse_roster(text.encode(), "r.csv"), "staff", "r.csv", partial=partial)
+
+
+def owners(ladder: Ladder) -> dict[str, Owner]:
+    return {owner.login: owner for owner in ladder.database.look(all_owners) if not owner.staff}
+
+
+def owner(ladder: Ladder, login: str) -> Owner:
+    found = ladder.database.look(lambda connection: find_owner(connection, login))
+    assert found is not None
+    return found
+
+
+# --- one person -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["canvas first", "moodle first"])
+@pytest.mark.parametrize("names", ["student", "apart"])
+def test_a_class_of_both_platforms_is_one_class(tmp_path: Path, order: str, names: str) -> None:
+    """With number, email and both ids; logins are those of the first, and nothing changes when all come again."""
+    rosters = [canvas(names), moodle(), worksheet(), worksheet(blind=True)]
+    if order == "moodle first":
+        rosters[:2] = rosters[1::-1]
+    with closing(small(tmp_path / "spring", None, ["one"])) as ladder:
+        assert [take_in(ladder, roster).added for roster in rosters] == [40, 0, 0, 0]
+        assert [take_in(ladder, roster).changed for roster in rosters[2:]] == [0, 0]
+        found = owners(ladder)
+    login = {"canvas first": "login3", "moodle first": "E3@example.edu"}[order]
+    assert len(found) == 40
+    ids = (found[login].name, str(found[login].email).lower(), found[login].canvas, found[login].moodle)
+    assert ids == ("First3 Last3", "e3@example.edu", "103", "Participant 503")
+    assert str(found[login].number).upper() == "U0003"
+    assert ("U0007" if order == "canvas first" else "E7@example.edu") in found
+
+
+def test_a_login_may_be_an_email_elsewhere_and_any_case_is_the_same(ladder: Ladder) -> None:
+    take_in(ladder, "login,name\nKay@example.edu,Kay\n")
+    assert take_in(ladder, "Student,ID,SIS Login ID,Section\nKay,9,kay@EXAMPLE.edu,B\n").added == 0
+    assert take_in(ladder, "email,number\nkay@example.edu,U1\n").added == 0
+    assert take_in(ladder, "login\nADA\n").added == 0
+    kay = owner(ladder, "Kay@example.edu")
+    assert (kay.canvas, kay.section, kay.number) == ("9", "B", "U1")
+
+
+@pytest.mark.parametrize(
+    ("roster", "told"),
+    [
+        (
+            "number,email\nU1,bob@example.edu\n",
+            'line 2: the number "U1" is ada\'s, the email "bob@example.edu" is bob\'s: mend the line, or merge them',
+        ),
+        ("login,number\nada,U2\n", 'the number "U2" is bob\'s, the login "ada" is ada\'s'),
+        ("email,number\nada@example.edu,U9\n", 'the email "ada@example.edu" is ada\'s, whose number is U1: mend'),
+        ("Identifier,Full name\nParticipant 1,Ada\n", "no number; ada has the name, which is not enough"),
+        ("login,email\nzoe,ada@example.edu\nada,\n", "line 3: it is the person of line 2"),
+    ],
+)
+def test_who_it_is_is_asked_for_where_it_is_unclear(ladder: Ladder, roster: str, told: str) -> None:
+    """And nobody changes; with --partial the others come in, and the lines that don't are told."""
+    take_in(ladder, "login,number,email,name\nada,U1,ada@example.edu,Ada\nbob,U2,bob@example.edu,Bob\n")
+    before = owners(ladder)
+    with pytest.raises(LadderError) as refused:
+        take_in(ladder, roster)
+    assert told in str(refused.value)
+    assert owners(ladder) == before
+    header, *lines = roster.splitlines()
+    more = "cyd" + "," * header.count(",") if "login" in header else "," * header.count(",")
+    taken = take_in(ladder, "\n".join([header, *lines, more]), partial=True)
+    assert [each.text for each in taken.left_out if each.text in told or told.partition(": ")[2] in each.text]
+    assert taken.added == ("login" in header)
+
+
+def test_a_number_is_mended_by_a_roster_that_tells_the_login(ladder: Ladder) -> None:
+    take_in(ladder, "login,number\nada,U1\n")
+    assert take_in(ladder, "login,number\nada,U9\n").changed == 1
+    assert owner(ladder, "ada").number == "U9"
+
+
+def test_who_has_a_name_alone_in_common_is_new_and_told(ladder: Ladder) -> None:
+    take_in(ladder, "login,name\nada,Ada Lovelace\n")
+    taken = take_in(ladder, "login,name\nal7,ada lovelace\n")
+    assert taken.added == 1
+    assert [each.text for each in taken.remarks] == ["al7 is new; ada has the same name: merge them if it is one"]
+
+
+# --- merged -----------------------------------------------------------------------------------------------------------
+
+
+def queue(ladder: Ladder, kind: str, *table: int) -> int:
+    return ladder.database.write(lambda connection: put_matches(connection, kind, [table], 1.0))[0]
+
+
+def cause(ladder: Ladder, match: int) -> str | None:
+    found = ladder.database.look(lambda connection: find_match(connection, match))
+    assert found is not None
+    return found.cause
+
+
+def test_two_owners_become_one_with_all_that_is_theirs(ladder: Ladder) -> None:
+    """Given twice it is one act. The old login leads to the other, and lets nobody in."""
+    take_in(ladder, "login,email,number\nada,,U1\nbob,bob@example.edu,\n")
+    ada, bob = hand_in(ladder, "ada", "ada"), hand_in(ladder, "bob", "bob")
+    one = ladder.database.look(active_versions)[0].id
+    both, apart = queue(ladder, RATED, ada, bob), queue(ladder, RATED, bob, one)
+    asked = queue(ladder, CHALLENGE, ada, bob)
+    final = queue(ladder, FINAL, ada, bob)
+    session = sign_in(ladder, issue(ladder, "bob", "link", "staff").secret)
+    assert merge_people(ladder, "bob", "ada", "staff", "he has two accounts")
+    assert not merge_people(ladder, "bob", "ada", "staff", "again")
+    assert [cause(ladder, match) for match in (both, apart, asked, final)] == ["cancelled", None, None, None]
+    assert set(owners(ladder)) == {"ada"}
+    assert owner(ladder, "bob").login == "ada"
+    assert (owner(ladder, "ada").email, owner(ladder, "ada").number) == ("bob@example.edu", "U1")
+    with pytest.raises(NotLetInError):
+        viewer_of(ladder, session.secret, "session")
+    for claim, value in (("email", "bob@example.edu"), ("preferred_username", "bob")):
+        assert sign_in_as(ladder, claim, value).login == "ada"
+    with ladder.reading(STAFF) as reader:
+        page = views.person(reader, "bob")
+        assert page is not None
+        assert [line.bot for line in page.bots] == ["ada", "bob"]
+        assert [(act.what, act.why) for act in page.acts if act.what == "merge"] == [
+            ("merge", "bob is ada: he has two accounts")
+        ]
+        assert "pseudonym of bob" not in repr(views.owner_list(reader))
+    assert take_in(ladder, "login\nBOB\n").added == 0
+    assert submit(ladder, ladder.path / "bob.py", "bob", "bob").again
+
+
+def test_both_accounts_of_a_merged_person_may_stand_in_a_roster_in_any_order(ladder: Ladder) -> None:
+    """What is told of the one that stayed holds; the other fills in what isn't known."""
+    roster = "Identifier,Email address,ID number\nP7,old@x.edu,U9\nP8,ada@x.edu,U1\n"
+    take_in(ladder, "login,email,number\nada,ada@x.edu,U1\nbob,old@x.edu,U9\n")
+    merge_people(ladder, "bob", "ada", "staff", "two accounts")
+    for lines in (roster, "\n".join([*roster.splitlines()[::2], roster.splitlines()[1]])):
+        taken = take_in(ladder, lines)
+        assert (taken.absent, [each.text.partition(",")[0] for each in taken.remarks]) == (
+            0,
+            ["passed over: merged with ada"],
+        )
+        ada = owner(ladder, "ada")
+        assert (ada.email, ada.number, ada.moodle) == ("ada@x.edu", "U1", "P8")
+    assert take_in(ladder, "Identifier,Email address\nP9,old@x.edu\n").changed == 1
+    assert (owner(ladder, "ada").email, owner(ladder, "ada").moodle) == ("ada@x.edu", "P9")
+
+
+def test_merging_goes_on_from_what_was_merged(tmp_path: Path) -> None:
+    with closing(school(tmp_path / "spring", "a b c d")) as ladder:
+        take_in(ladder, "login,number\na,1\nb,2\nc,3\n")
+        merge_people(ladder, "a", "b", "staff", "one")
+        merge_people(ladder, "b", "c", "staff", "one")
+        assert [owner(ladder, login).login for login in "abc"] == ["c", "c", "c"]
+        assert take_in(ladder, "number,email\n1,x@y.z\n").changed == 1
+        assert (owner(ladder, "c").number, owner(ladder, "c").email) == ("3", "x@y.z")
+        for old, new, told in (
+            ("a", "d", "a is c already"),
+            ("c", "a", "are one owner"),
+            ("c", "nobody", "there is no owner"),
+            ("nobody", "c", "there is no owner"),
+            ("staff", "c", "the staff owns"),
+            ("c", "staff", "the staff owns"),
+        ):
+            with pytest.raises(LadderError, match=told):
+                merge_people(ladder, old, new, "staff", "x")
+
+
+def test_what_was_decided_of_one_is_not_merged_away(ladder: Ladder) -> None:
+    set_suspended(ladder, "bob", True, "staff", "copied")
+    with pytest.raises(LadderError, match="one is suspended"):
+        merge_people(ladder, "bob", "ada", "staff", "x")
+    set_suspended(ladder, "bob", False, "staff", "no")
+    set_gone(ladder, "ada", True, "staff", "moved")
+    with pytest.raises(LadderError, match="ada left the course"):
+        merge_people(ladder, "bob", "ada", "staff", "x")
+    assert merge_people(ladder, "ada", "bob", "staff", "he is back under another name")
+    take_in(ladder, "login,staff\ncyd,yes\n")
+    with pytest.raises(LadderError, match="one is staff"):
+        merge_people(ladder, "bob", "cyd", "staff", "x")
+
+
+# --- left -------------------------------------------------------------------------------------------------------------
+
+
+def test_who_left_is_out_until_he_returns(ladder: Ladder) -> None:
+    """As with a suspension: his bots, what he sent, his matches to come, his session; and grades don't list him."""
+    settle(ladder, '[[baselines]]\nname = "games"\ngames = 1\npoints = 1\n')
+    ada, bob = hand_in(ladder, "ada", "ada"), hand_in(ladder, "bob", "bob")
+    rated, asked, final = (queue(ladder, kind, ada, bob) for kind in (RATED, CHALLENGE, FINAL))
+    session = sign_in(ladder, issue(ladder, "ada", "link", "staff").secret)
+    (ladder.path / "ada.py").write_text(f"{QUICK_BOT}# newer\n")
+    sent = submit(ladder, ladder.path / "ada.py", "ada", "ada").version
+    assert set_gone(ladder, "ada", True, "staff", "dropped out")
+    assert not set_gone(ladder, "ada", True, "staff", "again")
+    assert [cause(ladder, match) for match in (rated, asked, final)] == ["cancelled", "cancelled", None]
+    with ladder.database.read() as connection:
+        assert ada not in [version.id for version in active_versions(connection)]
+        assert (find_version(connection, ada).out, find_version(connection, ada).active) == (True, False)
+        assert (unexamined(connection, 2e6), count_queued(connection)) == ([], 0)
+    assert ladder.database.write(lambda one: claim_exam(one, join(one, 1, 1.0), [], 2e6)) is None
+    why = "no longer in the course: dropped out"
+    for letting_in in (
+        lambda: viewer_of(ladder, session.secret, "session"),
+        lambda: sign_in_as(ladder, "preferred_username", "ada"),
+    ):
+        with pytest.raises(NotLetInError, match=f"you are {why}"):
+            letting_in()
+    for doing in (
+        lambda: submit(ladder, ladder.path / "ada.py", "ada", "ada"),
+        lambda: challenge(ladder, "ada", ["bob"], "ada", 1),
+    ):
+        with pytest.raises(LadderError, match=f"ada is {why}"):
+            doing()
+    with pytest.raises(LadderError, match="has no version that is fit"):
+        challenge(ladder, "bob", ["ada"], "bob", 1)
+    assert [each.owner.login for each in grades(ladder, "staff").grades] == ["bob"]
+    with ladder.reading(STAFF) as reader:
+        assert [(line.login, line.gone) for line in views.owner_list(reader).rows if line.gone] == [
+            ("ada", "dropped out")
+        ]
+    told = take_in(ladder, "login,section\nada,B\n")
+    assert [each.text for each in told.remarks] == ["ada left the course, and isn't brought back"]
+    assert (owner(ladder, "ada").gone, owner(ladder, "ada").section) == (True, "B")
+    assert set_gone(ladder, "ada", False, "staff", "back")
+    assert not set_gone(ladder, "ada", False, "staff", "again")
+    with ladder.database.read() as connection:
+        assert ada in [version.id for version in active_versions(connection)]
+        assert [version.id for version in unexamined(connection, 2e6)] == [sent]
+    assert viewer_of(ladder, session.secret, "session").login == "ada"
+    assert [each.owner.login for each in grades(ladder, "staff").grades] == ["ada", "bob"]
+
+
+def test_the_commands_say_what_is_so(place: Place) -> None:
+    place.call("ladder", "init", "spring", "--sandbox", "process")
+    for login in ("ada", "ada2"):
+        place.call("ladder", "owners", "add", "spring", login)
+    owners = ("ladder", "owners")
+    assert place.call(*owners, "leave", "spring", "ada", "--why", "moved").err.splitlines() == [
+        "ada is no longer in the course"
+    ]
+    assert "left" in place.call(*owners, "list", "spring").out
+    assert place.call(*owners, "return", "spring", "ada", "--why", "back", "--json").json == {"changed": True}
+    assert place.call(*owners, "merge", "spring", "ada2", "ada", "--why", "one person").err.splitlines() == [
+        "ada2 is ada"
+    ]
+    again = place.call(*owners, "merge", "spring", "ada2", "ada", "--why", "one person")
+    assert (again.code, again.err.splitlines()) == (0, ["ada2 is ada already: nothing was decided"])
+    assert "ada2" not in place.call(*owners, "list", "spring").out
+    place.call(*owners, "add", "spring", "ada2", "--email", "ada@x.edu")
+    refused = place.call(*owners, "add", "spring", "zed", "--email", "ADA@x.edu")
+    assert (refused.code, refused.told[0]) == (2, 'arena: the email "ADA@x.edu" is ada\'s.')
+    refused = place.call(*owners, "merge", "spring", "ada", "ada", "--why", "x")
+    assert (refused.code, len(refused.told)) == (2, 2)
+    assert place.call(*owners, "leave", "spring", "staff", "--why", "x").code == 2
