@@ -26,6 +26,7 @@ from ladder.service import (
     seat_of,
     seat_of_program,
     set_frozen,
+    set_gone,
     set_suspended,
     sit,
     why_not_playable,
@@ -226,6 +227,9 @@ def test_no_match_begins_while_somebody_may_not_play(ladder: Ladder) -> None:
         set_suspended(ladder, login, True, "staff", "a trial")
         assert "suspended" in str(why())
         set_suspended(ladder, login, False, "staff", "a trial")
+        set_gone(ladder, login, True, "staff", "a trial")
+        assert "left the course" in str(why())
+        set_gone(ladder, login, False, "staff", "a trial")
     disable_bot(ladder, "one", "staff", "a trial")
     assert "one of its bots" in str(why())
 
