@@ -98,7 +98,7 @@ class _Intake:
         owner = self.directory.who(person) or self._new(person)
         name, line = shown(owner.login), self._lines.get(owner.id)
         if self._by_login and not self.directory.is_called(owner, person.login):
-            raise ValueError(f'the email "{shown(person.email or "")}" is {name}\'s')
+            raise ValueError(f"the email \"{shown(person.email or '')}\" is somebody's who is here, {name}'s")
         if line is not None and not merged:
             raise ValueError(f"it is the person of line {line}")
         if line is not None:

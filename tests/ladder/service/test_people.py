@@ -330,7 +330,7 @@ def test_the_commands_say_what_is_so(place: Place) -> None:
     assert "ada2" not in place.call(*owners, "list", "spring").out
     place.call(*owners, "add", "spring", "ada2", "--email", "ada@x.edu")
     refused = place.call(*owners, "add", "spring", "zed", "--email", "ADA@x.edu")
-    assert (refused.code, refused.told[0]) == (2, 'arena: the email "ADA@x.edu" is ada\'s.')
+    assert (refused.code, refused.told[0]) == (2, "arena: the email \"ADA@x.edu\" is somebody's who is here, ada's.")
     refused = place.call(*owners, "merge", "spring", "ada", "ada", "--why", "x")
     assert (refused.code, len(refused.told)) == (2, 2)
     assert place.call(*owners, "leave", "spring", "staff", "--why", "x").code == 2
