@@ -13,7 +13,7 @@ from arena.bots.errors import BotError, cell, shown
 from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake
 from arena.bots.kit import completed, is_older, kit_of_file, lacks_kit
 from arena.bots.language import language_of
-from arena.bots.limited import intake_apart
+from arena.bots.limited import intake_apart, intake_each, unzip_apart
 from arena.bots.load import check_commands, load, sample_file, sample_names
 from arena.bots.names import checked_name
 from arena.bots.portable import NotHereError, PortableBot, portable

@@ -1,25 +1,38 @@
-"""`intake` in a process of its own, with limits: what a stranger's archive makes its reader do ends with that process.
+"""`intake` in processes of their own, with limits: what a stranger's archive makes its reader do ends with its reader.
 
-The process prints a line of JSON, which is the bundle or what was raised, and then the bundle's archive.
+A helper process is started once and forks for each archive, so each has limits of its own and costs no interpreter's
+start. It reads JSON: what is to be read, and the limits. For each it prints a line of JSON, which is the bundle or what
+was raised, and then the bundle's archive.
 """
 
 import json
+import mmap
 import os
 import resource
+import signal
 import subprocess
 import sys
-from contextlib import suppress
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import IO, Any
 
+from arena.bots.archive import ArchiveError, unpack
 from arena.bots.errors import BotError, shown
 from arena.bots.intake import MOST_UPLOAD, Bundle, intake
+from arena.bots.zip_file import tar_of_zip
 from arena.sandbox import scratch_folder
 
 CPU_S = 20  # the largest archive of small files takes 2
 WALL_S = 120.0
 MEMORY = 768 << 20  # bytes of address space; 16 MB that become 64 take 300
+MOST_COLLECTED = 256 << 20  # bytes of a zip of many people's files
 _OPEN_FILES = 64
 _FILE = 128 << 20  # bytes
+_MOST_FILES = 20_000  # of many people
+
+Wanted = tuple[Path, str | None]  # what `intake` is given
 
 
 def intake_apart(
@@ -31,56 +44,145 @@ def intake_apart(
     memory: int = MEMORY,
 ) -> Bundle:
     """Do what `intake` does, and refuse what takes more than the limits. Raises BotError, OSError."""
-    called = shown(os.path.basename(os.path.abspath(path)) if name is None else name)
-    begin = f"from {__name__} import main; main()"
-    words = [sys.executable, "-P", "-c", begin, path, name or "", most_upload, cpu_s, memory]
+    with closing(intake_each([(path, name)], most_upload, cpu_s, wall_s, memory)) as found:
+        bundle = next(found)
+    if isinstance(bundle, BotError):
+        raise bundle
+    return bundle
+
+
+def intake_each(
+    wanted: Sequence[Wanted],
+    most_upload: int = MOST_UPLOAD,
+    cpu_s: int = CPU_S,
+    wall_s: float = WALL_S,
+    memory: int = MEMORY,
+) -> Generator[Bundle | BotError, None, None]:
+    """Yield for each path and name what `intake_apart` returns or raises, in order. Raises OSError. Close it."""
+    jobs = [(str(path), name or "", most_upload) for path, name in wanted]
+    for (path, name), (told, archive) in zip(wanted, _apart("take", jobs, cpu_s, wall_s, memory), strict=True):
+        called = shown(os.path.basename(os.path.abspath(path)) if name is None else name)
+        yield _refusal(called, told) or Bundle(archive, **told)
+
+
+def unzip_apart(path: Path, folder: Path) -> None:
+    """Unpack a zip of many people's files into an empty folder, as safely. Raises BotError, OSError."""
+    with closing(_apart("unzip", [(str(path), str(folder))], 3 * CPU_S, WALL_S, 2 * MEMORY)) as found:
+        told, _ = next(found)
+    if problem := _refusal(shown(path.name), told):
+        raise problem
+
+
+def _apart(
+    what: str, jobs: Sequence[Sequence[object]], cpu_s: int, wall_s: float, memory: int
+) -> Generator[tuple[dict[str, Any], bytes], None, None]:
+    """Yield what came of each job: what `main` told, and the bytes behind it."""
     search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
-    with scratch_folder() as scratch:  # of this process: one that is killed leaves what it wrote
+    words = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
+    limits = {"cpu_s": cpu_s, "wall_s": wall_s, "memory": memory}
+    with scratch_folder() as scratch, tempfile.TemporaryFile() as asked:  # scratch: a reader that is killed leaves it
+        asked.write(json.dumps({"what": what, "jobs": jobs, "limits": limits}).encode())
+        asked.seek(0)
         where = {**os.environ, "PYTHONPATH": search, "TMPDIR": str(scratch)}
-        try:
-            done = subprocess.run(
-                [str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, timeout=wall_s, env=where
-            )
-        except subprocess.TimeoutExpired:
-            raise BotError(
-                f"{called} can't be taken: to read it takes more than {wall_s:g} s.\nPack it anew."
-            ) from None
-    head, _, archive = done.stdout.partition(b"\n")
-    if done.returncode or not head:
-        limits = f"{cpu_s} s or {memory >> 20} MB"
-        last = (done.stderr.decode(errors="replace").splitlines() or [""])[-1]
-        died = done.returncode < 0 or last.startswith("MemoryError")
-        why = f"to read it takes more than {limits}" if died else f"the arena can't read it ({shown(last)})"
-        raise BotError(f"{called} can't be taken: {why}.\nPack the bot's folder anew, as a zip or a tar.")
-    told = json.loads(head)
+        with subprocess.Popen(words, stdin=asked, stdout=subprocess.PIPE, env=where, start_new_session=True) as helper:
+            assert helper.stdout is not None
+            try:
+                for _ in jobs:
+                    told = json.loads(helper.stdout.readline() or '{"failed": "its helper process has ended"}')
+                    yield told, helper.stdout.read(told.pop("bytes", 0))
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(helper.pid, signal.SIGKILL)  # with a reader that is at work
+
+
+def _refusal(called: str, told: dict[str, Any]) -> BotError | None:
+    """Return why something was refused, None if it wasn't. Raises OSError for what this machine lacks."""
     if "errno" in told:
         raise OSError(told["errno"], told["strerror"], told["filename"])
     if "refused" in told:
-        raise BotError(told["refused"])
-    return Bundle(archive, **told)
+        return BotError(told["refused"])
+    if "slow" in told:
+        return BotError(f"{called} can't be taken: to read it takes more than {told['slow']:g} s.\nPack it anew.")
+    if "failed" in told:
+        return BotError(
+            f"{called} can't be taken: {shown(told['failed'])}.\nPack the bot's folder anew, as a zip or a tar."
+        )
+    return None
+
+
+# --- in the helper process --------------------------------------------------------------------------------------------
 
 
 def main() -> None:
-    """Be the process: PATH NAME MOST_UPLOAD CPU_S MEMORY."""
-    path, name, most_upload, cpu_s, memory = sys.argv[1:]
-    limits = {
-        resource.RLIMIT_CPU: int(cpu_s),
-        resource.RLIMIT_AS: int(memory),
-        resource.RLIMIT_FSIZE: _FILE,
-        resource.RLIMIT_NOFILE: _OPEN_FILES,
-    }
-    for kind, most in limits.items():
+    """Be the helper process: fork for each job, and print what comes of it."""
+    asked = json.load(sys.stdin)
+    limits = asked["limits"]
+    for job in asked["jobs"]:
+        with tempfile.TemporaryFile() as out:
+            reader = os.fork()
+            if not reader:
+                _read(asked["what"], job, limits, out)
+            _, status = os.waitpid(reader, 0)
+            if status:
+                out.seek(0)
+                out.truncate()
+                late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+                over = f"to read it takes more than {limits['cpu_s']} s or {limits['memory'] >> 20} MB"
+                out.write(json.dumps({"slow": limits["wall_s"]} if late else {"failed": over}).encode() + b"\n")
+            out.seek(0)
+            while piece := out.read(1 << 20):
+                sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+
+
+def _read(what: str, job: Sequence[Any], limits: dict[str, Any], out: IO[bytes]) -> None:
+    """Be the reader of one archive, with limits, and end."""
+    for kind, most in (
+        (resource.RLIMIT_CPU, limits["cpu_s"]),
+        (resource.RLIMIT_AS, limits["memory"]),
+        (resource.RLIMIT_FSIZE, max(_FILE, 2 * MOST_COLLECTED if what == "unzip" else 0)),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+    ):
         with suppress(ValueError, OSError):  # such as macOS, for address space
             resource.setrlimit(kind, (most, most))
-    archive = b""
-    told: dict[str, object]
+    signal.setitimer(signal.ITIMER_REAL, limits["wall_s"])  # whose signal ends it
+    code, archive = 1, b""
+    told: dict[str, Any] = {}
     try:
-        bundle = intake(Path(path), name or None, int(most_upload))
-        told = {"digest": bundle.digest, "name": bundle.name, "file": bundle.file}
-        archive = bundle.archive
+        told, archive = _unzip(*job) if what == "unzip" else _take(*job)
+        code = 0
     except BotError as problem:
-        told = {"refused": str(problem)}
+        told, code = {"refused": str(problem)}, 0
     except OSError as problem:
-        told = {"errno": problem.errno, "strerror": problem.strerror, "filename": problem.filename}
-    sys.stdout.buffer.write(json.dumps(told).encode() + b"\n")
-    sys.stdout.buffer.write(archive)
+        told, code = {"errno": problem.errno, "strerror": problem.strerror, "filename": problem.filename}, 0
+    except MemoryError:
+        pass
+    except Exception as problem:
+        told, code = {"failed": f"the arena can't read it ({problem!r})"}, 0
+    finally:
+        with suppress(MemoryError):
+            out.write(json.dumps(told).encode() + b"\n" + archive)
+            out.flush()
+        os._exit(code)
+
+
+def _take(path: str, name: str, most_upload: int) -> tuple[dict[str, Any], bytes]:
+    bundle = intake(Path(path), name or None, most_upload)
+    told = {"digest": bundle.digest, "name": bundle.name, "file": bundle.file, "bytes": len(bundle.archive)}
+    return told, bundle.archive
+
+
+def _unzip(path: str, folder: str) -> tuple[dict[str, Any], bytes]:
+    try:
+        with open(path, "rb") as file, tempfile.TemporaryFile() as tar:
+            if os.fstat(file.fileno()).st_size > MOST_COLLECTED:
+                raise ArchiveError(f"it has more than {MOST_COLLECTED >> 20} MB")
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if os.fstat(file.fileno()).st_size else b""
+            tar_of_zip(data, tar, 2 * MOST_COLLECTED, _MOST_FILES)  # type: ignore[arg-type]  # read like bytes
+            tar.seek(0)
+            unpack(tar, Path(folder), 2 * MOST_COLLECTED, _MOST_FILES)
+    except ArchiveError as problem:
+        what = str(problem).partition("\n")[0]
+        name = shown(os.path.basename(path))
+        raise BotError(f"{name} can't be taken: {what}.\nUnpack it, and name the folder.") from None
+    return {}, b""
