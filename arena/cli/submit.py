@@ -105,7 +105,7 @@ def say_taken(label: str, again: bool, left: int | None, late: str | None, disab
     if again:
         note(f"{label} has the same files: nothing was taken in")
     else:
-        note(f"{label} is taken in, and waits for its examination; {left} more today")
+        note(f"{label} is taken in, and waits for its examination" + ("" if left is None else f"; {left} more today"))
     if disabled is not None:
         note(f"the bot is disabled ({shown(disabled)}): what is fit plays once staff activates it")
     if late is not None:

@@ -1,7 +1,9 @@
 """A submission: what somebody hands in becomes a bot's next version, or is refused with the reason."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -12,13 +14,17 @@ from ladder.service.known import acting_owner, demand_open
 from ladder.service.ladder import STAFF, Ladder
 from ladder.service.settings import LadderError, Settings
 from ladder.store.database import (
+    Act,
     KnownBot,
+    Version,
     add_version,
     all_bots,
     disabled_versions,
     find_owner,
+    note_act,
     put_bot,
     put_file,
+    set_received,
     submitted_since,
     versions_of,
 )
@@ -33,7 +39,8 @@ _NAMING = 'Name the bot otherwise: --name NAME, on a page "Name of the bot"'
 class Taken:
     """A submission that was taken in. `late`: the deadline in whose grace it came, `left`: submissions of today.
 
-    disabled: why it won't play although it be fit, until staff activates it; None if it may.
+    again: nothing was, since the files were there already. disabled: why it won't play although it be fit, until staff
+    activates it; None if it may. received: when it was handed in, in seconds since 1970; None for a reference bot.
     """
 
     label: str
@@ -44,57 +51,131 @@ class Taken:
     late: str | None
     left: int | None
     disabled: str | None = None
+    received: float | None = None
 
 
-def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> Taken:
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A bot's files, to be taken in under a name. by: who submits them.
+
+    received: when they were handed in, as staff says, in seconds since 1970; None: now, by the owner. corrects: that
+    time takes the place of one that staff said of the same files before, also where it is later.
+    """
+
+    login: str
+    name: str
+    bundle: Bundle
+    by: str
+    received: float | None = None
+    corrects: bool = False
+
+
+def submit(
+    ladder: Ladder,
+    path: Path,
+    login: str,
+    name: str | None = None,
+    received: float | None = None,
+    by: str | None = None,
+) -> Taken:
     """Take a file, a folder, a zip or a tar in as a new version of an owner's bot, to be examined.
 
-    The same files submitted twice in a row are one version. Raises BotError for what can't be a bot, LadderError for an
-    unknown owner, another's bot, or a quota.
+    The same files submitted twice in a row are one version. received, by: as of a Submission; where staff says when, no
+    quota of a day holds. Raises BotError for what can't be a bot, LadderError for an unknown owner, another's bot, a
+    quota, or a time to come.
     """
     settings = ladder.settings
     with ladder.database.read() as connection:
         acting_owner(connection, login)
+    demand_past(ladder, received)
     bundle = intake_apart(path, most_upload=settings.quotas.upload_mb << 20)
-    wanted = _checked(name or bundle.name)
+    given = Submission(login, bot_name(name or bundle.name), bundle, by or login, received, corrects=True)
     now = ladder.clock()
+    return ladder.database.write(lambda connection: put_submission(connection, settings, given, now))
 
-    def act(connection: Connection) -> Taken:
-        demand_open(connection)
-        acting = acting_owner(connection, login)
-        owner = acting.id
-        known = _bot(connection, wanted)
-        if known is not None and not Viewer(acting.login).may("submit", known.login):  # staff, too, names the owner
-            raise LadderError(f'the bot "{shown(wanted)}" is another\'s.\n{_NAMING}')
-        if known is None:
-            _check_bots(connection, owner, settings)
-        versions = [] if known is None else versions_of(connection, known.id)
-        last = versions[-1] if versions else None
-        if last and (last.digest, last.file) == (bundle.digest, bundle.file) and not last.unexamined:
-            return Taken(last.label, last.name, last.number, last.id, True, None, None)
-        today = submitted_since(connection, owner, now - now % DAY_S)
-        most = settings.quotas.submissions_per_day
-        if today >= most:
-            wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
-            raise LadderError(
-                f"{login} has submitted {today} versions today, and {most} are allowed.\nNext in {wait} h."
-            )
-        bot = put_bot(connection, known.name if known else wanted, owner, now)
-        put_file(connection, bundle.digest, bundle.file, bundle.archive)
-        version = add_version(connection, bot, bundle.digest, bundle.file, now, by=login)
-        called, number = known.name if known else wanted, 1 + len(versions)
-        return Taken(
-            label=f"{called}@{number}",
-            name=called,
-            number=number,
-            version=version,
-            again=False,
-            late=_late(settings, now),
-            left=most - today - 1,
-            disabled=disabled_versions(connection).get(version),
-        )
 
-    return ladder.database.write(act)
+def put_submission(connection: Connection, settings: Settings, given: Submission, now: float) -> Taken:
+    """Take a submission in. Raises LadderError."""
+    demand_open(connection)
+    login, bundle, received = given.login, given.bundle, now if given.received is None else given.received
+    acting = acting_owner(connection, login)
+    owner = acting.id
+    known = bot_called(connection, given.name)
+    if known is not None and not Viewer(acting.login).may("submit", known.login):  # staff, too, names the owner
+        raise LadderError(f'the bot "{shown(given.name)}" is another\'s.\n{_NAMING}')
+    if known is None:
+        _check_bots(connection, owner, settings)
+    versions = [] if known is None else versions_of(connection, known.id)
+    same = _same(versions, given, received)
+    if same is not None:
+        said = given.corrects and same.received != same.at
+        if given.received is not None and (received < same.received or (said and received != same.received)):
+            set_received(connection, same.id, received)
+            _note_received(connection, given, same.bot, same.id, owner, now)
+            same = replace(same, received=received)
+        return Taken(same.label, same.name, same.number, same.id, True, None, None, received=same.received)
+    today = submitted_since(connection, owner, now - now % DAY_S)
+    most = settings.quotas.submissions_per_day
+    if given.received is None and today >= most:
+        wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
+        raise LadderError(f"{login} has submitted {today} versions today, and {most} are allowed.\nNext in {wait} h.")
+    called, number = known.name if known else given.name, 1 + len(versions)
+    bot = put_bot(connection, called, owner, now)
+    put_file(connection, bundle.digest, bundle.file, bundle.archive)
+    version = add_version(connection, bot, bundle.digest, bundle.file, now, received, given.by)
+    if given.received is not None:
+        _note_received(connection, given, bot, version, owner, now)
+    return Taken(
+        label=f"{called}@{number}",
+        name=called,
+        number=number,
+        version=version,
+        again=False,
+        late=_late(settings, received),
+        left=most - today - 1 if given.received is None else None,
+        disabled=disabled_versions(connection).get(version),
+        received=received,
+    )
+
+
+def _same(versions: Sequence[Version], given: Submission, received: float) -> Version | None:
+    """Return the version that the files are already: the one that stood then, or the next one to be handed in.
+
+    Where staff corrects a time, also one whose time staff said.
+    """
+    order = sorted(versions, key=lambda version: (version.received, version.number))
+    before = [version for version in order if version.received <= received]
+    near = [*before[-1:], *order[len(before) :][:1]]
+    said = [version for version in reversed(order) if given.corrects and version.received != version.at]
+    files = (given.bundle.digest, given.bundle.file)
+    return next((each for each in (*near, *said) if (each.digest, each.file) == files and not each.unexamined), None)
+
+
+def _note_received(connection: Connection, given: Submission, bot: int, version: int, owner: int, now: float) -> None:
+    assert given.received is not None
+    at = datetime.fromtimestamp(given.received).astimezone().isoformat(" ", "minutes")
+    why = f"received at {at}, as {given.by} says"
+    note_act(connection, Act(given.by, "receive", why, now, bot=bot, version=version, owner=owner))
+
+
+def read_time(text: str) -> float:
+    """Return a time in seconds since 1970; without a zone it is this machine's. Raises LadderError."""
+    try:
+        if len(text.strip()) <= len("2026-12-01"):
+            raise ValueError("a day alone")
+        return datetime.fromisoformat(text.strip()).astimezone().timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise LadderError(
+            f'"{shown(text)}" is no time of a day.\nWrite it like 2026-12-01T23:50, or with its zone: '
+            "2026-12-01T23:50+01:00"
+        ) from None
+
+
+def demand_past(ladder: Ladder, received: float | None) -> None:
+    """Raise LadderError where something would have been received at a time to come."""
+    if received is not None and received > ladder.clock():
+        at = datetime.fromtimestamp(received).astimezone().isoformat(" ", "minutes")
+        raise LadderError(f"{at} is still to come.\nGive the time at which it was handed in.")
 
 
 def allowance(ladder: Ladder, reader: Reader, login: str | None = None) -> Allowance:
@@ -128,7 +209,7 @@ class Reference:
 def read_reference(argument: str) -> Reference:
     """Read what a user calls a bot. Raises BotError, LadderError."""
     bot = load([argument])[0][0]
-    return Reference(_checked(bot.name), intake_apart(bot.path))
+    return Reference(bot_name(bot.name), intake_apart(bot.path))
 
 
 def put_reference(connection: Connection, reference: Reference, at: float) -> Taken:
@@ -137,7 +218,7 @@ def put_reference(connection: Connection, reference: Reference, at: float) -> Ta
     owner = find_owner(connection, STAFF.login)
     assert owner is not None, "create makes the staff"
     name, bundle = reference.name, reference.bundle
-    known = _bot(connection, name)
+    known = bot_called(connection, name)
     if known is not None and not known.reference:
         raise LadderError(f'the bot "{shown(name)}" is an owner\'s.\nName the reference otherwise: NAME=BOT')
     bot = put_bot(connection, name, owner.id, at, reference=True)
@@ -156,7 +237,7 @@ def submit_reference(ladder: Ladder, argument: str) -> Taken:
     return ladder.database.write(lambda connection: put_reference(connection, reference, now))
 
 
-def _checked(name: str) -> str:
+def bot_name(name: str) -> str:
     """Return a bot's name as it is kept. Raises LadderError for one that results or a spreadsheet can't hold."""
     try:
         name = checked_name(name)
@@ -169,7 +250,7 @@ def _checked(name: str) -> str:
     return name
 
 
-def _bot(connection: Connection, name: str) -> KnownBot | None:
+def bot_called(connection: Connection, name: str) -> KnownBot | None:
     """Return the bot of a name, whatever its case: names that look alike are one bot's."""
     return next((bot for bot in all_bots(connection) if bot.name.casefold() == name.casefold()), None)
 

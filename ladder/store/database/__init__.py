@@ -195,6 +195,7 @@ from ladder.store.database.versions import (
     put_file,
     release_exam,
     rest,
+    set_received,
     submitted_since,
     unexamined,
     versions_of,

@@ -16,7 +16,7 @@ class Act:
 
     what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
     recheck, suspend, unsuspend, leave, return, merge (two owners), issue (a link or a token), revoke, import (people),
-    refuse (an applicant), close and reopen (the ladder).
+    refuse (an applicant), close and reopen (the ladder), receive (a version, at a time that staff says).
     """
 
     who: str

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, ScalarSelect, Select, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, ScalarSelect, Select, and_, delete, func, insert, or_, select, tuple_, update
 
 from ladder.store.database.acts import Act, acts_of, note_act
 from ladder.store.database.events import BEGUN, EXAMINATION, STEP, SUBMITTED, note_event
@@ -157,6 +157,11 @@ def add_version(
     return id
 
 
+def set_received(connection: Connection, version: int, received: float) -> None:
+    """Say anew when a version was handed in. The act that says so is the caller's to note."""
+    connection.execute(update(versions).where(versions.c.id == version).values(received=received))
+
+
 def find_version(connection: Connection, id: int) -> Version:
     """Return a version. Raises KeyError if there is none of the id."""
     found = _versions(connection, _VERSION.where(versions.c.id == id))
@@ -213,8 +218,12 @@ def labels_of_ids(connection: Connection) -> dict[int, str]:
 
 
 def submitted_since(connection: Connection, owner: int, at: float) -> int:
-    """Count the versions that an owner submitted from a time on; a reference bot's don't count."""
+    """Count the versions that an owner submitted from a time on.
+
+    A reference bot's don't count, nor do those of which staff said when they were handed in.
+    """
     query = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot))
+    query = query.where(versions.c.received == versions.c.at)
     found = connection.scalar(query.where(bots.c.owner == owner, versions.c.at >= at, bots.c.reference.is_(False)))
     return int(found or 0)
 
@@ -375,12 +384,11 @@ def get_build_log(connection: Connection, version: int) -> bytes:
 def is_newest(connection: Connection, version: Version) -> bool:
     """Tell whether a version should play once it is fit.
 
-    It should unless it is disabled, a newer one is fit, or somebody has decided who plays for the bot since it was
-    submitted.
+    It should unless it is disabled, one that was received later is fit, or somebody has decided who plays for the bot
+    since it was submitted.
     """
-    newer = select(versions.c.id).where(
-        versions.c.bot == version.bot, versions.c.number > version.number, versions.c.state == FIT
-    )
+    later = tuple_(versions.c.received, versions.c.number) > tuple_(version.received, version.number)
+    newer = select(versions.c.id).where(versions.c.bot == version.bot, later, versions.c.state == FIT)
     decided = (
         select(acts.c.id)
         .join(versions, versions.c.id == version.id)
