@@ -212,7 +212,10 @@ _ROWS: dict[str, dict[Who, str]] = {
     "DayOfBot": {_ANYBODY: "day version rating adjusted"},
     "BotLine": {_ANYBODY: "bot pseudonym reference playing versions", _STAFF: "owner"},
     "BotList": {_ANYBODY: "rows next change"},
-    "BotVersion": {_ANYBODY: "number state active submitted rated all", _OWNER: "faults digest reason examined barred"},
+    "BotVersion": {
+        _ANYBODY: "number state active submitted rated all",
+        _OWNER: "received faults digest reason examined barred",
+    },
     "Difference": {_OWNER: "bot version before files cut"},
     "FileDifference": {_OWNER: "name lines note"},
     "BuildLog": {_OWNER: "version text"},

@@ -204,7 +204,7 @@ class Service:
             cancel(connection, "its examination ended before", now, version, (QUALIFYING,))
             plays = reason is None and is_newest(connection, this)
             if plays:
-                activate(connection, this, LADDER, "it passed its examination", now)
+                activate(connection, this, LADDER, "fit, so it plays", now)
             return Exam(this.label, reason, plays)
 
         exam = self.ladder.database.write(act)

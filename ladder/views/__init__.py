@@ -24,7 +24,7 @@ from ladder.views.bot import (
     why_none,
 )
 from ladder.views.credential import CredentialLine, Credentials, credential_list
-from ladder.views.decision import Decision
+from ladder.views.decision import Decision, did
 from ladder.views.duels import Against, Duels, duels
 from ladder.views.evening import (
     TableLine,

@@ -66,6 +66,7 @@ class Sums:
 class BotVersion:
     """A version. state: queued, examined (at the moment), fit, unfit, for a `reason`. Times: seconds since 1970.
 
+    received: when the owner handed it in, as staff says where that isn't when it was submitted.
     rated, all: what its matches add up to, those that rate, and all that were played. faults: how many of each kind, in
     all that were played; those that follow from others too. barred: why its owner may not choose it.
     """
@@ -74,6 +75,7 @@ class BotVersion:
     state: str
     active: bool
     submitted: float
+    received: float | None
     rated: Sums
     all: Sums
     faults: dict[str, int] | None
@@ -181,6 +183,7 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
                     state=version.state,
                     active=version.active,
                     submitted=version.at,
+                    received=version.received,
                     rated=rated[version.id],
                     all=played[version.id],
                     faults=kinds[version.id],

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ladder.access import visible
-from ladder.store.database import Act, find_owner
+from ladder.store.database import LADDER, Act, find_owner
+from ladder.views.act import ActLine
 from ladder.views.owner import OwnerLine
 from ladder.views.reader import Reader
 
@@ -18,6 +19,39 @@ class Decision:
     version: int | None
     by: str | None
     why: str
+
+
+_DID = {
+    "activate": "let {version} play",
+    "bench": "benched {version}",
+    "close": "closed the ladder",
+    "disable": "let no version play",
+    "final": "decided on a final",
+    "freeze": "froze the ladder",
+    "import": "took people in",
+    "issue": "let somebody in",
+    "leave": "let the owner leave the course",
+    "merge": "merged two owners",
+    "receive": "noted of {version}",
+    "recheck": "had {version} examined again",
+    "refuse": "refused an applicant",
+    "reopen": "opened the ladder again",
+    "return": "let the owner come back",
+    "reveal": "revealed a final",
+    "revoke": "took back what lets in",
+    "suspend": "suspended the owner",
+    "unfreeze": "lifted the freeze",
+    "unsuspend": "lifted the suspension",
+    "unvoid": "let the match rate again",
+    "void": "took the match out of the ratings",
+}
+
+
+def did(act: Decision | ActLine) -> str:
+    """Return in words who decided what: "the ladder let version 3 play". Why is the act's own."""
+    version = "it" if act.version is None else f"version {act.version}"
+    who = {None: "staff", LADDER: "the ladder"}.get(act.by, act.by)
+    return f"{who} {_DID.get(act.what, f'decided: {act.what}').format(version=version)}"
 
 
 def decisions(

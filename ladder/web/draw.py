@@ -22,7 +22,7 @@ from arena.bots import shown
 from ladder import cells
 from ladder.access import PUBLIC, STAFF, Viewer
 from ladder.standings import Row
-from ladder.views import DayOfBot, Reader
+from ladder.views import DayOfBot, Reader, did
 from ladder.web.visit import RefusedError, Visit
 
 _HOME = files("ladder.web")
@@ -92,7 +92,7 @@ def _environment() -> Environment:
     )
     made.globals |= {"cells": cells, "asset": asset, "spark": spark, "version": __version__}
     made.filters |= {"when": when, "left": left, "points": points, "share_scale": share_scale, "percent_of": percent_of}
-    made.filters["lines"] = lines
+    made.filters |= {"lines": lines, "did": did}
     return made
 
 

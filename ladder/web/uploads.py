@@ -17,7 +17,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
 from arena.sandbox import FULL, scratch_folder
-from ladder.service import Taken, submit
+from ladder.service import Taken, read_time, submit
 from ladder.web.sign_in import limited
 from ladder.web.visit import RefusedError, Visit
 
@@ -27,21 +27,20 @@ AGAIN_S = 10  # after which one of too many at once may try again
 _FORM_BYTES = 1 << 20  # beside the files: names and fields
 _NAME_BYTES = 1 << 10
 _MOST_FILES = 2_000  # as many as an archive may hold
+_FIELDS = (b"name", b"owner", b"at")
 _DEEPEST = 50  # folders in each other
 _LONGEST = 255  # bytes of one name
 _PROGRAMS = (b"#!", b"\x7fELF")  # a form tells no modes
 
 NOTHING = "No file came.\nSend a form as multipart/form-data, with a file, a folder's files, or an archive."
-NO_BOTS = (
-    "Staff has no bots.\nThe reference bots are ladder's own; for somebody else: arena ladder submit --owner LOGIN"
-)
+NO_BOTS = "Staff has no bots.\nSay whose it is: the form's field owner has the login."
 
 
 async def take(visit: Visit) -> Taken:
     """Take in what the form of a request holds as a version of a person's bot.
 
-    Once all of it has come it is taken in, whether anybody waits for the answer or not. Raises RefusedError, and as
-    `submit` does.
+    Staff says whose it is, and may say when it was handed in. Once all of it has come it is taken in, whether anybody
+    waits for the answer or not. Raises RefusedError, and as `submit` does.
     """
     assert isinstance(visit.request, Request), "a form comes by a request"
     stream = visit.request.stream()
@@ -57,16 +56,19 @@ async def take(visit: Visit) -> Taken:
 
 async def _taken(visit: Visit, stream: AsyncIterator[bytes]) -> Taken:
     viewer, door = visit.viewer, visit.door
-    if viewer.login is None or viewer.staff:
-        raise RefusedError(400, NO_BOTS, visit)
+    assert viewer.login is not None, "who sends a bot has signed in"
     limited(visit, "upload")
     with door.uploads.held(viewer.login) as held:
         if not held:
             raise RefusedError(503, "Too many uploads come at once. Try again in a moment.", visit, AGAIN_S)
         async with contextmanager_in_threadpool(scratch_folder()) as scratch:
             form = await _received(visit, stream, scratch / "bot")
+            owner, at = (form.said("owner"), form.said("at")) if viewer.staff else (viewer.login, "")
+            if not owner:
+                raise RefusedError(400, NO_BOTS, visit)
+            given = (form.path, owner, form.said("name") or None, read_time(at) if at else None, viewer.login)
             async with door.readers:
-                return await run_in_threadpool(submit, visit.ladder, form.path, viewer.login, form.name or None)
+                return await run_in_threadpool(submit, visit.ladder, *given)
 
 
 async def _received(visit: Visit, stream: AsyncIterator[bytes], folder: Path) -> "_Form":
@@ -107,7 +109,7 @@ async def _drain(stream: AsyncIterator[bytes]) -> None:
 
 
 class _Form:
-    """Writes the files of a form to a folder, piece by piece. `name`: the field of that name."""
+    """Writes the files of a form to a folder, piece by piece, and keeps its fields."""
 
     def __init__(self, boundary: bytes, folder: Path, visit: Visit) -> None:
         self._folder = folder
@@ -118,7 +120,7 @@ class _Form:
         self._field: bytes | None = None  # None: what comes is left out
         self._files: list[Path] = []
         self._ended = False
-        self._name = b""
+        self._fields: dict[bytes, bytes] = {}
         self._parser = MultipartParser(
             boundary,
             {
@@ -157,10 +159,9 @@ class _Form:
         [*others, last] = self._files
         return last if not others and last.parent == self._folder else self._folder
 
-    @property
-    def name(self) -> str:
-        """Return what the form says the bot is called, "" if nothing."""
-        return self._name.decode(errors="replace").strip()
+    def said(self, field: str) -> str:
+        """Return what a field of the form says, "" if nothing."""
+        return self._fields.get(field.encode(), b"").decode(errors="replace").strip()
 
     def _on_header_field(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
@@ -198,8 +199,8 @@ class _Form:
     def _on_data(self, data: bytes, start: int, end: int) -> None:
         if self._file is not None:
             self._file.write(memoryview(data)[start:end])
-        elif self._field == b"name":
-            self._name = (self._name + data[start:end])[:_NAME_BYTES]
+        elif self._field in _FIELDS:
+            self._fields[self._field] = (self._fields.get(self._field, b"") + data[start:end])[:_NAME_BYTES]
 
     def _on_end(self) -> None:
         self._ended = True

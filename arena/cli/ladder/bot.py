@@ -1,6 +1,6 @@
 """The command `arena ladder bot`: all that a bot's owner should be told."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from ladder import views
 from ladder.access import STAFF, Viewer
 from ladder.cells import span, style_rows
 from ladder.service import known_bot
-from ladder.views import Bot, BotVersion, Decision
+from ladder.views import Bot, BotVersion, did
 
 
 @click.command()
@@ -71,6 +71,10 @@ def _parts(found: Bot) -> Iterator[RenderableType]:
         )
     yield ""
     yield _versions(found)
+    for version in found.versions:
+        if version.received not in (None, version.submitted):
+            received, submitted = when(version.received), when(version.submitted)
+            yield f"version {version.number} was received {received}, and taken in {submitted}"
     yield f"times are its own, a request's limit is {found.limit_ms} ms; wins and games are of matches that rate"
     exam = found.examination
     if exam is not None:
@@ -91,7 +95,8 @@ def _parts(found: Bot) -> Iterator[RenderableType]:
         yield matches_table(found.last)
     if found.acts:
         yield ""
-        yield _acts(found.acts)
+        yield "what was decided:"
+        yield from (f"  {when(act.at)} {shown(did(act))}: {shown(act.why)}" for act in found.acts)
 
 
 def _versions(found: Bot) -> RenderableType:
@@ -149,11 +154,3 @@ def _faults(found: Bot) -> Iterator[RenderableType]:
     for example in found.examples or ():
         if first[example.code] is example:
             yield from example_lines(example)
-
-
-def _acts(acts: Sequence[Decision]) -> RenderableType:
-    rows = [
-        (when(act.at), act.what, "" if act.version is None else str(act.version), shown(act.by or ""), shown(act.why))
-        for act in acts
-    ]
-    return table(["decided", "what", "version", "by", Column("why", least=20)], rows)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, acting, complete_bots, opened
 from arena.cli.out import note
@@ -14,14 +15,19 @@ from ladder.service import Decided, activate_version, disable_bot, set_frozen, s
 @click.command()
 @FOLDER
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
-@click.argument("version", metavar="VERSION", type=click.IntRange(1, 2**31 - 1))
+@click.argument("version", metavar="[VERSION]", type=click.IntRange(1, 2**31 - 1), required=False)
 @acting
 @answers(Decided)
-def activate(folder: Path, bot: str, version: int, who: str, why: str, as_json: bool) -> None:
+def activate(folder: Path, bot: str, version: int | None, who: str, why: str, as_json: bool) -> None:
     """Let another fit version of a bot play: an earlier one, or one that was disabled or benched.
 
-    Rated matches of the version that played, which haven't begun, are cancelled.
+    It is named honest@3, or honest 3. Rated matches of the version that played, which haven't begun, are cancelled.
     """
+    name, _, number = bot.rpartition("@")
+    if version is None and number.isascii() and number.isdecimal():
+        bot, version = name, int(number)
+    if version is None:
+        raise click.UsageError(f"which version of {shown(bot)} is to play? Name it as {shown(bot)}@1.")
     with opened(folder) as ladder:
         new = activate_version(ladder, bot, version, who, why)
     told_decision(new, f"{bot}@{version} plays", as_json)

@@ -12,7 +12,7 @@ from arena.cli.ladder.words import when
 from arena.cli.out import note, write
 from ladder import views
 from ladder.access import STAFF
-from ladder.views import EventLine
+from ladder.views import EventLine, did
 
 _PAUSE_S = 1.0
 _WORDS = {
@@ -62,4 +62,4 @@ def _told(line: EventLine) -> str:
     words += [shown(line.version)] if line.version is not None else []
     if line.decision is None:
         return " ".join([*words, _WORDS[line.what]])
-    return f"{' '.join(words)} {line.decision.what} by {shown(line.decision.by or '?')}: {shown(line.decision.why)}"
+    return f"{' '.join(words)} {shown(did(line.decision))}: {shown(line.decision.why)}"

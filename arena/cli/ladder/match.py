@@ -14,7 +14,7 @@ from arena.cli.out import Column, refuse, show, table, write
 from ladder import views
 from ladder.access import STAFF
 from ladder.results import GameResult
-from ladder.views import Match
+from ladder.views import Match, did
 
 
 @click.command()
@@ -58,7 +58,7 @@ def _parts(found: Match, folder: Path, limit_ms: int) -> Iterator[RenderableType
     for attempt in found.voids:
         yield f"an attempt failed through the machine at {when(attempt.at)}: {shown(attempt.why or '')}"
     for act in found.acts:
-        yield f"{act.what} at {when(act.at)} by {shown(act.by or '')}: {shown(act.why)}"
+        yield f"{when(act.at)} {shown(did(act))}: {shown(act.why)}"
     yield ""
     names = ("games won", "forfeits", "faults", "requests", "ms, mean/slowest", "MB")
     columns = [Column("version", least=12), *(Column(name, number=True) for name in names)]

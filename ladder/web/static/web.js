@@ -86,7 +86,7 @@ async function sendDropped(form, entries) {
     const files = (await Promise.all(entries.map((entry) => filesOf(entry)))).flat();
     if (tooLarge(form, files.map(([, file]) => file))) return;
     const body = new FormData();
-    body.append("name", form.elements.name.value);
+    for (const word of ["name", "owner", "at"]) if (form.elements[word]) body.append(word, form.elements[word].value);
     for (const [path, file] of files) body.append("files", file, path);
     const answered = await fetch("/api/submissions", { method: "POST", body });
     const told = await answered.json();
