@@ -140,7 +140,7 @@ def _read(what: str, job: Sequence[Any], limits: dict[str, Any], out: IO[bytes])
     for kind, most in (
         (resource.RLIMIT_CPU, limits["cpu_s"]),
         (resource.RLIMIT_AS, limits["memory"]),
-        (resource.RLIMIT_FSIZE, max(_FILE, 2 * MOST_COLLECTED if what == "unzip" else 0)),
+        (resource.RLIMIT_FSIZE, 2 * MOST_COLLECTED + 2_048 * _MOST_FILES if what == "unzip" else _FILE),
         (resource.RLIMIT_NOFILE, _OPEN_FILES),
     ):
         with suppress(ValueError, OSError):  # such as macOS, for address space

@@ -14,7 +14,7 @@ import re
 import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -130,7 +130,7 @@ def submit_collection(
             folder = scratch / "all"
             folder.mkdir()
             unzip_apart(source, folder)
-        piles, nobodys = _piles(_top(folder), owners)
+        piles, nobodys = _piles(folder, owners)
         for number, pile in enumerate(piles):
             said = None if pile.owner is None else told.get(pile.owner.login, received)
             pile.received = due if said is None and pile.platform == "Canvas" and not pile.late else said
@@ -221,11 +221,11 @@ def _name(connection: Connection, owner: Owner, bundle: Bundle, names: Counter[s
 # --- whose files ------------------------------------------------------------------------------------------------------
 
 
-def _top(folder: Path) -> Path:
+def _top(folder: Path, logins: Mapping[str, Owner]) -> Path:
     """Return the folder that holds the submissions: an only folder is looked into, unless it is one."""
     while True:
         held = [path for path in folder.iterdir() if not _is_junk(path.name)]
-        if len(held) != 1 or held[0].is_symlink() or not held[0].is_dir() or _MOODLE.match(f"{held[0].name}/x"):
+        if len(held) != 1 or held[0].is_symlink() or not held[0].is_dir() or _named(f"{held[0].name}/x", logins):
             return folder
         folder = held[0]
 
@@ -234,9 +234,10 @@ def _is_junk(name: str) -> bool:
     return name in _JUNK or name.startswith("._")
 
 
-def _piles(top: Path, owners: Sequence[Owner]) -> tuple[list[_Pile], list[str]]:
+def _piles(folder: Path, owners: Sequence[Owner]) -> tuple[list[_Pile], list[str]]:
     """Return the files person by person, in order of their names, and those that name nobody. No link is followed."""
     logins = {owner.login.casefold(): owner for owner in owners if not owner.staff}
+    top = _top(folder, logins)
     piles: dict[tuple[str, ...], _Pile] = {}
     nobodys = []
     for where, folders, files in os.walk(top):
@@ -260,7 +261,7 @@ def _piles(top: Path, owners: Sequence[Owner]) -> tuple[list[_Pile], list[str]]:
     return list(piles.values()), nobodys
 
 
-def _named(path: str, logins: dict[str, Owner]) -> tuple[_Pile, str | None] | None:
+def _named(path: str, logins: Mapping[str, Owner]) -> tuple[_Pile, str | None] | None:
     """Return whose a file is, and what the person called it: None for a text that was written on the platform."""
     if found := _MOODLE.fullmatch(path):
         name, id = found["name"], found["id"]
@@ -316,16 +317,16 @@ def _names(name: str) -> set[str]:
 
 
 def _sort_out(pile: _Pile) -> None:
-    """Leave out what plainly isn't of a bot, and give the files the names that the person gave them."""
+    """Give the files the names that the person gave them, and leave out what plainly isn't of a bot."""
+    if pile.platform == "Canvas":
+        plain = [found[1] + found[2] if (found := _NUMBERED.fullmatch(name)) else name for name in pile.files]
+        if len(set(plain)) == len(plain):
+            pile.files = dict(zip(plain, pile.files.values(), strict=True))
     if not any(PurePath(name).name == "bot.toml" for name in pile.files):
         papers = [name for name in pile.files if PurePath(name).suffix.casefold() in _PAPERS]
         pile.passed += papers
         for name in papers:
             del pile.files[name]
-    if pile.platform == "Canvas":
-        plain = [found[1] + found[2] if (found := _NUMBERED.fullmatch(name)) else name for name in pile.files]
-        if len(set(plain)) == len(plain):
-            pile.files = dict(zip(plain, pile.files.values(), strict=True))
 
 
 def _put_together(files: dict[str, Path], folder: Path) -> Path:

@@ -205,7 +205,7 @@ def test_a_void_match_keeps_its_results_and_does_not_rate(own: Term) -> None:
     own.arena("void", first, "--why", "the host was asleep", "--by", "prof")
     after = own.json("match", first)
     assert (after["rates"], after["results"]) == (False, before["results"])
-    assert "void at" in own.arena("match", first).out
+    assert "prof took the match out of the ratings: the host was asleep" in own.arena("match", first).out
     assert own.json("bot", "late")["versions"][0]["rated"]["matches"] == len(others)
     own.arena("void", first, "--undo", "--why", "it was not")
     assert {**own.json("match", first), "acts": [], "change": 0} == {**before, "acts": [], "change": 0}

@@ -34,6 +34,7 @@ from ladder.store.database import (
     release_exam,
     rest,
     set_rates,
+    set_received,
 )
 from tests.ladder.store.databases import ladder
 
@@ -177,3 +178,15 @@ def test_a_table_of_fewer_matches_does_not_take_the_place_of_one_of_more(connect
     assert last_board(connection) == "seven matches"
     put_board(connection, "2026-11-22", NOW, 7, "seven, and one of them void")
     assert last_board(connection) == "seven, and one of them void"
+
+
+def test_a_version_that_was_received_earlier_does_not_take_the_place_of_a_later_one(connection: Connection) -> None:
+    """Staff enters afterwards what was handed in before; of two of one time the later number plays."""
+    newest = submitted(connection, 1, "1")
+    before, same = submitted(connection, 1, "2"), submitted(connection, 1, "3")
+    set_received(connection, before, NOW - 60)
+    for version in (newest, before, same):
+        examined(connection, version)
+    assert not is_newest(connection, find_version(connection, before))
+    assert not is_newest(connection, find_version(connection, newest))
+    assert is_newest(connection, find_version(connection, same))

@@ -183,8 +183,8 @@ def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, s
         ("ada", "issue", "ada", "token N, to read"),
     ]
     printed = own.arena("events").out
-    assert "import by staff: b.csv: 2 added, 0 changed" in printed
-    assert "issue by ada: token " in printed
+    assert "staff took people in: b.csv: 2 added, 0 changed" in printed
+    assert "ada let somebody in: token " in printed
     pages = [staff.get(path).text for path in ("/admin/acts", "/admin/people/kay", "/admin/people/ada", "/admin")]
     assert [text for text in (printed, *pages) for secret in secrets if secret in text] == []
     assert "b.csv" in pages[0]

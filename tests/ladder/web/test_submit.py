@@ -107,7 +107,8 @@ def test_the_page_says_what_is_left_and_offers_the_bots(web: Pages) -> None:
     assert '<option value="late">' in before
     send(visitor, [("x.py", QUICK_BOT)], "late")
     assert "8 of 10" in visitor.get("/submit").text
-    assert "Staff has no bots" in web.visitor("staff").get("/submit").text
+    assert 'name="owner" required' in web.visitor("staff").get("/submit").text
+    assert 'name="owner"' not in web.visitor("ada").get("/submit").text
     assert "/submit" not in web.visitor("nobody").get("/sign-in").text
 
 
@@ -172,3 +173,19 @@ def test_only_its_owner_reads_the_log_of_a_build(web: Pages, own: Term) -> None:
     assert told.headers["content-type"].startswith("text/plain")
     assert "/bots/built/1/build-log" in web.visitor("ada").get("/bots/built").text
     assert web.visitor("bob").get("/bots/built/1/build-log").status_code == 404
+
+
+def test_staff_submits_for_somebody_at_a_time(web: Pages) -> None:
+    """It is written down who says so. A participant's own form says neither whose a bot is nor when it came."""
+    file = [("files", ("hers.py", QUICK_BOT))]
+    words = {"owner": "ada", "at": "2001-09-09T01:46:40+00:00"}
+    for login, at in (("staff", 1e9), ("bob", None)):
+        answered = web.visitor(login).post("/api/submissions", files=file, data={**words, "name": f"by {login}"})
+        assert answered.status_code == 201, answered.text
+        found = web.visitor("staff").get(f"/api/bots/by {login}").json()
+        assert found["owner"] == ("ada" if login == "staff" else "bob")
+        [version] = found["versions"]
+        assert version["received"] == (at or version["submitted"])
+    assert "as staff says" in web.visitor("ada").get("/bots/by staff").text
+    wrong = {**words, "at": "yesterday"}
+    assert "no time of a day" in web.visitor("staff").post("/api/submissions", files=file, data=wrong).json()["error"]
