@@ -293,6 +293,8 @@ def _owner(pile: _Pile, owners: Sequence[Owner], numbers: Counter[str]) -> Owner
     all whose names are hidden.
     """
     by_name = [owner for owner in owners if not owner.staff and _squeezed(pile.name) in _names(owner.name)]
+    if pile.platform == "Canvas":  # whose numbers are for ever: who has another is another
+        by_name = [owner for owner in by_name if owner.canvas in (None, pile.id)]
     number = "canvas" if pile.platform == "Canvas" else "moodle"
     by_number = [owner for owner in owners if pile.id and _digits(getattr(owner, number)) == pile.id]
     hidden = pile.name.casefold() == "participant" or numbers[pile.name] > 1

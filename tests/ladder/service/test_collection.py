@@ -29,6 +29,7 @@ NOW, EARLIER = 1e6, 9e5
 PEOPLE = {
     "ada": ("Ada Lovelace", "77", "Participant 11"),
     "bob": ("Müller, Bob", "78", "Participant 12"),
+    "eve": ("Grün, Eve", None, None),
     "cleo": ("Cleo de la Cruz", None, None),
     "dan": ("Dan O'Brien", None, None),
     "omar": ("Omar Ali", None, None),
@@ -66,8 +67,9 @@ WHOSE = {
     "lovelaceada_77_901_bot.py": "ada",
     "somebodyelse_LATE_77_901_bot.py": "ada",  # who is called otherwise here; Canvas' ID tells
     "team1_77_901_bot.py": "ada",  # of a group Canvas names who handed in
-    "müllerbob_5_901_bot.py": "bob",  # without a number: the last name first
-    "mu\u0308llerbob_5_901_bot.py": "bob",  # as macOS writes it
+    "grüneve_5_901_bot.py": "eve",  # without a number: the last name first
+    "gru\u0308neve_5_901_bot.py": "eve",  # as macOS writes it
+    "müllerbob_5_901_bot.py": None,  # another of that name
     "delacruzcleo_5_901_bot.py": "cleo",
     "obriendan_5_901_bot.py": "dan",
     "anon_k3J9x_901_bot.py": None,
@@ -124,7 +126,7 @@ def test_a_report_has_each_file_and_who_handed_in_nothing(ladder: Ladder) -> Non
     assert NOTHING in (rows["dan"].refused or "")
     assert len(rows["dan"].passed) == 2
     assert "no bot.toml" in (rows["cleo"].refused or "")
-    assert (found.nobodys, found.missing, found.refused) == (("who.py",), ("ali", "omar", "x"), True)
+    assert (found.nobodys, found.missing, found.refused) == (("who.py",), ("ali", "eve", "omar", "x"), True)
 
 
 def test_a_platforms_files_are_run_as_programs(ladder: Ladder) -> None:
