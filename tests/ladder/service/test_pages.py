@@ -137,7 +137,11 @@ def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
         ("log", ["999", "late"], "there is no match 999"),
         ("matches", ["--bot", "nobody"], "there is no bot"),
         ("activate", ["late", "9", "--why", "x"], "has no version 9"),
-        ("activate", ["broken", "1", "--why", "x"], "it failed its examination"),
+        ("activate", ["broken@1", "--why", "x"], "it failed its examination"),
+        ("activate", ["late", "--why", "x"], "Name it as late@1"),
+        ("submit", [], "name a BOT and its --owner"),
+        ("submit", ["bot.py", "--owner", "ada", "--dry-run"], "go with --from"),
+        ("submit", ["--from", ".", "--owner", "ada"], "goes with no BOT"),
         ("void", ["999", "--why", "x"], "there is no match 999"),
         ("void", ["1", "--why", "x"], "it doesn't rate"),
         ("disable", ["late"], "--why"),
@@ -156,13 +160,30 @@ def test_an_owner_sees_who_took_the_bot_out_and_why(own: Term) -> None:
     own.arena("disable", "late", "--why", "it sends rubbish", "--by", "prof")
     assert "late, owner pseudonym of ada: it is disabled: it sends rubbish" in own.arena("bot", "late").out
     own.arena("disable", "late", "--why", "once more")
-    own.arena("activate", "late", "1", "--why", "a second chance", "--by", "prof")
+    own.arena("activate", "late@1", "--why", "a second chance", "--by", "prof")
+    told = own.arena("bot", "late").out
+    assert "the ladder let version 1 play: " in told
+    assert "prof let no version play: it sends rubbish" in told
+    assert "prof let version 1 play: a second chance" in told
     page = own.json("bot", "late")
     assert [(act["what"], act["by"], act["why"]) for act in page["acts"]][1:] == [
         ("disable", "prof", "it sends rubbish"),
         ("activate", "prof", "a second chance"),
     ]
     assert page["versions"][0]["active"]
+
+
+def test_all_submissions_are_one_report_whose_exit_code_says_whether_all_came_in(own: Term, tmp_path: Path) -> None:
+    own.arena("owners add", "dan")
+    tmp_path /= "all"
+    tmp_path.mkdir()
+    (tmp_path / "dan.py").write_text("#!/usr/bin/env python3\n")
+    told = own.arena("submit", "--from", tmp_path, "--at", "2001-09-09T01:46:40Z", "--by", "prof")
+    assert "dan@1, taken in" in told.out
+    assert "1 taken in, 0 there already, 0 refused" in told.err
+    (tmp_path / "who.py").write_text("x")
+    told = own.arena("submit", "--from", tmp_path, "--at", "2001-09-09T01:46:40Z", code=1)
+    assert "nobody's: who.py" in told.err
 
 
 def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> None:
