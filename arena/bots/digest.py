@@ -99,6 +99,11 @@ def files_of(folder: Path, left_out: frozenset[str] = NOT_GIVEN) -> list[str]:
     return sorted(found, key=os.fsencode)
 
 
+def size_of(folder: Path) -> int:
+    """Return the bytes of a folder's own files: what its digest covers. Raises BotError if there are too many."""
+    return sum((folder / name).lstat().st_size for name in files_of(folder))
+
+
 def is_program(mode: int) -> bool:
     """Tell whether a file of this mode may be executed, by whomever."""
     return bool(mode & 0o111)

@@ -7,6 +7,7 @@ them is escaped, and no command that they name is advised. A fault's detail is t
 
 import json
 import re
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,8 @@ class Advice(NamedTuple):
 class Evidence:
     """What is known of a fault. `sent` and `got` are lines as they crossed the pipe, `stderr` is the end of it.
 
-    sandbox: the name of the one that the bot plays in. argv: the bot's command. alone: the bot is a bare file.
+    sandbox: the name of the one that the bot plays in. argv: the bot's command. alone: the bot is a bare file. source:
+    of the bot's program, where it is a text that can be read. beside: names in the bot's folder.
     """
 
     code: str
@@ -46,6 +48,8 @@ class Evidence:
     argv: tuple[str, ...] = ()
     alone: bool = False
     facts: Facts = _NOTHING
+    source: bytes = b""
+    beside: frozenset[str] = frozenset()
 
     @property
     def boxed(self) -> bool:
@@ -152,6 +156,33 @@ def _many_lines(seen: Evidence) -> Words | None:
     return {} if _no_json(seen) and seen.line in ("{", "[") else None
 
 
+_DEBUGGER = re.compile(r"(?:> \S+\(\d+\)|\(Pdb\)|--Return--|--Call--|debug> |< Debugger )")
+
+
+def _debugger(seen: Evidence) -> Words | None:
+    return {"line": _quoted(seen.line)} if _no_json(seen) and _DEBUGGER.match(seen.line) else None
+
+
+def _prompt(seen: Evidence) -> Words | None:
+    """Text before the reply on its line: what input("...") prints, or a print without an end of line."""
+    if not _no_json(seen):
+        return None
+    text, brace, rest = seen.line.partition("{")
+    reply = decode(f"{brace}{rest}".encode()) if text and brace else None
+    return None if reply is None or isinstance(reply, Malformed) else {"text": _quoted(text.strip())}
+
+
+def _list(seen: Evidence) -> Words | None:
+    """A reply that is JSON, and no object: a bare number, a string, a list."""
+    if seen.got is None or seen.code == "line_too_long" or seen.line.startswith("{"):
+        return None
+    try:
+        json.loads(seen.line)
+    except ValueError:
+        return None
+    return {"line": _quoted(seen.line), "asked": _asked(seen)}
+
+
 def _text(seen: Evidence) -> Words | None:
     """A line that nobody meant as a message: a banner, a debug print."""
     return {"line": _quoted(seen.line)} if _no_json(seen) and not seen.line.startswith("{") and seen.line else None
@@ -195,6 +226,35 @@ def _asked(seen: Evidence) -> str:
     return _quoted(seen.asked.get("id", "ID"))
 
 
+def _odd_choice(seen: Evidence) -> Words | None:
+    reply = seen.reply or {}
+    odd = seen.code == "bad_reply" and "choice" in reply and "move" not in reply and type(reply.get("id")) is int
+    return {"sent": _quoted(json.dumps(reply["choice"]))} if odd else None
+
+
+def _odd_id(seen: Evidence) -> Words | None:
+    reply = seen.reply or {}
+    odd = seen.code == "bad_reply" and "id" in reply and type(reply["id"]) is not int
+    return {"sent": _quoted(json.dumps(reply["id"])), "asked": _asked(seen)} if odd else None
+
+
+def _both(seen: Evidence) -> Words | None:
+    reply = seen.reply or {}
+    return {} if seen.code == "bad_reply" and "choice" in reply and "move" in reply else None
+
+
+def _bare_move(seen: Evidence) -> Words | None:
+    """A move whose fields stand beside the id instead of within `move`, or which is called otherwise."""
+    reply, legal = seen.reply or {}, seen.asked.get("legal")
+    if seen.code != "bad_reply" or "choice" in reply or type(reply.get("id")) is not int:
+        return None
+    fields = {field for move in legal if isinstance(move, dict) for field in move} if isinstance(legal, list) else set()
+    named = next((name for name in reply if name in fields), None)
+    if "move" in reply:
+        named = "move" if isinstance(reply["move"], str) else None
+    return None if named is None else {"name": _quoted(named), "asked": _asked(seen)}
+
+
 def _no_index(seen: Evidence) -> Words | None:
     choice = (seen.reply or {}).get("choice")
     legal = seen.asked.get("legal")
@@ -232,6 +292,21 @@ _WRITE = re.compile(
     r"|(?:open |^|: )((?!E[A-Z]+\b)[^\s:'\"]+)(?:: | \()(?i:read-only file system)",
     re.MULTILINE,
 )
+_THREADS = re.compile(
+    r"(can't start new thread|unable to create (?:new )?native thread|pthread_create failed|Cannot fork"
+    r"|(?:fork|clone|thread|Thread)\b.*Resource temporarily unavailable|uv_thread_create)"
+)
+_HIDDEN = re.compile(
+    r"(?:module '(\w+)' has no attribute|partially initialized module '(\w+)'"
+    r"|cannot import name '\w+' from (?:partially initialized module )?'(\w+)')"
+)
+_INSTALLS = re.compile(r"(No module named pip\b|'?pip3?'?,? '?install|pip3? install|npm (?:ERR!|error) network)")
+_EMPTY_LINE = re.compile(r"(JSONDecodeError: Expecting value: line 1 column 1 \(char 0\)|Unexpected end of JSON input)")
+_ALL_AT_ONCE = re.compile(r"(JSONDecodeError: Extra data: line 2 column 1)")
+_READS_ALL = re.compile(
+    rb"stdin\.(?:read|readlines)\(\)|json\.load\(sys\.stdin\)|readFileSync\((?:0|['\"]/dev/stdin)|stdin\.read_to_(?:string|end)"
+)
+_RUN = re.compile(rb"^\s*(?:coup_kit\.)?run\(", re.MULTILINE)
 _NETWORK = re.compile(
     r"(Network is unreachable|Temporary failure in name resolution|Name or service not known|EAI_AGAIN|ENETUNREACH)"
 )
@@ -297,6 +372,52 @@ def _exception(seen: Evidence) -> Words | None:
 def _error_code(seen: Evidence) -> Words | None:
     failed = seen.ended and seen.facts.exit_code and seen.last_words
     return {"detail": _quoted(seen.detail)} if failed else None
+
+
+_CRASHES = {
+    signal.SIGSEGV: "it used memory that isn't its own: build it with -g -fsanitize=address to see where",
+    signal.SIGBUS: "it used memory that isn't its own: build it with -g -fsanitize=address to see where",
+    signal.SIGFPE: "it divided by zero, or the like: build it with -g -fsanitize=undefined to see where",
+    signal.SIGILL: "it ran what is no instruction of this machine: build it here, without -march=native",
+    signal.SIGABRT: "it gave up by itself: an assertion, an exception that nobody caught, or a damaged heap",
+}
+
+
+def _crash(seen: Evidence) -> Words | None:
+    remedy = _CRASHES.get(signal.Signals(seen.facts.signal)) if seen.ended and seen.facts.signal else None
+    return None if remedy is None else {"detail": _quoted(seen.detail), "remedy": remedy}
+
+
+def _too_many(seen: Evidence) -> Words | None:
+    """Threads that were refused; a library that gets none may wait for ever."""
+    silent = seen.ended or (seen.got is None and seen.code == "timeout")
+    name = _last(_THREADS, seen.last_words) if silent else None
+    return None if name is None else {"name": name}
+
+
+def _hides(seen: Evidence) -> Words | None:
+    name = _last(_HIDDEN, seen.last_words) if seen.ended else None
+    return {"name": name} if name is not None and f"{name}.py" in seen.beside else None
+
+
+def _crlf(seen: Evidence) -> Words | None:
+    shell = seen.argv[:1] and Path(seen.argv[0]).name in ("sh", "bash", "dash", "zsh", "ksh", "env")
+    return {} if seen.ended and seen.source.startswith(b"#!") and b"\r\n" in seen.source and shell else None
+
+
+def _no_run(seen: Evidence) -> Words | None:
+    ended = seen.ended and seen.facts.exit_code == 0 and b"coup_kit" in seen.source and b"def " in seen.source
+    return {} if ended and not _RUN.search(seen.source) else None
+
+
+def _unended(seen: Evidence) -> Words | None:
+    return {} if seen.facts.unended else None
+
+
+def _reads_all(seen: Evidence) -> Words | None:
+    silent = seen.code in ("start_failed", "timeout") and (seen.got is None or seen.facts.unflushed)
+    found = _READS_ALL.search(seen.source) if silent else None
+    return None if found is None else {"name": _quoted(found[0].decode(errors="replace"))}
 
 
 def _silent_end(seen: Evidence) -> Words | None:
@@ -374,6 +495,24 @@ CAUSES = (
         "the line is the beginning of a JSON object that goes on over several lines",
         "write each reply on one line: without indent",
     ),
+    Cause(
+        "debugger",
+        _debugger,
+        "the line is a debugger's: {line}",
+        "take breakpoint() out: a debugger would read and write the lines of the protocol",
+    ),
+    Cause(
+        "text before the reply",
+        _prompt,
+        'text stands before the reply on its line: "{text}"',
+        "write a reply alone on its line: input() without a prompt; debug output goes to standard error",
+    ),
+    Cause(
+        "no object",
+        _list,
+        "the line is JSON, but no object: {line}",
+        'reply with an object on one line: {{"id":{asked},"choice":0}}',
+    ),
     Cause("debug print", _text, "the line is text, no reply: {line}", _DEBUG),
     Cause(
         "no hello",
@@ -388,6 +527,30 @@ CAUSES = (
         'send the id as the number that the request has: "id":{asked}',
     ),
     Cause("no id", _no_id, "the reply has no id", 'copy the id of the request: "id":{asked}'),
+    Cause(
+        "odd id",
+        _odd_id,
+        "the id is no integer: {sent}",
+        'send the id as the number that the request has: "id":{asked}',
+    ),
+    Cause(
+        "move and choice",
+        _both,
+        "the reply has both a move and a choice",
+        "give one of them, and leave the other out, also where it would be null",
+    ),
+    Cause(
+        "odd choice",
+        _odd_choice,
+        "the choice is no integer: {sent}",
+        'send an index into legal, a whole number counted from 0: "choice":0',
+    ),
+    Cause(
+        "move not in its place",
+        _bare_move,
+        "the reply has {name}, and no move that is an object",
+        'put one of the objects in legal into move: {{"id":{asked},"move":{{...}}}}',
+    ),
     Cause(
         "wrong id",
         _wrong_id,
@@ -407,6 +570,25 @@ CAUSES = (
         "send an index into legal, counted from 0",
     ),
     Cause(
+        "too many threads",
+        _too_many,
+        "it was refused a thread or a process: {name}",
+        "start no more than hello.limits.processes; numeric libraries start one for each core of the machine: set "
+        "OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1 before they are imported",
+    ),
+    Cause(
+        "reads all input first",
+        _reads_all,
+        "it reads all of its input before it answers: {name}",
+        "read a line, answer it, and read the next: for line in sys.stdin",
+    ),
+    Cause(
+        "no end of line",
+        _unended,
+        "its answer has no end of line",
+        'end each reply with "\\n", and flush it',
+    ),
+    Cause(
         "no flush",
         _unflushed,
         "it doesn't flush its output: its lines stay in a buffer of its own",
@@ -423,6 +605,24 @@ CAUSES = (
         _computed(lambda share: share <= _NEARLY_NONE),
         "no reply came in time: {detail}",
         "it sleeps, waits for something else than the line that it was sent, or doesn't flush its answer: {how}",
+    ),
+    Cause(
+        "own file hides a module",
+        _hides,
+        "the bot's own file {name}.py hides Python's module {name}",
+        "call the file otherwise",
+    ),
+    Cause(
+        "installs packages",
+        _names(_INSTALLS),
+        "it installs packages when it is started",
+        "put what it needs into the bot's folder before: pip install --target FOLDER PACKAGE; a box has no network",
+    ),
+    Cause(
+        "CR LF",
+        _crlf,
+        "its lines end with CR LF, and the shell takes the CR for a part of each word",
+        "save the file with LF alone at the ends of its lines",
     ),
     Cause(
         "kit not there",
@@ -480,12 +680,36 @@ CAUSES = (
         "it looked for the network: {name}",
         "play without: there is no network in the box",
     ),
+    Cause(
+        "input read as one",
+        _names(_ALL_AT_ONCE),
+        "it reads several lines as one JSON text",
+        "read a line, answer it, and read the next: for line in sys.stdin",
+    ),
+    Cause(
+        "empty line read",
+        _names(_EMPTY_LINE),
+        "it read an empty text as JSON",
+        "at the end of its input readline() returns an empty text: end the loop there, or use for line in sys.stdin",
+    ),
+    Cause(
+        "crash",
+        _crash,
+        "it crashed: {detail}",
+        "{remedy}",
+    ),
     Cause("exception", _exception, "it ended with an error: {name}", "mend that; standard error tells where"),
     Cause(
         "error in its own words",
         _error_code,
         "the process has ended: {detail}",
         "mend what standard error tells, or else read until standard input ends",
+    ),
+    Cause(
+        "kit never run",
+        _no_run,
+        "the program ended by itself: nothing runs its bot",
+        "end the file with run(MyBot()), by the name of its class",
     ),
     Cause(
         "end without error",

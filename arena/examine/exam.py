@@ -11,12 +11,13 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
 from arena.bots import (
+    MOST_UNPACKED,
     Bot,
     BotError,
     BuildError,
@@ -29,6 +30,7 @@ from arena.bots import (
     is_older,
     load,
     log_of,
+    size_of,
     warnings_in,
 )
 from arena.coup import PRESETS, Ruleset
@@ -181,6 +183,10 @@ class Examination:
         if is_older(bot):
             help = "take the newer one: arena new makes a folder with it; without the file the bot plays with it, too"
             return self.found(Level.NOTE, f"{command}; its kit is older than the arena's", help)
+        size = size_of(bot.path) if bot.path.is_dir() else 0
+        if size > MOST_UNPACKED:
+            told = f"{command}; its folder has {size / 2**20:.0f} MB, and a ladder takes {MOST_UNPACKED >> 20} MB"
+            return self.found(Level.NOTE, told, "leave out what the bot doesn't need to play; see docs/ladder.md")
         return self.ok(command)
 
     def build(self) -> Step:
@@ -403,6 +409,8 @@ class Examination:
             bot.argv,
             bot.path.is_file(),
             broken.facts,
+            _source(bot),
+            self.beside,
         )
         found = advice(seen)
         text, sent = self.game + found.what, broken.sent or None
@@ -430,6 +438,7 @@ _KIT = b"coup_kit: "
 _UNCALLED = b"coup_kit: the kit never calls "
 _PYTHON = b"Traceback (most recent call last):"
 _SHOWN = 8  # lines of standard error beside a step
+_SOURCE = 1 << 20  # bytes of a program that is read for help
 _ALL = 100_000  # lines: the first that a bot wrote are kept, too
 
 
@@ -453,6 +462,17 @@ def _beside(bot: Bot) -> frozenset[str]:
         return frozenset(path.name for path in bot.cwd.iterdir() if path.name != "__pycache__")
     except OSError:
         return frozenset()
+
+
+def _source(bot: Bot) -> bytes:
+    """Return the text of the bot's program: the first word of its command that is a file of its own, else nothing."""
+    for word in bot.argv:
+        path = bot.cwd / word
+        with suppress(OSError):
+            if path.is_file() and path.is_relative_to(bot.cwd) and path.stat().st_size <= _SOURCE:
+                text = path.read_bytes()
+                return b"" if b"\0" in text else text
+    return b""
 
 
 def _requests(count: int) -> str:

@@ -200,6 +200,8 @@ class Talk:
 
     def _silent(self, code: str, detail: str, sent: bytes, facts: Facts) -> BrokenError:
         """Return what a silence is: at the end of its input a program that doesn't flush says what it had to say."""
+        if self._lines.pending:
+            return BrokenError(code, detail, sent, None, facts._replace(unended=True))
         self.box.close_stdin()
         got = None
         with suppress(BrokenError):
@@ -233,7 +235,8 @@ class Talk:
         unfinished = self._lines.pending
         if unfinished:
             detail = f"{detail or 'no more output'}; its last line has no end ({unfinished} bytes)"
-        raise BrokenError(code, detail, sent, facts=Facts(exit_code=None if ended is None else ended.code))
+        facts = Facts() if ended is None else Facts(exit_code=ended.code, signal=ended.signal)
+        raise BrokenError(code, detail, sent, facts=facts)
 
     def _look(self, timeout_ms: int) -> bool:
         """Read what is there; whether anything was."""

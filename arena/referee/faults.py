@@ -149,15 +149,17 @@ class Facts(NamedTuple):
     """What is known of how a fault came about, None where it isn't: what help by cause goes by. No record holds it.
 
     own_ms, cpu_ms: the time in which no answer came, and how much of it the bot computed. stale: the earlier request
-    that a line answered meanwhile. exit_code: what the process ended with. unflushed: what was missing came as soon as
-    the bot's input ended.
+    that a line answered meanwhile. exit_code: what the process ended with; signal: what killed it. unflushed: what was
+    missing came as soon as the bot's input ended; unended: what came has no end of line.
     """
 
     own_ms: int | None = None
     cpu_ms: int | None = None
     stale: int | None = None
     exit_code: int | None = None
+    signal: int | None = None
     unflushed: bool | None = None
+    unended: bool | None = None
 
     def known(self) -> tuple[tuple[str, int], ...]:
         """Return the names and values of those that are known."""

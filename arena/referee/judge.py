@@ -96,7 +96,7 @@ def facts_of(reply: Reply) -> Facts:
         case Gone(hello=hello) if hello is not None:
             return facts_of(hello)
         case Gone(ended=ended) if ended is not None:
-            return Facts(exit_code=ended.code)
+            return Facts(exit_code=ended.code, signal=ended.signal)
     return Facts()
 
 

@@ -36,6 +36,34 @@ def folder(place: Place, manifest: str | None) -> object:
     return bot.parent
 
 
+def answers(reply: str, flush: str = "print(reply, flush=True)", before: str = "") -> Callable[[Place], object]:
+    """Return what makes a bot that greets, and answers each request with a text in which ID is the request's id."""
+    text = (
+        f"import json, sys\n{before}\nfor line in sys.stdin:\n    message = json.loads(line)\n"
+        "    if message['type'] == 'hello':\n        print('{\"type\":\"hello\"}', flush=True)\n"
+        "    if message['type'] == 'request':\n"
+        f"        reply = {reply!r}.replace('ID', str(message['id']))\n        {flush}\n"
+    )
+    return lambda place: place.bot("bot.py", text)
+
+
+def files(**texts: str) -> Callable[[Place], object]:
+    """Return what makes a folder with a bot of these files; main is run."""
+
+    def make(place: Place) -> object:
+        folder(place, 'run = ["python3", "main.py"]\n' + texts.pop("manifest", ""))
+        for name, text in texts.items():
+            (place.folder / "bot" / f"{name}.py").write_text(text)
+        return place.folder / "bot"
+
+    return make
+
+
+def lone(text: str) -> Callable[[Place], object]:
+    """Return what makes a bot of one file."""
+    return lambda place: place.bot("bot.py", text)
+
+
 CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     # what the author did: the bot, the step that fails, words of the cause, words of the remedy
     "debug print": (mistake("debug_print"), "first game", "the line is text", "standard error"),
@@ -62,6 +90,104 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "hello",
         "not a program",
         "is the #! line missing?",
+    ),
+    "choice true": (answers('{"id":ID,"choice":true}'), "first game", "no integer: true", "whole number"),
+    "choice 3.0": (answers('{"id":ID,"choice":3.0}'), "first game", "no integer: 3.0", "whole number"),
+    "choice as text": (answers('{"id":ID,"choice":"0"}'), "first game", 'no integer: "0"', "whole number"),
+    "choice null": (answers('{"id":ID,"choice":null}'), "first game", "no integer: null", "whole number"),
+    "id 1.0": (answers('{"id":ID.0,"choice":0}'), "first game", "the id is no integer", "number"),
+    "move as text": (answers('{"id":ID,"move":"income"}'), "first game", "no move that is an object", "into move"),
+    "move beside the id": (answers('{"id":ID,"action":"income"}'), "first game", "has action", "into move"),
+    "both": (answers('{"id":ID,"move":{},"choice":0}'), "first game", "both a move and a choice", "one of them"),
+    "a list": (answers("[ID,0]"), "first game", "no object: [", '{"id":'),
+    "a number": (answers("ID"), "first game", "no object:", '{"id":'),
+    "NaN": (answers('{"id":ID,"choice":NaN}'), "first game", "NaN", "finite numbers"),
+    "last comma": (answers('{"id":ID,"choice":0,}'), "first game", "before the last bracket", "JSON library"),
+    "keys without quotes": (answers("{id: ID, choice: 0}"), "first game", "keys have no quotes", "JSON.stringify"),
+    "several lines": (answers('{\n"id":ID,\n"choice":0}'), "first game", "over several lines", "on one line"),
+    "negative choice": (answers('{"id":ID,"choice":-1}'), "first game", "-1 is no index", "counted from 0"),
+    "illegal move": (answers('{"id":ID,"move":{"action":"coup"}}'), "first game", "legal moves", "element of legal"),
+    "no end of line": (
+        answers('{"id":ID,"choice":0}', "print(reply, end='', flush=True)"),
+        "first game",
+        "no end of line",
+        "flush it",
+    ),
+    "answers twice": (
+        answers('{"id":ID,"choice":0}', "print(reply + (message['id'] == 5) * ('\\n' + reply), flush=True)"),
+        "standard output",
+        "answer nothing",
+        "one for each request",
+    ),
+    "breakpoint": (
+        answers("x", "breakpoint()\n        print(reply)"),
+        "first game",
+        "a debugger's",
+        "breakpoint() out",
+    ),
+    "prompt": (
+        lone(
+            'import json\nwhile True:\n    json.loads(input("Name: "))\n    print(\'{"type":"hello"}\', flush=True)\n'
+        ),
+        "hello",
+        'text stands before the reply on its line: "Name:"',
+        "without a prompt",
+    ),
+    "crash": (
+        answers("x", "import os; os.kill(os.getpid(), 11)"),
+        "first game",
+        "it crashed: killed by signal 11",
+        "-fsanitize=address",
+    ),
+    "abort": (answers("x", "import os; os.abort()"), "first game", "it crashed", "an assertion"),
+    "pip install": (
+        lone("import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', '/nowhere'])\n"),
+        "hello",
+        "installs packages",
+        "pip install --target",
+    ),
+    "a json.py": (
+        files(main="import json, sys\nfor line in sys.stdin: json.loads(line)\n", json="x = 1\n"),
+        "hello",
+        "json.py hides Python's module json",
+        "otherwise",
+    ),
+    "kit bot without run": (
+        files(
+            main="from coup_kit import Bot\n\nclass Mine(Bot):\n    def turn(self, game): ...\n",
+            manifest='kit = "python"',
+        ),
+        "hello",
+        "nothing runs its bot",
+        "run(MyBot())",
+    ),
+    "CR LF in a shell script": (
+        lambda place: program(place, b"#!/bin/sh\r\nwhile read line; do\r\n  echo '{}'\r\ndone\r\n"),
+        "hello",
+        "CR LF",
+        "LF alone",
+    ),
+    "reads all lines": (
+        lone('import sys\nfor line in sys.stdin.readlines():\n    print(\'{"type":"hello"}\')\n'),
+        "hello",
+        "all of its input before it answers",
+        "read the next",
+    ),
+    "json.load of all": (
+        lone("import json, sys\njson.load(sys.stdin)\n"),
+        "hello",
+        "all of its input before",
+        "for line in sys.stdin",
+    ),
+    "exit at hello": (lone("import sys\nsys.exit(3)\n"), "hello", "exited with code 3", "until standard input ends"),
+    "syntax error": (lone("print(\n"), "hello", "SyntaxError", "mend that"),
+    "misspelt field": (answers("x", "message['legl']"), "first game", "KeyError: 'legl'", "mend that"),
+    "recursion": (answers("x", "exec('def f(): f()\\nf()')"), "first game", "RecursionError", "mend that"),
+    "missing program": (
+        lone("import subprocess\nsubprocess.run(['stockfish-of-nobody'])\n"),
+        "hello",
+        "stockfish-of-nobody",
+        "install it",
     ),
     "no exec bit": (lambda place: program(place, b"\x7fELF", 0o644), "file", "can't be run", "chmod +x"),
     "no bot.toml": (lambda place: folder(place, None), "file", "without bot.toml", "add a bot.toml"),

@@ -5,6 +5,7 @@ Source: the docstring of arena/examine/causes.py.
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,13 @@ def silent(facts: Facts, argv: tuple[str, ...] = (), code: str = "timeout") -> E
     return Evidence(code, "what was seen", argv=argv, facts=facts)
 
 
+def crashed(number: int) -> Evidence:
+    """Return the end of a bot that a signal killed."""
+    return Evidence("exited", "killed by signal", facts=Facts(signal=number))
+
+
+GREETING = b'{"type":"hello"}'
+HIDING = frozenset({"bot.py", "json.py", "random.py"})
 TRACEBACK = 'Traceback (most recent call last):\n  File "/bot/b.py", line 7, in <module>\n    main()\n'
 NO_MODULE = f"{TRACEBACK}ModuleNotFoundError: No module named 'torch'"
 NO_FILE = f"{TRACEBACK}FileNotFoundError: [Errno 2] No such file or directory: 'weights.bin'"
@@ -65,6 +73,15 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
     "keys without quotes": [(line(b"{ id: 41, choice: 0 }"), "its keys have no quotes", "JSON.stringify")],
     "last comma": [(line(b'{"id":41,"choice":0,}'), "a comma stands before", "json.dumps")],
     "several lines": [(line(b"{"), "goes on over several lines", "on one line")],
+    "debugger": [(line(b"> /bot/b.py(7)<module>()"), "a debugger's: > /bot/b.py(7)", "take breakpoint() out")],
+    "text before the reply": [
+        (line(b'Name: {"type":"hello"}', "start_failed", HELLO), 'on its line: "Name:"', "without a prompt"),
+        (line(b'move?\x1b[2J {"id":41,"choice":0}'), r"move?\x1b[2J", "alone on its line"),
+    ],
+    "no object": [
+        (line(b"[41,0]", "bad_reply"), "no object: [41,0]", '{"id":41,"choice":0}'),
+        (line(b"3"), "no object: 3", '{"id":41,"choice":0}'),
+    ],
     "debug print": [
         (line(b"MegaBot 3000 ready", "start_failed", HELLO), "MegaBot 3000 ready", "goes to standard error"),
         (line(b"thinking\x1b[31m ...", "stray_line"), r"thinking\x1b[31m ...", "goes to standard error"),
@@ -72,6 +89,20 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
     "no hello": [(line(b'{"id":0,"choice":0}', "start_failed", HELLO), "is no hello", '{"type":"hello"}')],
     "string id": [(line(b'{"id":"41","choice":0}', "bad_reply"), 'a string: "41"', '"id":41')],
     "no id": [(line(b'{"choice":0}', "bad_reply"), "has no id", '"id":41')],
+    "odd id": [
+        (line(b'{"id":41.0,"choice":0}', "bad_reply"), "no integer: 41.0", '"id":41'),
+        (line(b'{"id":null,"choice":0}', "bad_reply"), "no integer: null", '"id":41'),
+    ],
+    "move and choice": [(line(b'{"id":41,"move":{},"choice":null}', "bad_reply"), "both", "leave the other out")],
+    "odd choice": [
+        (line(b'{"id":41,"choice":true}', "bad_reply"), "no integer: true", '"choice":0'),
+        (line(b'{"id":41,"choice":3.0}', "bad_reply"), "no integer: 3.0", "counted from 0"),
+        (line(b'{"id":41,"choice":"0"}', "bad_reply"), 'no integer: "0"', "counted from 0"),
+    ],
+    "move not in its place": [
+        (line(b'{"id":41,"type":"action"}', "bad_reply"), "has type", '"move":{...}'),
+        (line(b'{"id":41,"move":"income"}', "bad_reply"), "no move that is an object", '"move":{...}'),
+    ],
     "wrong id": [
         (line(b'{"id":0,"choice":0}', "wrong_id"), "the id 0, the request had 41", 'message["id"]'),
         (line(b'{"id":40,"choice":0}', "stray_line"), "the id 40, the request had 41", 'message["id"]'),
@@ -90,6 +121,25 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
             "from 0",
         )
     ],
+    "too many threads": [
+        (died(f"{TRACEBACK}RuntimeError: can't start new thread"), "can't start new thread", "hello.limits.processes"),
+        (
+            Evidence("timeout", stderr=b"OpenBLAS blas_thread_init: pthread_create failed for thread 7 of 8"),
+            "refused a thread or a process: pthread_create failed",
+            "OPENBLAS_NUM_THREADS=1",
+        ),
+    ],
+    "reads all input first": [
+        (
+            Evidence(
+                "start_failed", got=GREETING, facts=Facts(unflushed=True), source=b"for x in sys.stdin.readlines():"
+            ),
+            "before it answers: stdin.readlines()",
+            "for line in sys.stdin",
+        ),
+        (Evidence("timeout", source=b"fs.readFileSync(0, 'utf8')"), "readFileSync(0", "read the next"),
+    ],
+    "no end of line": [(silent(Facts(500, 3, unended=True)), "has no end of line", r'with "\n"')],
     "no flush": [
         (
             silent(Facts(unflushed=True), ("/usr/bin/java", "Bot"), "start_failed"),
@@ -106,6 +156,29 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
     "sleep": [
         (silent(Facts(500, 3)), "no reply came in time: what was seen", "it sleeps"),
         (silent(Facts(0, 0), ("b.py",)), "no reply", "flush=True"),
+    ],
+    "own file hides a module": [
+        (
+            replace(died(f"{TRACEBACK}AttributeError: module 'json' has no attribute 'loads'"), beside=HIDING),
+            "the bot's own file json.py hides",
+            "otherwise",
+        ),
+        (
+            replace(died("ImportError: cannot import name 'Random' from 'random' (/bot/random.py)"), beside=HIDING),
+            "random.py hides Python's module random",
+            "otherwise",
+        ),
+    ],
+    "installs packages": [
+        (died("/usr/bin/python3: No module named pip"), "installs packages when", "pip install --target"),
+        (died("CalledProcessError: Command '['python3', '-m', 'pip', 'install', 'x']'"), "installs packages", "folder"),
+    ],
+    "CR LF": [
+        (
+            replace(died("b.sh: 5: Syntax error: end of file"), argv=("/bin/sh", "b.sh"), source=b"#!/bin/sh\r\nx\r\n"),
+            "CR LF",
+            "LF alone",
+        )
     ],
     "kit not there": [
         (died(NO_MODULE.replace("torch", "coup_kit")), "the kit coup_kit isn't beside", 'kit = "python"'),
@@ -142,6 +215,26 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
     "network": [
         (died("OSError: [Errno 101] Network is unreachable"), "Network is unreachable", "no network in the box")
     ],
+    "input read as one": [
+        (
+            died(f"{TRACEBACK}json.decoder.JSONDecodeError: Extra data: line 2 column 1 (char 90)"),
+            "several lines as one",
+            "for line in sys.stdin",
+        )
+    ],
+    "empty line read": [
+        (
+            died(f"{TRACEBACK}json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+            "an empty text",
+            "readline()",
+        ),
+        (died("SyntaxError: Unexpected end of JSON input\n    at JSON.parse"), "an empty text", "end the loop"),
+    ],
+    "crash": [
+        (crashed(11), "it crashed: killed by signal", "-fsanitize=address"),
+        (crashed(8), "it crashed", "divided by zero"),
+        (crashed(6), "it crashed", "an assertion"),
+    ],
     "exception": [
         (
             died(f"{TRACEBACK}KeyError: 'duke'"),
@@ -164,6 +257,13 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
             died("python3: can't open file '/bot/bto.py': [Errno 2] No such file or directory"),
             "the process has ended: exited with code 1",
             "mend what standard error tells",
+        )
+    ],
+    "kit never run": [
+        (
+            Evidence("exited", facts=Facts(exit_code=0), source=b"from coup_kit import Bot\n  def turn(self): 1\n"),
+            "nothing runs its bot",
+            "run(MyBot())",
         )
     ],
     "end without error": [(Evidence("exited", facts=Facts(exit_code=0)), "ended by itself", "for line in sys.stdin")],
