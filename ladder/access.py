@@ -152,6 +152,7 @@ ROUTES = {
     "GET /admin/grades.csv": "administer",
     "GET /admin/similar": "administer",
     "GET /admin/similar/{one}/{other}": "administer",
+    "POST /admin/grades": "administer",
     "GET /grades": "keep an account",
     "POST /admin/freeze": "administer",
     "POST /admin/close": "administer",
@@ -175,6 +176,7 @@ ROUTES = {
     "POST /admin/people/{login:path}/leave": "administer",
     "POST /admin/people/{login:path}/return": "administer",
     "POST /admin/people/{login:path}/merge": "administer",
+    "POST /admin/people/{login:path}/extend": "administer",
     "POST /admin/credentials/{id}/revoke": "administer",
     "GET /submit": "see one's account",
     "POST /submit": "send a bot",
@@ -183,7 +185,7 @@ ROUTES = {
 
 # Type of a value -> who may see which of its fields. A type that isn't here is shown to nobody.
 _ROWS: dict[str, dict[Who, str]] = {
-    "Account": {_OWNER: "person bots credentials session change"},
+    "Account": {_OWNER: "person bots credentials session due change"},
     "OwnBot": {_OWNER: "bot playing newest state reason stopped"},
     "Bot": {
         _ANYBODY: "bot pseudonym reference row of fair trend limit_ms versions last days against seats style may"
@@ -197,7 +199,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Applicants": {_STAFF: "rows"},
     "Allowance": {_OWNER: "bots another left most renewed upload_mb due"},
     "About": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions due"},
-    "Due": {_ANYBODY: "name at closes"},
+    "Due": {_ANYBODY: "name at closes", _OWNER: "extended"},
     "Front": {_ANYBODY: "about top newest finals closed change"},
     "StandingsPage": {_ANYBODY: "table first of next days", _STAFF: "sections"},
     "Against": {_ANYBODY: "label duel"},
@@ -233,9 +235,16 @@ _ROWS: dict[str, dict[Who, str]] = {
         _ANYBODY: "name commitment key versions games matches played missing lost table repeats isolated change"
     },
     "Repeated": {_ANYBODY: "name games otherwise"},
-    "Grades": {_ANYBODY: "title of possible baselines grades waiting isolated"},
-    "GradesPage": {_ANYBODY: "told deadlines finals"},
-    "Grade": {_OWNER: "owner version submitted late_hours points share share_low share_high games marks reason"},
+    "Grades": {_ANYBODY: "title of possible baselines grades waiting isolated played"},
+    "GradesPage": {_ANYBODY: "told deadlines finals handed releases"},
+    "Grade": {
+        _OWNER: "owner version submitted late_hours points share share_low share_high games marks reason points_before"
+        " penalty late_days_spent due extension"
+    },
+    "GradeChange": {_OWNER: "owner before after words"},
+    "GradeChanges": {_ANYBODY: "before after words rows"},
+    "HandedOut": {_ANYBODY: "line told changes"},
+    "ReleaseLine": {_ANYBODY: "name of at", _STAFF: "by why"},
     "Mark": {_OWNER: "baseline passed points possible threshold value low high doubtful words"},
     "Overview": {
         _STAFF: "frozen closed suspended people applicants bots playing versions matches runners acts quotas findings"

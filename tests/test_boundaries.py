@@ -450,6 +450,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "arena.cli.answers",
         "arena.cli.submit",  # what a server answers
         "arena.compare.answer",
+        "ladder.service.releases",  # what a release holds, as JSON
         "ladder.standings",
         "ladder.views.step",
         "arena.run.answer",

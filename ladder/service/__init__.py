@@ -30,6 +30,7 @@ from ladder.service.decisions import (
     set_void,
 )
 from ladder.service.doctor import Checkup, check_up
+from ladder.service.due import due_of
 from ladder.service.evenings import (
     FROZEN,
     Opened,
@@ -46,6 +47,7 @@ from ladder.service.evenings import (
     why_not_playable,
 )
 from ladder.service.export import Exported, export, write_csv
+from ladder.service.extend import extend, take_back
 from ladder.service.finals import (
     FINAL_GAMES,
     commitment_file,
@@ -84,6 +86,7 @@ from ladder.service.news import (
 from ladder.service.owners import TakenIn, take_in_people
 from ladder.service.passwords import LEAST, MOST, remove_password, set_password, sign_in_by_password
 from ladder.service.recheck import Rechecked, Rechecks, recheck
+from ladder.service.releases import Remade, handed_out, newest_release, release, release_lines, remake
 from ladder.service.rerate import Change, Rerated, rerate
 from ladder.service.retention import Pruned, overdue_now, prune_now
 from ladder.service.roster import Person, Remark, Roster, one_person, parse_roster

@@ -83,7 +83,7 @@ def _mark(
     doubtful: bool = False,
 ) -> Mark:
     def percent(value: float | None) -> float | None:
-        return None if value is None else 100 * value
+        return None if value is None else round(100 * value, 6)  # beyond, processors differ
 
     return Mark(
         baseline=baseline.name,

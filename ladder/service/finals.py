@@ -23,7 +23,7 @@ from ladder.service.known import demand_open
 from ladder.service.ladder import Ladder
 from ladder.service.measured import Measured, measure
 from ladder.service.settings import LadderError
-from ladder.service.snapshot import demand_examined, snapshot
+from ladder.service.snapshot import demand_examined, snapshot, who_has_time
 from ladder.store.database import (
     FINAL,
     PLAYED,
@@ -53,17 +53,19 @@ def hold_final(ladder: Ladder, name: str, deadline: str | None, games: int, who:
     """Make a final of the versions that play now, or of a deadline's, and queue its matches.
 
     Each version plays at least `games` games. The key's SHA-256 is in the ladder's folder before a match is queued.
-    Raises LadderError.
+    Who has more time plays with what has come by now; the act says who it is. Raises LadderError.
     """
     if not NAME.fullmatch(name):
         raise LadderError(f'a final can\'t be called "{shown(name)}".\nTake letters, digits, "-" and "_".')
-    due = None if deadline is None else ladder.settings.deadline(deadline)
+    settings = ladder.settings
+    due = None if deadline is None else settings.deadline(deadline)
     now = ladder.clock()
     with ladder.database.read() as connection:
         demand_open(connection)
         _demand_new(connection, name, ladder.path)
-        demand_examined(connection, due, now, ladder.path)
-        versions = snapshot(connection, due)
+        demand_examined(connection, settings, due, now, ladder.path)
+        versions = snapshot(connection, settings, due)
+        open_to = who_has_time(connection, settings, due, now)
     final = Final(
         name=name,
         key=os.urandom(32),
@@ -74,7 +76,8 @@ def hold_final(ladder: Ladder, name: str, deadline: str | None, games: int, who:
         revealed=False,
         at=now,
     )
-    return _queue(ladder, final, versions, who, f"a final of {len(versions)} versions, {games} games each")
+    why = f"a final of {len(versions)} versions, {games} games each"
+    return _queue(ladder, final, versions, who, f"{why}; more time has {open_to}" if open_to else why)
 
 
 def hold_again(ladder: Ladder, name: str, who: str) -> FinalState:

@@ -134,7 +134,7 @@ def _without(found: Grades, of: _Of) -> list[str]:
 
 def _feedback(grade: Grade) -> str:
     version = "" if grade.version is None else f"{grade.version}: "
-    late = f"; {grade.late}" if grade.late else ""
+    late = f"; {grade.late}" if grade.late and grade.late not in grade.reason else ""
     return f"{version}{grade.reason}{late}"
 
 

@@ -1,128 +1,133 @@
 """Grades: what each owner's bot reached, for thresholds and not for its rank, with the reason in words.
 
 They are of a final, of the versions that stand at a deadline, or of those that play now. Who owns several bots gets the
-grade of the best. A version that came in a deadline's grace counts, and is told as late.
+grade of the best. What lateness costs is taken from the points that were reached.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from arena.bots import shown
 from ladder.access import STAFF, Viewer
 from ladder.service.baselines import failed, mark
+from ladder.service.basis import Basis, Candidate, Line, basis_of
 from ladder.service.finals import reveal
 from ladder.service.ladder import Ladder
 from ladder.service.measured import Measured, measure
-from ladder.service.settings import Baseline, LadderError
-from ladder.service.snapshot import snapshot
-from ladder.store.database import (
-    Owner,
-    Version,
-    all_bots,
-    all_owners,
-    disabled_versions,
-    find_version,
-    unexamined,
-    versions_of,
-    why_out,
-)
-from ladder.views import Grade, Grades, Mark, OwnerLine, told_owner
+from ladder.service.settings import LadderError
+from ladder.store.database import Version, find_versions
+from ladder.views import Grade, Grades, Mark
 
 
 def grades(
     ladder: Ladder, who: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF
 ) -> Grades:
     """Return the grades of a final, of a deadline, or of now, that the viewer may see. Raises LadderError."""
+    found = graded(ladder, who, final, deadline, viewer)[1]
+    return seen(found, viewer)
+
+
+def seen(found: Grades, viewer: Viewer) -> Grades:
+    """Return grades with those alone that a viewer may see."""
+    mine = tuple(grade for grade in found.grades if viewer.may("see grades", grade.owner.login))
+    return replace(found, grades=mine)
+
+
+def graded(
+    ladder: Ladder, who: str, final: str | None, deadline: str | None, viewer: Viewer = STAFF
+) -> tuple[Basis, Grades]:
+    """Return what grades of a final, of a deadline, or of now are made from, and all of them. Raises LadderError."""
     settings = ladder.settings
-    baselines = settings.baselines
-    if not baselines:
+    if not settings.baselines:
         raise LadderError(
             f"no baseline says what points are for.\nWrite [[baselines]] into {ladder.path / 'ladder.toml'}: see there."
         )
-    due: float | None
-    if final is not None:
-        ended, measured = reveal(ladder, final, who, viewer)
-        due, until, of = ended.due, ended.closes, f"final {final}"
-        with ladder.database.read() as connection:
-            chosen = [find_version(connection, version) for version in ended.versions]
-    else:
-        limit = None if deadline is None else settings.deadline(deadline)
-        due = None if limit is None else limit.at.timestamp()
-        until = ladder.clock() if limit is None else limit.closes
-        of = "now" if limit is None else f"deadline {limit.name}"
-        with ladder.database.read() as connection:
-            chosen = snapshot(connection, limit)
-            measured = measure(ladder, connection, chosen)
+    ended = None if final is None else reveal(ladder, final, who, viewer)[0]
+    limit = None if deadline is None else settings.deadline(deadline)
     with ladder.database.read() as connection:
-        _demand_bots(connection, baselines)
-        people = [
-            owner
-            for owner in all_owners(connection)
-            if not owner.staff and not owner.gone and viewer.may("see grades", owner.login)
-        ]
-        suspended = {owner.id for owner in all_owners(connection) if owner.suspended}
-        standing = defaultdict(list)
-        for version in chosen:
-            if not version.reference and version.owner not in suspended:
-                standing[version.owner].append(version)
-        waiting = tuple(version.label for version in unexamined(connection, until))
-        found = tuple(
-            _grade(told_owner(connection, owner, viewer), standing[owner.id], baselines, measured, _others(chosen), due)
-            if standing[owner.id]
-            else _nothing(told_owner(connection, owner, viewer), _why_nothing(connection, owner, until), baselines)
-            for owner in people
+        basis = basis_of(connection, settings, ladder.clock(), ended, limit)
+        return basis, made_from(ladder, connection, basis)
+
+
+def made_from(ladder: Ladder, connection: Connection, basis: Basis) -> Grades:
+    """Return the grades that are made from a basis: the same to the digit, whatever happened since."""
+    chosen = find_versions(connection, basis.chosen)
+    fit = find_versions(connection, basis.fit)
+    measured = measure(ladder, connection, chosen, basis.final, fit, basis.moment)
+    versions = {version.id: version for version in chosen}
+    others = {version.name: version for version in chosen}
+    found = tuple(
+        max(
+            (_grade(line, each, versions[each.version], basis, measured, others) for each in line.candidates),
+            key=lambda grade: (grade.points, grade.share or 0.0),
+            default=_nothing(line, basis),
         )
-    possible = sum(baseline.points for baseline in baselines)
-    names = tuple(each.name for each in baselines)
-    return Grades(settings.grades.title, of, possible, names, found, waiting, ladder.play.sandbox.isolates)
-
-
-def _demand_bots(connection: Connection, baselines: Sequence[Baseline]) -> None:
-    bots = {bot.name: bot for bot in all_bots(connection)}
-    for baseline in baselines:
-        if baseline.beats is not None and baseline.beats not in bots:
-            references = ", ".join(sorted(shown(bot.name) for bot in bots.values() if bot.reference))
-            raise LadderError(
-                f'the baseline "{baseline.name}" names a bot "{shown(baseline.beats)}", which there isn\'t.\n'
-                f"The reference bots are {references}."
-            )
-
-
-def _others(chosen: Sequence[Version]) -> dict[str, Version]:
-    return {version.name: version for version in chosen}
+        for line in basis.people
+    )
+    possible = sum(baseline.points for baseline in basis.baselines)
+    names = tuple(each.name for each in basis.baselines)
+    isolates, games = ladder.play.sandbox.isolates, measured.table.games
+    return Grades(basis.title, basis.of, possible, names, found, basis.waiting, isolates, games)
 
 
 def _grade(
-    owner: OwnerLine,
-    versions: Sequence[Version],
-    baselines: Sequence[Baseline],
+    line: Line,
+    candidate: Candidate,
+    version: Version,
+    basis: Basis,
     measured: Measured,
     others: Mapping[str, Version],
-    due: float | None,
 ) -> Grade:
-    """Return an owner's best grade."""
+    marks = tuple(mark(each, version, measured, others.get(each.beats or "")) for each in basis.baselines)
+    row = measured.row(version.id)
+    adjusted = None if row is None else row.adjusted
+    share = (None, None, None) if adjusted is None else (adjusted.value, adjusted.low, adjusted.high)
+    value, low, high = (None if end is None else round(end, 8) for end in share)  # beyond, processors differ
+    before = sum(each.points for each in marks)
+    percent = min(basis.cap_percent, basis.percent_per_day * (candidate.days - candidate.spent))
+    penalty = round(before * percent / 100, 4)
+    grade = Grade(
+        owner=line.owner,
+        version=version.label,
+        submitted=version.received,
+        late_hours=candidate.late_hours,
+        points=before - penalty,
+        share=value,
+        share_low=low,
+        share_high=high,
+        games=0 if row is None else row.games,
+        marks=marks,
+        reason="; ".join(map(_told, marks)),
+        points_before=before,
+        penalty=penalty,
+        late_days_spent=candidate.spent,
+        due=line.due,
+        extension=line.extension,
+    )
+    words = [grade.reason, *_late(grade, candidate, line, basis), line.extended]
+    return replace(grade, reason="; ".join(filter(None, words)))
 
-    def of(version: Version) -> Grade:
-        marks = tuple(mark(each, version, measured, others.get(each.beats or "")) for each in baselines)
-        row = measured.row(version.id)
-        share = None if row is None else row.adjusted
-        return Grade(
-            owner=owner,
-            version=version.label,
-            submitted=version.received,
-            late_hours=None if due is None else max(0.0, version.received - due) / 3600,
-            points=sum(each.points for each in marks),
-            share=None if share is None else share.value,
-            share_low=None if share is None else share.low,
-            share_high=None if share is None else share.high,
-            games=0 if row is None else row.games,
-            marks=marks,
-            reason="; ".join(_told(each) for each in marks),
-        )
 
-    return max(map(of, versions), key=lambda grade: (grade.points, grade.share or 0.0))
+def _late(grade: Grade, candidate: Candidate, line: Line, basis: Basis) -> list[str]:
+    """Return in words how late a version is, and what that costs."""
+    if not grade.late:
+        return []
+    if not candidate.days:
+        return [f"{grade.late}, within the grace"]
+    costs = []
+    if candidate.spent:
+        costs.append(f"{_days(candidate.spent, 'late day')} spent, {line.left} left")
+    days = candidate.days - candidate.spent
+    if days:
+        capped = f", {basis.cap_percent:g} % at most" if basis.percent_per_day * days > basis.cap_percent else ""
+        off = f"{grade.penalty:g} of {grade.points_before:g} points off"
+        costs.append(f"{_days(days, 'day')} at {basis.percent_per_day:g} %{capped}: {off}")
+    return [f"{grade.late}: {', '.join(costs)}"]
+
+
+def _days(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _told(each: Mark) -> str:
@@ -131,30 +136,9 @@ def _told(each: Mark) -> str:
     return f"{each.baseline}: {outcome}, {each.words}{doubt}"
 
 
-def _nothing(owner: OwnerLine, reason: str, baselines: Sequence[Baseline]) -> Grade:
+def _nothing(line: Line, basis: Basis) -> Grade:
     """Return the grade of an owner for whom no version stands, with the reason."""
-    marks = tuple(failed(each, "no version") for each in baselines)
-    return Grade(owner, None, None, None, 0.0, None, None, None, 0, marks, reason)
-
-
-def _why_nothing(connection: Connection, owner: Owner, until: float) -> str:
-    bots = [bot for bot in all_bots(connection) if bot.owner == owner.id and not bot.reference]
-    disabled = disabled_versions(connection)
-    versions = [version for bot in bots for version in versions_of(connection, bot.id)]
-    in_time = sorted(
-        (version for version in versions if version.received <= until),
-        key=lambda version: (version.received, version.id),
-    )
-    if not versions:
-        return "nothing was submitted"
-    if not in_time:
-        return f"nothing was submitted in time: {shown(versions[0].label)} came after"
-    last = in_time[-1]
-    out = why_out(connection, owner)
-    if out is not None:
-        return shown(out)
-    if last.id in disabled:
-        return f"{shown(last.name)} is disabled: {shown(disabled[last.id])}"
-    if last.reason is not None:
-        return f"{shown(last.label)} didn't pass its examination: {shown(last.reason)}"
-    return f"{shown(last.label)} doesn't play"
+    marks = tuple(failed(each, "no version") for each in basis.baselines)
+    reason = "; ".join(filter(None, (line.nothing, line.extended)))
+    grade = Grade(line.owner, None, None, None, 0.0, None, None, None, 0, marks, reason)
+    return replace(grade, due=line.due, extension=line.extension)

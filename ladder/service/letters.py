@@ -54,11 +54,12 @@ def write_letters(
 
     deadline: the only one that they tell, with what stands for it. Raises LadderError, OSError.
     """
-    limit = None if deadline is None else ladder.settings.deadline(deadline)
+    settings = ladder.settings
+    limit = None if deadline is None else settings.deadline(deadline)
     subject = subject or f"Your bot on the ladder {shown(ladder.name)}"
     letters: dict[str, tuple[Letter, EmailMessage]] = {}
     with ladder.reading(STAFF) as reader:
-        standing = None if limit is None else snapshot(reader.connection, limit)
+        standing = None if limit is None else snapshot(reader.connection, settings, limit)
         for owner in _receivers(reader, login):
             person = replace(reader, viewer=Viewer(owner.login))
             may = allowance(ladder, person)
@@ -157,6 +158,7 @@ def _text(ladder: Ladder, person: Reader, may: Allowance, standing: Sequence[Ver
         ])  # fmt: skip
     for due in may.due:
         late = f"; late until {_when(due.closes)}" if due.closes > due.at else ""
+        late += f"; you have more time: {due.extended}" if due.extended else ""
         own = ", ".join(each.label for each in standing or () if each.name in bots) or "nothing of yours"
         stands = "" if standing is None else f"; {own} stands for it"
         parts.append([f"Deadline {due.name}: {_when(due.at)}{late}{stands}."])

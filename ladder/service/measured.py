@@ -11,7 +11,7 @@ from ladder.service.fold import contestants_of
 from ladder.service.ladder import Ladder
 from ladder.service.seats import Seats
 from ladder.standings import Row, Standings, standings
-from ladder.store.database import FINAL, RATED, Version, faulty_games, fit_versions, rated_seats
+from ladder.store.database import FINAL, RATED, Moment, Version, faulty_games, fit_versions, rated_seats
 
 if TYPE_CHECKING:
     from ladder.rating import Fit  # holds arrays, and so imports numpy
@@ -37,9 +37,17 @@ class Measured:
         return lead(self.fit, self.places[version], self.places[other])
 
 
-def measure(ladder: Ladder, connection: Connection, chosen: Sequence[Version], final: int | None = None) -> Measured:
+def measure(
+    ladder: Ladder,
+    connection: Connection,
+    chosen: Sequence[Version],
+    final: int | None = None,
+    fit: Sequence[Version] | None = None,
+    moment: Moment | None = None,
+) -> Measured:
     """Measure the chosen versions among themselves, by all rated matches, or by those of a final.
 
+    fit: all fit versions, in order of id, where they aren't those of now. moment: matches count that rated then.
     Rated matches are those of all versions: whoever was met by the chosen ones counts in the fit, and in no share.
     A chosen version is measured by its own games, not by its predecessor's.
     """
@@ -47,14 +55,14 @@ def measure(ladder: Ladder, connection: Connection, chosen: Sequence[Version], f
     if final is None:
         contestants = [
             replace(each, active=each.version in ids, predecessor=None if each.version in ids else each.predecessor)
-            for each in contestants_of(fit_versions(connection))
+            for each in contestants_of(list(fit_versions(connection) if fit is None else fit))
         ]
     else:
         contestants = [replace(each, active=True, predecessor=None) for each in contestants_of(list(chosen))]
     kind = RATED if final is None else FINAL
-    seats = Seats(rated_seats(connection, kind=kind, final=final))
-    table, fit = standings(
+    seats = Seats(rated_seats(connection, kind=kind, final=final, moment=moment))
+    table, found = standings(
         contestants, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats, ladder.clock()
     )
     places = {each.version: place for place, each in enumerate(contestants)}
-    return Measured(table, fit, faulty_games(connection, kind, final), places)
+    return Measured(table, found, faulty_games(connection, kind, final, moment), places)

@@ -55,7 +55,14 @@ public = false              # true: without signing in, anybody reads what all p
 # [[deadlines]]
 # name = "first"
 # at = 2026-12-01T23:59:00+01:00
-# grace_minutes = 15
+# grace_minutes = 15        # else those of [lateness]
+
+[lateness]                  # what comes after a deadline
+grace_minutes = 0           # told as late, and costs nothing
+days = 0                    # for so many days after the grace, a version counts for who has none in time
+percent_per_day = 0         # of the points reached, for each day begun after the grace
+cap_percent = 100           # that lateness costs at most
+late_days = 0               # that each person has to spend over all deadlines: such a day costs nothing
 
 [grades]
 title = "Coup"              # of the column in a gradebook
@@ -159,16 +166,29 @@ class SignIn(_Table):
 
 
 class Deadline(_Table):
-    """A time by which versions are submitted; what comes up to `grace_minutes` later counts, and is called late."""
+    """A time by which versions are submitted; what comes up to `grace_minutes` later counts, and is called late.
+
+    grace_minutes: None: those of [lateness], which `read_settings` fills in.
+    """
 
     name: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,40}$")]
     at: AwareDatetime
-    grace_minutes: Annotated[int, Field(ge=0)] = 0
+    grace_minutes: Annotated[int, Field(ge=0)] | None = None
 
     @property
     def closes(self) -> float:
         """Return when the last version that counts may come, in seconds since 1970."""
-        return self.at.timestamp() + 60 * self.grace_minutes
+        return self.at.timestamp() + 60 * (self.grace_minutes or 0)
+
+
+class Lateness(_Table):
+    """What comes after a deadline: how long it counts, and what it costs."""
+
+    grace_minutes: Annotated[int, Field(ge=0)] = 0
+    days: Annotated[int, Field(ge=0, le=366)] = 0
+    percent_per_day: Annotated[float, Field(ge=0, le=100)] = 0.0
+    cap_percent: Annotated[float, Field(ge=0, le=100)] = 100.0
+    late_days: Annotated[int, Field(ge=0)] = 0
 
 
 class Baseline(_Table):
@@ -211,6 +231,7 @@ class Settings(_Table):
     pages: Pages = Pages()
     sign_in: SignIn | None = None
     deadlines: tuple[Deadline, ...] = ()
+    lateness: Lateness = Lateness()
     grades: Grading = Grading()
     baselines: tuple[Baseline, ...] = ()
 
@@ -251,7 +272,9 @@ def read_settings(folder: Path) -> Settings:
         for name in names:
             if names.count(name) > 1:
                 raise LadderError(f'{path} has two {what} "{name}".\nGive each a name of its own.')
-    return settings
+    grace = {"grace_minutes": settings.lateness.grace_minutes}
+    given = (each if each.grace_minutes is not None else each.model_copy(update=grace) for each in settings.deadlines)
+    return settings.model_copy(update={"deadlines": tuple(given)})
 
 
 def with_database(told: str, url: str) -> str:

@@ -1,41 +1,62 @@
 """Which versions stand for their bots at a deadline, whatever happened later.
 
-A bot's is the newest of those that were received in time, are fit, and aren't disabled; who is
-suspended or left has none.
-Reference bots are there with the version that plays.
+A bot's is the newest of those that were received in time, are fit, and aren't disabled; who is suspended or left has
+none. Who has more time has it here, too; who has none in time gets the first that came late, where ladder.toml lets it
+count. Reference bots are there with the version that plays.
 """
 
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.service.settings import Deadline, LadderError
-from ladder.store.database import Version, active_versions, disabled_versions, fit_versions, unexamined
+from ladder.service.due import eligible, own_dues, stand, told_time
+from ladder.service.settings import Deadline, LadderError, Settings
+from ladder.store.database import Version, active_versions, all_owners, unexamined
 
 
-def snapshot(connection: Connection, deadline: Deadline | None) -> list[Version]:
+def snapshot(connection: Connection, settings: Settings, deadline: Deadline | None) -> list[Version]:
     """Return the versions that stand for their bots at a deadline, or that play now, in order of their labels."""
-    playing = active_versions(connection)
-    if deadline is None:
-        return sorted(playing, key=lambda version: version.label)
-    disabled = disabled_versions(connection)
-    newest = {
-        version.bot: version
-        for version in sorted(fit_versions(connection), key=lambda version: (version.received, version.id))
-        if not version.reference
-        and version.received <= deadline.closes
-        and version.id not in disabled
-        and not version.out
-    }
-    found = [*newest.values(), *(version for version in playing if version.reference)]
+    found = active_versions(connection)
+    if deadline is not None:
+        standing = stand(eligible(connection), own_dues(connection, settings, deadline))
+        found = [*standing, *(version for version in found if version.reference)]
     return sorted(found, key=lambda version: version.label)
 
 
-def demand_examined(connection: Connection, deadline: Deadline | None, now: float, folder: object) -> None:
-    """Raise LadderError before a deadline is over, and while a version that came in time isn't examined."""
+def awaited(connection: Connection, settings: Settings, deadline: Deadline | None, now: float) -> list[Version]:
+    """Return the versions whose examination may change which stand at a deadline, or play now."""
+    waiting = unexamined(connection, now)
+    if deadline is None:
+        return waiting
+    due = own_dues(connection, settings, deadline)
+    standing = {version.owner: version.received for version in snapshot(connection, settings, deadline)}
+    return [
+        each
+        for each in waiting
+        if each.received <= due(each.owner).closes
+        or each.received <= min(due(each.owner).last, standing.get(each.owner, each.received))
+    ]
+
+
+def who_has_time(connection: Connection, settings: Settings, deadline: Deadline | None, now: float) -> str:
+    """Return who has more time than a deadline, and still has it, in words; "" for nobody."""
+    if deadline is None:
+        return ""
+    due = own_dues(connection, settings, deadline)
+    own = ((owner.login, due(owner.id)) for owner in all_owners(connection))
+    return ", ".join(f"{shown(login)} until {told_time(each.at, deadline)}" for login, each in own if each.closes > now)
+
+
+def demand_examined(
+    connection: Connection, settings: Settings, deadline: Deadline | None, now: float, folder: object
+) -> None:
+    """Raise LadderError before a deadline is over, and while a version that may stand isn't examined.
+
+    It doesn't wait for who has more time than the class.
+    """
     if deadline is not None and now <= deadline.closes:
         minutes = int((deadline.closes - now) / 60) + 1
-        raise LadderError(f"the deadline {deadline.name} closes in {minutes} minutes.\nA final begins after it.")
-    waiting = unexamined(connection, now if deadline is None else deadline.closes)
+        raise LadderError(f"the deadline {deadline.name} closes in {minutes} minutes.\nWait until then.")
+    waiting = awaited(connection, settings, deadline, now)
     if waiting:
         labels = ", ".join(shown(version.label) for version in waiting[:5])
         raise LadderError(

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from arena.bots import Bundle, cell, checked_name, intake_apart, load, shown
 from ladder.access import Viewer, visible
+from ladder.service.due import due_of, late_for
 from ladder.service.known import acting_owner, demand_open
 from ladder.service.ladder import STAFF, Ladder
 from ladder.service.settings import LadderError, Settings
@@ -28,7 +29,7 @@ from ladder.store.database import (
     submitted_since,
     versions_of,
 )
-from ladder.views import Allowance, Due, Reader
+from ladder.views import Allowance, Reader
 
 DAY_S = 86_400  # of UTC
 
@@ -131,7 +132,7 @@ def put_submission(connection: Connection, settings: Settings, given: Submission
         number=number,
         version=version,
         again=False,
-        late=_late(settings, received),
+        late=late_for(connection, settings, owner, received),
         left=most - today - 1 if given.received is None else None,
         disabled=disabled_versions(connection).get(version),
         received=received,
@@ -193,7 +194,7 @@ def allowance(ladder: Ladder, reader: Reader, login: str | None = None) -> Allow
         most=quotas.submissions_per_day,
         renewed=begins + DAY_S,
         upload_mb=quotas.upload_mb,
-        due=tuple(Due(each.name, each.at.timestamp(), each.closes) for each in settings.deadlines),
+        due=due_of(connection, settings, None if owner is None else owner.id),
     )
     return visible(told, reader.viewer, login)
 
@@ -267,8 +268,3 @@ def _check_bots(connection: Connection, owner: int, settings: Settings) -> None:
 
 def _bots_of(connection: Connection, owner: int) -> tuple[str, ...]:
     return tuple(bot.name for bot in all_bots(connection) if bot.owner == owner and not bot.reference)
-
-
-def _late(settings: Settings, now: float) -> str | None:
-    """Return the deadline in whose grace a submission comes, None if in none."""
-    return next((each.name for each in settings.deadlines if each.at.timestamp() < now <= each.closes), None)

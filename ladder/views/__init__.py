@@ -40,7 +40,7 @@ from ladder.views.event import EventLine, EventList, event_list
 from ladder.views.files import Difference, FileDifference, archive, difference
 from ladder.views.final import FinalList, FinalState, Repeated, final_list, state_of
 from ladder.views.front import About, Due, Front, front
-from ladder.views.grade import Grade, Grades, GradesPage, Mark
+from ladder.views.grade import Grade, GradeChange, GradeChanges, Grades, GradesPage, HandedOut, Mark, ReleaseLine
 from ladder.views.lists import lists
 from ladder.views.log import Log, Logs, logs
 from ladder.views.match import FailedAttempt, Match, MatchLine, MatchList, SeatLine, find_match, match, match_list

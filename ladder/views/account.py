@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 from ladder.access import visible
 from ladder.store.database import KnownBot, acts_of, all_bots, find_owner, versions_of
 from ladder.views.credential import CredentialLine, credential_list
+from ladder.views.front import Due
 from ladder.views.owner import OwnerLine, told_owner
 from ladder.views.reader import Reader
 
@@ -28,17 +29,21 @@ class OwnBot:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A person's account. credentials: what lets him in now. session: the number of the one that he reads this by."""
+    """A person's account. credentials: what lets him in now. session: the number of the one that he reads this by.
+
+    due: the deadlines, as they are for him.
+    """
 
     person: OwnerLine
     bots: tuple[OwnBot, ...]
     credentials: tuple[CredentialLine, ...]
     session: int | None
+    due: tuple[Due, ...] = ()
     change: int | None = None
 
 
-def account(reader: Reader) -> Account | None:
-    """Return the reader's account, None if nobody has signed in."""
+def account(reader: Reader, due: tuple[Due, ...] = ()) -> Account | None:
+    """Return the reader's account, with the deadlines as they are for him; None if nobody has signed in."""
     viewer, connection = reader.viewer, reader.connection
     owner = None if viewer.login is None else find_owner(connection, viewer.login)
     if owner is None:
@@ -49,6 +54,7 @@ def account(reader: Reader) -> Account | None:
         tuple(visible(bot, viewer, owner.login) for bot in bots),
         tuple(row for row in credential_list(reader, owner.login).rows if row.holds),
         viewer.session,
+        due,
         reader.change,
     )
     return visible(found, viewer, owner.login)

@@ -13,11 +13,15 @@ TOP, ALL = 10, 10**6  # rows of the table: while it plays, and once the season i
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A deadline: when it is, and until when what is late counts. Times are seconds since 1970."""
+    """A deadline: when it is, and until when what is late is in its grace. Times are seconds since 1970.
+
+    extended: why it is a person's own, and later than the class's; None if it isn't.
+    """
 
     name: str
     at: float
     closes: float
+    extended: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

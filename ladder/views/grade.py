@@ -27,7 +27,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """One owner's. No `version`: none stands for the owner. `late_hours`: after the deadline, None without one."""
+    """One owner's. No `version`: none stands for the owner. `late_hours`: after the deadline, None without one.
+
+    points_before: those reached, without the `penalty` for lateness. late_days_spent: of the owner's own, at this
+    deadline. due: the deadline, or the owner's own; extension: that one, None without more time. Times are seconds
+    since 1970.
+    """
 
     owner: OwnerLine
     version: str | None
@@ -40,6 +45,11 @@ class Grade:
     games: int
     marks: tuple[Mark, ...]
     reason: str
+    points_before: float = 0.0
+    penalty: float = 0.0
+    late_days_spent: int = 0
+    due: float | None = None
+    extension: float | None = None
 
     @property
     def late(self) -> str | None:
@@ -55,7 +65,8 @@ class Grade:
 class Grades:
     """The grades that a viewer may see, of so many `possible` points. `waiting`: versions in time, to be examined yet.
 
-    of: what they are of. isolated: whether bots are kept apart from the machine and from one another.
+    of: what they are of. isolated: whether bots are kept apart from the machine and from one another. played: the games
+    by which they were measured.
     """
 
     title: str
@@ -65,12 +76,58 @@ class Grades:
     grades: tuple[Grade, ...]
     waiting: tuple[str, ...]
     isolated: bool
+    played: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GradeChange:
+    """How one owner's grade differs between two releases, and why. before, after: points; None: no grade there."""
+
+    owner: OwnerLine
+    before: float | None
+    after: float | None
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GradeChanges:
+    """What changed from one release to a later one: for all, in words, and for each owner for whom something did."""
+
+    before: str
+    after: str
+    words: tuple[str, ...]
+    rows: tuple[GradeChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseLine:
+    """Grades that were handed out. of: what they are of, as `Grades` has it. at: when, in seconds since 1970."""
+
+    name: str
+    of: str
+    at: float
+    by: str | None
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOut:
+    """A release: its grades, and what changed since the one before of the same, None without one."""
+
+    line: ReleaseLine
+    told: Grades
+    changes: GradeChanges | None
 
 
 @dataclass(frozen=True, slots=True)
 class GradesPage:
-    """Grades beside what there are others of. told: None where nothing says what points are for."""
+    """Grades beside what there are others of. told: None where nothing says what points are for.
+
+    handed: the release that was asked for, else the newest of the same. releases: all that there are, the newest first.
+    """
 
     told: Grades | None
     deadlines: tuple[str, ...]
     finals: tuple[str, ...]
+    handed: HandedOut | None = None
+    releases: tuple[ReleaseLine, ...] = ()

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import RedirectResponse, Response
 
 from ladder import views
-from ladder.service import Ladder, issue, remove_password, revoke_credential, set_password
+from ladder.service import Ladder, allowance, issue, remove_password, revoke_credential, set_password
 from ladder.views import Account, Reader
 from ladder.web.draw import form
 from ladder.web.forms import Visited, who
@@ -23,7 +23,7 @@ AT_ONCE_S = 1e-6  # what lets people in comes and goes without an event: the pag
 @read(router, "/account", "account.html", fresh_s=AT_ONCE_S)
 def account(ladder: Ladder, reader: Reader) -> Account | None:
     """Return who asks: the login, bots and their state, and what lets the person in."""
-    return views.account(reader)
+    return views.account(reader, allowance(ladder, reader).due)
 
 
 @router.post("/account/tokens", include_in_schema=False)

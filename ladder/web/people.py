@@ -14,6 +14,7 @@ from ladder.service import (
     LadderError,
     TakenIn,
     allowance,
+    extend,
     issue_each,
     merge_people,
     one_person,
@@ -21,6 +22,7 @@ from ladder.service import (
     revoke_credential,
     set_gone,
     set_suspended,
+    take_back,
     take_in_people,
     write_csv,
 )
@@ -149,6 +151,24 @@ def merge(visit: Visited, login: str, why: Why, into: Annotated[str, Form()] = "
     """Let a person be another owner, by login."""
     new = merge_people(visit.ladder, login, into.strip(), who(visit), why)
     return decided(visit, new, f"{login} is {into.strip()}", _page(into.strip()))
+
+
+@router.post("/admin/people/{login:path}/extend", include_in_schema=False)
+def more_time(
+    visit: Visited,
+    login: str,
+    why: Why,
+    deadline: Annotated[str, Form()],
+    until: Annotated[str, Form()] = "",
+    late_days: Annotated[int, Form(ge=0, le=366)] = 0,
+    undo: Annotated[bool, Form()] = False,
+) -> Response:
+    """Give a person more time before a deadline, or take it back."""
+    if undo:
+        new = take_back(visit.ladder, login, deadline, who(visit), why)
+    else:
+        new = extend(visit.ladder, login, deadline, until or None, None, late_days, who(visit), why)
+    return decided(visit, new, f"{login} has {'no more time' if undo else 'that time'} for {deadline}", _page(login))
 
 
 @router.post("/admin/credentials/{id}/revoke", include_in_schema=False)

@@ -1,5 +1,7 @@
-"""The command `arena ladder grades`: what each owner's bot reached."""
+"""The command `arena ladder grades`: what each owner's bot reached, and what of it was handed out."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -10,9 +12,9 @@ from arena.cli.ladder.opened import BY, FOLDER, opened
 from arena.cli.ladder.standings import TRUSTED
 from arena.cli.out import Column, counted, note, refuse, show, table, write
 from ladder import views
-from ladder.service import GRADEBOOKS, gradebook, unfindable
+from ladder.service import GRADEBOOKS, Ladder, Remade, gradebook, handed_out, release, remake, unfindable
 from ladder.service import grades as all_grades
-from ladder.views import Grade, Grades
+from ladder.views import Grade, GradeChanges, Grades
 
 
 @click.command()
@@ -21,21 +23,57 @@ from ladder.views import Grade, Grades
 @click.option("--deadline", metavar="NAME", help="Of the versions that stand at a deadline, by all rated games.  [now]")
 @click.option("--owner", "login", metavar="LOGIN", help="Show one owner's, baseline by baseline.")
 @click.option("--format", "form", type=click.Choice(GRADEBOOKS), default="plain", help="For whom it is.  [plain]")
+@click.option("--release", "name", metavar="NAME", help="Hand them out under a name, or print what was handed out.")
+@click.option("--why", metavar="TEXT", help="Why they are handed out again.")
+@click.option("--again", is_flag=True, help="Make what was handed out again, and compare; 1 if it differs.")
+@click.option(
+    "--changes", metavar="RELEASE", is_flag=False, flag_value="", help="What changed since.  [the release before]"
+)
 @BY
-@answers(views.Grades, views.Grade)
+@answers(views.Grades, views.Grade, GradeChanges, Remade)
 def grades(
-    folder: Path, final: str | None, deadline: str | None, login: str | None, form: str, who: str, as_json: bool
+    folder: Path,
+    final: str | None,
+    deadline: str | None,
+    login: str | None,
+    form: str,
+    name: str | None,
+    why: str | None,
+    again: bool,
+    changes: str | None,
+    who: str,
+    as_json: bool,
 ) -> None:
     """Print grades as CSV: points for the baselines in ladder.toml, with what was measured, lateness and reasons.
 
     canvas and moodle are what their gradebooks import; moodle-worksheet is an assignment's grading worksheet, and
     canvas-api the JSON that Canvas' API takes, with feedback. With --owner, one owner's is shown as a table: what is
-    passed, what isn't yet.
+    passed, what isn't yet. With --release and one of --deadline and --final, they are kept as they
+    are now, with all that they were made from; with --release alone, what was kept is printed, the same each time.
     """
+    makes = final is not None or deadline is not None
+    if final is not None and deadline is not None:
+        refuse("a final has its versions; leave --deadline away")
+    if name is None and (again or changes is not None or why is not None):
+        refuse("--again, --changes and --why are of what is handed out: name it with --release")
+    if again + makes + (changes is not None) > 1 or (why is not None and not makes):
+        refuse("a release is made with --deadline or --final and --why, or compared with one of --again and --changes")
     with opened(folder) as ladder:
-        if final is not None and deadline is not None:
-            refuse("a final has its versions; leave --deadline away")
-        found = all_grades(ladder, who, final, deadline)
+        if again:
+            _compare(remake(ladder, name or ""), as_json)
+            return
+        if name is None:
+            found = all_grades(ladder, who, final, deadline)
+        else:
+            made = release(ladder, name, who, why, final, deadline) if makes else _kept(ladder, name, changes)
+            found = made.told
+            if changes is not None:
+                _show_changes(made.changes, as_json, show)
+                return
+            if makes:
+                note(f'"{name}" is kept; it is the same each time: arena ladder grades {folder} --release {name}')
+                if made.changes is not None:
+                    _show_changes(made.changes)
     for label in found.waiting:
         note(f"{label} waits for its examination: arena ladder run {folder} --until examined")
     if login is not None:
@@ -54,6 +92,41 @@ def grades(
         for sentence in unfindable(found, form):
             note(sentence)
         write(gradebook(found, form))
+
+
+def _kept(ladder: Ladder, name: str, since: str | None) -> views.HandedOut:
+    with ladder.database.read() as connection:
+        return handed_out(connection, name, since=since or None)
+
+
+def _compare(found: Remade, as_json: bool) -> None:
+    """Say whether a release that was made again is the same, and exit."""
+    if as_json:
+        print_json(found)
+    else:
+        note(f'"{found.name}", made again: {"the same to the digit" if found.same else "it differs"}')
+        for line in found.differences:
+            note(shown(line))
+    sys.exit(0 if found.same else 1)
+
+
+def _show_changes(found: GradeChanges | None, as_json: bool = False, say: Callable[[str], None] = note) -> None:
+    """Print what changed: where grades are printed, too, as notes."""
+    if found is None:
+        refuse("nothing was handed out before it; name a release: --changes RELEASE")
+    if as_json:
+        print_json(found)
+        return
+    say(f'since "{found.before}": {"; ".join(found.words) or "nothing for all"}')
+    for row in found.rows:
+        points = f"{_points(row.before)} -> {_points(row.after)} points"
+        say(f"{shown(row.owner.login or '')}: {points}: {shown('; '.join(row.words))}")
+    if not found.rows:
+        say("each grade is the same")
+
+
+def _points(points: float | None) -> str:
+    return "no" if points is None else f"{points:g}"
 
 
 def _show(found: Grades, grade: Grade) -> None:

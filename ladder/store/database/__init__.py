@@ -70,6 +70,7 @@ from ladder.store.database.evenings import (
     sit_down,
 )
 from ladder.store.database.events import PEOPLE, STEP, Event, events_after, forget_events, last_event, last_event_at
+from ladder.store.database.extensions import Extension, extensions_in_force, put_extension
 from ladder.store.database.finals import (
     Final,
     FinalMatch,
@@ -128,7 +129,9 @@ from ladder.store.database.queue import (
     table_of,
     tables_after,
 )
+from ladder.store.database.releases import Release, all_releases, put_release
 from ladder.store.database.results import (
+    Moment,
     SeatRow,
     all_results,
     exchanges_of,
@@ -143,6 +146,7 @@ from ladder.store.database.results import (
     set_rates,
     spent_after,
     void_attempts,
+    voided_matches,
 )
 from ladder.store.database.retention import overdue, prune, prune_events
 from ladder.store.database.runners import (
@@ -183,6 +187,7 @@ from ladder.store.database.versions import (
     end_exam,
     find_bot,
     find_version,
+    find_versions,
     fit_versions,
     get_build_log,
     get_file,

@@ -16,7 +16,8 @@ class Act:
 
     what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
     recheck, suspend, unsuspend, leave, return, merge (two owners), issue (a link or a token), revoke, import (people),
-    refuse (an applicant), close and reopen (the ladder), receive (a version, at a time that staff says).
+    refuse (an applicant), close and reopen (the ladder), receive (a version, at a time that staff says), extend (a
+    person's deadline), release (grades).
     """
 
     who: str
@@ -88,9 +89,10 @@ def why_out(connection: Connection, owner: Owner) -> str | None:
     return f"no longer in the course: {why_gone(connection, owner)}" if owner.gone else None
 
 
-def last_act(connection: Connection, what: Sequence[str]) -> int:
-    """Return the id of the last act of these kinds, 0 if there was none."""
-    return connection.scalar(select(func.max(acts.c.id)).where(acts.c.what.in_(what))) or 0
+def last_act(connection: Connection, what: Sequence[str] = ()) -> int:
+    """Return the id of the last act, of these kinds if any are named; 0 if there was none."""
+    query = select(func.max(acts.c.id))
+    return connection.scalar(query.where(acts.c.what.in_(what)) if what else query) or 0
 
 
 def holding_act(connection: Connection, what: str) -> Act | None:

@@ -4,15 +4,17 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, delete, func, insert, select, update
 
 from ladder.results import FOLLOWING, GameResult
 from ladder.store.database.events import MATCH, note_event
 from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED, TRIAL, end
 from ladder.store.database.tables import (
+    acts,
     bots,
     exchanges,
     faults,
@@ -240,12 +242,44 @@ def _ids_and_labels(connection: Connection, match: int) -> Iterator[tuple[int, s
     return ((id, label) for label, id in _labels(connection, match))
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What had happened at a moment: matches up to the one that ended as `ended`, decisions up to the act `act`."""
+
+    ended: int
+    act: int
+
+
+def voided_matches(connection: Connection, act: int) -> set[int]:
+    """Return the matches that were void after an act."""
+    return set(connection.scalars(_voided(act)))
+
+
+def _voided(act: int) -> Select[tuple[int | None]]:
+    decided = (acts.c.what.in_(("void", "unvoid")), acts.c.id <= act)
+    last = select(func.max(acts.c.id)).where(*decided).group_by(acts.c.match)
+    return select(acts.c.match).where(acts.c.id.in_(last), acts.c.what == "void")
+
+
+def _rating_at(kind: str, final: int | None, moment: Moment | None) -> ColumnElement[bool]:
+    """Return what holds for the matches of a kind that rate, or rated at a moment."""
+    which = [matches.c.kind == kind] + ([] if final is None else [matches.c.final == final])
+    if moment is None:
+        return and_(matches.c.rates, *which)
+    played = (matches.c.cause == PLAYED, matches.c.ended <= moment.ended)
+    return and_(*played, matches.c.id.not_in(_voided(moment.act)), *which)
+
+
 def rated_seats(
-    connection: Connection, after: int = 0, kind: str = RATED, final: int | None = None
+    connection: Connection,
+    after: int = 0,
+    kind: str = RATED,
+    final: int | None = None,
+    moment: Moment | None = None,
 ) -> Iterator[Sequence[SeatRow]]:
     """Yield the seats of all matches of a kind that rate, in the order of their ends, from the one after `after`.
 
-    A chunk at a time: they are millions.
+    moment: those that rated then. A chunk at a time: they are millions.
     """
     query = (
         select(
@@ -258,11 +292,9 @@ def rated_seats(
             match_bots.c.faults,
         )
         .join(matches, matches.c.id == match_bots.c.match)
-        .where(matches.c.rates, matches.c.kind == kind, matches.c.ended > after)
+        .where(_rating_at(kind, final, moment), matches.c.ended > after)
         .order_by(matches.c.ended, match_bots.c.place)
     )
-    if final is not None:
-        query = query.where(matches.c.final == final)
     yield from connection.execute(query, execution_options={"yield_per": _SEATS_AT_A_TIME}).partitions()
 
 
@@ -286,16 +318,19 @@ def last_ended(connection: Connection) -> int:
     return connection.scalar(select(func.max(matches.c.ended))) or 0
 
 
-def faulty_games(connection: Connection, kind: str = RATED, final: int | None = None) -> dict[int, int]:
-    """Count the games in which a version committed a fault, by version: of all matches of a kind that rate."""
+def faulty_games(
+    connection: Connection, kind: str = RATED, final: int | None = None, moment: Moment | None = None
+) -> dict[int, int]:
+    """Count the games in which a version committed a fault, by version: of all matches of a kind that rate.
+
+    moment: of those that rated then.
+    """
     once = (
         select(faults.c.version, faults.c.match, faults.c.game)
         .join(matches, matches.c.id == faults.c.match)
-        .where(matches.c.rates, matches.c.kind == kind, faults.c.code.not_in(FOLLOWING))
+        .where(_rating_at(kind, final, moment), faults.c.code.not_in(FOLLOWING))
         .distinct()
     )
-    if final is not None:
-        once = once.where(matches.c.final == final)
     games_of = once.subquery()
     query = select(games_of.c.version, func.count()).group_by(games_of.c.version)
     return {row[0]: row[1] for row in connection.execute(query)}

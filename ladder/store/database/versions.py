@@ -170,6 +170,12 @@ def find_version(connection: Connection, id: int) -> Version:
     return found[0]
 
 
+def find_versions(connection: Connection, ids: Sequence[int]) -> list[Version]:
+    """Return the versions of these ids, in the order of the ids. Raises KeyError for an id of none."""
+    found = {version.id: version for version in _versions(connection, _VERSION.where(versions.c.id.in_(ids)))}
+    return [found[id] for id in ids]
+
+
 def fit_versions(connection: Connection) -> list[Version]:
     """Return all versions that passed their examination, in order of id: those that play, and those that did."""
     return _versions(connection, _VERSION.where(versions.c.state == FIT).order_by(versions.c.id))

@@ -1,0 +1,230 @@
+"""Grades that were handed out: each is kept with what it was made from, so that it can be made again and compared."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from itertools import chain
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection
+
+from arena.bots import shown
+from ladder.access import STAFF, Viewer, visible
+from ladder.service.basis import Basis
+from ladder.service.finals import NAME
+from ladder.service.grades import graded, made_from, seen
+from ladder.service.ladder import Ladder
+from ladder.service.settings import Baseline, LadderError
+from ladder.service.snapshot import demand_examined
+from ladder.store.database import Act, Release, all_releases, note_act, put_release, voided_matches
+from ladder.views import Grade, GradeChange, GradeChanges, Grades, HandedOut, ReleaseLine
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a release holds: why it was made, what the grades were made from, and the grades."""
+
+    why: str
+    basis: Basis
+    told: Grades
+
+
+@dataclass(frozen=True, slots=True)
+class Remade:
+    """A release that was made again from the ladder alone, beside the one that is kept: what differs, in words."""
+
+    name: str
+    same: bool
+    differences: tuple[str, ...]
+
+
+@cache
+def _adapter() -> TypeAdapter[Kept]:
+    return TypeAdapter(Kept)
+
+
+def release(
+    ladder: Ladder, name: str, who: str, why: str | None, final: str | None = None, deadline: str | None = None
+) -> HandedOut:
+    """Keep the grades of a final or a deadline as they are now, under a new name. Raises LadderError.
+
+    why: needed where grades of the same were handed out before.
+    """
+    if not NAME.fullmatch(name):
+        raise LadderError(f'a release can\'t be called "{shown(name)}".\nTake letters, digits, "-" and "_".')
+    if (final is None) == (deadline is None):
+        raise LadderError("grades are handed out of one final or one deadline.\nName it: --final or --deadline.")
+    of = ("deadline", deadline) if deadline is not None else ("final", str(final))
+    at = ladder.clock()
+    with ladder.database.read() as connection:
+        _demand_new(connection, name, of, why)
+        if deadline is not None:
+            settings = ladder.settings
+            demand_examined(connection, settings, settings.deadline(deadline), at, ladder.path)
+    basis, told = graded(ladder, who, final, deadline)
+    kept = Kept(why or "handed out", basis, told)
+    new = Release(name, of, at, who, basis.moment.act, basis.moment.ended, _adapter().dump_json(kept).decode())
+
+    def act(connection: Connection) -> None:
+        if new in all_releases(connection):
+            return  # ours, whose answer was lost
+        _demand_new(connection, name, of, why)
+        put_release(connection, new)
+        note_act(connection, Act(who, "release", f"{name}, {told.of}: {kept.why}", at))
+
+    ladder.database.write(act)
+    with ladder.database.read() as connection:
+        return handed_out(connection, name)
+
+
+def _demand_new(connection: Connection, name: str, of: tuple[str, str], why: str | None) -> None:
+    known = all_releases(connection)
+    if any(each.name == name for each in known):
+        raise LadderError(f'"{name}" was handed out already, and stays as it is.\nTake another name.')
+    before = [each.name for each in known if each.of == of]
+    if before and not why:
+        raise LadderError(f'grades of the {" ".join(of)} were handed out before, as "{before[-1]}".\nSay why: --why')
+
+
+def _find(connection: Connection, name: str) -> Release:
+    known = all_releases(connection)
+    found = next((each for each in known if each.name == name), None)
+    if found is None:
+        names = ", ".join(each.name for each in known) or "none"
+        raise LadderError(
+            f'there is no release "{shown(name)}".\nThere are: {names}. Make one: --deadline or --final beside it'
+        )
+    return found
+
+
+def release_lines(connection: Connection, viewer: Viewer = STAFF) -> tuple[ReleaseLine, ...]:
+    """Return what was handed out, the newest first."""
+    return tuple(
+        _line(each, _adapter().validate_json(each.data), viewer) for each in reversed(all_releases(connection))
+    )
+
+
+def _line(release: Release, kept: Kept, viewer: Viewer) -> ReleaseLine:
+    return visible(ReleaseLine(release.name, " ".join(release.of), release.at, release.who, kept.why), viewer)
+
+
+def handed_out(connection: Connection, name: str, viewer: Viewer = STAFF, since: str | None = None) -> HandedOut:
+    """Return a release as a viewer may see it, with what changed since another; None: since the one before.
+
+    Raises LadderError.
+    """
+    found = _find(connection, name)
+    kept = _adapter().validate_json(found.data)
+    before = [each for each in all_releases(connection) if each.of == found.of]
+    before = before[: before.index(found)][-1:] if since is None else [_find(connection, since)]
+    changes = None
+    if before:
+        changes = _changes(connection, before[0], _adapter().validate_json(before[0].data), found, kept)
+        rows = tuple(row for row in changes.rows if viewer.may("see grades", row.owner.login))
+        changes = replace(changes, rows=rows)
+    return HandedOut(_line(found, kept, viewer), seen(kept.told, viewer), changes)
+
+
+def newest_release(connection: Connection, kind: str, name: str) -> str | None:
+    """Return the name of the newest release of a deadline or a final, None if there is none."""
+    return next((each.name for each in reversed(all_releases(connection)) if each.of == (kind, name)), None)
+
+
+def remake(ladder: Ladder, name: str) -> Remade:
+    """Make a release again, from the ladder and what the release was made from, and compare. Raises LadderError."""
+    with ladder.database.read() as connection:
+        kept = _adapter().validate_json(_find(connection, name).data)
+        made = replace(kept, told=made_from(ladder, connection, kept.basis))
+    one, two = (json.loads(_adapter().dump_json(each))["told"] for each in (kept, made))
+    differences = [
+        f"{key}: {one[key]} was kept, {two[key]} was made" for key in one if key != "grades" and one[key] != two[key]
+    ]
+    for old, new in zip(one["grades"], two["grades"], strict=True):
+        differences += [
+            f"{old['owner']['login']}, {key}: {old[key]} was kept, {new[key]} was made"
+            for key in old
+            if old[key] != new[key]
+        ]
+    return Remade(name, not differences, tuple(differences))
+
+
+# --- what changed -----------------------------------------------------------------------------------------------------
+
+
+def _changes(connection: Connection, old: Release, before: Kept, new: Release, after: Kept) -> GradeChanges:
+    grades = [{grade.owner.login: grade for grade in each.told.grades} for each in (before, after)]
+    lines = [{line.owner.login: line.extended for line in each.basis.people} for each in (before, after)]
+    rows = []
+    for login in dict.fromkeys(chain(*grades)):
+        one, two = (each.get(login) for each in grades)
+        words = tuple(_of_owner(one, two, *(each.get(login, "") for each in lines)))
+        if words:
+            owner = (two or one).owner  # type: ignore[union-attr]  # one of both has the login
+            rows.append(GradeChange(owner, one.points if one else None, two.points if two else None, words))
+    return GradeChanges(old.name, new.name, tuple(_of_all(connection, before, after)), tuple(rows))
+
+
+def _of_all(connection: Connection, before: Kept, after: Kept) -> Iterator[str]:
+    """Yield what changed for all: settings, games, matches that are void."""
+    one, two = before.basis, after.basis
+    if one.of != two.of:
+        yield f"grades of the {two.of}, not of the {one.of}"
+    old, new = ({each.name: each for each in basis.baselines} for basis in (one, two))
+    for name in dict.fromkeys(chain(old, new)):
+        if old.get(name) != new.get(name):
+            yield f'the baseline "{name}": {_asked(old.get(name))} before, {_asked(new.get(name))} now'
+    for field, told in (("percent_per_day", "% off a day"), ("cap_percent", "% off at most")):
+        if getattr(one, field) != getattr(two, field):
+            yield f"{getattr(two, field):g} {told}, {getattr(one, field):g} before"
+    if one.due != two.due:
+        yield f"the deadline is {_time(two.due)}, {_time(one.due)} before"
+    if before.told.played != after.told.played:
+        yield f"{after.told.played} games count, {before.told.played} before"
+    void, rates = voided_matches(connection, two.moment.act), voided_matches(connection, one.moment.act)
+    for told, matches in (("void since", void - rates), ("no longer void", rates - void)):
+        if matches:
+            yield f"{told}: {'match' if len(matches) == 1 else 'matches'} {', '.join(map(str, sorted(matches)))}"
+
+
+def _asked(baseline: Baseline | None) -> str:
+    if baseline is None:
+        return "none"
+    values = baseline.model_dump(exclude={"name"}, exclude_none=True)
+    return " ".join(
+        f"{field} {value if isinstance(value, str) else format(value, 'g')}" for field, value in values.items()
+    )
+
+
+def _time(at: float | None) -> str:
+    return "none" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Iterator[str]:
+    """Yield why an owner's grade is another than before, and nothing where it is the same."""
+    if one is None or two is None:
+        yield "had no grade before: joined since" if one is None else "has no grade any more: left since"
+        return
+    if one.version != two.version:
+        yield f"{two.version or 'no version'} counts, {one.version or 'no version'} before"
+    if two.version is None and one.reason != two.reason:
+        yield f"{two.reason}; before: {one.reason}"
+    marks = {each.baseline: each for each in one.marks}
+    for new in two.marks:
+        old = marks.get(new.baseline)
+        if old is not None and one.version and two.version and old.passed != new.passed:
+            now, was = ("passed", "not passed") if new.passed else ("not passed", "passed")
+            yield f"{new.baseline}: {now}, {new.words}; before {was}, {old.words}"
+    if one.penalty != two.penalty:
+        yield f"{two.penalty:g} points off for lateness, {one.penalty:g} before"
+    if one.late_days_spent != two.late_days_spent:
+        yield f"{two.late_days_spent} late days spent, {one.late_days_spent} before"
+    if had != has:
+        yield f"{has or 'no more time'}; before: {had or 'no more time'}"
+    elif one.points_before != two.points_before and one.version == two.version and _passed(one) == _passed(two):
+        yield f"{two.points_before:g} points for what was reached, {one.points_before:g} before"
+
+
+def _passed(grade: Grade) -> list[str]:
+    return [mark.baseline for mark in grade.marks if mark.passed]

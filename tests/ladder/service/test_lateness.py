@@ -1,0 +1,250 @@
+"""Lateness: what comes after a deadline, what it costs, and more time for one person."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from ladder.access import Viewer
+from ladder.service import (
+    Ladder,
+    LadderError,
+    about,
+    activate_version,
+    allowance,
+    disable_bot,
+    extend,
+    grades,
+    hold_final,
+    one_person,
+    reveal,
+    submit,
+    take_back,
+    take_in_people,
+)
+from ladder.store.database import TABLES, acts_of, extensions_in_force
+from ladder.views import Grade
+from tests.each import each
+from tests.ladder.service.classes import Clock, deadline, hand_in, school, settle
+from tests.ladder.service.test_grades import play
+from tests.place import Place
+
+DUE = 1_003_600.0
+HOUR, DAY = 3600.0, 86_400.0
+ENDED = update(TABLES.tables["matches"]).values(state="ended", cause="cancelled")
+PLAYS = '\n[[baselines]]\nname = "plays"\npoints = 70\ngames = 2\n'
+TOLD = "plays: passed, 2 games, where 2 are asked for"
+
+
+def late(ladder: Ladder, **values: float) -> None:
+    """Write the table [lateness]."""
+    path = ladder.path / "ladder.toml"
+    head, _, rest = path.read_text().partition("\n[lateness]")
+    lines = "".join(f"{name} = {value}\n" for name, value in values.items())
+    tail = rest.partition("\n[grades]")[2]
+    path.write_text(f"{head}\n[lateness]\n{lines}\n[grades]{tail}")
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    """Give a ladder with two deadlines a month apart, and 70 points for a match."""
+    with closing(school(tmp_path / "spring", owners="ada bob cleo")) as made:
+        settle(made, deadline("first", DUE, 15) + deadline("second", DUE + 30 * DAY, 15))
+        settle(made, PLAYS)
+        late(made, days=7, percent_per_day=10, cap_percent=30, late_days=2)
+        yield made
+
+
+def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
+    """Return a grade long after all deadlines."""
+    ladder.clock = Clock(DUE + 100 * DAY)
+    return next(each for each in grades(ladder, "t", deadline=name).grades if each.owner.login == login)
+
+
+@each(
+    "hours, late_days, told, points, spent",
+    [
+        (0.0, 2, "", 70, 0),
+        (0.25, 2, "15 minutes late, within the grace", 70, 0),
+        (0.26, 0, "16 minutes late: 1 day at 10 %: 7 of 70 points off", 63, 0),
+        (24.25, 0, "24.3 hours late: 1 day at 10 %: 7 of 70 points off", 63, 0),
+        (26.5, 1, "26.5 hours late: 1 late day spent, 0 left, 1 day at 10 %: 7 of 70 points off", 63, 1),
+        (26.5, 3, "26.5 hours late: 2 late days spent, 1 left", 70, 2),
+        (160, 1, "160 hours late: 1 late day spent, 0 left, 6 days at 10 %, 30 % at most: 21 of 70 points off", 49, 1),
+    ],
+)
+def test_each_day_begun_after_the_grace_is_a_late_day_or_costs(
+    ladder: Ladder, hours: float, late_days: int, told: str, points: float, spent: int
+) -> None:
+    """Told in the grade's reason, and as numbers; each case has a person of its own."""
+    late(ladder, days=7, percent_per_day=10, cap_percent=30, late_days=late_days)
+    login = f"p{hours:g}x{late_days}".replace(".", "_")
+    take_in_people(ladder, [one_person(login, None, None, None, None)], "t", "one person")
+    hand_in(ladder, login, login, at=DUE + hours * HOUR)
+    play(ladder, f"{login}@1", "one@1", [1])
+    found = grade_of(ladder, login)
+    assert found.version == f"{login}@1"
+    assert found.reason == "; ".join(filter(None, (TOLD, told)))
+    assert found.late_hours == pytest.approx(hours)
+    assert (found.points, found.points_before, found.penalty) == (points, 70, 70 - points)
+    assert (found.late_days_spent, found.due, found.extension) == (spent, DUE, None)
+
+
+def test_without_a_table_nothing_counts_after_the_grace(ladder: Ladder) -> None:
+    """As it was before there was one; a deadline's own grace goes before the table's."""
+    path = ladder.path / "ladder.toml"
+    late(ladder)
+    hand_in(ladder, "ada", "a", at=DUE + 15 * 60)
+    hand_in(ladder, "bob", "b", at=DUE + 15 * 60 + 1)
+    assert grade_of(ladder, "ada").reason.endswith("15 minutes late, within the grace")
+    assert grade_of(ladder, "bob").reason == "nothing was submitted in time: b@1 came after"
+    late(ladder, grace_minutes=60)
+    assert grade_of(ladder, "bob").version is None
+    path.write_text(path.read_text().replace("grace_minutes = 15\n", ""))
+    assert grade_of(ladder, "bob").version == "b@1"
+
+
+def test_who_goes_on_after_a_deadline_does_not_make_a_bot_late(ladder: Ladder) -> None:
+    """The newest in time stands; of who has none in time, the first that is fit, whichever bot it is of."""
+    hand_in(ladder, "ada", "a", at=DUE - HOUR)
+    hand_in(ladder, "ada", "a", at=DUE - 1)
+    hand_in(ladder, "ada", "a", at=DUE + HOUR)
+    hand_in(ladder, "bob", "b", at=DUE - HOUR, reason="it hangs")
+    hand_in(ladder, "bob", "b", at=DUE + HOUR)
+    hand_in(ladder, "bob", "b", at=DUE + DAY)
+    hand_in(ladder, "cleo", "c", at=DUE + 7 * DAY + 15 * 60 + 1)
+    assert (grade_of(ladder, "ada").version, grade_of(ladder, "ada").late_hours) == ("a@2", 0)
+    assert grade_of(ladder, "bob").version == "b@2"
+    assert grade_of(ladder, "cleo").version is None
+
+
+def test_late_days_are_spent_in_the_order_of_the_deadlines(ladder: Ladder) -> None:
+    """One is left for the second deadline; whoever disables the first bot gives the days back."""
+    second = DUE + 30 * DAY
+    hand_in(ladder, "ada", "a", at=DUE + HOUR)
+    assert grade_of(ladder, "ada").reason.endswith("1 late day spent, 1 left")
+    disable_bot(ladder, "a", "t", "an error")
+    assert "is disabled" in grade_of(ladder, "ada").reason
+    activate_version(ladder, "a", 1, "t", "it was none")
+    hand_in(ladder, "bob", "b", at=second + 26 * HOUR)
+    for login, told in (("ada", ""), ("bob", "2 late days spent, 0 left")):
+        assert grade_of(ladder, login, "second").reason.endswith(told)
+    assert grade_of(ladder, "ada", "second").late_hours == 0
+    disable_bot(ladder, "a", "t", "copied")
+    hand_in(ladder, "cleo", "c", at=DUE + HOUR)
+    extend(ladder, "cleo", "second", None, None, 1, "t", "a trip")
+    found = grade_of(ladder, "cleo")
+    assert found.reason.endswith("1 late day spent, 0 left"), "what an extension took is reserved"
+    with pytest.raises(LadderError, match="has 1 late days left, not 2"):
+        extend(ladder, "cleo", "second", None, None, 2, "t", "a longer trip")
+
+
+def test_one_person_gets_more_time_and_is_told_so(ladder: Ladder) -> None:
+    """Lateness counts from the own end; given twice it is one decision; given anew, the new one holds."""
+    assert extend(ladder, "ada", "first", None, 2, 0, "teacher", "ill")
+    assert not extend(ladder, "ada", "first", None, 2, 0, "teacher", "ill")
+    hand_in(ladder, "ada", "a", at=DUE + DAY)
+    hand_in(ladder, "ada", "a", at=DUE + 2 * DAY + 60)
+    play(ladder, "a@2", "one@1", [1])
+    found = grade_of(ladder, "ada")
+    more = "more time until 14 Jan 1970 14:46 UTC: ill"
+    assert found.reason == f"{TOLD}; 1 minute late, within the grace; {more}"
+    assert (found.version, found.due, found.extension, found.points) == ("a@2", DUE + 2 * DAY, DUE + 2 * DAY, 70)
+    assert extend(ladder, "ada", "first", "1970-01-13T14:46:40", None, 0, "teacher", "ill, but not so long")
+    assert grade_of(ladder, "ada").version == "a@1"
+    extend(ladder, "bob", "first", "1970-01-13T15:46:40+01:00", None, 0, "teacher", "a trip")
+    assert grade_of(ladder, "bob").reason == "nothing was submitted; more time until 13 Jan 1970 14:46 UTC: a trip"
+    assert take_back(ladder, "ada", "first", "teacher", "she wasn't")
+    assert not take_back(ladder, "ada", "first", "teacher", "she wasn't")
+    assert grade_of(ladder, "ada").reason.startswith("plays: not passed, 0 games"), "a@1 came a day late"
+    with ladder.database.read() as connection:
+        told = [act.why for act in acts_of(connection, what=("extend",))]
+    assert told[0] == "first, more time until 14 Jan 1970 14:46 UTC: ill"
+    assert (len(told), told[-1]) == (4, "first, no more time: she wasn't")
+
+
+@each(
+    "login, name, until, days, late_days, told",
+    [
+        ("adda", "first", None, 1, 0, "Did you mean ada"),
+        ("staff", "first", None, 1, 0, "no deadlines"),
+        ("ada", "third", None, 1, 0, "There are: first, second"),
+        ("ada", "first", None, None, 0, "one of --until and --days"),
+        ("ada", "first", "1970-02-01", 1, 0, "one of --until and --days"),
+        ("ada", "first", "next week", None, 0, "is no time"),
+        ("ada", "first", "1970-01-02", None, 0, "Give a time after it"),
+        ("ada", "first", None, 1, 3, "has 2 late days left"),
+    ],
+)
+def test_an_extension_that_makes_no_sense_is_refused(
+    ladder: Ladder, login: str, name: str, until: str | None, days: int | None, late_days: int, told: str
+) -> None:
+    """In two lines, and nothing is decided."""
+    with pytest.raises(LadderError, match=told) as refused:
+        extend(ladder, login, name, until, days, late_days, "teacher", "ill")
+    assert len(str(refused.value).splitlines()) == 2
+    assert ladder.database.look(extensions_in_force) == []
+
+
+def test_a_final_does_not_wait_for_who_has_more_time(ladder: Ladder) -> None:
+    """It plays what has come; staff reads in the act who has time, and the grade of who comes later says so."""
+    extend(ladder, "bob", "first", None, 3, 0, "teacher", "ill")
+    extend(ladder, "cleo", "first", None, 3, 0, "teacher", "ill")
+    for login in ("ada", "bob"):
+        hand_in(ladder, login, login[0], at=DUE - 1)
+    ladder.clock = Clock(DUE + HOUR)
+    final = hold_final(ladder, "last", "first", 2, "teacher")
+    assert [label for label in final.versions if label[1] == "@"] == ["a@1", "b@1"]
+    with ladder.database.read() as connection:
+        assert "; more time has bob until 15 Jan 1970 14:46 UTC, cleo until" in acts_of(connection)[-1].why
+    hand_in(ladder, "cleo", "c", at=DUE + DAY)
+    ladder.database.write(lambda connection: connection.execute(ENDED))
+    reveal(ladder, "last", "t", as_is=True)
+    found = {each.owner.login: each for each in grades(ladder, "t", final="last").grades}
+    assert found["ada"].version == "a@1"
+    assert found["cleo"].reason.startswith(
+        "c@1 came when the versions of the final last were chosen already; more time"
+    )
+
+
+def test_what_may_stand_late_is_waited_for_and_what_can_not_is_not(ladder: Ladder) -> None:
+    """Of who has a bot in time, what comes late waits for nobody."""
+    hand_in(ladder, "ada", "a", at=DUE - 1)
+    ladder.clock = Clock(DUE + HOUR)
+    for login in ("ada", "bob"):
+        path = ladder.path / f"{login}.py"
+        path.write_text("# new\n")
+        submit(ladder, path, login, login[0])
+    assert grades(ladder, "t", deadline="first").waiting == ("b@1",)
+    with pytest.raises(LadderError, match=r"1 versions wait for their examination \(b@1\)"):
+        hold_final(ladder, "last", "first", 2, "teacher")
+
+
+def test_a_person_is_told_his_own_deadline(ladder: Ladder) -> None:
+    """Where he submits, and when he has; others are told the class's, and not why."""
+    extend(ladder, "ada", "first", None, 1, 0, "teacher", "ill")
+    for login, at, why in (("ada", DUE + DAY, "ill"), ("bob", DUE, None)):
+        with ladder.reading(Viewer(login)) as reader:
+            [first, _] = allowance(ladder, reader).due
+        assert (first.at, first.closes, first.extended) == (at, at + 15 * 60, why)
+    assert {due.extended for due in about(ladder).due} == {None}
+    for at, told in ((DUE + 60, None), (DUE + DAY + 60, "first")):
+        ladder.clock = Clock(at)
+        path = ladder.path / "a.py"
+        path.write_text(f"# {at}\n")
+        assert submit(ladder, path, "ada", "a").late == told
+
+
+def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder, place: Place) -> None:
+    """With a reason, which is kept."""
+    path = ladder.path
+    words = ("ladder", "extend", path, "ada", "first")
+    assert place.call(*words, "--days", 2).code == 2, "it needs a reason"
+    assert place.call(*words, "--days", 2, "--why", "ill").err == "ada has more time for first\n"
+    assert place.call(*words, "--days", 2, "--why", "ill", "--json").json == {"changed": False}
+    assert "already" in place.call(*words, "--days", 2, "--why", "ill").err
+    assert place.call(*words, "--undo", "--days", 2, "--why", "no").code == 2
+    assert place.call(*words, "--undo", "--why", "no").err == "ada has no more time for first\n"
+    assert "extend by" in place.call("ladder", "events", path).out

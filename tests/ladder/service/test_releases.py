@@ -1,0 +1,233 @@
+"""Grades that were handed out: kept, made again to the digit, and compared with later ones."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from sqlalchemy import func, select, update
+
+from ladder.access import PUBLIC, Viewer
+from ladder.service import (
+    Ladder,
+    LadderError,
+    backup,
+    disable_bot,
+    extend,
+    handed_out,
+    hold_final,
+    merge_people,
+    one_person,
+    release,
+    release_lines,
+    remake,
+    restore,
+    reveal,
+    set_gone,
+    set_suspended,
+    set_void,
+    take_in_people,
+)
+from ladder.store.database import TABLES, acts_of, all_releases
+from ladder.views import GradeChanges, HandedOut
+from tests.command import LIMIT_S, Command
+from tests.ladder.service.classes import Clock, deadline, hand_in, school, settle
+from tests.ladder.service.test_grades import BASELINES, keep_final, play
+from tests.place import Place
+
+DUE, LATER = 1_003_600.0, 2e6
+matches = TABLES.tables["matches"].c
+
+
+@pytest.fixture
+def ladder(place: Place) -> Iterator[Ladder]:
+    """Give a ladder after its deadline, with intervals for ada and bob; cleo has nothing."""
+    with closing(school(place.folder / "spring", owners="ada bob cleo")) as made:
+        for login in ("ada", "bob"):
+            hand_in(made, login, login[0])
+        settle(made, deadline("first", DUE) + BASELINES)
+        for name in ("a@1", "b@1", "two@1"):
+            play(made, name, "one@1", [2, 1, 2, 2, 1, 2, 2, 2] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 2, 1, 2] * 2)
+        made.clock = Clock(LATER)
+        yield made
+
+
+def since(ladder: Ladder, name: str, before: str | None = None) -> GradeChanges:
+    with ladder.database.read() as connection:
+        changes = handed_out(connection, name, since=before).changes
+    assert changes is not None
+    return changes
+
+
+def everything_changes(ladder: Ladder) -> None:
+    """Let games, versions, decisions, people, settings and deadlines come that a release didn't know."""
+    play(ladder, "b@1", "one@1", [2] * 40, faulty=3)
+    play(ladder, "a@1", "two@1", [0] * 40)
+    for match in (1, 2, 30):
+        set_void(ladder, match, True, "t", "the host slept")
+    set_void(ladder, 2, False, "t", "it didn't")
+    hand_in(ladder, "ada", "a", at=LATER + 1)
+    play(ladder, "a@2", "b@1", [1] * 20)
+    extend(ladder, "cleo", "first", None, 100, 0, "t", "ill")
+    hand_in(ladder, "cleo", "c", at=LATER + 2)
+    disable_bot(ladder, "b", "t", "copied")
+    set_suspended(ladder, "ada", True, "t", "copied")
+    take_in_people(ladder, [one_person("dan", "Dan", None, None, None)], "t", "one person")
+    take_in_people(ladder, [one_person("bob", "Robert", None, None, None)], "t", "one person")
+    path = ladder.path / "ladder.toml"
+    text = path.read_text().replace("points = 40", "points = 50").replace("percent_per_day = 0", "percent_per_day = 5")
+    path.write_text(text.replace(deadline("first", DUE), deadline("first", DUE + 60)))
+
+
+def test_what_was_handed_out_is_made_again_to_the_digit_whatever_happened_since(ladder: Ladder, place: Place) -> None:
+    """And so it is in a ladder that was restored from a backup; what is kept is printed as it was."""
+    made = release(ladder, "one", "teacher", None, deadline="first")
+    assert [grade.points for grade in made.told.grades] == [70, 0, 0]
+    before = place.call("ladder", "grades", ladder.path, "--release", "one").out
+    everything_changes(ladder)
+    assert remake(ladder, "one").differences == ()
+    later = release(ladder, "two", "teacher", "a regrade", deadline="first")
+    assert [grade.points for grade in later.told.grades] == [0, 0, 0, 0]
+    assert place.call("ladder", "grades", ladder.path, "--release", "one").out == before
+    set_gone(ladder, "bob", True, "teacher", "moved away")
+    merge_people(ladder, "dan", "ada", "teacher", "one person")
+    backup(ladder, place.folder / "spring.tar")
+    with closing(restore(place.folder / "spring.tar", place.folder / "again")) as again:
+        assert all(remake(again, name).same for name in ("one", "two"))
+        assert place.call("ladder", "grades", again.path, "--release", "one").out == before
+
+
+@pytest.mark.parametrize("core", ["Prescott", "Haswell"])
+def test_another_processor_makes_the_same(ladder: Ladder, place: Place, core: str) -> None:
+    """Sums are rounded otherwise there, in the last digits."""
+    release(ladder, "one", "teacher", None, deadline="first")
+    words = ["ladder", "grades", str(ladder.path), "--release", "one", "--again"]
+    there = {**os.environ, "OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": "2"}
+    process = Command(words, there, fresh=True, stderr=subprocess.PIPE, text=True)
+    told = process.communicate(timeout=LIMIT_S)[1]
+    assert (process.returncode, told) == (0, '"one", made again: the same to the digit\n')
+
+
+def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, place: Place) -> None:
+    """The command says what does, and exits with 1."""
+    release(ladder, "one", "teacher", None, deadline="first")
+    table = TABLES.tables["match_bots"]
+    lost = update(table).where(table.c.match == 1).values(wins=0)
+    ladder.database.write(lambda connection: connection.execute(lost))
+    ran = place.call("ladder", "grades", ladder.path, "--release", "one", "--again")
+    assert (ran.code, "it differs" in ran.err, "ada, marks: " in ran.err) == (1, True, True)
+
+
+def test_a_name_is_taken_once_and_a_regrade_needs_a_reason(ladder: Ladder) -> None:
+    """What is handed out isn't overwritten; nor is it before the deadline, or while a version waits."""
+    release(ladder, "one", "teacher", None, deadline="first")
+    cases: tuple[tuple[str, dict[str, str], str | None, str], ...] = (
+        ("one", {"deadline": "first"}, "again", "was handed out already"),
+        ("two", {"deadline": "first"}, None, 'before, as "one".\nSay why'),
+        ("../x", {"deadline": "first"}, "x", "can't be called"),
+        ("two", {}, "x", "one final or one deadline"),
+        ("two", {"deadline": "second"}, "x", "there is no deadline"),
+        ("two", {"final": "last"}, "x", "there is no final"),
+    )
+    for name, of, why, told in cases:
+        with pytest.raises(LadderError, match=told):
+            release(ladder, name, "teacher", why, **of)
+    ladder.clock = Clock(DUE - 60)
+    with pytest.raises(LadderError, match="closes in 2 minutes"):
+        release(ladder, "two", "teacher", "x", deadline="first")
+    with ladder.database.read() as connection:
+        assert [each.name for each in all_releases(connection)] == ["one"]
+        assert [(act.who, act.why) for act in acts_of(connection, what=("release",))] == [
+            ("teacher", "one, deadline first: handed out")
+        ]
+
+
+def test_a_later_release_tells_what_changed_for_whom_and_why(ladder: Ladder) -> None:
+    """Settings, games, void matches; versions, baselines that flipped with both values, more time, people."""
+    release(ladder, "one", "teacher", None, deadline="first")
+    everything_changes(ladder)
+    release(ladder, "two", "teacher", "a regrade", deadline="first")
+    found = since(ladder, "two")
+    assert found.words == (
+        'the baseline "beats one": points 40 beats one before, points 50 beats one now',
+        "5 % off a day, 0 before",
+        "the deadline is 1970-01-12 14:47 UTC, 1970-01-12 14:46 UTC before",
+        "292 games count, 96 before",
+        "void since: matches 1, 30",
+    )
+    words = {row.owner.login: (row.before, row.after, "; ".join(row.words)) for row in found.rows}
+    assert words["ada"][:2] == (70, 0)
+    assert words["ada"][2].startswith("no version counts, a@1 before; suspended: copied; before: beats one: passed, ")
+    assert words["cleo"][2].startswith("c@1 counts, no version before; more time until ")
+    assert words["dan"] == (None, 0, "had no grade before: joined since")
+    set_suspended(ladder, "ada", False, "t", "it wasn't")
+    release(ladder, "three", "teacher", "it wasn't copied", deadline="first")
+    [row] = since(ladder, "three").rows
+    assert (row.owner.login, row.before, row.after) == ("ada", 0, 30)
+    [row] = [row for row in since(ladder, "three", "one").rows if row.owner.login == "ada"]
+    assert (row.before, row.after) == (70, 30)
+    assert row.words[0].startswith("beats one: not passed, ")
+    assert "points ahead of one@1 (" in row.words[0]
+    assert "; before passed, 51.5 points ahead" in row.words[0]
+
+
+def test_a_final_is_handed_out_too(ladder: Ladder) -> None:
+    """Its matches can be void later, as others."""
+    hold_final(ladder, "last", "first", 20, "teacher")
+    keep_final(ladder, "last", ())
+    reveal(ladder, "last", "teacher")
+    made = release(ladder, "end", "teacher", None, final="last")
+    assert made.line.of == "final last"
+    last = ladder.database.look(lambda connection: connection.scalar(select(func.max(matches.id))))
+    assert last is not None
+    set_void(ladder, last, True, "teacher", "the host slept")
+    assert remake(ladder, "end").same
+    assert release(ladder, "end2", "teacher", "a void match", final="last").changes is not None
+    assert since(ladder, "end2").words[-1] == f"void since: match {last}"
+
+
+def seen_by(ladder: Ladder, viewer: Viewer) -> HandedOut:
+    with ladder.database.read() as connection:
+        return handed_out(connection, "two", viewer)
+
+
+def test_a_participant_sees_his_own_row_alone(ladder: Ladder) -> None:
+    """Of the grades, and of what changed; who handed it out, and why, is staff's."""
+    release(ladder, "one", "teacher", None, deadline="first")
+    everything_changes(ladder)
+    release(ladder, "two", "teacher", "ada copied", deadline="first")
+    for viewer, logins in ((Viewer("ada"), ["ada"]), (Viewer("bob"), ["bob"]), (PUBLIC, [])):
+        found = seen_by(ladder, viewer)
+        assert [grade.owner.login for grade in found.told.grades] == logins
+        assert found.changes is not None
+        assert {row.owner.login for row in found.changes.rows} <= set(logins)
+        assert (found.line.by, found.line.why) == (None, None)
+        with ladder.database.read() as connection:
+            assert {line.why for line in release_lines(connection, viewer)} == {None}
+
+
+def test_the_command_hands_out_prints_and_compares(ladder: Ladder, place: Place) -> None:
+    """What is printed from what is kept is what was printed when it was."""
+    words = ("ladder", "grades", ladder.path)
+    made = place.call(*words, "--deadline", "first", "--release", "one")
+    kept = place.call(*words, "--release", "one")
+    assert (made.code, kept.out) == (0, made.out)
+    assert place.call(*words, "--release", "one", "--json").json["of"] == "deadline first"
+    assert "ada, deadline first: 70 of 100" in place.call(*words, "--release", "one", "--owner", "ada").out
+    assert place.call(*words, "--release", "one", "--format", "canvas").out.startswith("Student,")
+    assert "nothing was handed out before" in place.call(*words, "--release", "one", "--changes").told[0]
+    play(ladder, "b@1", "one@1", [2] * 40)
+    regrade = place.call(*words, "--deadline", "first", "--release", "two", "--why", "more games")
+    assert "bob: 0 -> 100 points: beats one: passed, " in regrade.err
+    assert place.call(*words, "--release", "two", "--changes", "--json").json["rows"][-1]["before"] == 0
+    told = place.call(*words, "--release", "two", "--changes", "one").out
+    assert told.startswith('since "one": 176 games count, 96 before\n')
+    assert place.call(*words, "--release", "two", "--again", "--json").json == {
+        "name": "two", "same": True, "differences": [],
+    }  # fmt: skip
+    for wrong in (
+        ["--again"], ["--why", "x"], ["--changes", "one"], ["--release", "three"],
+        ["--release", "one", "--why", "x"], ["--release", "one", "--again", "--deadline", "first"],
+    ):  # fmt: skip
+        assert place.call(*words, *wrong).code == 2, wrong

@@ -1,0 +1,93 @@
+"""Grades that are handed out from pages, and more time for one person; each participant sees his own."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from starlette.testclient import TestClient
+
+from ladder.service import release
+from tests.ladder.service.classes import settle
+from tests.ladder.service.term import Term
+from tests.ladder.web.test_admin import last_act, post
+from tests.ladder.web.visitors import Pages, pages
+
+FIRST = """
+[[deadlines]]
+name = "first"
+at = 2100-01-01T01:00:00+01:00
+[[baselines]]
+name = "plays"
+points = 30
+games = 1
+"""
+
+
+@pytest.fixture
+def web(own: Term) -> Iterator[Pages]:
+    with pages(own) as made:
+        settle(made.ladder, FIRST)
+        yield made
+
+
+@pytest.fixture
+def staff(web: Pages) -> TestClient:
+    return web.visitor("staff")
+
+
+def test_staff_gives_more_time_on_a_persons_page_and_takes_it_back(web: Pages, staff: TestClient) -> None:
+    page = "/admin/people/ada/extend"
+    ada, bob = web.visitor("ada"), web.visitor("bob")
+    assert "Give a reason" in post(staff, page, 400, deadline="first", until="2100-01-03T01:00")
+    assert post(staff, page, deadline="first", until="2100-01-03T01:00", why="ill <b>") == "/admin/people/ada"
+    assert last_act(web.ladder) == ("staff", "extend", "first, more time until 3 Jan 2100 01:00 +01:00: ill <b>")
+    assert "already" in post(staff, page, 409, deadline="first", until="2100-01-03T01:00", why="ill")
+    assert "one end" in post(staff, page, 400, deadline="first", why="ill")
+    for path in ("/account", "/submit"):
+        assert "2100-01-03 00:00 UTC</time>" in ada.get(path).text
+        assert "more time: ill &lt;b&gt;" in ada.get(path).text
+        assert "2100-01-01 00:00 UTC</time>" in bob.get(path).text
+        assert "more time" not in bob.get(path).text
+    assert "Take back more time for first" in staff.get("/admin/people/ada").text
+    assert "more time until 3 Jan 2100 01:00 +01:00: ill" in ada.get("/grades?deadline=first").text
+    assert post(staff, page, deadline="first", undo="true", why="she wasn't") == "/admin/people/ada"
+    assert "more time" not in ada.get("/account").text
+    assert ada.post(page, data={"deadline": "first", "late_days": 1, "why": "please"}).status_code == 403
+
+
+def test_what_staff_hands_out_each_sees_of_himself_until_the_next(web: Pages, staff: TestClient, own: Term) -> None:
+    ada, bob = web.visitor("ada"), web.visitor("bob")
+    assert "Hand them out" not in staff.get("/admin/grades").text
+    assert "Hand them out" in staff.get("/admin/grades?deadline=first").text
+    assert "closes in" in post(staff, "/admin/grades", 400, name="one", deadline="first")
+    toml = own.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("2100-01-01T01:00:00+01:00", datetime.now(UTC).isoformat()))
+    assert "final or one deadline" in post(staff, "/admin/grades", 400, name="one")
+    assert "that is revealed" in post(staff, "/admin/grades", 400, name="one", final="last")
+    assert "Handed out" not in ada.get("/grades?deadline=first").text
+    release(web.ladder, "one", "staff", None, deadline="first")
+    toml.write_text(toml.read_text().replace("games = 1\n", "games = 100000\n"))
+    to = post(staff, "/admin/grades", name="two", deadline="first", why="too easy for bob's taste")
+    assert to == "/admin/grades?release=two"
+    assert last_act(web.ladder) == ("staff", "release", "two, deadline first: too easy for bob's taste")
+    assert "Say why" in post(staff, "/admin/grades", 400, name="three", deadline="first")
+    page = staff.get(to).text
+    assert "ada: 30 → 0 points. plays: not passed, " in page
+    assert "baseline &#34;plays&#34;: points 30 games 1 before, points 30 games 100000 now" in page
+    assert '<a href="/admin/grades?release=one">one</a>: deadline first, ' in page
+    for name in ("one", "two"):
+        got = staff.get("/admin/grades.csv", params={"release": name, "format": "canvas"})
+        assert got.text == own.arena("grades", "--release", name, "--format", "canvas").out
+        assert f'filename="grades-{name}-canvas.csv"' in got.headers["content-disposition"]
+    mine = ada.get("/grades?deadline=first").text
+    assert (
+        mine.index("Handed out") < mine.index("<b>0 of 30 points</b>") < mine.index("As it stands now, not handed out")
+    )
+    assert "ada: 30 → 0 points" in mine
+    answer = ada.get("/api/grades?deadline=first").json()
+    assert [grade["owner"]["login"] for grade in answer["handed"]["told"]["grades"]] == ["ada"]
+    assert [row["owner"]["login"] for row in answer["handed"]["changes"]["rows"]] == ["ada"]
+    assert "bob" not in ada.get("/api/grades?deadline=first").text.replace("pseudonym of bob", "")
+    assert "ada" not in bob.get("/api/grades?deadline=first").text
+    assert ada.get("/api/admin/grades?release=one").status_code == 403
+    assert "there is no release" in staff.get("/admin/grades?release=none").text
