@@ -91,7 +91,7 @@ def test_what_was_handed_out_is_made_again_to_the_digit_whatever_happened_since(
     assert [grade.points for grade in later.told.grades] == [0, 0, 0, 0]
     assert place.call("ladder", "grades", ladder.path, "--release", "one").out == before
     set_gone(ladder, "bob", True, "teacher", "moved away")
-    merge_people(ladder, "dan", "ada", "teacher", "one person")
+    merge_people(ladder, "dan", "cleo", "teacher", "one person")
     backup(ladder, place.folder / "spring.tar")
     with closing(restore(place.folder / "spring.tar", place.folder / "again")) as again:
         assert all(remake(again, name).same for name in ("one", "two"))
