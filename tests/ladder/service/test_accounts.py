@@ -205,7 +205,7 @@ def test_events_say_what_happened_and_go_on_from_a_number(own: Term) -> None:
     rest = own.json("events", "--after", part["next"])
     assert part["rows"] + rest["rows"] == happened["rows"]
     assert own.json("events", "--after", happened["next"]) == {"rows": [], "next": happened["next"]}
-    assert own.arena("events", "--after", start).out.splitlines()[-1].endswith("freeze by teacher: deadline")
+    assert own.arena("events", "--after", start).out.splitlines()[-1].endswith("teacher froze the ladder: deadline")
 
 
 def test_events_are_kept_for_a_while_and_their_numbers_go_on(own: Term) -> None:

@@ -247,4 +247,4 @@ def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder, place: Pl
     assert "already" in place.call(*words, "--days", 2, "--why", "ill").err
     assert place.call(*words, "--undo", "--days", 2, "--why", "no").code == 2
     assert place.call(*words, "--undo", "--why", "no").err == "ada has no more time for first\n"
-    assert "extend by" in place.call("ladder", "events", path).out
+    assert "gave the owner another deadline" in place.call("ladder", "events", path).out
