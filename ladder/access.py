@@ -16,8 +16,9 @@ class Who(IntEnum):
 
     ANYBODY = 0
     PERSON = 1  # who has a login
-    OWNER = 2  # of what the value is about
-    STAFF = 3
+    MATE = 2  # in the owner's team now
+    OWNER = 3  # of what the value is about
+    STAFF = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Viewer:
     staff: bool = False
     changes: bool = True  # False for who came with a token that is for reading
     token: bool = False  # who came is a program
+    mates: frozenset[str] = frozenset()  # the logins of the others in the viewer's team
     session: int | None = field(default=None, compare=False)  # the number of the one that the viewer came with
 
     def towards(self, owner: str | None) -> Who:
@@ -36,7 +38,7 @@ class Viewer:
             return Who.STAFF
         if self.login is None:
             return Who.ANYBODY
-        return Who.OWNER if self.login == owner else Who.PERSON
+        return Who.OWNER if self.login == owner else Who.MATE if owner in self.mates else Who.PERSON
 
     def sees(self, value: type, field: str, owner: str | None = None) -> bool:
         """Tell whether the viewer may see a field of a value of this type."""
@@ -51,7 +53,7 @@ class Viewer:
 PUBLIC = Viewer()
 STAFF = Viewer(staff=True)
 
-_ANYBODY, _OWNER, _STAFF = Who.ANYBODY, Who.OWNER, Who.STAFF
+_ANYBODY, _MATE, _OWNER, _STAFF = Who.ANYBODY, Who.MATE, Who.OWNER, Who.STAFF
 
 ACTS = {
     "come in": Who.ANYBODY,
@@ -60,17 +62,18 @@ ACTS = {
     "keep an account": Who.PERSON,
     "administer": Who.STAFF,
     "send a bot": Who.PERSON,  # to submit it, if it is his
-    "submit": Who.OWNER,
+    "submit": Who.MATE,
     "keep a bot": Who.PERSON,  # if it is his: to do with it what follows
-    "challenge": Who.OWNER,
-    "choose a version": Who.OWNER,
-    "read a version's files": Who.OWNER,
+    "challenge": Who.MATE,
+    "choose a version": Who.MATE,
+    "read a version's files": Who.MATE,
     "see a final's results before its end": Who.STAFF,
     "see grades": Who.OWNER,
-    "see a bot's cards": Who.OWNER,
+    "see a bot's cards": Who.MATE,
+    "see a person's cards": Who.OWNER,  # and those of his program, at a table with people
     "read a record": Who.STAFF,
-    "read a log": Who.OWNER,
-    "read a build's log": Who.OWNER,
+    "read a log": Who.MATE,
+    "read a build's log": Who.MATE,
     "activate": Who.STAFF,
     "disable": Who.STAFF,
     "freeze": Who.STAFF,
@@ -85,6 +88,7 @@ ACTS = {
     "suspend": Who.STAFF,
     "let in": Who.STAFF,
     "hear of people": Who.STAFF,
+    "hear what was decided about a person": Who.OWNER,
 }
 _IN_PERSON = {"keep an account"}  # a token that got lost makes no other, and sets no password
 _READS = {"come in", *(act for act in ACTS if act.startswith(("see ", "read ", "hear ")))}
@@ -170,6 +174,7 @@ ROUTES = {
     "GET /admin/people": "administer",
     "POST /admin/people": "administer",
     "POST /admin/people/import": "administer",
+    "POST /admin/people/teams": "administer",
     "POST /admin/people/links": "administer",
     "GET /admin/people/{login:path}": "administer",
     "POST /admin/people/{login:path}/suspend": "administer",
@@ -177,6 +182,7 @@ ROUTES = {
     "POST /admin/people/{login:path}/return": "administer",
     "POST /admin/people/{login:path}/merge": "administer",
     "POST /admin/people/{login:path}/extend": "administer",
+    "POST /admin/people/{login:path}/team": "administer",
     "POST /admin/credentials/{id}/revoke": "administer",
     "GET /submit": "see one's account",
     "POST /submit": "send a bot",
@@ -185,12 +191,12 @@ ROUTES = {
 
 # Type of a value -> who may see which of its fields. A type that isn't here is shown to nobody.
 _ROWS: dict[str, dict[Who, str]] = {
-    "Account": {_OWNER: "person bots credentials session due change"},
-    "OwnBot": {_OWNER: "bot playing newest state reason stopped"},
+    "Account": {_OWNER: "person team bots credentials session due change"},
+    "OwnBot": {_MATE: "bot of playing newest state reason stopped"},
     "Bot": {
         _ANYBODY: "bot pseudonym reference row of fair trend limit_ms versions last days against seats style may"
         " change",
-        _OWNER: "examination examples acts",
+        _MATE: "examination examples acts",
         _STAFF: "owner",
     },
     "ActLine": {_STAFF: "id at by what bot version match login why"},
@@ -205,10 +211,10 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Against": {_ANYBODY: "label duel"},
     "Duel": {_ANYBODY: "wins losses games matches"},
     "Duels": {_ANYBODY: "labels rows first next change"},
-    "BotStyle": {_ANYBODY: "matches public", _OWNER: "hidden"},
+    "BotStyle": {_ANYBODY: "matches public", _MATE: "hidden"},
     "StyleNumber": {_ANYBODY: "name count of field"},
     # Of others' hidden numbers even the mean would tell: who knows his own bot's takes it away.
-    "HiddenNumber": {_OWNER: "name count of", _STAFF: "field"},
+    "HiddenNumber": {_MATE: "name count of", _STAFF: "field"},
     "FieldStyle": {_ANYBODY: "games bots public", _STAFF: "hidden"},
     "SeatShare": {_ANYBODY: "seat games wins"},
     "DayOfBot": {_ANYBODY: "day version rating adjusted"},
@@ -216,19 +222,19 @@ _ROWS: dict[str, dict[Who, str]] = {
     "BotList": {_ANYBODY: "rows next change"},
     "BotVersion": {
         _ANYBODY: "number state active submitted rated all",
-        _OWNER: "received faults digest reason examined barred",
+        _MATE: "received faults digest reason examined barred by",
     },
-    "Difference": {_OWNER: "bot version before files cut"},
-    "FileDifference": {_OWNER: "name lines note"},
-    "BuildLog": {_OWNER: "version text"},
+    "Difference": {_MATE: "bot version before files cut"},
+    "FileDifference": {_MATE: "name lines note"},
+    "BuildLog": {_MATE: "version text"},
     "Credentials": {_ANYBODY: "rows"},
     "CredentialLine": {_OWNER: "id login kind scope by at ends holds"},
-    "Decision": {_ANYBODY: "at what version why", _OWNER: "by"},
+    "Decision": {_ANYBODY: "at what version why", _MATE: "by"},
     "EventList": {_ANYBODY: "rows next"},
-    "EventLine": {_ANYBODY: "id at what version match table", _OWNER: "decision"},
-    "Examination": {_OWNER: "version steps build_log"},
-    "StepView": {_OWNER: "what level text mend do number sent got stderr rows"},
-    "Example": {_OWNER: "match game code what do sent got used log stderr"},
+    "EventLine": {_ANYBODY: "id at what version match table", _MATE: "decision"},
+    "Examination": {_MATE: "version steps build_log"},
+    "StepView": {_MATE: "what level text mend do number sent got stderr rows"},
+    "Example": {_MATE: "match game code what do sent got used log stderr"},
     "FailedAttempt": {_ANYBODY: "at", _STAFF: "why"},
     "FinalList": {_ANYBODY: "rows next change"},
     "FinalState": {
@@ -251,11 +257,17 @@ _ROWS: dict[str, dict[Who, str]] = {
         " change",
     },
     "Finding": {_STAFF: "what level text mend do"},
-    "OwnerLine": {_ANYBODY: "pseudonym staff", _OWNER: "login name email number section suspended canvas moodle gone"},
+    "OwnerLine": {
+        _ANYBODY: "pseudonym staff",
+        _MATE: "login name",
+        _OWNER: "email number section suspended canvas moodle gone",
+    },
     "OwnerList": {_ANYBODY: "rows next change"},
+    "Membership": {_MATE: "team login name since", _OWNER: "until"},
+    "TeamList": {_ANYBODY: "rows change"},
     "People": {_STAFF: "rows of sections next change"},
-    "PersonLine": {_STAFF: "owner bots"},
-    "PersonPage": {_STAFF: "owner bots credentials acts allowance change"},
+    "PersonLine": {_STAFF: "owner team bots"},
+    "PersonPage": {_STAFF: "owner bots teams team_names credentials acts allowance change"},
     "Quotas": {_STAFF: "bots_per_owner submissions_per_day challenges_per_day upload_mb"},
     "Similar": {_STAFF: "at_least versions pairs unread"},
     "Pair": {_STAFF: "one other"},
@@ -274,7 +286,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "TableReplay": {_ANYBODY: "table number why match change"},  # match is cut by ACTS
     "GameResult": {_ANYBODY: "match game seats winner reason survivors eliminated turns forfeits faults"},
     "Logs": {_ANYBODY: "rows"},
-    "Log": {_OWNER: "version process text"},
+    "Log": {_MATE: "version process text"},
     "Match": {
         _ANYBODY: "id kind state cause rates at ended_at by final place attempts seats results voids acts record logs"
         " cards change",

@@ -38,6 +38,7 @@ class Entrant:
 
     version: int
     owner: int
+    """A number of whose it is: an owner's, or a team's. Two with the same one never meet."""
     games: int
     """How many rated games it has, with those that earlier rounds have scheduled and that aren't played yet."""
     reference: bool = False
@@ -74,7 +75,7 @@ def why_no_round(field: Sequence[Entrant], seats: int) -> str | None:
         return f"only reference bots play, and each has {PLACED_GAMES} games or more" if placed else None
     return (
         f"{_number(owners, 'owner')} with an active bot and {_number(references, 'reference bot')} "
-        f"for tables of {seats}: two bots of one owner never meet, "
+        f"for tables of {seats}: two bots of one owner or team never meet, "
         f"so {missing} more {'is' if missing == 1 else 'are'} needed"
     )
 

@@ -54,6 +54,7 @@ from ladder.service.finals import (
     final_proof,
     hold_again,
     hold_final,
+    owners_of,
     read_final,
     replay,
     reveal,
@@ -62,7 +63,7 @@ from ladder.service.finals import (
 from ladder.service.fold import Fold
 from ladder.service.gradebook import GRADEBOOKS, gradebook, unfindable
 from ladder.service.grades import grades
-from ladder.service.known import files_of, known_bot, known_owner, known_version, playing_version
+from ladder.service.known import files_of, known_bot, known_owner, known_version, playing_version, viewer_for
 from ladder.service.ladder import STAFF, Created, Ladder, Play, create, open_ladder
 from ladder.service.letters import Letter, Letters, write_letters
 from ladder.service.merging import merge_people
@@ -105,4 +106,5 @@ from ladder.service.submit import (
     submit_reference,
 )
 from ladder.service.tasks import Queue, portable_of
+from ladder.service.teams import Teamed, import_teams, join_teams, leave_teams
 from ladder.service.trials import after_death

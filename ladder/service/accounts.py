@@ -8,13 +8,13 @@ A link is for one sign-in: it is changed into a session, once. Secrets are 256 r
 import hashlib
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
 from arena.bots import shown
 from ladder.access import Viewer
-from ladder.service.known import known_owner
+from ladder.service.known import known_owner, viewer_for
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
 from ladder.store.database import (
@@ -144,18 +144,20 @@ def sign_in_as(ladder: Ladder, claim: str, value: str) -> Issued:
 def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
     """Return as whom a session or a token lets somebody look, and act. Raises NotLetInError, also for who is out."""
 
-    def look(connection: Connection) -> tuple[Credential | None, Owner | None, str | None]:
+    def look(connection: Connection) -> tuple[Credential | None, Viewer | None, str | None]:
         found = find_credential(connection, digest_of(secret))
         owner = None if found is None else find_owner(connection, found.login)
-        return found, owner, None if owner is None else why_out(connection, owner)
+        if owner is None:
+            return found, None, None
+        return found, viewer_for(connection, owner), why_out(connection, owner)
 
-    found, owner, out = ladder.database.look(look)
-    if found is None or owner is None or found.kind != kind or kind == LINK or not found.holds(ladder.clock()):
+    found, viewer, out = ladder.database.look(look)
+    if found is None or viewer is None or found.kind != kind or kind == LINK or not found.holds(ladder.clock()):
         raise NotLetInError(f"this {kind} is not known, was revoked, or its time is over")
     if out is not None:
         raise NotLetInError(f"you are {out}")
     session = found.id if kind == SESSION else None
-    return Viewer(owner.login, owner.staff, found.scope == "submit", session is None, session)
+    return replace(viewer, changes=found.scope == "submit", token=session is None, session=session)
 
 
 def refuse_out(connection: Connection, owner: Owner) -> None:

@@ -1,7 +1,7 @@
 """A challenge: an unrated match that an owner asks for, against bots of the owner's choice. Also while frozen.
 
-Whoever is challenged has nothing to lose: the match rates nobody and benches nobody. So bots of one owner, and versions
-of one bot, may sit together here: to compare them is what a challenge is good for. A version sits there once.
+Whoever is challenged has nothing to lose: the match rates nobody and benches nobody. So bots of one owner or team, and
+versions of one bot, may sit together here: to compare them is what a challenge is good for. A version sits there once.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.access import Viewer
-from ladder.service.known import acting_owner, demand_open, playing_version
+from ladder.service.known import acting_owner, demand_open, playing_version, viewer_for
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
-from ladder.service.submit import DAY_S
-from ladder.store.database import CHALLENGE, Version, active_versions, challenges_since, put_matches
+from ladder.service.submit import DAY_S, team_or
+from ladder.store.database import CHALLENGE, Version, active_versions, challenges_since, party_of, put_matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +37,18 @@ def challenge(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, co
         demand_open(connection)
         owner = acting_owner(connection, login)
         table = _table(connection, ladder.play.seats, bot, opponents)
-        if not Viewer(owner.login, owner.staff).may("challenge", table[0].login):
+        if not viewer_for(connection, owner).may("challenge", table[0].login):
             raise LadderError(
                 f'the bot "{shown(table[0].name)}" is another\'s.\nName your own bot first, then opponents.'
             )
         labels = tuple(version.label for version in table)
-        asked = challenges_since(connection, owner.id, now - now % DAY_S)
-        ids, today = [id for id, at in asked if at == now], len(asked)
+        party = party_of(connection, owner)
+        asked = challenges_since(connection, party, now - now % DAY_S)
+        ids, today = [id for id, by, at in asked if (by, at) == (owner.id, now)], len(asked)
         if not ids:  # else this is the second call of a function whose commit had no answer
             if not owner.staff and today + count > most:
                 raise LadderError(
-                    f"{shown(login)} has asked for {today} challenges today, and {most} are allowed.\n"
+                    f"{team_or(login, party)} has asked for {today} challenges today, and {most} are allowed.\n"
                     f"Ask for {most - today} or fewer, or tomorrow (UTC)."
                 )
             ids = put_matches(connection, CHALLENGE, [[each.id for each in table]] * count, now, by=owner.id)

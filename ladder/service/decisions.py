@@ -9,8 +9,14 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.access import Viewer
-from ladder.service.known import acting_owner, demand_open, known_bot, known_owner
+from ladder.service.known import (
+    acting_owner,
+    demand_open,
+    demand_unsuspended,
+    known_bot,
+    known_owner,
+    viewer_for,
+)
 from ladder.service.ladder import STAFF, Ladder
 from ladder.service.settings import LadderError
 from ladder.store.database import (
@@ -48,16 +54,17 @@ class Decided:
 
 
 def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
-    """Let a fit version of a person's own bot play; return False if it does already.
+    """Let a fit version of a person's own bot, or a teammate's, play; return False if it does already.
 
     One that was disabled or benched isn't the owner's to choose. Raises LadderError.
     """
 
     def check(connection: Connection, bot: KnownBot, version: Version) -> None:
         owner = acting_owner(connection, login)
-        if not Viewer(owner.login, owner.staff).may("choose a version", bot.login):
+        if not viewer_for(connection, owner).may("choose a version", bot.login):
             raise LadderError(f'the bot "{shown(name)}" is another\'s.\nName one of yours.')
         demand_open(connection)  # the last table is of those that play now
+        demand_unsuspended(connection, bot)
         why = barred_versions(connection, bot.id).get(version.id)
         if why is not None:
             raise LadderError(f"{shown(version.label)} was {shown(why)}.\nAsk the staff, who can let it play.")

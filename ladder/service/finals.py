@@ -9,6 +9,7 @@ A final that is held again has the same key, so the same deals: what bots that d
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
@@ -75,6 +76,7 @@ def hold_final(ladder: Ladder, name: str, deadline: str | None, games: int, who:
         closes=now if due is None else due.closes,
         revealed=False,
         at=now,
+        owners=tuple(owners_of(versions)),
     )
     why = f"a final of {len(versions)} versions, {games} games each"
     return _queue(ladder, final, versions, who, f"{why}; more time has {open_to}" if open_to else why)
@@ -93,7 +95,8 @@ def hold_again(ladder: Ladder, name: str, who: str) -> FinalState:
     if not before.revealed:
         raise LadderError(f"the final {name} hasn't ended.\nSee it: arena ladder final {ladder.path} {name}")
     again = next(f"{name}-{number}" for number in count(2) if f"{name}-{number}" not in taken)
-    final = replace(before, name=again, revealed=False, at=ladder.clock(), id=0)
+    owners = tuple(_owners(before, versions))
+    final = replace(before, name=again, revealed=False, at=ladder.clock(), id=0, owners=owners)
     return _queue(ladder, final, versions, who, f"the final {name} again, with its key")
 
 
@@ -193,9 +196,15 @@ def final_proof(ladder: Ladder, name: str) -> Iterator[str]:
         yield from proof_lines(proof, matches)
 
 
-def owners_of(versions: Sequence[Version]) -> list[int]:
-    """Return a number for each version, the same for those that may not meet. Reference bots may meet one another."""
-    whose = [("bot", version.bot) if version.reference else ("owner", version.owner) for version in versions]
+def owners_of(versions: Sequence[Version], teams: bool = True) -> list[int]:
+    """Return a number for each version, the same for those that may not meet: of one owner, or of one team now.
+
+    Reference bots may meet one another.
+    """
+    whose = [
+        ("bot", version.bot) if version.reference else ("owner", version.party if teams else version.owner)
+        for version in versions
+    ]
     numbers = {who: number for number, who in enumerate(dict.fromkeys(whose))}
     return [numbers[who] for who in whose]
 
@@ -212,10 +221,15 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
     play = ladder.play
     proof = _proof(ladder, final, versions)
     try:
-        tables = tables_of(final.key, owners_of(versions), play.seats, final.games, play.match_games)
+        tables = tables_of(final.key, final.owners, play.seats, final.games, play.match_games)
     except ValueError as problem:
+        [(most, _)] = Counter(final.owners).most_common(1)
+        theirs = ", ".join(
+            version.label for version, owner in zip(versions, final.owners, strict=True) if owner == most
+        )
         raise LadderError(
-            f"these {len(versions)} versions can't play a final: {problem}.\nSee who plays: arena ladder standings"
+            f"these {len(versions)} versions can't play a final: {problem}.\n"
+            f"See who plays: arena ladder standings. Of one owner or team are {shown(theirs)}."
         ) from None
     path = commitment_file(ladder, final.name)
     try:
@@ -247,11 +261,16 @@ def _proof(ladder: Ladder, final: Final, versions: Sequence[Version]) -> Proof:
     play = ladder.play
     entrants = tuple(
         Entrant(version.label, owner, version.digest)
-        for version, owner in zip(versions, owners_of(versions), strict=True)
+        for version, owner in zip(versions, _owners(final, versions), strict=True)
     )
     return Proof(
         final.name, final.commitment, final.key, play.terms, play.seats, play.match_games, final.games, entrants
     )
+
+
+def _owners(final: Final, versions: Sequence[Version]) -> Sequence[int]:
+    """Return the numbers by which a final was planned, whatever teams its versions' owners are in now."""
+    return final.owners or owners_of(versions, teams=False)
 
 
 def _demand(connection: Connection, name: str) -> Final:

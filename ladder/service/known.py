@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from sqlalchemy import Connection
 
 from arena.bots import shown
+from ladder.access import Viewer
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
 from ladder.store.database import (
@@ -19,6 +20,7 @@ from ladder.store.database import (
     find_owner,
     get_file,
     holding_act,
+    party_of,
     versions_of,
     why_out,
 )
@@ -49,6 +51,21 @@ def demand_open(connection: Connection) -> None:
     if closed is not None:
         day = time.strftime("%Y-%m-%d", time.gmtime(closed.at))
         raise LadderError(f"the ladder was closed on {day}: {shown(closed.why)}.\nWhat was played stays to be read.")
+
+
+def viewer_for(connection: Connection, owner: Owner) -> Viewer:
+    """Return the viewer that a person is, with those who are in the person's team now."""
+    mates = frozenset(party_of(connection, owner).values()) - {owner.login}
+    return Viewer(owner.login, owner.staff, mates=mates)
+
+
+def demand_unsuspended(connection: Connection, bot: KnownBot) -> None:
+    """Raise LadderError where a bot's owner is suspended: the team does nothing with it either."""
+    owner = find_owner(connection, bot.login)
+    if owner is not None and (owner.suspended or owner.gone):
+        raise LadderError(
+            f"{shown(bot.login)}, whose bot it is, is suspended or has left.\nAsk the staff, who can lift it."
+        )
 
 
 def known_bot(connection: Connection, name: str) -> KnownBot:

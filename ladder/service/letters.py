@@ -17,9 +17,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from arena.bots import shown
-from ladder.access import STAFF, Viewer
+from ladder.access import STAFF
 from ladder.cells import ends_of, percent, rated, span
-from ladder.service.known import known_owner
+from ladder.service.known import known_owner, viewer_for
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
 from ladder.service.snapshot import snapshot
@@ -61,7 +61,7 @@ def write_letters(
     with ladder.reading(STAFF) as reader:
         standing = None if limit is None else snapshot(reader.connection, settings, limit)
         for owner in _receivers(reader, login):
-            person = replace(reader, viewer=Viewer(owner.login))
+            person = replace(reader, viewer=viewer_for(reader.connection, owner))
             may = allowance(ladder, person)
             due = tuple(each for each in may.due if (each.name == deadline if deadline else each.closes > reader.now))
             text = _text(ladder, person, replace(may, due=due), standing)

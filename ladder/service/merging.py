@@ -6,7 +6,7 @@ from arena.bots import shown
 from ladder.service.decisions import participant
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
-from ladder.store.database import Act, Owner, all_owners, cancel_shared, merge_owners, note_act
+from ladder.store.database import Act, Owner, all_owners, cancel_unplayable, leave_team, merge_owners, note_act
 
 
 def merge_people(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
@@ -32,8 +32,9 @@ def merge_people(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool
         _check(before, into)
         now = ladder.clock()
         note_act(connection, Act(who, "merge", f"{before.login} is {into.login}: {why}", now, owner=into.id))
+        leave_team(connection, before.id, now)  # who stays keeps his own
         merge_owners(connection, before, into, now)
-        cancel_shared(connection, into.id, "two of its bots are one person's now", now)
+        cancel_unplayable(connection, now)
         return True
 
     return ladder.database.write(act)

@@ -69,7 +69,7 @@ class Rounds:
         games = self._ladder.play.match_games
         suspected = on_trial(connection)
         return [
-            Entrant(version.id, version.owner, self._played[version.id] * games, version.reference)
+            Entrant(version.id, version.party, self._played[version.id] * games, version.reference)
             for version in active_versions(connection)
             if version.id not in suspected
         ]

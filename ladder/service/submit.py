@@ -1,7 +1,7 @@
 """A submission: what somebody hands in becomes a bot's next version, or is refused with the reason."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -9,9 +9,9 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from arena.bots import Bundle, cell, checked_name, intake_apart, load, shown
-from ladder.access import Viewer, visible
+from ladder.access import visible
 from ladder.service.due import due_of, late_for
-from ladder.service.known import acting_owner, demand_open
+from ladder.service.known import acting_owner, demand_open, demand_unsuspended, viewer_for
 from ladder.service.ladder import STAFF, Ladder
 from ladder.service.settings import LadderError, Settings
 from ladder.store.database import (
@@ -23,6 +23,7 @@ from ladder.store.database import (
     disabled_versions,
     find_owner,
     note_act,
+    party_of,
     put_bot,
     put_file,
     set_received,
@@ -79,7 +80,7 @@ def submit(
     received: float | None = None,
     by: str | None = None,
 ) -> Taken:
-    """Take a file, a folder, a zip or a tar in as a new version of an owner's bot, to be examined.
+    """Take a file, a folder, a zip or a tar in as a new version of an owner's bot, or a teammate's, to be examined.
 
     The same files submitted twice in a row are one version. received, by: as of a Submission; where staff says when, no
     quota of a day holds. Raises BotError for what can't be a bot, LadderError for an unknown owner, another's bot, a
@@ -95,17 +96,21 @@ def submit(
     return ladder.database.write(lambda connection: put_submission(connection, settings, given, now))
 
 
+
 def put_submission(connection: Connection, settings: Settings, given: Submission, now: float) -> Taken:
     """Take a submission in. Raises LadderError."""
     demand_open(connection)
     login, bundle, received = given.login, given.bundle, now if given.received is None else given.received
     acting = acting_owner(connection, login)
-    owner = acting.id
+    owner, party = acting.id, party_of(connection, acting)
     known = bot_called(connection, given.name)
-    if known is not None and not Viewer(acting.login).may("submit", known.login):  # staff, too, names the owner
+    viewer = replace(viewer_for(connection, acting), staff=False)  # staff, too, names the owner
+    if known is not None and not viewer.may("submit", known.login):
         raise LadderError(f'the bot "{shown(given.name)}" is another\'s.\n{_NAMING}')
     if known is None:
-        _check_bots(connection, owner, settings)
+        _check_bots(connection, party, settings)
+    else:
+        demand_unsuspended(connection, known)
     versions = [] if known is None else versions_of(connection, known.id)
     same = _same(versions, given, received)
     if same is not None:
@@ -115,11 +120,13 @@ def put_submission(connection: Connection, settings: Settings, given: Submission
             _note_received(connection, given, same.bot, same.id, owner, now)
             same = replace(same, received=received)
         return Taken(same.label, same.name, same.number, same.id, True, None, None, received=same.received)
-    today = submitted_since(connection, owner, now - now % DAY_S)
+    today = submitted_since(connection, party, now - now % DAY_S)
     most = settings.quotas.submissions_per_day
     if given.received is None and today >= most:
         wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
-        raise LadderError(f"{login} has submitted {today} versions today, and {most} are allowed.\nNext in {wait} h.")
+        raise LadderError(
+            f"{team_or(login, party)} has submitted {today} versions today, and {most} are allowed.\nNext in {wait} h."
+        )
     called, number = known.name if known else given.name, 1 + len(versions)
     bot = put_bot(connection, called, owner, now)
     put_file(connection, bundle.digest, bundle.file, bundle.archive)
@@ -180,12 +187,13 @@ def demand_past(ladder: Ladder, received: float | None) -> None:
 
 
 def allowance(ladder: Ladder, reader: Reader, login: str | None = None) -> Allowance:
-    """Return what a person, the reader unless another is named, may submit now."""
+    """Return what a person, the reader unless another is named, may submit now; in a team, what the team may."""
     connection, login, settings = reader.connection, login or reader.viewer.login, ladder.last_settings
     owner = None if login is None else find_owner(connection, login)
-    bots = () if owner is None else _bots_of(connection, owner.id)
+    party = {} if owner is None else party_of(connection, owner)
+    bots = _bots_of(connection, party)
     begins = reader.now - reader.now % DAY_S
-    today = 0 if owner is None else submitted_since(connection, owner.id, begins)
+    today = submitted_since(connection, party, begins)
     quotas = settings.quotas
     told = Allowance(
         bots=bots,
@@ -256,15 +264,21 @@ def bot_called(connection: Connection, name: str) -> KnownBot | None:
     return next((bot for bot in all_bots(connection) if bot.name.casefold() == name.casefold()), None)
 
 
-def _check_bots(connection: Connection, owner: int, settings: Settings) -> None:
-    names = _bots_of(connection, owner)
+def team_or(login: str, party: Collection[int]) -> str:
+    """Return whose a quota is, in words."""
+    return shown(login) if len(party) == 1 else f"the team of {shown(login)}"
+
+
+def _check_bots(connection: Connection, party: Collection[int], settings: Settings) -> None:
+    names = _bots_of(connection, party)
     most = settings.quotas.bots_per_owner
     if len(names) >= most:
         raise LadderError(
-            f"{most} bots of an owner are allowed (ladder.toml), and there are {', '.join(names)}.\n"
+            f"{most} bots of an owner or a team are allowed (ladder.toml), and there are {', '.join(names)}.\n"
             f'Submit a version of one, by its name (--name {names[0]}, on a page "Name of the bot")'
         )
 
 
-def _bots_of(connection: Connection, owner: int) -> tuple[str, ...]:
-    return tuple(bot.name for bot in all_bots(connection) if bot.owner == owner and not bot.reference)
+def _bots_of(connection: Connection, party: Collection[int]) -> tuple[str, ...]:
+    return tuple(bot.name for bot in all_bots(connection) if bot.owner in party and not bot.reference)
+

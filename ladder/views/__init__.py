@@ -63,3 +63,4 @@ from ladder.views.standings import (
 )
 from ladder.views.step import kept_step, steps_of
 from ladder.views.style import BotStyle, HiddenNumber, StyleNumber
+from ladder.views.team import TeamList, team_list

@@ -30,7 +30,7 @@ from ladder.store.database import (
     versions_of,
 )
 from ladder.views.cursor import cut
-from ladder.views.decision import Decision, decisions
+from ladder.views.decision import Decision, called, decisions
 from ladder.views.duels import Against, against
 from ladder.views.match import MatchLine, match_list, unsealed
 from ladder.views.reader import Reader
@@ -69,6 +69,7 @@ class BotVersion:
     received: when the owner handed it in, as staff says where that isn't when it was submitted.
     rated, all: what its matches add up to, those that rate, and all that were played. faults: how many of each kind, in
     all that were played; those that follow from others too. barred: why its owner may not choose it.
+    by: who submitted it.
     """
 
     number: int
@@ -83,6 +84,7 @@ class BotVersion:
     reason: str | None
     examined: float | None
     barred: str | None
+    by: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,9 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
     table = None if text is None else Standings.from_json(text)
     row = None if table is None else next((row for row in table.rows if row.version == known.active), None)
     shares = {} if row is None or row.adjusted is None else {name: row.adjusted.value}
-    acts = [*acts_of(connection, bot=known.id), *acts_of(connection, owner=known.owner, what=_OF_OWNER)]
+    acts = acts_of(connection, bot=known.id)
+    if viewer.may("hear what was decided about a person", known.login):
+        acts += acts_of(connection, owner=known.owner, what=_OF_OWNER)
     whole = Bot(
         bot=known.name,
         pseudonym=known.pseudonym,
@@ -191,6 +195,7 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
                     reason=version.reason,
                     examined=version.examined_at,
                     barred=barred.get(version.id),
+                    by=None if version.by is None else called(reader, version.by),
                 ),
                 viewer,
                 known.login,

@@ -154,7 +154,7 @@ def _told(reader: Reader, evening: Evening, text: str) -> dict[str, Any]:
     own = [
         number
         for number, place in enumerate(evening.places)
-        if place.login is not None and viewer.may("see a bot's cards", place.login)
+        if place.login is not None and viewer.may("see a person's cards", place.login)
     ]
     return told(read(text), eyes=own)
 

@@ -67,7 +67,8 @@ def _line(reader: Reader, event: Event) -> EventLine | None:
         elif act.owner is not None:
             owner = connection.scalar(of.where(owners.c.id == act.owner))
     told: Decision | None = None
-    if act is not None:
+    of_person = act is not None and act.owner is not None and act.bot is None
+    if act is not None and not (of_person and not reader.viewer.may("hear what was decided about a person", owner)):
         number = {} if version is None else {version.id: version.number}
         [told] = decisions(reader, [act], number, owner)
     label = None if version is None else version.label

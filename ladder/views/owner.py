@@ -12,7 +12,7 @@ from ladder.views.reader import Reader
 
 @dataclass(frozen=True, slots=True)
 class OwnerLine:
-    """A person; all but staff, and the person, know the pseudonym alone. number: the school's.
+    """A person; all but staff, the person and his team know the pseudonym alone. number: the school's.
 
     canvas: Canvas' ID of the person; moodle: the Identifier in Moodle's grading worksheet.
     suspended: why nothing of the person's plays, is submitted or counts, None if it does. gone: why the person

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from ladder.access import visible
-from ladder.store.database import all_bots, all_owners, find_owner
+from ladder.store.database import Membership, all_bots, all_owners, find_owner
 from ladder.views.act import ActLine, act_list
 from ladder.views.allowance import Allowance
 from ladder.views.bot import BotLine, bot_list
@@ -12,13 +12,15 @@ from ladder.views.credential import CredentialLine, credential_list
 from ladder.views.cursor import cut
 from ladder.views.owner import OwnerLine, told_owner
 from ladder.views.reader import Reader
+from ladder.views.team import team_list
 
 
 @dataclass(frozen=True, slots=True)
 class PersonLine:
-    """A person, with the names of the bots that are his."""
+    """A person, with the team and with the names of the bots that are his."""
 
     owner: OwnerLine
+    team: str | None
     bots: tuple[str, ...]
 
 
@@ -35,13 +37,15 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class PersonPage:
-    """All that staff knows of a person. credentials: those that let him in now, the newest first.
+    """All that staff knows of a person. teams: those that he is and was in, the newest last; team_names: of all.
 
-    allowance: what he may submit now.
+    credentials: those that let him in now, the newest first. allowance: what he may submit now.
     """
 
     owner: OwnerLine
     bots: tuple[BotLine, ...]
+    teams: tuple[Membership, ...]
+    team_names: tuple[str, ...]
     credentials: tuple[CredentialLine, ...]
     acts: tuple[ActLine, ...]
     allowance: Allowance | None
@@ -53,24 +57,31 @@ def people(reader: Reader, search: str = "", after: str | None = None, limit: in
     names = defaultdict(list)
     for bot in all_bots(reader.connection):
         names[bot.owner].append(bot.name)
-    owners = all_owners(reader.connection)
+    owners, teams = all_owners(reader.connection), _teams(reader)
     words = search.casefold().split()
     found = [
         owner
         for owner in owners
         if all(
             word in " ".join(filter(None, (owner.login, owner.name, owner.pseudonym, owner.section, owner.email,
-                                           owner.number, *names[owner.id]))).casefold()
+                                           owner.number, teams.get(owner.login), *names[owner.id]))).casefold()
             for word in words
         )
     ]  # fmt: skip
     part, more = cut(found, lambda owner: owner.pseudonym, after, limit)
     rows = tuple(
-        visible(PersonLine(told_owner(reader.connection, owner, reader.viewer), tuple(names[owner.id])), reader.viewer)
+        visible(
+            PersonLine(told_owner(reader.connection, owner, reader.viewer), team, tuple(names[owner.id])), reader.viewer
+        )
         for owner in part
+        for team in [teams.get(owner.login)]
     )
     sections = tuple(sorted({owner.section for owner in owners if owner.section}))
     return visible(People(rows, len(found), sections, more, reader.change), reader.viewer)
+
+
+def _teams(reader: Reader) -> dict[str, str]:
+    return {each.login: each.team for each in team_list(reader).rows if each.until is None}
 
 
 def person(reader: Reader, login: str, allowance: Allowance | None = None) -> PersonPage | None:
@@ -78,9 +89,13 @@ def person(reader: Reader, login: str, allowance: Allowance | None = None) -> Pe
     owner = find_owner(reader.connection, login)
     if owner is None:
         return None
+    listed = team_list(reader).rows
+    mine = sorted((each for each in listed if each.login == owner.login), key=lambda each: each.until is None)
     whole = PersonPage(
         told_owner(reader.connection, owner, reader.viewer),
         tuple(line for line in bot_list(reader, limit=None).rows if line.owner == owner.login),
+        tuple(mine),
+        tuple(dict.fromkeys(each.team for each in listed)),
         tuple(line for line in reversed(credential_list(reader, owner.login).rows) if line.holds),
         act_list(reader, login=owner.login).rows,
         allowance,

@@ -197,7 +197,7 @@ def _whole(visit: Visit, content: Content, headers: dict[str, str], status: int 
 
 
 def _who(viewer: Viewer) -> str:
-    return "staff" if viewer == STAFF else f"{viewer.login}/{viewer.staff}"
+    return "staff" if viewer == STAFF else f"{viewer.login}/{viewer.staff}/{sorted(viewer.mates)}"
 
 
 def _tag(of: object) -> str:

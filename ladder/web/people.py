@@ -15,7 +15,10 @@ from ladder.service import (
     TakenIn,
     allowance,
     extend,
+    import_teams,
     issue_each,
+    join_teams,
+    leave_teams,
     merge_people,
     one_person,
     parse_roster,
@@ -75,6 +78,24 @@ def take_in(visit: Visited, roster: UploadFile, partial: Annotated[bool, Form()]
 
 def _taken(visit: Visit, taken: TakenIn, of: str, to: str) -> Response:
     return form(visit, "taken_in.html", taken=taken, of=of, to=to)
+
+
+@router.post("/admin/people/teams", include_in_schema=False)
+def take_in_teams(visit: Visited, teams: UploadFile, move: Annotated[bool, Form()] = False) -> Response:
+    """Let people be in the teams that a CSV tells: all of them or, where a line is wrong, none."""
+    name = teams.filename or "the file"
+    new = import_teams(visit.ladder, teams.file.read(), name, who(visit), move)
+    return decided(visit, new.changed, f"all of {name} are in their teams", "/admin/people")
+
+
+@router.post("/admin/people/{login:path}/team", include_in_schema=False)
+def team(visit: Visited, login: str, why: Why, team: Annotated[str, Form()] = "") -> Response:
+    """Let a person be in a team, whichever it was before; in none if none is named."""
+    if team.strip():
+        new, now = join_teams(visit.ladder, {login: team}, who(visit), why, move=True), f"in the team {team}"
+    else:
+        new, now = leave_teams(visit.ladder, [login], who(visit), why), "in no team"
+    return decided(visit, new.changed, f"{login} is {now}", _page(login))
 
 
 @router.post("/admin/people/links", include_in_schema=False)

@@ -16,7 +16,8 @@ class Final:
     """A final. `versions` are in the order of its plan; each plays at least `games`; `key` is secret until `revealed`.
 
     due: the deadline whose versions play, in seconds since 1970; None: those that played when the final was made.
-    closes: versions that were submitted later don't play.
+    closes: versions that were submitted later don't play. owners: a number for each version; those with equal ones
+    don't meet. It is empty in finals of an arena without teams: their owners are those of the bots.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Final:
     revealed: bool
     at: float
     id: int = 0
+    owners: tuple[int, ...] = ()
 
     @property
     def commitment(self) -> str:
@@ -52,7 +54,7 @@ def put_final(connection: Connection, final: Final) -> Final:
     values = {
         "name": final.name, "key": final.key.hex(),
         "versions": json.dumps(list(final.versions)), "games": final.games, "due": final.due, "closes": final.closes,
-        "revealed": final.revealed, "at": final.at,
+        "revealed": final.revealed, "at": final.at, "owners": json.dumps(list(final.owners)),
     }  # fmt: skip
     id = connection.execute(insert(finals).values(values).returning(finals.c.id)).scalar_one()
     return replace(final, id=id)
@@ -68,7 +70,7 @@ def all_finals(connection: Connection) -> list[Final]:
     return [
         Final(
             row.name, bytes.fromhex(row.key), tuple(json.loads(row.versions)), row.games,
-            row.due, row.closes, row.revealed, row.at, row.id,
+            row.due, row.closes, row.revealed, row.at, row.id, tuple(json.loads(row.owners)),
         )
         for row in connection.execute(select(finals).order_by(finals.c.id))
     ]  # fmt: skip

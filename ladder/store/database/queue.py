@@ -8,12 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sqlalchemy import Connection, and_, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, func, insert, select, update
 
 from ladder.store.database.events import MATCH, note_event
 from ladder.store.database.leases import WAITING, Cost, give_back, may_begin
 from ladder.store.database.owners import TAKES_PART
 from ladder.store.database.tables import bots, match_bots, matches, owners, versions, voids
+from ladder.store.database.teams import PARTY
 
 RATED, QUALIFYING, CHALLENGE, FINAL, TRIAL = "rated", "qualifying", "challenge", "final", "trial"
 LEASED, ENDED = "leased", "ended"
@@ -86,7 +87,7 @@ def claim(
     """Lease the next match to a runner, None if there is none: challenges first, then in order of id.
 
     What hosts failed comes after the rest of its kind, and waits for a while. A rated match at whose table one no
-    longer plays is cancelled.
+    longer plays, or two don't meet any more, is cancelled.
 
     `holding` are the matches that it plays now. One that is leased to it and isn't among them was leased in a
     transaction whose answer was lost. One that it plays although others were let play it isn't begun anew.
@@ -103,27 +104,38 @@ def claim(
         query = select(*columns).where(wish, new).order_by(matches.c.attempts, matches.c.id).limit(1)
         while (row := connection.execute(query).one_or_none()) is not None:
             id, kind, final, place, attempts = row
-            if kind == RATED and not _all_play(connection, id):
-                end(connection, id, "one of its table no longer plays", at)
+            why = _why_unplayable(connection, id) if kind == RATED else None
+            if why is not None:
+                end(connection, id, why, at)
                 continue
             connection.execute(update(matches).where(matches.c.id == id).values(state=LEASED, runner=runner))
             return QueuedMatch(id, kind, table_of(connection, id), final, place, attempts)
     return None
 
 
-def _all_play(connection: Connection, match: int) -> bool:
-    """Tell whether all of a match's table are the versions of their bots that play."""
+def _why_unplayable(connection: Connection, match: int) -> str | None:
+    """Return why a rated match isn't to be played any more, None if it is."""
     query = (
-        select(match_bots.c.version)
-        .join(versions, versions.c.id == match_bots.c.version)
+        select(versions.c.id, bots.c.active, TAKES_PART, bots.c.reference, PARTY)
+        .join(match_bots, match_bots.c.version == versions.c.id)
         .join(bots, bots.c.id == versions.c.bot)
         .join(owners, owners.c.id == bots.c.owner)
-        .where(
-            match_bots.c.match == match,
-            or_(bots.c.active.is_(None), bots.c.active != versions.c.id, ~TAKES_PART),
-        )
+        .where(match_bots.c.match == match)
     )
-    return connection.execute(query).first() is None
+    table = connection.execute(query).all()
+    if any(active != version or not takes_part for version, active, takes_part, *_ in table):
+        return "one of its table no longer plays"
+    parties = [party for *_, reference, party in table if not reference]
+    return "two of its table are of one owner or team" if len(set(parties)) < len(parties) else None
+
+
+def cancel_unplayable(connection: Connection, at: float) -> int:
+    """End the rated matches that wait and aren't to be played any more; return how many."""
+    waiting = connection.scalars(select(matches.c.id).where(matches.c.state == WAITING, matches.c.kind == RATED)).all()
+    reasons = {match: why for match in waiting if (why := _why_unplayable(connection, match)) is not None}
+    for match, why in reasons.items():
+        end(connection, match, why, at)
+    return len(reasons)
 
 
 def end(connection: Connection, match: int, reason: str, at: float) -> None:
@@ -169,28 +181,11 @@ def cancel(
     return int(done.rowcount)
 
 
-def cancel_shared(connection: Connection, owner: int, reason: str, at: float) -> None:
-    """End rated matches that haven't begun, and at whose table bots of one owner would meet."""
-    shared = (
-        select(match_bots.c.match)
-        .join(matches, matches.c.id == match_bots.c.match)
-        .join(versions, versions.c.id == match_bots.c.version)
-        .join(bots, bots.c.id == versions.c.bot)
-        .where(matches.c.state == WAITING, matches.c.kind == RATED, bots.c.owner == owner)
-        .group_by(match_bots.c.match)
-        .having(func.count() > 1)
-    )
-    for match in connection.scalars(shared).all():
-        end(connection, match, reason, at)
-
-
-def challenges_since(connection: Connection, owner: int, at: float) -> list[tuple[int, float]]:
-    """Return (id, when) of the challenges that an owner has asked for from a time on."""
-    mine = and_(matches.c.by == owner, matches.c.kind == CHALLENGE, matches.c.at >= at)
-    return [
-        (row[0], row[1])
-        for row in connection.execute(select(matches.c.id, matches.c.at).where(mine).order_by(matches.c.id))
-    ]
+def challenges_since(connection: Connection, party: Collection[int], at: float) -> list[tuple[int, int, float]]:
+    """Return (id, owner, when) of the challenges that these owners have asked for from a time on."""
+    theirs = and_(matches.c.by.in_(party), matches.c.kind == CHALLENGE, matches.c.at >= at)
+    query = select(matches.c.id, matches.c.by, matches.c.at).where(theirs).order_by(matches.c.id)
+    return [(id, by, when) for id, by, when in connection.execute(query)]
 
 
 def is_awaited(connection: Connection) -> bool:

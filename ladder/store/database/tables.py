@@ -254,6 +254,9 @@ finals = Table(
     Column("closes", Float, nullable=False),  # versions that were submitted later don't play
     Column("revealed", Boolean, nullable=False),
     Column("at", Float, nullable=False),
+    Column(
+        "owners", Text, nullable=False, server_default="[]"
+    ),  # JSON: a number for each version; equal ones don't meet
 )
 
 # state: queued, leased, ended. cause, of one that ended: played, given_up, cancelled.

@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, ScalarSelect, Select, and_, delete, func, insert, or_, select, tuple_, update
@@ -12,6 +12,7 @@ from ladder.store.database.events import BEGUN, EXAMINATION, STEP, SUBMITTED, no
 from ladder.store.database.leases import WAITING, Cost, give_back, may_begin
 from ladder.store.database.owners import TAKES_PART
 from ladder.store.database.tables import acts, bots, files, owners, steps, versions
+from ladder.store.database.teams import PARTY
 
 QUEUED, EXAMINED, FIT, UNFIT = WAITING, "examined", "fit", "unfit"
 LADDER = "ladder"  # who decides, where no person does
@@ -56,6 +57,7 @@ class Version:
     login: str
     pseudonym: str
     out: bool  # its owner is suspended, or left the course
+    party: int  # two versions of one party never meet: a team's, else the owner's
 
     @property
     def label(self) -> str:
@@ -79,7 +81,7 @@ _VERSION = select(
     versions.c.file, versions.c.built, versions.c.words, versions.c.language, versions.c.state, versions.c.attempts,
     versions.c.reason, versions.c.at, versions.c.received, versions.c.by, versions.c.examined_at,
     func.coalesce(_PLAYS, False).label("active"), owners.c.login, owners.c.pseudonym,
-    (~TAKES_PART).label("out"),
+    (~TAKES_PART).label("out"), PARTY,
 ).join(bots, bots.c.id == versions.c.bot).join(owners, owners.c.id == bots.c.owner)  # fmt: skip
 
 
@@ -223,14 +225,14 @@ def labels_of_ids(connection: Connection) -> dict[int, str]:
     return {id: f"{name}@{number}" for id, name, number in connection.execute(query)}
 
 
-def submitted_since(connection: Connection, owner: int, at: float) -> int:
-    """Count the versions that an owner submitted from a time on.
+def submitted_since(connection: Connection, party: Collection[int], at: float) -> int:
+    """Count the versions of these owners' bots that were submitted from a time on.
 
     A reference bot's don't count, nor do those of which staff said when they were handed in.
     """
     query = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot))
     query = query.where(versions.c.received == versions.c.at)
-    found = connection.scalar(query.where(bots.c.owner == owner, versions.c.at >= at, bots.c.reference.is_(False)))
+    found = connection.scalar(query.where(bots.c.owner.in_(party), versions.c.at >= at, bots.c.reference.is_(False)))
     return int(found or 0)
 
 

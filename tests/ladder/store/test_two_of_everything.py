@@ -91,10 +91,11 @@ def test_quotas_count_what_the_owner_asked_for_from_a_time_on(connection: Connec
     [before] = put_matches(connection, CHALLENGE, [(1, 2)], DAY_S - 1, by=one.id)
     [at_midnight] = put_matches(connection, CHALLENGE, [(1, 2)], DAY_S, by=one.id)
     [others] = put_matches(connection, CHALLENGE, [(1, 2)], DAY_S + 1, by=two.id)
-    assert challenges_since(connection, one.id, DAY_S) == [(at_midnight, DAY_S)]
-    assert [id for id, _ in challenges_since(connection, one.id, 0)] == [before, at_midnight]
-    assert [id for id, _ in challenges_since(connection, two.id, 0)] == [others]
+    assert challenges_since(connection, [one.id], DAY_S) == [(at_midnight, one.id, DAY_S)]
+    assert [id for id, *_ in challenges_since(connection, [one.id], 0)] == [before, at_midnight]
+    assert [id for id, *_ in challenges_since(connection, [two.id], 0)] == [others]
+    assert [id for id, *_ in challenges_since(connection, [one.id, two.id], DAY_S)] == [at_midnight, others]
     versions = TABLES.tables["versions"]
     connection.execute(update(versions).where(versions.c.id == 1).values(at=DAY_S - 1))
     connection.execute(update(versions).where(versions.c.id == 2).values(at=DAY_S))
-    assert [submitted_since(connection, owner.id, DAY_S) for owner in (one, two)] == [0, 1]
+    assert [submitted_since(connection, [owner.id], DAY_S) for owner in (one, two)] == [0, 1]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from ladder import views
 from ladder.access import ACTS, FIELDS, PUBLIC, STAFF, Viewer, Who, visible
 from ladder.results import GameResult
-from ladder.service import about, open_ladder
+from ladder.service import about, open_ladder, set_suspended
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
 from ladder.store.database import FINAL, Final, ids_of_labels, keep_match, put_final, put_matches
@@ -49,8 +49,10 @@ ANSWERS = (
     views.TableList,
     views.TablePage,
     views.TableReplay,
+    views.TeamList,
 )
-VIEWERS = {"public": PUBLIC, "ada": Viewer("ada"), "bob": Viewer("bob"), "staff": STAFF}
+MATE = Viewer("cleo", mates=frozenset({"ada"}))
+VIEWERS = {"public": PUBLIC, "ada": Viewer("ada"), "bob": Viewer("bob"), "mate of ada": MATE, "staff": STAFF}
 
 
 OWNERS = {"late": "ada", "broken": "bob"}
@@ -99,7 +101,7 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
         lists += [*views.event_list(reader).rows, views.credential_list(reader)]
         lists += [views.bot_list(reader), views.front(reader, about(ladder)), views.duels(reader)]
         lists += [views.act_list(reader), views.people(reader), views.person(reader, "ada"), views.account(reader)]
-        lists += [views.applicant_list(reader)]
+        lists += [views.applicant_list(reader), views.team_list(reader)]
         lists += [views.overview(reader, views.Quotas(1, 10, 10, 16))]
         return [views.standings(reader), *lists, *matches, *bots, *logs, views.build_log(reader, "late")]
 
@@ -111,14 +113,19 @@ def test_no_viewer_gets_what_is_not_for_him(term: Term, name: str) -> None:
     for view in made(term, viewer):
         late = isinstance(view, views.BuildLog | views.Logs)
         about = view.bot if isinstance(view, views.Bot) else view.version if isinstance(view, views.EventLine) else None
-        mine = viewer.login == ("ada" if late else OWNERS.get((about or "").partition("@")[0], ""))
-        mine |= isinstance(view, views.Account)
-        who = Who.STAFF if viewer.staff else Who.OWNER if mine else Who.PERSON if viewer.login else Who.ANYBODY
+        owner = "ada" if late else OWNERS.get((about or "").partition("@")[0], "")
+        mine = viewer.login == owner or isinstance(view, views.Account)
+        other = Who.MATE if owner in viewer.mates else Who.PERSON if viewer.login else Who.ANYBODY
+        who = Who.STAFF if viewer.staff else Who.OWNER if mine else other
         for value in values_in(view):
             if isinstance(value, views.OwnerLine) and value.pseudonym == f"pseudonym of {name}":
                 continue  # it is the viewer
+            known = isinstance(value, views.OwnerLine) and value.pseudonym.removeprefix("pseudonym of ") in viewer.mates
             for field, least in FIELDS[type(value).__name__].items():
-                assert who >= least or getattr(value, field) is None, (type(value), field)
+                assert max(who, Who.MATE if known else who) >= least or getattr(value, field) is None, (
+                    type(value),
+                    field,
+                )
 
 
 def test_the_public_reads_nobodys_name_nor_what_a_bot_wrote(term: Term) -> None:
@@ -182,6 +189,25 @@ def keep_final(connection: Connection) -> int:
     return match
 
 
+def test_a_mate_reads_of_a_bot_what_its_owner_does_but_why_the_owner_is_suspended(own: Term) -> None:
+    """Account, credentials and grade stay the person's; what was decided about a person is his to hear."""
+    with closing(open_ladder(own.path)) as ladder:
+        set_suspended(ladder, "ada", True, "teacher", "she copied it")
+        set_suspended(ladder, "ada", False, "teacher", "she didn't")
+        with ladder.reading(MATE) as reader, ladder.reading(Viewer("ada")) as owners:
+            mates, owned = views.bot(reader, "late"), views.bot(owners, "late")
+            told = [repr([view(each) for view in (views.event_list, views.owner_list)]) for each in (reader, owners)]
+            grade = [each.viewer.may("see grades", "ada") for each in (reader, owners)]
+            kept = [len(views.credential_list(each, "ada").rows) for each in (reader, owners)]
+    assert mates is not None
+    assert owned is not None
+    assert {act.what for act in owned.acts or ()} - {act.what for act in mates.acts or ()} == {"suspend", "unsuspend"}
+    assert replace(mates, acts=None) == replace(owned, acts=None)
+    assert ["she copied it" in text for text in told] == [False, True]
+    assert ["'Ada'" in text for text in told] == [True, True]
+    assert (grade, kept[0]) == ([False, True], 0)
+
+
 @each("act", sorted(ACTS))
 def test_staff_may_do_everything_and_the_public_nothing(act: str) -> None:
     """Between them the table decides."""
@@ -189,6 +215,8 @@ def test_staff_may_do_everything_and_the_public_nothing(act: str) -> None:
     assert PUBLIC.may(act, None) == (act in ("come in", "see a table", "sit down"))  # for guests, by their secrets
     assert Viewer("ada").may(act, "ada") is (ACTS[act] <= Who.OWNER)
     assert Viewer("ada").may(act, "bob") is (ACTS[act] <= Who.PERSON)
+    assert MATE.may(act, "ada") is (ACTS[act] <= Who.MATE)
+    assert MATE.may(act, "bob") is (ACTS[act] <= Who.PERSON)
 
 
 def test_a_type_that_the_table_does_not_know_is_shown_to_nobody() -> None:

@@ -15,6 +15,7 @@ def upgrade() -> None:
     op.add_column("versions", sa.Column("received", sa.Float(), server_default="0", nullable=False))
     op.add_column("versions", sa.Column("by", sa.Text(), nullable=True))
     op.execute("UPDATE versions SET received = at")
+    op.add_column("finals", sa.Column("owners", sa.Text(), server_default="[]", nullable=False))
     op.create_table(
         "teams",
         sa.Column("id", sa.Integer(), nullable=False),

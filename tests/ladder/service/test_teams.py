@@ -1,0 +1,466 @@
+"""Teams: who is in one never meets the others in a rated match, shares their quotas, and sees their bots as his own."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count, permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, func, select
+
+from arena.run import keyed_shuffle
+from ladder import views
+from ladder.access import STAFF, Viewer
+from ladder.proof import tables_of, verify_proof
+from ladder.schedule import next_round, why_no_round
+from ladder.service import (
+    Ladder,
+    LadderError,
+    NotLetInError,
+    Rounds,
+    Teamed,
+    allowance,
+    challenge,
+    choose_version,
+    commitment_file,
+    final_proof,
+    hold_again,
+    hold_final,
+    import_teams,
+    issue,
+    join_teams,
+    leave_teams,
+    owners_of,
+    reveal,
+    set_suspended,
+    submit,
+    viewer_of,
+)
+from ladder.store.database import (
+    RATED,
+    TABLES,
+    active_versions,
+    acts_of,
+    claim,
+    find_owner,
+    find_version,
+    join,
+    matches_of_final,
+    put_matches,
+    table_of,
+)
+from tests.ladder.service.classes import Clock, deadline, hand_in, school, serve, settle
+from tests.ladder.service.term import Term
+from tests.place import QUICK_BOT, Ran
+
+PEOPLE = "ada bob cleo dan"
+matches = TABLES.tables["matches"]
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    """Give a ladder of tables of two, in which each of four people has a bot that plays."""
+    with closing(school(tmp_path / "spring", PEOPLE)) as made:
+        for login in PEOPLE.split():
+            hand_in(made, login, f"bot-{login}")
+        yield made
+
+
+def together(ladder: Ladder, team: str, *logins: str, move: bool = False) -> Teamed:
+    return join_teams(ladder, dict.fromkeys(logins, team), "teacher", "they asked", move)
+
+
+def current(ladder: Ladder) -> dict[str, str]:
+    """Return the teams that people are in, by login."""
+    with ladder.reading(STAFF) as reader:
+        return {row.login: row.team for row in views.team_list(reader).rows if row.until is None}
+
+
+def acts(ladder: Ladder) -> list[tuple[str, str]]:
+    def look(connection: Connection) -> list[tuple[str, str]]:
+        return [(act.who, act.why) for act in acts_of(connection, what=("team",))]
+
+    return ladder.database.look(look)
+
+
+def viewer(ladder: Ladder, login: str) -> Viewer:
+    return viewer_of(ladder, issue(ladder, login, "token", "teacher").secret, "token")
+
+
+# --- who is in which --------------------------------------------------------------------------------------------------
+
+
+def test_a_person_is_in_one_team_at_a_time_and_what_was_is_kept(ladder: Ladder) -> None:
+    assert together(ladder, "Red", "ada", "bob") == Teamed(2, 0, 0)
+    assert together(ladder, "red", "ada", "bob") == Teamed(0, 0, 0)
+    with pytest.raises(LadderError, match="bob is in the team Red"):
+        together(ladder, "Blue", "cleo", "bob")
+    assert current(ladder) == {"ada": "Red", "bob": "Red"}
+    ladder.clock = Clock(2e6)
+    assert together(ladder, "Blue", "cleo", "bob", move=True) == Teamed(2, 1, 0)
+    assert leave_teams(ladder, ["ada", "dan"], "teacher", "alone") == Teamed(0, 1, 0)
+    assert leave_teams(ladder, ["ada"], "teacher", "alone") == Teamed(0, 0, 0)
+    assert current(ladder) == {"cleo": "Blue", "bob": "Blue"}
+    with ladder.reading(STAFF) as reader:
+        rows = [(row.team, row.login, row.since, row.until) for row in views.team_list(reader).rows]
+    assert rows[-2:] == [("Red", "ada", 1e6, 2e6), ("Red", "bob", 1e6, 2e6)]
+    told = ["joined Red: they asked"] * 2 + ["joined Blue: they asked", "left Red, joined Blue: they asked"]
+    assert acts(ladder) == [("teacher", why) for why in [*told, "left Red: alone"]]
+
+
+@pytest.mark.parametrize(
+    ("team", "login", "why"),
+    [
+        (" ", "ada", "can't be called"),
+        ("=1+1", "ada", "can't be called"),
+        ("a\x1b[31m", "ada", "can't be called"),
+        ("x" * 101, "ada", "can't be called"),
+        ("Red", "staff", "staff is staff"),
+        ("Red", "bo", "Did you mean bob"),
+    ],
+)
+def test_what_is_no_team_or_nobodys_login_is_refused_whole(ladder: Ladder, team: str, login: str, why: str) -> None:
+    with pytest.raises(LadderError, match=why):
+        join_teams(ladder, {"bob": "Blue", login: team}, "teacher", "x")
+    assert current(ladder) == {}
+
+
+CANVAS = "name,canvas_user_id,user_id,login_id,sections,group_name\nAda,7,,ada,A,Red\nBob,8,,BOB,A,Red\nDan,9,,dan,A,\n"
+
+
+@pytest.mark.parametrize(
+    "text", [CANVAS, "Team;E-mail\nRed;ada\nred ;bob\n\n", "\ufefflogin\tgroup\nada\tRed\nbob\tRed\nbob\tRed\n"]
+)
+def test_teams_come_from_a_table_of_people_and_groups(ladder: Ladder, text: str) -> None:
+    """Of Canvas' group set, or of any spreadsheet; who has none there stays as he is."""
+    settle_emails(ladder)
+    together(ladder, "Green", "dan")
+    assert import_teams(ladder, text.encode(), "groups.csv", "teacher") == Teamed(2, 0, 0)
+    assert import_teams(ladder, text.encode(), "groups.csv", "teacher") == Teamed(0, 0, 0)
+    assert current(ladder) == {"ada": "Red", "bob": "Red", "dan": "Green"}
+    assert acts(ladder)[-1] == ("teacher", "joined Red: groups.csv")
+
+
+def settle_emails(ladder: Ladder) -> None:
+    owners = TABLES.tables["owners"]
+    ladder.database.write(lambda connection: connection.execute(owners.update().values(email=owners.c.login)))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("login,team\nada,Red\nzed,Red\nada,Blue\n", 'line 3: nobody is known as "zed"; line 4: "ada" is in two teams'),
+        ("login,colour\nada,Red\n", "the header tells no team and person: login, colour"),
+        ("team,group\nada,Red\n", "no team and person"),
+        ("", "no team and person"),
+        ('login,team\n"ada,Red\n', "is no CSV"),
+        ("login,team\nad\xe4,Red\n".encode("latin1"), "is no CSV in UTF-8"),
+        ("login,team\nada,=Red\n", "can't be called"),
+    ],
+)
+def test_a_table_in_which_anything_is_wrong_moves_nobody(ladder: Ladder, text: str | bytes, why: str) -> None:
+    with pytest.raises(LadderError, match=why):
+        import_teams(ladder, text.encode() if isinstance(text, str) else text, "groups.csv", "teacher")
+    assert current(ladder) == {}
+
+
+# --- never at one table -----------------------------------------------------------------------------------------------
+
+
+def test_no_two_of_a_party_sit_at_one_table_whatever_the_seats(tmp_path: Path) -> None:
+    """Of rounds and of finals, at 2 to 6 seats: teams of 1 to 5, people with two bots, references that all may meet."""
+    draw = random.Random(5)
+    people = [f"p{number}" for number in range(26)]
+    with closing(school(tmp_path / "spring", " ".join(people))) as ladder:
+        settle(ladder, "")
+        toml = ladder.path / "ladder.toml"
+        toml.write_text(toml.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2"))
+        for login in people:
+            for number in range(draw.choice([1, 1, 2])):
+                hand_in(ladder, login, f"{login}-{number}")
+        rest, teams = people[:], count(1)
+        while rest:
+            size = draw.randint(1, 5)
+            together(ladder, f"team {next(teams)}", *rest[:size])
+            rest = rest[size:]
+        alone = [login for login in people if draw.random() < 0.2]
+        leave_teams(ladder, alone, "teacher", "x")
+        now = current(ladder)
+        field = ladder.database.look(Rounds(ladder)._field)
+        playing = {each.id: each for each in ladder.database.look(active_versions)}
+    party = {id: id if each.reference else now.get(each.login, each.login) for id, each in playing.items()}
+    assert max(list(party.values()).count(name) for name in party.values()) > 4
+    for seats in range(2, 7):
+        assert why_no_round(field, seats) is None
+        met: dict[int, dict[int, int]] = {}
+        for label in range(5):
+            tables = next_round(field, seats, met, keyed_shuffle(b"x" * 32, "rounds"), f"{seats}/{label}")
+            assert {version for table in tables for version in table} == set(playing)
+            for table in tables:
+                assert len({party[version] for version in table}) == len(table) == seats
+                for one, other in permutations(table, 2):
+                    met.setdefault(one, {})[other] = met.get(one, {}).get(other, 0) + 1
+        order = list(playing.values())
+        owners = owners_of(order)
+        fits = max(Counter(owners).values()) * seats <= len(order)  # else not all can play equally often
+        assert fits is (seats < 6)
+        for places in tables_of(b"k" * 32, owners, seats, 24, seats) if fits else ():
+            assert len({party[order[place].id] for place in places}) == seats
+
+
+def test_matches_that_wait_are_cancelled_where_a_team_forms_at_their_table(ladder: Ladder) -> None:
+    """At once; and when one comes back from a runner that had it. Challenges are played, and so are the others."""
+
+    def queue(connection: Connection) -> tuple[list[int], list[int], int]:
+        table = [each.id for each in active_versions(connection)]
+        one, two, ada, bob, cleo, _ = table
+        rated = put_matches(connection, RATED, [[ada, bob], [ada, cleo], [one, two], [bob, ada]], 1.0, round=1)
+        asked = put_matches(connection, "challenge", [[ada, bob]], 1.0)
+        runner = join(connection, 1, 1.0)
+        leased = claim(connection, runner, [], 1.0, kinds=[RATED])
+        assert leased is not None
+        assert leased.id == rated[0]
+        return rated, asked, leased.id
+
+    rated, asked, leased = ladder.database.write(queue)
+    assert together(ladder, "Red", "ada", "bob") == Teamed(2, 0, 1)
+
+    def ends(connection: Connection) -> list[Any]:
+        query = select(matches.c.state, matches.c.reason).where(matches.c.id.in_([*rated, *asked]))
+        return [tuple(row) for row in connection.execute(query.order_by(matches.c.id))]
+
+    why = "two of its table are of one owner or team"
+    waits = ("queued", None)
+    assert ladder.database.look(ends) == [("leased", None), waits, waits, ("ended", why), waits]
+
+    def next_of(connection: Connection) -> list[int]:
+        connection.execute(matches.update().where(matches.c.id == leased).values(state="queued", runner=None))
+        runner, held = join(connection, 1, 2.0), list[int]()
+        while (match := claim(connection, runner, held, 2.0)) is not None:
+            held.append(match.id)
+        return held
+
+    assert ladder.database.write(next_of) == [*asked, rated[1], rated[2]]
+    assert ladder.database.look(ends)[0] == ("ended", why)
+
+
+def test_a_final_goes_on_as_it_was_planned_and_its_proof_holds(ladder: Ladder, tmp_path: Path) -> None:
+    """Teammates of later meet there, in its repetition too; a new one keeps them apart."""
+    hold_final(ladder, "first", None, 6, "teacher")
+    before = ladder.database.look(lambda connection: tables(connection, 1))
+    pair = next(table for table in before if all(label.startswith("bot-") for label in table))
+    assert together(ladder, "Red", *(label[4:-2] for label in pair)) == Teamed(2, 0, 0)
+    serve(ladder)
+    assert ladder.database.look(lambda connection: tables(connection, 1)) == before
+    reveal(ladder, "first", "teacher")
+    told = verify_proof(final_proof(ladder, "first")).published
+    assert told == commitment_file(ladder, "first").read_text()
+    assert len({line.split()[-1] for line in told.splitlines()[-6:]}) == 6
+    hold_again(ladder, "first", "teacher")
+    assert ladder.database.look(lambda connection: tables(connection, 2)) == before
+    hold_final(ladder, "second", None, 6, "teacher")
+    labels = ladder.database.look(lambda connection: tables(connection, 3))
+    assert labels
+    assert not any(set(pair) == set(table) for table in labels)
+    together(ladder, "Red", *PEOPLE.split(), move=True)
+    with pytest.raises(LadderError, match="Of one owner or team are bot-ada@1, bot-bob@1, bot-cleo@1, bot-dan@1"):
+        hold_final(ladder, "third", None, 6, "teacher")
+
+
+def tables(connection: Connection, final: int) -> list[list[str]]:
+    """Return the labels at each table of a final."""
+    found = matches_of_final(connection, final)
+    return [[find_version(connection, id).label for id in table_of(connection, match.id)] for match in found]
+
+
+def test_a_final_of_an_arena_without_teams_is_by_its_owners(ladder: Ladder) -> None:
+    """Its row says nothing of them."""
+    hold_final(ladder, "old", None, 6, "teacher")
+    serve(ladder)
+    finals = TABLES.tables["finals"]
+    kept = ladder.database.look(lambda connection: connection.scalar(select(finals.c.owners)))
+    assert len(json.loads(kept or "[]")) == 6
+    ladder.database.write(lambda connection: connection.execute(finals.update().values(owners="[]")))
+    together(ladder, "Red", "ada", "bob", "cleo")
+    assert verify_proof(final_proof(ladder, "old")).published == commitment_file(ladder, "old").read_text()
+
+
+# --- what is the team's -----------------------------------------------------------------------------------------------
+
+
+def quota(ladder: Ladder, name: str, number: int) -> None:
+    toml = ladder.path / "ladder.toml"
+    [line] = [line for line in toml.read_text().splitlines() if line.startswith(name)]
+    toml.write_text(toml.read_text().replace(line, f"{name} = {number}"))
+
+
+def send(ladder: Ladder, login: str, name: str, code: str) -> str:
+    path = ladder.path / "sent.py"
+    path.write_text(f"{QUICK_BOT}# {code}\n")
+    return submit(ladder, path, login, name).label
+
+
+def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder: Ladder) -> None:
+    quota(ladder, "submissions_per_day", 4)
+    with pytest.raises(LadderError, match="is another's"):
+        send(ladder, "bob", "bot-ada", "early")
+    together(ladder, "Red", "ada", "bob")
+    assert send(ladder, "bob", "bot-ada", "1") == "bot-ada@2"
+    assert send(ladder, "ada", "bot-bob", "2") == "bot-bob@2"
+    with pytest.raises(LadderError, match="the team of bob has submitted 4 versions today, and 4 are allowed"):
+        send(ladder, "bob", "bot-bob", "3")
+    with pytest.raises(LadderError, match=r"1 bots of an owner or a team are allowed.* bot-ada, bot-bob"):
+        send(ladder, "ada", "third", "4")
+    newest = ladder.database.look(lambda connection: find_version(connection, versions(connection) - 1))
+    assert (newest.label, newest.login, newest.by) == ("bot-ada@2", "ada", "bob")
+    with ladder.reading(viewer(ladder, "ada")) as reader:
+        told = allowance(ladder, reader)
+    assert (told.bots, told.another, told.left) == (("bot-ada", "bot-bob"), False, 0)
+    leave_teams(ladder, ["bob"], "teacher", "x")
+    assert send(ladder, "bob", "bot-bob", "5") == "bot-bob@3"
+    with pytest.raises(LadderError, match="is another's"):
+        send(ladder, "bob", "bot-ada", "6")
+
+
+def versions(connection: Connection) -> int:
+    return connection.scalar(select(func.max(TABLES.tables["versions"].c.id))) or 0
+
+
+def test_a_teams_challenges_are_counted_together_and_its_bots_may_meet_there(ladder: Ladder) -> None:
+    quota(ladder, "challenges_per_day", 3)
+    together(ladder, "Red", "ada", "bob")
+    asked = [challenge(ladder, "bot-ada", ["bot-bob"], login) for login in ("ada", "bob")]  # at the same moment
+    assert len({id for each in asked for id in each.matches}) == 2
+    ladder.clock = Clock(1e6 + 1)
+    assert challenge(ladder, "bot-bob", ["bot-cleo"], "ada").left == 0
+    ladder.clock = Clock(1e6 + 2)
+    with pytest.raises(LadderError, match="the team of bob has asked for 3 challenges today"):
+        challenge(ladder, "bot-bob", ["bot-cleo"], "bob")
+    with pytest.raises(LadderError, match="is another's"):
+        challenge(ladder, "bot-ada", ["bot-cleo"], "cleo")
+
+
+def test_a_mate_chooses_which_version_plays_unless_the_owner_is_suspended(ladder: Ladder) -> None:
+    hand_in(ladder, "ada", "bot-ada", at=1e6 + 1)
+    together(ladder, "Red", "ada", "bob")
+    assert choose_version(ladder, "bot-ada", 1, "bob")
+    with pytest.raises(LadderError, match="is another's"):
+        choose_version(ladder, "bot-ada", 2, "cleo")
+    set_suspended(ladder, "ada", True, "teacher", "she copied it")
+    for act in (lambda: choose_version(ladder, "bot-ada", 2, "bob"), lambda: send(ladder, "bob", "bot-ada", "x")):
+        with pytest.raises(LadderError, match="ada, whose bot it is, is suspended") as refused:
+            act()
+        assert "copied" not in str(refused.value)
+
+
+def test_who_leaves_sees_nothing_of_the_others_from_then_on(ladder: Ladder) -> None:
+    secret = issue(ladder, "bob", "token", "teacher").secret
+
+    def sees() -> tuple[bool, bool, tuple[str, ...]]:
+        with ladder.reading(viewer_of(ladder, secret, "token")) as reader:
+            bot, own = views.bot(reader, "bot-ada"), views.account(reader)
+            files = views.archive(reader, "bot-ada", 1)
+        assert bot is not None
+        assert own is not None
+        return bot.examination is not None, files is not None, tuple(each.login for each in own.team)
+
+    assert sees() == (False, False, ())
+    together(ladder, "Red", "ada", "bob")
+    together(ladder, "Blue", "cleo", "dan")
+    assert sees() == (True, True, ("ada", "bob"))
+    leave_teams(ladder, ["ada"], "teacher", "x")
+    assert sees() == (False, False, ("bob",))
+    together(ladder, "Red", "ada")
+    set_suspended(ladder, "bob", True, "teacher", "x")
+    with pytest.raises(NotLetInError):
+        sees()
+
+
+def test_nobody_is_told_who_is_in_a_team_but_its_members_and_staff(ladder: Ladder) -> None:
+    together(ladder, "Red", "ada", "bob")
+    together(ladder, "Blue", "bob", "cleo", move=True)
+    for login, told in (("ada", {("Red", "ada")}), ("cleo", {("Blue", "bob"), ("Blue", "cleo")}), ("dan", set())):
+        with ladder.reading(viewer(ladder, login)) as reader:
+            rows = views.team_list(reader).rows
+            decided = [line.decision.why for line in views.event_list(reader, limit=999).rows if line.decision]
+        assert {(row.team, row.login) for row in rows} == told
+        assert [why for why in decided if "joined" in why] == ["joined Red: they asked"] * (login == "ada") + [
+            "joined Blue: they asked"
+        ] * (login == "cleo")
+
+
+def test_an_event_of_a_mates_bot_is_told_as_to_its_owner(ladder: Ladder) -> None:
+    together(ladder, "Red", "ada", "bob")
+    choose_version(ladder, "bot-ada", 1, "bob")
+    hand_in(ladder, "ada", "bot-ada", at=1e6 + 1)
+    choose_version(ladder, "bot-ada", 1, "bob")
+    by = {}
+    for login in ("ada", "bob", "cleo"):
+        with ladder.reading(viewer(ladder, login)) as reader:
+            last = [line for line in views.event_list(reader, limit=999).rows if line.version == "bot-ada@1"][-1]
+        by[login] = None if last.decision is None else last.decision.by
+    assert by == {"ada": "bob", "bob": "bob", "cleo": None}
+
+
+def test_a_versions_party_is_its_owners_where_there_is_no_team(ladder: Ladder) -> None:
+    """And no team's number is ever an owner's."""
+    together(ladder, "Red", "ada", "bob")
+
+    def look(connection: Connection) -> dict[str, int]:
+        return {each.login: each.party for each in active_versions(connection) if not each.reference}
+
+    party = ladder.database.look(look)
+    cleo = ladder.database.look(lambda connection: find_owner(connection, "cleo"))
+    assert cleo is not None
+    assert party["ada"] == party["bob"] < 0 < party["cleo"] == cleo.id
+
+
+def test_the_deadlines_versions_of_a_team_meet_nobody_of_it(ladder: Ladder) -> None:
+    """A final of a deadline that was before the team is planned by the team of the day on which it is held."""
+    settle(ladder, deadline("due", 1_000_100))
+    together(ladder, "Red", "ada", "bob")
+    ladder.clock = Clock(2e6)
+    hold_final(ladder, "due", "due", 6, "teacher")
+    found = ladder.database.look(lambda connection: tables(connection, 1))
+    assert found
+    assert not any({"bot-ada@1", "bot-bob@1"} == set(table) for table in found)
+
+
+# --- the commands -----------------------------------------------------------------------------------------------------
+
+
+def test_the_commands_say_what_they_did_and_what_is_wrong(own: Term, tmp_path: Path) -> None:
+    assert "2 joined a team, 0 left one" in words(own, "join", "Red", "ada", "bob", "--why", "they asked").err
+    assert "nothing was decided" in words(own, "join", "Red", "bob", "--why", "again").err
+    assert "eve" not in own.arena("teams list").out
+    refused = words(own, "join", "Blue", "bob", "eve", "--why", "x", code=2).err
+    assert "bob is in the team Red" in refused
+    assert "--move" in refused
+    assert "--why" in words(own, "leave", "bob", code=2).err
+    done = json.loads(words(own, "join", "Blue", "bob", "eve", "--move", "--why", "x", "--json").out)
+    assert done == {"joined": 2, "left": 1, "cancelled": 0}
+    file = tmp_path / "groups.csv"
+    file.write_text("login,team\neve,Green\n")
+    assert words(own, "import", file, code=2).err.count("is in the team Blue") == 1
+    assert "1 joined a team, 1 left one" in words(own, "import", file, "--move").err
+    assert "can't be read" in words(own, "import", tmp_path / "none", code=2).err
+    assert "0 joined a team, 1 left one" in words(own, "leave", "eve", "--why", "she left").err
+    rows = own.json("teams list")["rows"]
+    assert [(row["team"], row["login"], row["until"] is None) for row in rows] == [
+        ("Blue", "bob", True),
+        ("Blue", "eve", False),
+        ("Green", "eve", False),
+        ("Red", "ada", True),
+        ("Red", "bob", False),
+    ]
+    lines = own.arena("teams list").out.splitlines()
+    assert [line.split()[:2] for line in lines if line.split()[:1] == ["Red"]] == [["Red", "ada"], ["Red", "bob"]]
+    assert "left Green: she left" in own.arena("events").out
+
+
+def words(own: Term, command: str, *arguments: object, code: int = 0) -> Ran:
+    return own.arena(f"teams {command}", *arguments, code=code)

@@ -1,0 +1,122 @@
+"""Teams on pages: staff lets people be in them, and a mate does with a bot what its owner does."""
+
+from collections.abc import Iterator
+
+import pytest
+from starlette.testclient import TestClient
+
+from ladder.service import join_teams
+from tests.ladder.service.term import Term
+from tests.ladder.web.visitors import Pages, pages
+from tests.place import BOT
+
+
+@pytest.fixture
+def web(own: Term) -> Iterator[Pages]:
+    with pages(own) as made:
+        yield made
+
+
+@pytest.fixture
+def staff(web: Pages) -> TestClient:
+    return web.visitor("staff")
+
+
+def post(visitor: TestClient, path: str, code: int = 303, **fields: object) -> str:
+    """Send a form, and return what is answered: the text, or where to go on."""
+    answered = visitor.post(path, data=fields)
+    assert answered.status_code == code, answered.text
+    return answered.headers["location"] if code == 303 else answered.text
+
+
+def test_staff_lets_a_person_join_move_and_leave_for_a_reason(staff: TestClient) -> None:
+    page = "/admin/people/ada/team"
+    assert "In no team" in staff.get("/admin/people/ada").text
+    assert "Give a reason" in post(staff, page, 400, team="Red <b>")
+    assert post(staff, page, team="Red <b>", why="they asked") == "/admin/people/ada"
+    assert "already" in post(staff, page, 409, team="Red <b>", why="again")
+    text = staff.get("/admin/people/ada").text
+    assert "<b>Red &lt;b&gt;</b> since" in text
+    assert "Move to another team" in text
+    assert "to the team" in text
+    assert '<option value="Red &lt;b&gt;">' in staff.get("/admin/people/bob").text
+    assert staff.get("/api/admin/people?search=red").json()["rows"][0]["owner"]["login"] == "ada"
+    post(staff, page, team="Blue", why="it is full")
+    post(staff, page, why="alone")
+    teams = staff.get("/api/admin/people/ada").json()["teams"]
+    assert [(line["team"], line["until"] is None) for line in teams] == [("Blue", False), ("Red <b>", False)]
+    acts = [act["why"] for act in staff.get("/api/admin/people/ada").json()["acts"][:3]]
+    assert acts == ["left Blue: alone", "left Red <b>, joined Blue: it is full", "joined Red <b>: they asked"]
+    assert "already" in post(staff, page, 409, why="again")
+    assert "is staff" in post(staff, "/admin/people/staff/team", 400, team="Red", why="x")
+
+
+def test_teams_are_imported_from_a_file(web: Pages, staff: TestClient) -> None:
+    def send(text: str, **fields: str) -> tuple[int, str]:
+        answered = staff.post("/admin/people/teams", data=fields, files={"teams": ("groups.csv", text)})
+        return answered.status_code, answered.text
+
+    assert send("login,team\nada,Red\nbob,Red\n")[0] == 303
+    assert "ada is in the team Red" in send("login,team\nada,Blue\n")[1]
+    assert send("login,team\nada,Blue\n", move="true")[0] == 303
+    assert send("login,team\nada,Blue\n")[0] == 409
+    rows = staff.get("/api/admin/people").json()["rows"]
+    assert {row["owner"]["login"]: row["team"] for row in rows if row["team"]} == {"ada": "Blue", "bob": "Red"}
+
+
+def test_an_account_shows_the_team_and_its_bots(web: Pages) -> None:
+    bob = web.visitor("bob")
+    assert "Team" not in bob.get("/account").text
+    join_teams(web.ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
+    text = bob.get("/account").text
+    assert "<h2>Team Red</h2>" in text
+    assert '<b>Ada</b> <span class="muted">ada, since' in text
+    assert '/bots/late">late</a> <span class="muted">of Ada</span>' in text
+    told = bob.get("/api/account").json()
+    assert [(bot["bot"], bot["of"]) for bot in told["bots"]] == [("broken", None), ("late", "Ada")]
+    assert [(line["team"], line["login"]) for line in told["team"]] == [("Red", "ada"), ("Red", "bob")]
+    assert "pseudonym of ada" not in text
+    for visitor in (web.visitor("nobody"), web.visitor("ada")):
+        assert "teacher" not in visitor.get("/account").text
+
+
+def test_a_mate_does_on_a_bots_page_what_its_owner_does(web: Pages) -> None:
+    """And others don't; who leaves neither, though his browser has kept the page."""
+    bob = web.visitor("bob")
+    before = bob.get("/bots/late")
+    assert ("Examination of version" in before.text, "/challenges" in before.text) == (False, False)
+    assert post(bob, "/bots/late/challenges", 400, opponents="one").count("another")
+    join_teams(web.ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
+    page = bob.get("/bots/late", headers={"If-None-Match": before.headers["etag"]})
+    for told in ("Examination of version 1", "/bots/late/challenges", "/bots/late/1/files.tar", "What your team sees"):
+        assert told in page.text, told
+    assert bob.get("/bots/late/1/files.tar").status_code == 200
+    assert post(bob, "/bots/late/challenges", opponents="one").startswith("/matches/")
+    sent = bob.post("/submit", data={"name": "late"}, files={"files": ("late.py", BOT)})
+    assert sent.headers["location"] == "/bots/late/2#examination"
+    assert "waits for its examination" in bob.get("/bots/late/2").text
+    assert web.visitor("ada").get("/bots/late/2").text.count("Examination of version 2")
+    assert '<span class="muted small">by bob</span>' in web.visitor("ada").get("/bots/late").text
+    assert web.visitor("token").get("/api/bots/late").json()["versions"][1]["by"] == "bob"
+    assert web.visitor("nobody").get("/bots/late").status_code == 303
+    grades = bob.get("/api/grades").json()["told"]
+    assert grades is None or [grade["owner"]["login"] for grade in grades["grades"]] == ["bob"]
+    post(web.visitor("staff"), "/admin/people/bob/team", why="he left")
+    assert web.visitor("token").get("/api/bots/late").json()["versions"][1]["by"] == "pseudonym of bob"
+    assert bob.get("/api/bots/late").json()["versions"][1]["by"] is None
+    assert "Examination of version" not in bob.get("/bots/late").text
+    assert bob.get("/bots/late/1/files.tar").status_code == 404
+    assert "another" in post(bob, "/bots/late/challenges", 400, opponents="one")
+
+
+def test_a_mate_sees_the_cards_of_a_bot_in_a_replay_also_where_the_page_was_kept_before(web: Pages) -> None:
+    bob = web.visitor("bob")
+    rows = web.visitor("staff").get("/api/matches").json()["rows"]
+    match = next(row["id"] for row in rows if any(seat["label"] == "late@1" for seat in row["seats"]))
+    before = bob.get(f"/matches/{match}/replay")
+    assert bob.get(f"/api/matches/{match}").json()["cards"] == []
+    join_teams(web.ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
+    again = bob.get(f"/matches/{match}/replay", headers={"If-None-Match": before.headers["etag"]})
+    assert again.status_code == 200
+    assert again.text != before.text
+    assert bob.get(f"/api/matches/{match}").json()["cards"] == ["late@1"]
