@@ -34,6 +34,7 @@ from ladder.service import (
     issue,
     join_teams,
     leave_teams,
+    merge_people,
     owners_of,
     reveal,
     set_suspended,
@@ -110,6 +111,24 @@ def test_a_person_is_in_one_team_at_a_time_and_what_was_is_kept(ladder: Ladder) 
     assert rows[-2:] == [("Red", "ada", 1e6, 2e6), ("Red", "bob", 1e6, 2e6)]
     told = ["joined Red: they asked"] * 2 + ["joined Blue: they asked", "left Red, joined Blue: they asked"]
     assert acts(ladder) == [("teacher", why) for why in [*told, "left Red: alone"]]
+
+
+def test_who_becomes_another_is_in_the_others_team_alone(ladder: Ladder) -> None:
+    """What waits with two of that team at a table is cancelled; the old login leads to the other's team."""
+    together(ladder, "Red", "ada")
+    together(ladder, "Blue", "bob", "cleo")
+
+    def queue(connection: Connection) -> list[int]:
+        ids = {each.login: each.id for each in active_versions(connection)}
+        return put_matches(connection, RATED, [[ids["ada"], ids["cleo"]], [ids["ada"], ids["dan"]]], 1.0, round=1)
+
+    queued = ladder.database.write(queue)
+    assert merge_people(ladder, "ada", "bob", "teacher", "one person")
+    assert current(ladder) == {"bob": "Blue", "cleo": "Blue"}
+    query = select(matches.c.id).where(matches.c.state == "queued", matches.c.kind == RATED)
+    assert ladder.database.look(lambda connection: list(connection.scalars(query))) == queued[1:]
+    assert join_teams(ladder, {"ada": "Green", "bob": "Green"}, "teacher", "x", move=True) == Teamed(1, 1, 0)
+    assert leave_teams(ladder, ["ada", "bob"], "teacher", "x") == Teamed(0, 1, 0)
 
 
 @pytest.mark.parametrize(
