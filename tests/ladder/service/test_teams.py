@@ -436,6 +436,9 @@ def test_a_versions_party_is_its_owners_where_there_is_no_team(ladder: Ladder) -
     cleo = ladder.database.look(lambda connection: find_owner(connection, "cleo"))
     assert cleo is not None
     assert party["ada"] == party["bob"] < 0 < party["cleo"] == cleo.id
+    leave_teams(ladder, ["bob"], "teacher", "x")
+    after = ladder.database.look(look)
+    assert after["ada"] == party["ada"] < 0 < after["bob"]
 
 
 def test_the_deadlines_versions_of_a_team_meet_nobody_of_it(ladder: Ladder) -> None:
