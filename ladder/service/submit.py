@@ -96,7 +96,6 @@ def submit(
     return ladder.database.write(lambda connection: put_submission(connection, settings, given, now))
 
 
-
 def put_submission(connection: Connection, settings: Settings, given: Submission, now: float) -> Taken:
     """Take a submission in. Raises LadderError."""
     demand_open(connection)
@@ -281,4 +280,3 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Settin
 
 def _bots_of(connection: Connection, party: Collection[int]) -> tuple[str, ...]:
     return tuple(bot.name for bot in all_bots(connection) if bot.owner in party and not bot.reference)
-
