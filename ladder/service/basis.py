@@ -27,6 +27,7 @@ from ladder.store.database import (
     fit_versions,
     last_act,
     last_ended,
+    teams_at,
     versions_of,
     why_out,
 )
@@ -47,6 +48,7 @@ class Candidate:
 class Line:
     """One owner, with the versions that stand for him; the best one's grade is his. Times are seconds since 1970.
 
+    In a team, the versions are those of all who were in it at the deadline; each is as late as its own owner is.
     nothing: why there is none. due: the deadline, or his own; extension: that one, and `extended` in words. left: late
     days of his own after this deadline.
     """
@@ -106,11 +108,16 @@ def basis_of(
     for version in chosen:
         if not version.reference and version.owner not in suspended:
             standing[version.owner].append(version)
+    teams = teams_at(connection, limit.at.timestamp() if limit is not None else now if final is None else final.at)
     people = []
     for owner in owners:
         own_due = None if due is None else due(owner.id)
         days_left = max(0, left[owner.id])
-        candidates = [_candidate(version, own_due, days_left) for version in standing[owner.id]]
+        candidates = [
+            _candidate(version, None if due is None else due(version.owner), max(0, left[version.owner]))
+            for member in sorted(teams.get(owner.id, {owner.id}) if owner.id not in suspended else ())
+            for version in standing[member]
+        ]
         extension = None if own_due is None else own_due.extension
         people.append(
             Line(

@@ -168,7 +168,7 @@ from ladder.store.database.settings import get_settings, put_settings
 from ladder.store.database.styles import Style, style_of
 from ladder.store.database.suspects import SUSPECT, convicts, deaths_of, on_trial, suspects_of
 from ladder.store.database.tables import TABLES
-from ladder.store.database.teams import Membership, join_team, leave_team, memberships, party_of
+from ladder.store.database.teams import Membership, join_team, leave_team, memberships, party_of, teams_at
 from ladder.store.database.versions import (
     EXAMINED,
     FIT,

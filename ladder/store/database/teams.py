@@ -57,6 +57,15 @@ def memberships(connection: Connection) -> list[Membership]:
     return [Membership(*row) for row in connection.execute(query.order_by(teams.c.name, team_members.c.id))]
 
 
+def teams_at(connection: Connection, at: float) -> dict[int, set[int]]:
+    """Return the ids of those with whom an owner was in a team at a time, the owner among them; by the owner's id."""
+    then = (team_members.c.since <= at) & (_NOW | (team_members.c.until > at))
+    members: dict[int, set[int]] = {}
+    for team, owner in connection.execute(select(team_members.c.team, team_members.c.owner).where(then)):
+        members.setdefault(team, set()).add(owner)
+    return {owner: team for team in members.values() for owner in team}
+
+
 def party_of(connection: Connection, owner: Owner) -> dict[int, str]:
     """Return who counts as one with an owner, the owner among them: ids and logins of those who are in the team now."""
     mine = select(team_members.c.team).where(team_members.c.owner == owner.id, _NOW)

@@ -18,8 +18,11 @@ from ladder.service import (
     extend,
     grades,
     hold_final,
+    join_teams,
+    leave_teams,
     one_person,
     reveal,
+    set_suspended,
     submit,
     take_back,
     take_in_people,
@@ -248,3 +251,19 @@ def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder, place: Pl
     assert place.call(*words, "--undo", "--days", 2, "--why", "no").code == 2
     assert place.call(*words, "--undo", "--why", "no").err == "ada has no more time for first\n"
     assert "gave the owner another deadline" in place.call("ladder", "events", path).out
+
+
+def test_a_team_has_the_best_grade_of_all_its_bots(ladder: Ladder) -> None:
+    """Of those who were in it at the deadline: who joined later, or left before, has his own alone."""
+    ladder.clock = Clock(DUE - 9 * HOUR)
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "t", "they asked")
+    hand_in(ladder, "ada", "a", at=DUE - HOUR)
+    play(ladder, "a@1", "one@1", [1])
+    ladder.clock = Clock(DUE + HOUR)
+    join_teams(ladder, {"cleo": "Red"}, "t", "too late for the first")
+    leave_teams(ladder, ["bob"], "t", "after the first")
+    assert [grade_of(ladder, login).version for login in ("ada", "bob", "cleo")] == ["a@1", "a@1", None]
+    assert [grade_of(ladder, login).points for login in ("ada", "bob", "cleo")] == [70, 70, 0]
+    assert [grade_of(ladder, login, "second").points for login in ("ada", "bob", "cleo")] == [70, 0, 70]
+    set_suspended(ladder, "cleo", True, "t", "no")
+    assert grade_of(ladder, "cleo", "second").points == 0

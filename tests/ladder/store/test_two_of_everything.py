@@ -96,6 +96,6 @@ def test_quotas_count_what_the_owner_asked_for_from_a_time_on(connection: Connec
     assert [id for id, *_ in challenges_since(connection, [two.id], 0)] == [others]
     assert [id for id, *_ in challenges_since(connection, [one.id, two.id], DAY_S)] == [at_midnight, others]
     versions = TABLES.tables["versions"]
-    connection.execute(update(versions).where(versions.c.id == 1).values(at=DAY_S - 1))
-    connection.execute(update(versions).where(versions.c.id == 2).values(at=DAY_S))
+    connection.execute(update(versions).where(versions.c.id == 1).values(at=DAY_S - 1, received=DAY_S - 1))
+    connection.execute(update(versions).where(versions.c.id == 2).values(at=DAY_S, received=DAY_S))
     assert [submitted_since(connection, [owner.id], DAY_S) for owner in (one, two)] == [0, 1]
