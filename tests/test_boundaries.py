@@ -25,6 +25,7 @@ PACKAGES = ("arena", "ladder", "protocol")
 ROOMS: dict[str, tuple[str, ...]] = {
     "protocol": (),
     "protocol.coup": (),
+    "protocol.kits.coup_env": (),
     "protocol.kits.coup_kit": (),
     "protocol.words": (),
     "protocol.messages": ("protocol", "protocol.coup"),
@@ -78,7 +79,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "protocol.words",
     ),
     "arena.run.answer": ("arena.bots", "arena.referee", "ladder.board", "ladder.rating", "ladder.store"),
-    "arena.env": ("arena.coup", "arena.local", "arena.referee"),
+    "arena.env": ("arena.coup", "arena.local", "arena.referee", "protocol.kits.coup_env"),
     "arena.play": (
         "arena.coup",
         "arena.referee",

@@ -4,35 +4,12 @@ An action is an index. Its word is the move's notation, but a target is counted 
 at the next seat, living or not. So one policy can play every seat.
 """
 
-from collections.abc import Iterator
-from itertools import combinations_with_replacement
-
 import numpy as np
 from numpy.typing import NDArray
 
-from arena.coup import (
-    CHALLENGE,
-    DECLINE,
-    FORCE_SWAP,
-    HAND_BACK,
-    KEEP_SHOWN,
-    PASS,
-    REPLACE_SHOWN,
-    SHOW_HAND,
-    Act,
-    Allegiance,
-    Block,
-    Effect,
-    Keep,
-    Lose,
-    Move,
-    Pick,
-    Reveal,
-    Ruleset,
-    Show,
-    Side,
-    notation,
-)
+from arena.coup import PASS, Act, Move, Ruleset, notation
+from arena.referee import messages
+from protocol.kits import coup_env
 
 WAIT = 0  # the action of a seat that isn't asked
 Mask = NDArray[np.int8]
@@ -43,7 +20,7 @@ class Actions:
 
     def __init__(self, rules: Ruleset, seats: int) -> None:
         self._seats = seats
-        self.words: tuple[str, ...] = ("wait", *sorted({*_words(rules, seats)}))
+        self.words = coup_env.action_words(messages.ruleset(rules, seats), seats)
         self._index = {word: index for index, word in enumerate(self.words)}
         self._menus: dict[tuple[int, int], Menu] = {}
         self.waiting = Menu((), {WAIT: PASS}, self._mask([WAIT]))
@@ -81,40 +58,3 @@ class Menu:
 
 
 _MOST_MENUS = 20_000  # under 30 MB
-
-
-def _words(rules: Ruleset, seats: int) -> Iterator[str]:
-    """Yield the word of every move that can be legal."""
-    for row in rules.actions:
-        if row.targeted:
-            yield from (f"{row.action.value}:+{step}" for step in range(1, seats))
-        else:
-            yield row.action.value
-    yield from map(notation, _answers(rules))
-
-
-def _answers(rules: Ruleset) -> Iterator[Move]:
-    """Yield every move but those of a turn."""
-    yield from (PASS, CHALLENGE)
-    claimed = [row.claim for row in rules.actions if row.claim is not None and not row.denies]
-    blocks = [role for row in rules.actions for role in row.block_roles]
-    effects = {row.effect for row in rules.actions}
-    yield from map(Block, blocks)
-    if rules.prove == "choose":
-        yield DECLINE
-        yield from map(Show, claimed + blocks)
-        if Effect.EMBEZZLE in effects:
-            yield SHOW_HAND
-    if rules.shown_card == "may_keep":
-        yield from (REPLACE_SHOWN, KEEP_SHOWN)
-    yield from map(Lose, rules.roles)
-    for count in range(1, rules.hand + 1):
-        yield from map(Keep, combinations_with_replacement(sorted(rules.roles), count))
-    if Effect.EXAMINE in effects:
-        yield from (HAND_BACK, FORCE_SWAP)
-        if rules.examine_pick == "target":
-            yield from map(Reveal, rules.roles)
-    if rules.draft:
-        yield from map(Pick, rules.roles)
-    if rules.reformation and rules.allegiance_start == "starter_chooses":
-        yield from map(Side, Allegiance)

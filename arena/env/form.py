@@ -8,9 +8,10 @@ from gymnasium.spaces import Box, Dict, Discrete
 
 from arena.coup import Ruleset
 from arena.env.game import Game
-from arena.env.observation import fields, size
+from arena.env.observation import fields
 from arena.env.rival import Rival
 from arena.local import Given
+from protocol.kits.coup_env import size
 
 Space = gymnasium.Space[Any]
 

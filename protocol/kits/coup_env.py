@@ -1,0 +1,588 @@
+"""What a seat of the Coup arena is sent, as the numbers that `arena.env` trains on; and a policy that plays by them.
+
+Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is encoding version 2.
+
+    trained = Player("weights.json")
+    for each line of the referee, as a dict:
+        choice = trained.choice(message)  # an index into message["legal"]; None: no request, or not its table
+
+`Encoder` makes the array and the mask of one request, the same that `arena.env` observes there. `Policy` is a network
+of dense layers from a file. `Watcher` counts what was told; `arena.env` itself encodes by it. docs/env.md lists the
+fields.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from array import array
+from itertools import combinations_with_replacement
+from math import exp, tanh
+from operator import mul
+from types import SimpleNamespace
+
+TYPE_CHECKING = False  # as typing's, without the time that its import takes
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    Message = dict[str, Any]
+
+__all__ = ["ENCODING", "Encoder", "Field", "Player", "Policy", "Watcher", "action_words", "fields", "size"]
+
+ENCODING = 2  # grows whenever the same lines give other numbers, or actions other places
+
+ACTIONS = ("income", "foreign_aid", "coup", "tax", "assassinate", "steal", "exchange", "examine", "convert", "embezzle")
+KINDS = (
+    *("turn", "challenge", "block", "prove", "lose", "exchange", "keep_shown"),
+    *("examine_show", "examine_decide", "draft", "allegiance"),
+)
+REASONS = ("coup", "assassinate", "challenge")
+SIDES = ("loyalist", "reformist")
+_ROLES = 5  # every ruleset has five
+
+
+class Field:
+    """A run of numbers in the array: its name, how many there are, and what they say."""
+
+    __slots__ = ("name", "says", "size")
+
+    def __init__(self, name: str, size: int, says: str) -> None:
+        self.name = name
+        self.size = size
+        self.says = says
+
+
+_HEAD = (
+    Field("turn", 1, "the turn's number, from 1"),
+    Field("deck", 1, "cards in the court deck"),
+    Field("reserve", 1, "coins in the treasury reserve"),
+    Field("kind", len(KINDS), f"what is asked now: {', '.join(KINDS)}"),
+    Field("action", len(ACTIONS), f"the pending action: {', '.join(ACTIONS)}"),
+    Field("claim", _ROLES, "the role that is claimed now"),
+    Field("denies", 1, "the claim is that one doesn't have that role"),
+    Field("blocks", 1, "the claim is a block's"),
+    Field("proven", 1, "the action's claim was challenged this turn and proven"),
+    Field("reason", len(REASONS), f"why a card is lost now: {', '.join(REASONS)}"),
+)
+_OWN = (
+    Field("cards", _ROLES, "how many cards of each role one holds"),
+    Field("drawn", _ROLES, "how many of each role one has drawn in an exchange"),
+    Field("discards", _ROLES, "how many of each role one's draft left over"),
+    Field("seen", _ROLES, "the card that one is examining"),
+)
+_PLAYER = (  # what all seats know
+    Field("coins", 1, "coins"),
+    Field("influence", 1, "cards in the hand; 0: out of the game"),
+    Field("revealed", _ROLES, "how many cards of each role lie face up"),
+    Field("side", len(SIDES), f"the allegiance, if there is one: {', '.join(SIDES)}"),
+    Field("actor", 1, "whose turn it is"),
+    Field("target", 1, "at whom the pending action is aimed"),
+    Field("claimant", 1, "whose claim it is"),
+    Field("challenger", 1, "who challenged it"),
+    Field("claimed", _ROLES, "how often it claimed each role in this game"),
+    Field("shown", _ROLES, "how often it proved each role"),
+    Field("kept", _ROLES, "how often it kept the card by which it proved each role"),
+    Field("caught", _ROLES, "how often it was challenged for each role and didn't prove it"),
+    Field("denied", 1, "how often it claimed not to have a role"),
+    Field("cleared", 1, "how often it proved that"),
+    Field("conceded", 1, "how often it was challenged for that and didn't prove it"),
+    Field("challenges", 1, "how often it challenged"),
+    Field("examined", 1, "how often a card of it was examined and handed back"),
+    Field("swapped", 1, "how often a card of it was examined and replaced"),
+    Field("hands_back", 1, "how often it examined a card and handed it back"),
+    Field("force_swaps", 1, "how often it examined a card and had it replaced"),
+)
+_SECRET = (  # what one seat knows of each player
+    Field("known", _ROLES, "a card of each role that it certainly holds: it was shown and kept, or one has seen it"),
+    Field("looked", _ROLES, "how often one has examined a card of each role in its hand"),
+    Field("knows", _ROLES, "how often it has examined a card of each role in one's own hand"),
+)
+
+
+def _begins(fields: Sequence[Field]) -> dict[str, int]:
+    """Return where each field begins."""
+    sizes = [field.size for field in fields]
+    return {field.name: sum(sizes[:place]) for place, field in enumerate(fields)}
+
+
+_IN_HEAD, _IN_ROW, _IN_SECRET = _begins(_HEAD), _begins(_PLAYER), _begins(_SECRET)
+_HEAD_SIZE, _OWN_SIZE, _ROW_SIZE, _SECRET_SIZE = (
+    sum(field.size for field in fields) for fields in (_HEAD, _OWN, _PLAYER, _SECRET)
+)
+_COINS, _INFLUENCE, _REVEALED, _SIDE = (_IN_ROW[name] for name in ("coins", "influence", "revealed", "side"))
+_KNOWN, _LOOKED, _KNOWS = (_IN_SECRET[name] for name in ("known", "looked", "knows"))
+
+
+def fields(seats: int) -> list[Field]:
+    """Return the fields of an observation in their order; players are counted clockwise from oneself."""
+    rows = [
+        Field(f"player {step}: {field.name}", field.size, field.says)
+        for part in (_PLAYER, _SECRET)
+        for step in range(seats)
+        for field in part
+    ]
+    return [*_HEAD, *_OWN, *rows]
+
+
+def size(seats: int) -> int:
+    """Return how many numbers an observation has."""
+    return _HEAD_SIZE + _OWN_SIZE + seats * (_ROW_SIZE + _SECRET_SIZE)
+
+
+def action_words(rules: Message, seats: int) -> tuple[str, ...]:
+    """Return the word of every action in its place: "wait", then every move that can be legal, in their order.
+
+    `rules` has the fields of `hello.ruleset`. Targets count clockwise from the agent: `steal:+1` is the next seat.
+    """
+    return ("wait", *sorted({*_moves(rules, seats)}))
+
+
+def _moves(rules: Message, seats: int) -> Iterator[str]:
+    inquisitor, reformation, roles = rules["inquisitor"], rules["reformation"], sorted(rules["deck"])
+    yield from ("income", "foreign_aid", "tax", "exchange", "-", "!")
+    attacks = ["coup", "assassinate", "steal"]
+    if inquisitor:
+        attacks.append("examine")
+        yield from ("hand_back", "force_swap")
+    if reformation:
+        attacks.append("convert")
+        yield from ("convert", "embezzle")
+    yield from (f"{action}:+{step}" for action in attacks for step in range(1, seats))
+    yield from (f"block:{role}" for role in roles if role != "assassin")
+    yield from (f"lose:{role}" for role in roles)
+    for count in (1, 2):
+        yield from ("keep:" + "+".join(hand) for hand in combinations_with_replacement(roles, count))
+    if rules["prove"] == "choose":
+        yield from ("decline", *(f"show:{role}" for role in roles))
+        if reformation:
+            yield "show:all"
+    if rules["shown_card"] == "may_keep":
+        yield from ("keep_shown", "replace_shown")
+    if inquisitor and rules["examine_pick"] == "target":
+        yield from (f"reveal:{role}" for role in roles)
+    if rules["draft"]:
+        yield from (f"pick:{role}" for role in roles)
+    if reformation and rules["allegiance_start"] == "starter_chooses":
+        yield from (f"side:{side}" for side in SIDES)
+
+
+class Watcher:
+    """What is told of one game, as numbers: it is given events and boards, and makes each seat's array.
+
+    Events and boards have the attributes of `arena.coup`'s. What an event hides from a seat is None there; of a whole
+    event each seat's numbers take in what that seat may know alone. The numbers stand in arrays, whose single elements
+    are read and written faster than numpy's; what a board doesn't change isn't written again.
+    """
+
+    __slots__ = ("_board", "_flags", "_role", "_roles", "_rows", "_seats", "head", "own", "secrets", "twice")
+
+    def __init__(self, roles: Sequence[str], seats: int, own: dict[Any, array[int]] | None = None) -> None:
+        self._roles = tuple(roles)
+        self._role = {role: place for place, role in enumerate(roles)}
+        self._seats = range(0, seats * _ROW_SIZE, _ROW_SIZE)  # where each seat's row begins
+        self._rows = array("h", bytes(2 * seats * _ROW_SIZE))
+        self._flags: list[int] = []  # the places in the rows that hold a flag of the present board
+        self._board: Any = None  # the board that head and rows are of
+        self.own = {} if own is None else own  # what is counted of a seat's own cards; may be kept from game to game
+        # What an array is made of. Each is replaced, never changed, so whoever has them may make it later.
+        self.head = _NO_HEAD
+        self.twice = self._rows  # the rows two times, so that each seat's view of them is one slice
+        self.secrets = [array("h", bytes(2 * seats * _SECRET_SIZE))] * seats  # what each seat knows of the others
+
+    def add(self, events: Iterable[Any]) -> None:
+        """Count what players claimed, showed, kept and examined."""
+        for event in events:
+            take = _TAKES.get(event.word)
+            if take is not None:
+                take(self, event)
+
+    def numbers(self, seat: int, piles: tuple[Any, ...]) -> array[int]:
+        """Return what a seat observes of the board seen last.
+
+        `piles`: its cards, drawn cards and discards, and the role of the card that it examines, None for none.
+        """
+        own = self.own.get(piles)
+        if own is None:
+            *cards, seen = piles
+            counted = [pile.count(role) for pile in cards for role in self._roles]
+            own = self.own[piles] = array("h", counted + [role == seen for role in self._roles])
+        begin = seat * _ROW_SIZE
+        return self.head + own + self.twice[begin : begin + len(self._rows)] + self.secrets[seat]
+
+    def see(self, board: Any, kind: str) -> None:
+        """Take in a board: once for all seats. `kind`: what is asked, as requests name it; empty if nothing is."""
+        before, self._board = self._board, board
+        if before is board:
+            return
+        rows, seats = self._rows, self._seats
+        if before is None or board.coins != before.coins:
+            rows[_COINS::_ROW_SIZE] = array("h", board.coins)
+        if before is None or board.influence != before.influence:
+            rows[_INFLUENCE::_ROW_SIZE] = array("h", board.influence)
+            for place, revealed in zip(seats, board.revealed):  # noqa: B905 (Python 3.9)
+                begin = place + _REVEALED
+                rows[begin : begin + _ROLES] = array("h", [revealed.count(role) for role in self._roles])
+        if before is None or board.sides is not before.sides:
+            for place, side in zip(seats, board.sides):  # noqa: B905 (there are none before they are chosen)
+                for each, allegiance in enumerate(SIDES):
+                    rows[place + _SIDE + each] = side == allegiance
+        phase = board.phase
+        for place in self._flags:
+            rows[place] = 0
+        self._flags = flags = [seats[board.actor] + _ACTOR]
+        self.head = head = _HEADS[kind][:]
+        head[0] = board.turn
+        head[1] = board.deck
+        head[2] = board.reserve
+        if kind in _PENDING:
+            pending = phase.pending
+            head[_ACTION[pending.action]] = 1
+            if pending.target is not None:
+                flags.append(seats[pending.target] + _TARGET)
+            if kind in _CLAIMS:
+                claim = phase.claim
+                head[_CLAIM + self._role[claim.role]] = 1
+                head[_DENIES] = claim.denies
+                head[_BLOCKS] = claim.block
+                flags.append(seats[claim.seat] + _CLAIMANT)
+                if kind != "challenge":
+                    flags.append(seats[phase.challenger] + _CHALLENGER)
+            elif kind == "block":
+                head[_PROVEN] = phase.proven
+            elif kind == "lose":
+                head[_REASON[phase.reason]] = 1
+        for place in flags:
+            rows[place] = 1
+        self.twice = rows + rows
+
+    # --- events -------------------------------------------------------------------------------------------------------
+
+    def _acted(self, event: Any) -> None:
+        if event.denies:
+            self._rows[self._seats[event.seat] + _DENIED] += 1
+        elif event.claim is not None:
+            self._claimed(event.seat, event.claim)
+
+    def _claimed(self, seat: int, role: str) -> None:
+        self._rows[self._seats[seat] + _CLAIMED + self._role[role]] += 1
+
+    def _blocked(self, event: Any) -> None:
+        self._claimed(event.seat, event.role)
+
+    def _challenged(self, event: Any) -> None:
+        self._rows[self._seats[event.seat] + _CHALLENGES] += 1
+
+    def _unproven(self, event: Any) -> None:
+        place = _CONCEDED if event.denies else _CAUGHT + self._role[event.role]
+        self._rows[self._seats[event.seat] + place] += 1
+
+    def _shown(self, event: Any) -> None:
+        seat, role = event.seat, self._role[event.role]
+        self._rows[self._seats[seat] + _SHOWN + role] += 1
+        if event.replaced:
+            self._forget(seat, role)
+            return
+        self._rows[self._seats[seat] + _KEPT + role] += 1
+        for knower in range(len(self._seats)):
+            self._note(knower, seat, _KNOWN + role, 1)
+
+    def _shown_hand(self, event: Any) -> None:
+        self._rows[self._seats[event.seat] + _CLEARED] += 1
+        self._forget(event.seat)
+
+    def _lost(self, event: Any) -> None:
+        self._forget(event.seat, self._role[event.role])
+
+    def _renewed(self, event: Any) -> None:
+        self._forget(event.seat)
+
+    def _examined(self, event: Any) -> None:
+        seat, target, rows = event.seat, event.target, self._rows
+        rows[self._seats[seat] + (_FORCE_SWAPS if event.replaced else _HANDS_BACK)] += 1
+        rows[self._seats[target] + (_SWAPPED if event.replaced else _EXAMINED)] += 1
+        role = None if event.role is None else self._role[event.role]
+        if event.replaced:  # any card may have gone, for those who don't know which
+            told = () if role is None else (seat, target)
+            self._forget(target, role, told)
+            self._forget(target, None, [other for other in range(len(self._seats)) if other not in told])
+        if role is not None:
+            self._note(seat, target, _LOOKED + role)
+            self._note(target, seat, _KNOWS + role)
+            if not event.replaced:
+                self._note(seat, target, _KNOWN + role, 1)
+
+    def _note(self, knower: int, of: int, place: int, value: int | None = None) -> None:
+        """Set what a seat knows of another, or add one."""
+        secret = self.secrets[knower] = self.secrets[knower][:]
+        place += (of - knower) % len(self._seats) * _SECRET_SIZE
+        secret[place] = secret[place] + 1 if value is None else value
+
+    def _forget(self, of: int, role: int | None = None, knowers: Iterable[int] | None = None) -> None:
+        """A card of this role has gone from a hand; None: all may be others."""
+        roles = range(_ROLES) if role is None else (role,)
+        for knower in range(len(self._seats)) if knowers is None else knowers:
+            begin = (of - knower) % len(self._seats) * _SECRET_SIZE + _KNOWN
+            for each in roles:
+                if self.secrets[knower][begin + each]:
+                    self._note(knower, of, _KNOWN + each, 0)
+
+
+_TAKES = {
+    "action": Watcher._acted,
+    "block": Watcher._blocked,
+    "challenge": Watcher._challenged,
+    "shown": Watcher._shown,
+    "unproven": Watcher._unproven,
+    "lost": Watcher._lost,
+    "exchanged": Watcher._renewed,
+    "forfeit": Watcher._renewed,
+    "shown_hand": Watcher._shown_hand,
+    "examined": Watcher._examined,
+}
+_NO_HEAD = array("h", bytes(2 * _HEAD_SIZE))
+_HEADS = {
+    kind: array("h", [int(place == _IN_HEAD["kind"] + each) for place in range(_HEAD_SIZE)])
+    for each, kind in enumerate(KINDS)
+}
+_HEADS[""] = _NO_HEAD
+_PENDING = frozenset(KINDS) - {"turn", "draft", "allegiance"}
+_CLAIMS = frozenset(("challenge", "prove", "keep_shown"))
+_ACTION = {action: _IN_HEAD["action"] + place for place, action in enumerate(ACTIONS)}
+_REASON = {reason: _IN_HEAD["reason"] + place for place, reason in enumerate(REASONS)}
+_CLAIM, _DENIES, _BLOCKS, _PROVEN = (_IN_HEAD[name] for name in ("claim", "denies", "blocks", "proven"))
+_ACTOR, _TARGET, _CLAIMANT, _CHALLENGER = (_IN_ROW[name] for name in ("actor", "target", "claimant", "challenger"))
+_CLAIMED, _SHOWN, _KEPT, _CAUGHT = (_IN_ROW[name] for name in ("claimed", "shown", "kept", "caught"))
+_DENIED, _CLEARED, _CONCEDED, _CHALLENGES = (_IN_ROW[name] for name in ("denied", "cleared", "conceded", "challenges"))
+_EXAMINED, _SWAPPED, _HANDS_BACK, _FORCE_SWAPS = (
+    _IN_ROW[name] for name in ("examined", "swapped", "hands_back", "force_swaps")
+)
+
+
+# --- lines ------------------------------------------------------------------------------------------------------------
+
+
+class Encoder:
+    """What one seat is sent, as numbers. `hello`: the referee's first message, as a dict.
+
+    After a request `observation` is an array of int16 with `size(seats)` numbers, `mask` a bytearray with a 1 for each
+    legal action, and `actions` has the action of each element of `legal`, in its order; None for one that this file
+    doesn't know.
+    """
+
+    def __init__(self, hello: Message) -> None:
+        rules = hello["ruleset"]
+        self.seats: int = rules["seats"]
+        self.roles = sorted(rules["deck"])
+        self.words = action_words(rules, self.seats)
+        self.observation = array("h")
+        self.mask = bytearray()
+        self.actions: list[int | None] = []
+        self._index = {word: action for action, word in enumerate(self.words)}
+        self._own: dict[Any, array[int]] = {}
+        self._watcher = Watcher(self.roles, self.seats, self._own)
+
+    def take(self, message: Message) -> bool:
+        """Take in one message, each once and in order; tell whether it is a request, and so has been encoded."""
+        kind = message["type"]
+        if kind == "game_start":
+            self._watcher = Watcher(self.roles, self.seats, self._own)
+        if kind != "request":
+            return False
+        watcher, you = self._watcher, message["you"]
+        watcher.add(map(_event, message["events"]))
+        asked = message["kind"]
+        watcher.see(_board(message), asked if asked in _HEADS else "")
+        piles = (tuple(you["cards"]), tuple(you.get("drawn", ())), tuple(you.get("discards", ())), you.get("seen"))
+        self.observation = watcher.numbers(you["seat"], piles)
+        self.actions = [self._index.get(self._word(move, you["seat"])) for move in message["legal"]]
+        self.mask = bytearray(len(self.words))
+        for action in self.actions:
+            if action is not None:
+                self.mask[action] = 1
+        return True
+
+    def _word(self, move: Message, seat: int) -> str:
+        """Return the word of a move as it stands in `legal`."""
+        if "action" in move:
+            step = f":+{(move['target'] - seat) % self.seats}" if "target" in move else ""
+            return f"{move['action']}{step}"
+        ((name, what),) = move.items()
+        if name == "keep":
+            return "keep:" + "+".join(sorted(what))
+        return _SINGLE.get((name, what)) or f"{name}:{what}"
+
+
+_SINGLE = {
+    ("pass", True): "-",
+    ("challenge", True): "!",
+    ("decline", True): "decline",
+    ("keep_shown", True): "keep_shown",
+    ("keep_shown", False): "replace_shown",
+    ("examined", "hand_back"): "hand_back",
+    ("examined", "force_swap"): "force_swap",
+}
+_ABSENT = {"target": None, "claim": None, "role": None, "replaced": True, "denies": False}
+
+
+def _event(message: Message) -> SimpleNamespace:
+    """Return an event of a line with the attributes of `arena.coup`'s."""
+    own = {**_role(message, "claim"), **_role(message, "role"), "word": message["event"]}
+    return SimpleNamespace(**{**_ABSENT, **message, **own})
+
+
+def _role(message: Message, name: str) -> Message:
+    """Return a role that is claimed, and whether the claim is that one doesn't have it."""
+    role = message.get(name)
+    if role is None or not role.startswith("not_"):
+        return {}
+    return {name: role[len("not_") :], "denies": True}
+
+
+def _board(request: Message) -> SimpleNamespace:
+    """Return the board of a request with the attributes of `arena.coup`'s."""
+    state = request["state"]
+    players = state["players"]
+    claim = request.get("claim")
+    return SimpleNamespace(
+        turn=state["turn"],
+        actor=state["actor"],
+        deck=state["deck"],
+        reserve=state.get("reserve", 0),
+        coins=[player["coins"] for player in players],
+        influence=[player["influence"] for player in players],
+        revealed=[player["revealed"] for player in players],
+        sides=[player["allegiance"] for player in players if "allegiance" in player],
+        phase=SimpleNamespace(
+            pending=SimpleNamespace(**{"target": None, **request.get("pending", {})}),
+            claim=claim and SimpleNamespace(**{"denies": False, **claim, **_role(claim, "role")}),
+            challenger=request.get("challenger"),
+            proven=request.get("proven"),
+            reason=request.get("reason"),
+        ),
+    )
+
+
+# --- policies ---------------------------------------------------------------------------------------------------------
+
+_NUMPY_FROM = 20_000  # weights; with fewer its import costs a match more than it saves
+_TIE = 1e-6  # scores that are nearer than this are equal: libraries add in different orders
+
+
+class Policy:
+    """A network of dense layers: the scores of all actions, from an observation.
+
+    `layers`: each a pair of weights, a row for each output, and of biases. `activation`: "tanh", "relu" or "none",
+    between the layers and not after the last. `numpy`: whether to compute with it; None: where there are many weights
+    and it can be imported.
+    """
+
+    def __init__(self, layers: Sequence[Any], activation: str = "tanh", numpy: bool | None = None) -> None:
+        if activation not in _ACTIVATIONS:
+            raise ValueError(f"there is no activation {activation!r}; there are: {', '.join(_ACTIVATIONS)}")
+        self.activation = activation
+        self._np = None
+        if numpy or (numpy is None and sum(len(row) for rows, _ in layers for row in rows) >= _NUMPY_FROM):
+            self._np = _numpy()
+        for (rows, _), (_, before) in zip(layers[1:], layers):  # noqa: B905 (Python 3.9)
+            if len(rows[0]) != len(before):
+                raise ValueError(f"a layer has {len(rows[0])} inputs, and the one before it {len(before)} outputs")
+        self.inputs, self.outputs = len(layers[0][0][0]), len(layers[-1][1])
+        self._layers: list[Any] = list(layers)
+        if self._np is not None:
+            self._layers = [(self._np.array(rows, float), self._np.array(bias, float)) for rows, bias in layers]
+
+    def scores(self, observation: Sequence[int]) -> list[float]:
+        """Return a number for each action."""
+        values: Any = observation if self._np is None else self._np.array(observation, float)
+        for place, (rows, bias) in enumerate(self._layers):
+            if place and self.activation != "none":
+                values = self._activated(values)
+            if self._np is None:
+                values = [sum(map(mul, row, values)) + add for row, add in zip(rows, bias)]  # noqa: B905
+            else:
+                values = rows @ values + bias
+        return [float(value) for value in values]
+
+    def _activated(self, values: Any) -> Any:
+        if self._np is not None:
+            return self._np.tanh(values) if self.activation == "tanh" else self._np.maximum(values, 0)
+        return [tanh(value) if self.activation == "tanh" else max(value, 0.0) for value in values]
+
+    def best(self, observation: Sequence[int], actions: Iterable[int]) -> int:
+        """Return the action of the highest score among these; of equal ones the first by its place."""
+        scores = self.scores(observation)
+        legal = sorted(actions)
+        most = max(scores[action] for action in legal)
+        return next(action for action in legal if scores[action] >= most - _TIE * (1 + abs(most)))
+
+    def drawn(self, observation: Sequence[int], actions: Iterable[int], chance: float) -> int:
+        """Return an action drawn by the softmax of the scores, by a number of chance in [0, 1)."""
+        scores = self.scores(observation)
+        legal = sorted(actions)
+        most = max(scores[action] for action in legal)
+        weights = [exp(scores[action] - most) for action in legal]
+        left = chance * sum(weights)
+        for action, weight in zip(legal, weights):  # noqa: B905
+            left -= weight
+            if left < 0:
+                return action
+        return legal[-1]
+
+
+_ACTIVATIONS = ("tanh", "relu", "none")
+
+
+def _numpy() -> Any:
+    """Return numpy, None where it can't be imported."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a box has few cores and counts threads
+    try:
+        import numpy
+    except Exception:  # whatever a box lacks for it
+        return None
+    return numpy
+
+
+class Player:
+    """A trained policy at its table. `weights`: the file that `arena.env`'s `save_bot` wrote."""
+
+    def __init__(self, weights: str | os.PathLike[str]) -> None:
+        import json
+
+        with open(weights, encoding="utf-8") as file:
+            self._trained = trained = json.load(file)
+        if trained["encoding"] != ENCODING:
+            raise ValueError(
+                f"{weights} was trained with encoding {trained['encoding']}, and this coup_env.py has {ENCODING}: "
+                "copy the coup_env.py of the arena that you trained with, or train anew"
+            )
+        self.policy = Policy([(layer["weights"], layer["bias"]) for layer in trained["layers"]], trained["activation"])
+        self.encoder: Encoder | None = None
+        self._random: Any = None
+
+    def choice(self, message: Message) -> int | None:
+        """Take in one message of the referee, each once and in order; return the index of a move in `legal`.
+
+        None if the message is no request, or if the match isn't of the rules and the seats that it was trained for.
+        """
+        if message["type"] == "hello":
+            found = Encoder(message)
+            fits = list(found.words) == self._trained["actions"] and size(found.seats) == self.policy.inputs
+            self.encoder = found if fits else None
+            if not fits:
+                print("coup_env: the policy was trained for other rules or seats", file=sys.stderr, flush=True)
+        if message["type"] == "game_start" and self._trained["choice"] == "drawn":
+            from random import Random
+
+            self._random = Random(message.get("game_seed"))
+        encoder = self.encoder
+        if encoder is None or not encoder.take(message):
+            return None
+        actions = [action for action in encoder.actions if action is not None]
+        if not actions:
+            return None
+        if self._random is None:
+            action = self.policy.best(encoder.observation, actions)
+        else:
+            action = self.policy.drawn(encoder.observation, actions, self._random.random())
+        return encoder.actions.index(action)

@@ -1,0 +1,208 @@
+"""What a bot makes of its lines by `coup_env` is what `arena.env` observes; and what lines tell apart, numbers do.
+
+Source: docs/env.md, "What an agent observes".
+"""
+
+import copy
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.coup import PRESETS, Ruleset, seat_counts
+from arena.env import env
+from protocol.kits.coup_env import ENCODING, Encoder, size
+from tests.each import each
+
+Message = dict[str, Any]
+TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in seat_counts(rules)]
+
+
+class Reader:
+    """A bot that encodes its lines and plays at random; most of the time it passes, and shows what it claimed."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.lines: list[Message] = []
+
+    def reply(self, message: Message) -> Message | None:
+        self.lines.append(message)
+        if message["type"] == "hello":
+            self.encoder = Encoder(message)
+            return {"type": "hello"}
+        if not self.encoder.take(message):
+            return None
+        quiet = message["kind"] in ("challenge", "block", "prove") and self.rng.random() < 0.7
+        legal = message["legal"]
+        if message["kind"] == "turn":  # so that examinations and coups aren't rare
+            legal = [move for move in legal if move["action"] == self.rng.choice(("examine", "coup", "tax"))] or legal
+        return {"id": message["id"], "move": legal[0 if quiet else self.rng.randrange(len(legal))]}
+
+
+def games(rules: str | Ruleset, seats: int, count: int, seed: int) -> Iterator[tuple[Any, str, Reader]]:
+    """Play games of readers; yield at each request the environment, who is asked, and its reader, who has answered."""
+    game = env(rules=rules, seats=seats)
+    readers = {agent: Reader(seed + place) for place, agent in enumerate(game.possible_agents)}
+    rivals = {agent: game.rival(agent, reader) for agent, reader in readers.items()}
+    for number in range(count):
+        game.reset(seed=None if number else seed)
+        while game.agents:
+            agent = game.agent_selection
+            if game.terminations[agent] or game.truncations[agent]:
+                game.step(None)
+                continue
+            action = rivals[agent].action()
+            yield game, agent, readers[agent]
+            game.step(action)
+
+
+def same(game: Any, agent: str, encoder: Encoder) -> None:
+    """Demand the same observation and the same mask from the environment and from the lines."""
+    observed = game.observe(agent)
+    assert observed["observation"].tolist() == encoder.observation.tolist()
+    assert observed["action_mask"].tolist() == [*encoder.mask]
+    assert sorted(action for action in encoder.actions if action is not None) == [*np.flatnonzero(encoder.mask)]
+
+
+@each("table", TABLES)
+def test_lines_and_environment_make_the_same_numbers(table: tuple[str, int]) -> None:
+    """At every request of every preset, at every number of seats, in several games of a match."""
+    name, seats = table
+    asked = 0
+    for game, agent, reader in games(name, seats, 8 if seats < 5 else 4, seed=seats):
+        same(game, agent, reader.encoder)
+        asked += 1
+        assert reader.encoder.words == game.action_words
+        assert len(reader.encoder.observation) == size(seats) == game.observation_space(agent)["observation"].shape[0]
+    assert asked > 100
+
+
+@each("seed", range(700, 730))
+def test_rules_of_an_organisers_own_do_too(ruleset: Callable[[str, int], Ruleset], seed: int) -> None:
+    """Rulesets drawn at random."""
+    seats = 2 + seed % 5
+    rules = ruleset(f"random {seed}", seats)
+    for game, agent, reader in games(rules, seats, 4, seed):
+        same(game, agent, reader.encoder)
+
+
+# --- what lines tell apart --------------------------------------------------------------------------------------------
+
+COUNTED = {"action", "block", "challenge", "shown", "unproven", "shown_hand", "examined"}
+
+
+def other_role(role: str, roles: list[str]) -> str:
+    return roles[(roles.index(role) + 1) % len(roles)]
+
+
+def changes(event: Message, roles: list[str]) -> Iterator[Message]:
+    """Yield events that a seat tells from this one, though nothing but the event says so: one field is another."""
+    word = event["event"]
+    if word == "shown":
+        yield {**event, "replaced": event.get("replaced") is False}
+    if word == "examined":
+        yield {**event, "replaced": not event["replaced"]}
+    if word in ("shown", "block", "unproven", "examined") and event.get("role") in roles:
+        yield {**event, "role": other_role(event["role"], roles)}
+    if word == "action" and event.get("claim") in roles:
+        yield {**event, "claim": other_role(event["claim"], roles)}
+    if word in COUNTED and ("claim" in event or word != "action"):
+        yield {**event, "event": "say"}  # as if it hadn't been
+
+
+def encoded(lines: list[Message]) -> Encoder:
+    encoder = Encoder(lines[0])
+    for message in lines[1:]:
+        encoder.take(message)
+    return encoder
+
+
+@pytest.mark.parametrize("name", ["andy", "inquisitor", "treason", "reformation", "coup"])
+def test_what_lines_tell_apart_the_numbers_tell_apart(name: str) -> None:
+    """One event of a game is another one, and the request after it the same: another observation."""
+    rng = random.Random(name)
+    seen: set[str] = set()
+    for game, _, reader in games(name, 4, 16, seed=4):
+        start = max(place for place, line in enumerate(reader.lines) if line["type"] == "game_start")
+        lines = [reader.lines[0], *reader.lines[start:]]
+        events = [event for line in lines for event in line.get("events", ())]
+        if rng.random() < 0.6 or not events:
+            continue
+        event = rng.choice([event for event in events if event["event"] in COUNTED - {"action"}] or events)
+        for changed in changes(event, list(game.roles)):
+            told = copy.deepcopy(lines)
+            for line in told:
+                line["events"] = [changed if each == event else each for each in line.get("events", ())]
+            assert encoded(told).observation != reader.encoder.observation, (event, changed)
+            seen.add(event["event"])
+    wanted = {"andy": {"shown"}, "inquisitor": {"examined"}, "treason": {"examined"}, "reformation": {"shown_hand"}}
+    assert seen >= {"block", "challenge", "unproven", *wanted.get(name, ())}
+
+
+def test_every_number_is_in_use() -> None:
+    """None stays 0 in all presets but those about oneself that can't be: so each was compared above."""
+    used: dict[str, int] = {}
+    for name in ("treason", "reformation-inquisitor", "andy", "duel", "coup"):
+        for game, _, reader in games(name, 2 if name == "duel" else 3, 40, seed=2):
+            for field, (place, _) in game.fields.items():
+                used[field] = used.get(field, 0) or int(any(reader.encoder.observation[place]))
+    idle = {field for field, found in used.items() if not found}
+    assert idle == {"player 0: challenger", "player 0: looked", "player 0: knows"}
+
+
+def start(**rules: object) -> list[Message]:
+    """Return the lines with which a game of three begins, for seat 1."""
+    fields = {"seats": 3, "deck": dict.fromkeys(("assassin", "captain", "contessa", "duke", "inquisitor"), 3)}
+    fields |= {"inquisitor": True, "reformation": False, "prove": "choose", "shown_card": "may_keep", "draft": False}
+    fields |= {"examine_pick": "target", "allegiance_start": "assigned"}
+    return [{"type": "hello", "ruleset": fields}, {"type": "game_start"}]
+
+
+def after(*events: Message) -> dict[str, list[int]]:
+    """Return the fields that aren't 0 at seat 1's turn after these events; lists by role, in alphabetical order."""
+    players = [{"coins": 2, "influence": 2, "revealed": []}] * 3
+    request = {
+        "type": "request",
+        "kind": "turn",
+        "events": list(events),
+        "state": {"turn": 4, "actor": 1, "deck": 9, "players": players},
+        "you": {"seat": 1, "cards": ["captain", "duke"]},
+        "legal": [{"action": "income"}],
+    }
+    encoder = encoded([*start(), request])
+    places = env(rules="inquisitor", seats=3).fields
+    read = {field: encoder.observation[place].tolist() for field, (place, _) in places.items()}
+    return {field: value for field, value in read.items() if any(value)}
+
+
+def test_what_is_known_of_cards_is_forgotten_when_they_go() -> None:
+    """docs/env.md: `known`, `looked`, `knows`."""
+
+    def examined(seat: int, target: int, replaced: bool, role: str | None) -> Message:
+        told = {} if role is None else {"role": role}
+        return {"event": "examined", "seat": seat, "target": target, "replaced": replaced, **told}
+
+    saw = after(examined(1, 2, False, "contessa"))
+    assert saw["player 1: known"] == saw["player 1: looked"] == [0, 0, 1, 0, 0]
+    assert (saw["player 1: examined"], saw["player 0: hands_back"]) == ([1], [1])
+    lost: Message = {"event": "lost", "seat": 2, "role": "contessa", "reason": "coup"}
+    assert "player 1: known" not in after(examined(1, 2, False, "contessa"), lost)
+    assert after(examined(1, 2, False, "contessa"), {**lost, "role": "duke"})["player 1: known"] == [0, 0, 1, 0, 0]
+    exchanged: Message = {"event": "exchanged", "seat": 2, "count": 1}
+    gone = after(examined(1, 2, False, "contessa"), exchanged)
+    assert "player 1: known" not in gone
+    assert gone["player 1: looked"] == [0, 0, 1, 0, 0]
+    assert "player 1: known" not in after(examined(1, 2, False, "contessa"), examined(0, 2, True, None))
+    swapped = after(examined(1, 2, True, "contessa"))
+    assert (swapped["player 1: swapped"], swapped["player 0: force_swaps"]) == ([1], [1])
+    assert "player 1: known" not in swapped
+    mine = after(examined(0, 1, False, "duke"))
+    assert mine["player 2: knows"] == [0, 0, 0, 1, 0]
+    assert "player 2: known" not in mine
+    assert not any("know" in field or "looked" in field for field in after(examined(0, 2, False, None)))
+    kept: Message = {"event": "shown", "seat": 0, "role": "duke", "replaced": False}
+    assert after(kept)["player 2: kept"] == after(kept)["player 2: known"] == [0, 0, 0, 1, 0]
+    assert "player 2: known" not in after(kept, {"event": "shown", "seat": 0, "role": "duke"})
+    assert ENCODING == 2
