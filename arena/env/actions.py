@@ -22,17 +22,18 @@ class Actions:
         self._seats = seats
         self.words = coup_env.action_words(messages.ruleset(rules, seats), seats)
         self._index = {word: index for index, word in enumerate(self.words)}
-        self._menus: dict[tuple[int, int], Menu] = {}
+        self._menus: tuple[dict[int, Menu], ...] = tuple({} for _ in range(seats))
         self.waiting = Menu((), {WAIT: PASS}, self._mask([WAIT]))
 
     def menu(self, moves: tuple[Move, ...], seat: int) -> "Menu":
         """Return the legal moves of a seat as actions; the engine hands out the same tuples again and again."""
-        known = self._menus.get((id(moves), seat))
+        menus = self._menus[seat]
+        known = menus.get(id(moves))
         if known is None or known.moves is not moves:
-            if len(self._menus) >= _MOST_MENUS:
-                self._menus.clear()
+            if len(menus) >= _MOST_MENUS:
+                menus.clear()
             by_action = {self._index[self._word(move, seat)]: move for move in moves}
-            known = self._menus[id(moves), seat] = Menu(moves, by_action, self._mask([*by_action]))
+            known = menus[id(moves)] = Menu(moves, by_action, self._mask([*by_action]))
         return known
 
     def _word(self, move: Move, seat: int) -> str:
@@ -57,4 +58,4 @@ class Menu:
         self.mask = mask
 
 
-_MOST_MENUS = 20_000  # under 30 MB
+_MOST_MENUS = 2_000  # of a seat; under 30 MB together

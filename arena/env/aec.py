@@ -4,6 +4,7 @@ Where several seats are asked at once, they are asked in the order in which thei
 another answered. An agent that has lost its last card is terminated at once.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from pettingzoo import AECEnv
@@ -51,11 +52,25 @@ class raw_env(Form, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's na
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None  # else the last game's, if it was left amid the steps of the dead
-        self._begin_window()
+        self._left = len(self._game.asked)
+        self.agent_selection = self.possible_agents[self._game.asked[0]]
 
     def observe(self, agent: str) -> Observation:
         """Return what an agent observes, and the mask of its actions."""
         return self._game.observe(self._seat[agent])
+
+    def agent_iter(self, max_iter: int = 2**63) -> Iterator[str]:
+        """Yield the selected agent, again and again; `step` selects the next one. Faster than PettingZoo's."""
+        while self.agents and max_iter > 0:
+            max_iter -= 1
+            yield self.agent_selection
+
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        """Return observation, reward, terminated, truncated, info of the selected agent. Faster than PettingZoo's."""
+        agent = self.agent_selection
+        observed = self._game.observe(self._seat[agent]) if observe else None
+        rewards, terminated, truncated = self._cumulative_rewards, self.terminations, self.truncations
+        return observed, rewards[agent], terminated[agent], truncated[agent], self.infos[agent]
 
     def step(self, action: Any) -> None:
         """Take the action of the selected agent, None of one that is out. Raises ValueError if the mask forbids it."""
@@ -69,20 +84,16 @@ class raw_env(Form, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's na
         if self._left:
             self.agent_selection = self.possible_agents[game.asked[-self._left]]
             return
-        if not game.asked:
+        asked = game.asked
+        if not asked:
             self._end()
             return
-        self._begin_window()
+        self._left = len(asked)
+        self.agent_selection = self.possible_agents[asked[0]]
         if gone:
             for seat in gone:
                 self.terminations[self.possible_agents[seat]] = True
             self._deads_step_first()
-
-    def _begin_window(self) -> None:
-        """Select the first of those who are asked."""
-        asked = self._game.asked
-        self._left = len(asked)
-        self.agent_selection = self.possible_agents[asked[0]]
 
     def _end(self) -> None:
         game = self._game

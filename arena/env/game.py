@@ -103,7 +103,9 @@ class Game:
     def observe(self, seat: int) -> Observation:
         """Return what a seat observes, and the mask of what it may do: to wait, if it isn't asked or has answered."""
         sight = view(self.state, seat)
-        menu = self._menus.get(seat) or self._menu(sight)
+        menu = self._menus.get(seat)
+        if menu is None:
+            menu = self._menu(sight)
         return {"observation": self._watcher.observe(sight), "action_mask": menu.mask.copy()}
 
     def menu(self, seat: int) -> Menu:
@@ -111,9 +113,8 @@ class Game:
         return self._menus.get(seat) or self._menu(view(self.state, seat))
 
     def _menu(self, sight: View) -> Menu:
-        seat = sight.seat
-        menu = self.actions.menu(legal(sight), seat) if seat in self.asked else self.actions.waiting
-        self._menus[seat] = menu
+        seat, actions = sight.seat, self.actions
+        self._menus[seat] = menu = actions.menu(legal(sight), seat) if seat in self.asked else actions.waiting
         return menu
 
     def move(self, seat: int, action: Any) -> Move:
@@ -131,7 +132,10 @@ class Game:
 
         Returns the seats that then left the game. Raises ValueError for an action that the mask forbids.
         """
-        move = self.move(seat, action)
+        try:  # as `move` does, which says what is wrong
+            move = self._menus[seat].by_action[int(action)]
+        except (KeyError, TypeError, ValueError):
+            move = self.move(seat, action)
         asked = self.asked
         if len(asked) == 1:
             return self._go_on([move])
@@ -144,19 +148,21 @@ class Game:
         return self._go_on(answers)
 
     def _go_on(self, answers: list[Move]) -> tuple[int, ...]:
-        state = self.state
-        self.state, events = apply(state, answers, self._chance)
+        was = self.state.board.influence
+        self.state, events = apply(self.state, answers, self._chance)
         self._menus = {}
         board = self.state.board
-        self.asked = board.phase.asked
+        phase = board.phase
+        self.asked = phase.asked
         if not events:
             return ()
         self._watcher.add(events)
         self.course.events += events
-        if isinstance(board.phase, Over):
-            self.course.over = board.phase
-            self._starter = first_seat(range(self.seats), board.phase.winner)
-        was, now = state.board.influence, board.influence
+        if not phase.asked:
+            assert isinstance(phase, Over)
+            self.course.over = phase
+            self._starter = first_seat(range(self.seats), phase.winner)
+        now = board.influence
         if 0 not in now or was == now:
             return ()
         return tuple([seat for seat, left in enumerate(now) if not left and was[seat]])

@@ -1,5 +1,6 @@
 """What a seat observes, as numbers: the encoder that bots carry, `coup_env`, given the engine's views."""
 
+from array import array
 from typing import Any
 
 import numpy as np
@@ -27,13 +28,18 @@ def fields(seats: int) -> dict[str, tuple[slice, str]]:
 class Watcher(coup_env.Watcher):
     """What is told of one game, as numbers: it is given the engine's events and views."""
 
-    __slots__ = ()
+    __slots__ = ("_arrays", "_buffers")
 
     def __init__(self, rules: Ruleset, seats: int, own: OwnCards | None = None) -> None:
         super().__init__(rules.roles, seats, own)
+        # One for each seat, written again and again: to copy numpy's view of it is faster than to make an array.
+        self._buffers = [array("h", bytes(2 * coup_env.size(seats))) for _ in range(seats)]
+        self._arrays = [np.frombuffer(buffer, np.int16) for buffer in self._buffers]
 
     def observe(self, view: View) -> Array:
         """Return what a seat observes; an array of its own."""
-        board = view.board
-        self.see(board, _KINDS[type(board.phase)])
-        return np.frombuffer(self.numbers(view.seat, view[2:]), np.int16)
+        board, seat = view.board, view.seat
+        if board is not self._board:
+            self.see(board, _KINDS[type(board.phase)])
+        self.fill(self._buffers[seat], seat, view[2:])
+        return self._arrays[seat].copy()

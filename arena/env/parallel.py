@@ -31,24 +31,29 @@ class parallel_env(Form, ParallelEnv):  # type: ignore[misc] # noqa: N801 (Petti
 
         Raises ValueError if one of them gave none, or one that its mask forbids; then no action was taken.
         """
-        game = self._game
+        game, agents = self._game, self.agents
         asked = [(seat, self.possible_agents[seat]) for seat in game.asked]
-        for seat, agent in asked:
-            game.move(seat, actions.get(agent))
+        if len(asked) > 1:  # else `answer` itself refuses it before anything happens
+            for seat, agent in asked:
+                game.move(seat, actions.get(agent))
         gone: tuple[int, ...] = ()
         for seat, agent in asked:
-            gone = game.answer(seat, actions[agent])
-        over = game.over
-        seats = {agent: self._seat[agent] for agent in self.agents}
-        rewards = {agent: 0.0 if over is None else game.worth(seat) for agent, seat in seats.items()}
-        truncated = {agent: game.drawn and over is not None and seat in over.survivors for agent, seat in seats.items()}
-        terminated = {
-            agent: seat in gone or (over is not None and not truncated[agent]) for agent, seat in seats.items()
-        }
+            gone = game.answer(seat, actions.get(agent))
+        rewards = dict.fromkeys(agents, 0.0)
+        terminated, truncated = dict.fromkeys(agents, False), dict.fromkeys(agents, False)
         observed = self._observations()
-        infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self.agents = [agent for agent in self.agents if not terminated[agent] and not truncated[agent]]
+        infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
+        over = game.over if not game.asked else None
+        if over is not None or gone:
+            for agent in agents:
+                seat = self._seat[agent]
+                truncated[agent] = over is not None and game.drawn and seat in over.survivors
+                terminated[agent] = seat in gone or (over is not None and not truncated[agent])
+                if over is not None:
+                    rewards[agent] = game.worth(seat)
+            self.agents = [agent for agent in agents if not terminated[agent] and not truncated[agent]]
         return observed, rewards, terminated, truncated, infos
 
     def _observations(self) -> dict[str, Observation]:
-        return {agent: self._game.observe(self._seat[agent]) for agent in self.agents}
+        observe, seats = self._game.observe, self._seat
+        return {agent: observe(seats[agent]) for agent in self.agents}

@@ -110,6 +110,8 @@ _IN_HEAD, _IN_ROW, _IN_SECRET = _begins(_HEAD), _begins(_PLAYER), _begins(_SECRE
 _HEAD_SIZE, _OWN_SIZE, _ROW_SIZE, _SECRET_SIZE = (
     sum(field.size for field in fields) for fields in (_HEAD, _OWN, _PLAYER, _SECRET)
 )
+_ROWS_AT = _HEAD_SIZE + _OWN_SIZE
+_HEAD_PLACE, _OWN_PLACE = slice(0, _HEAD_SIZE), slice(_HEAD_SIZE, _ROWS_AT)
 _COINS, _INFLUENCE, _REVEALED, _SIDE = (_IN_ROW[name] for name in ("coins", "influence", "revealed", "side"))
 _KNOWN, _LOOKED, _KNOWS = (_IN_SECRET[name] for name in ("known", "looked", "knows"))
 
@@ -175,20 +177,39 @@ class Watcher:
     are read and written faster than numpy's; what a board doesn't change isn't written again.
     """
 
-    __slots__ = ("_board", "_flags", "_role", "_roles", "_rows", "_seats", "head", "own", "secrets", "twice")
+    __slots__ = (
+        "_board",
+        "_flags",
+        "_head",
+        "_knows",
+        "_role",
+        "_roles",
+        "_row_place",
+        "_row_places",
+        "_rows",
+        "_seats",
+        "_secret_place",
+        "_secrets",
+        "_twice",
+        "own",
+    )
 
     def __init__(self, roles: Sequence[str], seats: int, own: dict[Any, array[int]] | None = None) -> None:
         self._roles = tuple(roles)
         self._role = {role: place for place, role in enumerate(roles)}
-        self._seats = range(0, seats * _ROW_SIZE, _ROW_SIZE)  # where each seat's row begins
+        self._seats = tuple(range(0, seats * _ROW_SIZE, _ROW_SIZE))  # where each seat's row begins
         self._rows = array("h", bytes(2 * seats * _ROW_SIZE))
         self._flags: list[int] = []  # the places in the rows that hold a flag of the present board
+        length = seats * _ROW_SIZE
+        self._row_places = [slice(place, place + length) for place in self._seats]  # each seat's view, in `_twice`
+        self._row_place = slice(_ROWS_AT, _ROWS_AT + length)  # and in an observation
+        self._secret_place = slice(_ROWS_AT + length, None)
+        self._knows = False  # whether anybody knows anything
         self._board: Any = None  # the board that head and rows are of
         self.own = {} if own is None else own  # what is counted of a seat's own cards; may be kept from game to game
-        # What an array is made of. Each is replaced, never changed, so whoever has them may make it later.
-        self.head = _NO_HEAD
-        self.twice = self._rows  # the rows two times, so that each seat's view of them is one slice
-        self.secrets = [array("h", bytes(2 * seats * _SECRET_SIZE))] * seats  # what each seat knows of the others
+        self._head = _NO_HEAD
+        self._twice = self._rows  # the rows two times, so that each seat's view of them is one slice
+        self._secrets = [array("h", bytes(2 * seats * _SECRET_SIZE))] * seats  # what each seat knows of the others
 
     def add(self, events: Iterable[Any]) -> None:
         """Count what players claimed, showed, kept and examined."""
@@ -197,8 +218,8 @@ class Watcher:
             if take is not None:
                 take(self, event)
 
-    def numbers(self, seat: int, piles: tuple[Any, ...]) -> array[int]:
-        """Return what a seat observes of the board seen last.
+    def fill(self, numbers: array[int], seat: int, piles: tuple[Any, ...]) -> None:
+        """Write what a seat observes of the board seen last into an array of its size.
 
         `piles`: its cards, drawn cards and discards, and the role of the card that it examines, None for none.
         """
@@ -207,8 +228,10 @@ class Watcher:
             *cards, seen = piles
             counted = [pile.count(role) for pile in cards for role in self._roles]
             own = self.own[piles] = array("h", counted + [role == seen for role in self._roles])
-        begin = seat * _ROW_SIZE
-        return self.head + own + self.twice[begin : begin + len(self._rows)] + self.secrets[seat]
+        numbers[_HEAD_PLACE] = self._head
+        numbers[_OWN_PLACE] = own
+        numbers[self._row_place] = self._twice[self._row_places[seat]]
+        numbers[self._secret_place] = self._secrets[seat]
 
     def see(self, board: Any, kind: str) -> None:
         """Take in a board: once for all seats. `kind`: what is asked, as requests name it; empty if nothing is."""
@@ -220,9 +243,6 @@ class Watcher:
             rows[_COINS::_ROW_SIZE] = array("h", board.coins)
         if before is None or board.influence != before.influence:
             rows[_INFLUENCE::_ROW_SIZE] = array("h", board.influence)
-            for place, revealed in zip(seats, board.revealed):  # noqa: B905 (Python 3.9)
-                begin = place + _REVEALED
-                rows[begin : begin + _ROLES] = array("h", [revealed.count(role) for role in self._roles])
         if before is None or board.sides is not before.sides:
             for place, side in zip(seats, board.sides):  # noqa: B905 (there are none before they are chosen)
                 for each, allegiance in enumerate(SIDES):
@@ -231,7 +251,7 @@ class Watcher:
         for place in self._flags:
             rows[place] = 0
         self._flags = flags = [seats[board.actor] + _ACTOR]
-        self.head = head = _HEADS[kind][:]
+        self._head = head = _HEADS[kind][:]
         head[0] = board.turn
         head[1] = board.deck
         head[2] = board.reserve
@@ -254,7 +274,7 @@ class Watcher:
                 head[_REASON[phase.reason]] = 1
         for place in flags:
             rows[place] = 1
-        self.twice = rows + rows
+        self._twice = rows + rows
 
     # --- events -------------------------------------------------------------------------------------------------------
 
@@ -292,9 +312,16 @@ class Watcher:
         self._forget(event.seat)
 
     def _lost(self, event: Any) -> None:
-        self._forget(event.seat, self._role[event.role])
+        role = self._role[event.role]
+        self._rows[self._seats[event.seat] + _REVEALED + role] += 1
+        self._forget(event.seat, role)
 
-    def _renewed(self, event: Any) -> None:
+    def _forfeited(self, event: Any) -> None:
+        for role in event.roles:
+            self._rows[self._seats[event.seat] + _REVEALED + self._role[role]] += 1
+        self._forget(event.seat)
+
+    def _exchanged(self, event: Any) -> None:
         self._forget(event.seat)
 
     def _examined(self, event: Any) -> None:
@@ -314,17 +341,20 @@ class Watcher:
 
     def _note(self, knower: int, of: int, place: int, value: int | None = None) -> None:
         """Set what a seat knows of another, or add one."""
-        secret = self.secrets[knower] = self.secrets[knower][:]
+        self._knows = True
+        secret = self._secrets[knower] = self._secrets[knower][:]
         place += (of - knower) % len(self._seats) * _SECRET_SIZE
         secret[place] = secret[place] + 1 if value is None else value
 
     def _forget(self, of: int, role: int | None = None, knowers: Iterable[int] | None = None) -> None:
         """A card of this role has gone from a hand; None: all may be others."""
+        if not self._knows:
+            return
         roles = range(_ROLES) if role is None else (role,)
         for knower in range(len(self._seats)) if knowers is None else knowers:
             begin = (of - knower) % len(self._seats) * _SECRET_SIZE + _KNOWN
             for each in roles:
-                if self.secrets[knower][begin + each]:
+                if self._secrets[knower][begin + each]:
                     self._note(knower, of, _KNOWN + each, 0)
 
 
@@ -335,8 +365,8 @@ _TAKES = {
     "shown": Watcher._shown,
     "unproven": Watcher._unproven,
     "lost": Watcher._lost,
-    "exchanged": Watcher._renewed,
-    "forfeit": Watcher._renewed,
+    "exchanged": Watcher._exchanged,
+    "forfeit": Watcher._forfeited,
     "shown_hand": Watcher._shown_hand,
     "examined": Watcher._examined,
 }
@@ -394,7 +424,8 @@ class Encoder:
         asked = message["kind"]
         watcher.see(_board(message), asked if asked in _HEADS else "")
         piles = (tuple(you["cards"]), tuple(you.get("drawn", ())), tuple(you.get("discards", ())), you.get("seen"))
-        self.observation = watcher.numbers(you["seat"], piles)
+        self.observation = array("h", bytes(2 * size(self.seats)))
+        watcher.fill(self.observation, you["seat"], piles)
         self.actions = [self._index.get(self._word(move, you["seat"])) for move in message["legal"]]
         self.mask = bytearray(len(self.words))
         for action in self.actions:
@@ -451,7 +482,6 @@ def _board(request: Message) -> SimpleNamespace:
         reserve=state.get("reserve", 0),
         coins=[player["coins"] for player in players],
         influence=[player["influence"] for player in players],
-        revealed=[player["revealed"] for player in players],
         sides=[player["allegiance"] for player in players if "allegiance" in player],
         phase=SimpleNamespace(
             pending=SimpleNamespace(**{"target": None, **request.get("pending", {})}),
