@@ -508,8 +508,8 @@ class Policy:
     """
 
     def __init__(self, layers: Sequence[Any], activation: str = "tanh", numpy: bool | None = None) -> None:
-        if activation not in _ACTIVATIONS:
-            raise ValueError(f"there is no activation {activation!r}; there are: {', '.join(_ACTIVATIONS)}")
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"there is no activation {activation!r}; there are: {', '.join(ACTIVATIONS)}")
         self.activation = activation
         self._np = None
         if numpy or (numpy is None and sum(len(row) for rows, _ in layers for row in rows) >= _NUMPY_FROM):
@@ -560,7 +560,7 @@ class Policy:
         return legal[-1]
 
 
-_ACTIVATIONS = ("tanh", "relu", "none")
+ACTIVATIONS = ("tanh", "relu", "none")
 
 
 def _numpy() -> Any:

@@ -1,0 +1,83 @@
+"""A trained policy as the folder of a bot: a program, the kit, the encoder and the weights."""
+
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from arena.env.form import Form
+from protocol.kits import coup_env
+
+_BOT = '''"""Plays by a policy that was trained in arena.env, which is in weights.json."""
+
+from pathlib import Path
+
+from coup_env import Player
+from coup_kit import Bot, run
+
+
+class Trained(Bot):
+    """At a table for which the policy was not trained, the kit plays: your methods, else quiet moves."""
+
+    def __init__(self):
+        self.trained = Player(Path(__file__).with_name("weights.json"))
+
+    def reply(self, message):
+        answer = super().reply(message)
+        choice = self.trained.choice(message)
+        return answer if choice is None else {**answer, "choice": choice}
+
+
+if __name__ == "__main__":
+    run(Trained())
+'''
+_MANIFEST = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
+
+
+def save_bot(
+    folder: str | Path,
+    game: Form,
+    layers: Iterable[tuple[Any, Any]],
+    activation: Literal["tanh", "relu", "none"] = "tanh",
+    choice: Literal["best", "drawn"] = "best",
+) -> Path:
+    """Write a bot that plays by dense layers, from what `game` observes to its actions; return its folder.
+
+    layers: weights, a row for each output as in torch, and biases; whatever numpy reads. activation: between layers.
+    choice: the action of the highest score, or one drawn by the softmax of the scores, among those that are legal.
+    A bot.py and a bot.toml that are there already stay as they are. Raises ValueError for layers that don't fit.
+    """
+    arrays = [(np.asarray(rows, np.float32), np.asarray(bias, np.float32)) for rows, bias in layers]
+    sizes = [coup_env.size(len(game.possible_agents)), *(len(bias) for _, bias in arrays)]
+    wanted = [*zip(sizes[1:], sizes, strict=False)]
+    if [rows.shape for rows, _ in arrays] != wanted or sizes[-1] != len(game.action_words):
+        raise ValueError(
+            f"the layers' weights have the shapes {[rows.shape for rows, _ in arrays]}; they must lead from "
+            f"{sizes[0]} numbers to {len(game.action_words)} actions, with a row for each output"
+        )
+    if activation not in coup_env.ACTIVATIONS or choice not in ("best", "drawn"):
+        raise ValueError(f"activation {activation!r}, choice {choice!r}: see save_bot's docstring")
+    trained = {
+        "encoding": coup_env.ENCODING,
+        "actions": game.action_words,
+        "activation": activation,
+        "choice": choice,
+        "layers": [{"weights": [*map(_short, rows)], "bias": _short(bias)} for rows, bias in arrays],
+    }
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.joinpath("weights.json").write_text(json.dumps(trained, separators=(",", ":")), encoding="utf-8")
+    for name in ("coup_env.py", "coup_kit.py"):
+        shutil.copyfile(Path(coup_env.__file__).with_name(name), folder / name)
+    for name, text in (("bot.py", _BOT), ("bot.toml", _MANIFEST)):
+        if not (folder / name).exists():
+            (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def _short(values: Any) -> list[float]:
+    """Return 32-bit numbers as the shortest ones that are read as the same."""
+    return [float(str(value)) for value in values]
