@@ -3,12 +3,14 @@
 Sources: docs/env.md; PettingZoo's documentation for what its forms promise.
 """
 
+import os
 import random
 import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -603,7 +605,8 @@ def test_without_the_extra_the_error_says_what_to_install() -> None:
 
 # --- docs/env.md ------------------------------------------------------------------------------------------------------
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "env.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+DOCUMENT = (ROOT / "docs" / "env.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
 
 
@@ -631,6 +634,34 @@ def test_the_player_of_the_document_learns(capsys: pytest.CaptureFixture[str]) -
     exec(EXAMPLES[1].replace("play(1000, rate=0.0)", "play(80, rate=0.0)").replace("play(1000", "play(120"), {})
     before, after = (float(share) for share in re.findall(r"([\d.]+) % \(", capsys.readouterr().out))
     assert before < 40 < after
+
+
+def test_what_the_document_trains_and_saves_is_a_bot(tmp_path: Path) -> None:
+    """The player that learns, and, where it is installed, MaskablePPO, after a few steps."""
+    few = {"play(1000, rate=0.0)": "play(4, rate=0.0)", "play(1000": "play(8", "learn(60_000)": "learn(64)"}
+    few |= {"seed=1, device": "seed=1, n_steps=64, device"}
+    scripts = ["\n".join(EXAMPLES[1:3])]
+    if find_spec("sb3_contrib") is not None:
+        scripts.append(next(example for example in EXAMPLES if "MaskablePPO" in example))
+    for script in scripts:
+        for text, shorter in few.items():
+            script = script.replace(text, shorter)
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+    folder = sorted(tmp_path.iterdir())[-1]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *("bot.py", "bot.toml", "coup_env.py", "coup_kit.py", "weights.json")
+    ]
+    lines = (ROOT / "protocol" / "examples" / "to_bot.jsonl").read_bytes()
+    bot = subprocess.run([sys.executable, "bot.py"], cwd=folder, input=lines, capture_output=True, timeout=60)
+    assert bot.stdout.count(b"\n") > 5
 
 
 def test_who_is_out_when_a_draw_comes_is_terminated_and_gets_nothing() -> None:
