@@ -112,7 +112,7 @@ _HEAD_SIZE, _OWN_SIZE, _ROW_SIZE, _SECRET_SIZE = (
 )
 _ROWS_AT = _HEAD_SIZE + _OWN_SIZE
 _HEAD_PLACE, _OWN_PLACE = slice(0, _HEAD_SIZE), slice(_HEAD_SIZE, _ROWS_AT)
-_COINS, _INFLUENCE, _REVEALED, _SIDE = (_IN_ROW[name] for name in ("coins", "influence", "revealed", "side"))
+_INFLUENCE, _REVEALED, _SIDE = (_IN_ROW[name] for name in ("influence", "revealed", "side"))
 _KNOWN, _LOOKED, _KNOWS = (_IN_SECRET[name] for name in ("known", "looked", "knows"))
 
 
@@ -205,7 +205,7 @@ class Watcher:
         self._row_place = slice(_ROWS_AT, _ROWS_AT + length)  # and in an observation
         self._secret_place = slice(_ROWS_AT + length, None)
         self._knows = False  # whether anybody knows anything
-        self._board: Any = None  # the board that head and rows are of
+        self._board: Sequence[Any] = _NO_BOARD  # the board that head and rows are of
         self.own = {} if own is None else own  # what is counted of a seat's own cards; may be kept from game to game
         self._head = _NO_HEAD
         self._twice = self._rows  # the rows two times, so that each seat's view of them is one slice
@@ -233,28 +233,31 @@ class Watcher:
         numbers[self._row_place] = self._twice[self._row_places[seat]]
         numbers[self._secret_place] = self._secrets[seat]
 
-    def see(self, board: Any, kind: str) -> None:
-        """Take in a board: once for all seats. `kind`: what is asked, as requests name it; empty if nothing is."""
+    def see(self, board: Sequence[Any], kind: str) -> None:
+        """Take in a board: once for all seats. `kind`: what is asked, as requests name it; empty if nothing is.
+
+        It has the order of `arena.coup`'s: rules, turn, actor, deck, coins, influence, revealed, phase, sides, reserve.
+        """
         before, self._board = self._board, board
-        if before is board:
-            return
+        _, turn, actor, deck, coins, influence, _, phase, sides, reserve = board  # faster than by name
+        _, _, _, _, had, held, _, _, were, _ = before
         rows, seats = self._rows, self._seats
-        if before is None or board.coins != before.coins:
-            rows[_COINS::_ROW_SIZE] = array("h", board.coins)
-        if before is None or board.influence != before.influence:
-            rows[_INFLUENCE::_ROW_SIZE] = array("h", board.influence)
-        if before is None or board.sides is not before.sides:
-            for place, side in zip(seats, board.sides):  # noqa: B905 (there are none before they are chosen)
+        if coins != had:
+            for place, number in zip(seats, coins):  # noqa: B905 (Python 3.9); coins come first
+                rows[place] = number
+        if influence != held:
+            rows[_INFLUENCE::_ROW_SIZE] = array("h", influence)
+        if sides is not were:
+            for place, side in zip(seats, sides):  # noqa: B905 (there are none before they are chosen)
                 for each, allegiance in enumerate(SIDES):
                     rows[place + _SIDE + each] = side == allegiance
-        phase = board.phase
         for place in self._flags:
             rows[place] = 0
-        self._flags = flags = [seats[board.actor] + _ACTOR]
+        self._flags = flags = [seats[actor] + _ACTOR]
         self._head = head = _HEADS[kind][:]
-        head[0] = board.turn
-        head[1] = board.deck
-        head[2] = board.reserve
+        head[0] = turn
+        head[1] = deck
+        head[2] = reserve
         if kind in _PENDING:
             pending = phase.pending
             head[_ACTION[pending.action]] = 1
@@ -370,6 +373,7 @@ _TAKES = {
     "shown_hand": Watcher._shown_hand,
     "examined": Watcher._examined,
 }
+_NO_BOARD = (None,) * 10
 _NO_HEAD = array("h", bytes(2 * _HEAD_SIZE))
 _HEADS = {
     kind: array("h", [int(place == _IN_HEAD["kind"] + each) for place in range(_HEAD_SIZE)])
@@ -470,27 +474,22 @@ def _role(message: Message, name: str) -> Message:
     return {name: role[len("not_") :], "denies": True}
 
 
-def _board(request: Message) -> SimpleNamespace:
-    """Return the board of a request with the attributes of `arena.coup`'s."""
+def _board(request: Message) -> tuple[Any, ...]:
+    """Return the board of a request in the order of `arena.coup`'s."""
     state = request["state"]
     players = state["players"]
     claim = request.get("claim")
-    return SimpleNamespace(
-        turn=state["turn"],
-        actor=state["actor"],
-        deck=state["deck"],
-        reserve=state.get("reserve", 0),
-        coins=[player["coins"] for player in players],
-        influence=[player["influence"] for player in players],
-        sides=[player["allegiance"] for player in players if "allegiance" in player],
-        phase=SimpleNamespace(
-            pending=SimpleNamespace(**{"target": None, **request.get("pending", {})}),
-            claim=claim and SimpleNamespace(**{"denies": False, **claim, **_role(claim, "role")}),
-            challenger=request.get("challenger"),
-            proven=request.get("proven"),
-            reason=request.get("reason"),
-        ),
+    phase = SimpleNamespace(
+        pending=SimpleNamespace(**{"target": None, **request.get("pending", {})}),
+        claim=claim and SimpleNamespace(**{"denies": False, **claim, **_role(claim, "role")}),
+        challenger=request.get("challenger"),
+        proven=request.get("proven"),
+        reason=request.get("reason"),
     )
+    coins, influence = ([player[name] for player in players] for name in ("coins", "influence"))
+    sides = [player["allegiance"] for player in players if "allegiance" in player]
+    reserve = state.get("reserve", 0)
+    return None, state["turn"], state["actor"], state["deck"], coins, influence, None, phase, sides, reserve
 
 
 # --- policies ---------------------------------------------------------------------------------------------------------
