@@ -62,6 +62,8 @@ MUTANTS = [
         ("the balance's last", f"{STORE}/queue.py", ".where(matches.c.id > match, matches.c.kind == kind)", ".where(matches.c.id >= match, matches.c.kind == kind)", f"{TESTS}/service/test_rounds.py"),
         ("slowest added up", "ladder/views/bot.py", "func.max(table.slowest_us)", "func.sum(table.slowest_us)", f"{TESTS}/service/test_pages.py"),
         ("giving up", "arena/play/sitting.py", "        self._given_up = True\n", "", "tests/play"),
+        ("who knows an examined card", "protocol/kits/coup_env.py", "self._note(seat, target, _KNOWN + role, 1)", "self._note(target, seat, _KNOWN + role, 1)", "tests/env"),
+        ("a forced swap that others see", "protocol/kits/coup_env.py", "for other in range(len(self._seats)) if other not in told]", "for other in told]", "tests/env"),
         ("truncated in a draw", "arena/env/aec.py", "cut_off = game.drawn and seat in survivors", "cut_off = game.drawn", "tests/env"),
         ("truncated in a draw, parallel", "arena/env/parallel.py", "game.drawn and over is not None and seat in over.survivors", "game.drawn and over is not None", "tests/env"),
         ("a name of 64", "protocol/framing.py", "len(text) > NAME_LIMIT", "len(text) >= NAME_LIMIT", "tests/protocol tests/referee/test_exchange.py"),

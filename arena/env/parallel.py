@@ -47,7 +47,7 @@ class parallel_env(Form, ParallelEnv):  # type: ignore[misc] # noqa: N801 (Petti
         if over is not None or gone:
             for agent in agents:
                 seat = self._seat[agent]
-                truncated[agent] = over is not None and game.drawn and seat in over.survivors
+                truncated[agent] = game.drawn and over is not None and seat in over.survivors
                 terminated[agent] = seat in gone or (over is not None and not truncated[agent])
                 if over is not None:
                     rewards[agent] = game.worth(seat)

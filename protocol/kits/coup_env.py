@@ -172,9 +172,9 @@ def _moves(rules: Message, seats: int) -> Iterator[str]:
 class Watcher:
     """What is told of one game, as numbers: it is given events and boards, and makes each seat's array.
 
-    Events and boards have the attributes of `arena.coup`'s. What an event hides from a seat is None there; of a whole
-    event each seat's numbers take in what that seat may know alone. The numbers stand in arrays, whose single elements
-    are read and written faster than numpy's; what a board doesn't change isn't written again.
+    Events have the attributes of `arena.coup`'s. What an event hides from a seat is None there; of a whole event each
+    seat's numbers take in only what that seat may know. The numbers stand in arrays, whose single elements are read and
+    written faster than numpy's; what a board doesn't change isn't written again.
     """
 
     __slots__ = (
