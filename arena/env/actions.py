@@ -22,19 +22,17 @@ class Actions:
         self._seats = seats
         self.words = coup_env.action_words(messages.ruleset(rules, seats), seats)
         self._index = {word: index for index, word in enumerate(self.words)}
-        self._menus: tuple[dict[int, Menu], ...] = tuple({} for _ in range(seats))
+        self.menus: tuple[dict[int, Menu], ...] = tuple({} for _ in range(seats))  # a seat's, by their moves' identity
         self.waiting = Menu((), {WAIT: PASS}, self._mask([WAIT]))
 
     def menu(self, moves: tuple[Move, ...], seat: int) -> "Menu":
-        """Return the legal moves of a seat as actions; the engine hands out the same tuples again and again."""
-        menus = self._menus[seat]
-        known = menus.get(id(moves))
-        if known is None or known.moves is not moves:
-            if len(menus) >= _MOST_MENUS:
-                menus.clear()
-            by_action = {self._index[self._word(move, seat)]: move for move in moves}
-            known = menus[id(moves)] = Menu(moves, by_action, self._mask([*by_action]))
-        return known
+        """Return the legal moves of a seat as actions, and keep them: the engine hands out the same tuples again."""
+        menus = self.menus[seat]
+        if len(menus) >= _MOST_MENUS:
+            menus.clear()
+        by_action = {self._index[self._word(move, seat)]: move for move in moves}
+        menus[id(moves)] = menu = Menu(moves, by_action, self._mask([*by_action]))
+        return menu
 
     def _word(self, move: Move, seat: int) -> str:
         if isinstance(move, Act) and move.target is not None:

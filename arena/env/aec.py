@@ -68,7 +68,7 @@ class raw_env(Form, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's na
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Return observation, reward, terminated, truncated, info of the selected agent. Faster than PettingZoo's."""
         agent = self.agent_selection
-        observed = self._game.observe(self._seat[agent]) if observe else None
+        observed = self.observe(agent) if observe else None
         rewards, terminated, truncated = self._cumulative_rewards, self.terminations, self.truncations
         return observed, rewards[agent], terminated[agent], truncated[agent], self.infos[agent]
 

@@ -103,18 +103,21 @@ class Game:
     def observe(self, seat: int) -> Observation:
         """Return what a seat observes, and the mask of what it may do: to wait, if it isn't asked or has answered."""
         sight = view(self.state, seat)
-        menu = self._menus.get(seat)
-        if menu is None:
-            menu = self._menu(sight)
+        menu = (self._menus.get(seat) or self._menu(sight)) if seat in self.asked else self.actions.waiting
         return {"observation": self._watcher.observe(sight), "action_mask": menu.mask.copy()}
 
     def menu(self, seat: int) -> Menu:
         """Return what a seat may do now."""
+        if seat not in self.asked:
+            return self.actions.waiting
         return self._menus.get(seat) or self._menu(view(self.state, seat))
 
     def _menu(self, sight: View) -> Menu:
-        seat, actions = sight.seat, self.actions
-        self._menus[seat] = menu = actions.menu(legal(sight), seat) if seat in self.asked else actions.waiting
+        moves, seat = legal(sight), sight.seat
+        menu = self.actions.menus[seat].get(id(moves))
+        if menu is None or menu.moves is not moves:
+            menu = self.actions.menu(moves, seat)
+        self._menus[seat] = menu
         return menu
 
     def move(self, seat: int, action: Any) -> Move:
