@@ -442,20 +442,19 @@ class Encoder:
         if "action" in move:
             step = f":+{(move['target'] - seat) % self.seats}" if "target" in move else ""
             return f"{move['action']}{step}"
-        ((name, what),) = move.items()
-        if name == "keep":
-            return "keep:" + "+".join(sorted(what))
-        return _SINGLE.get((name, what)) or f"{name}:{what}"
+        name, what = next(iter(move.items()))
+        word = f"{name}:{what}"
+        return "keep:" + "+".join(sorted(what)) if name == "keep" else _SINGLE.get(word, word)
 
 
 _SINGLE = {
-    ("pass", True): "-",
-    ("challenge", True): "!",
-    ("decline", True): "decline",
-    ("keep_shown", True): "keep_shown",
-    ("keep_shown", False): "replace_shown",
-    ("examined", "hand_back"): "hand_back",
-    ("examined", "force_swap"): "force_swap",
+    "pass:True": "-",
+    "challenge:True": "!",
+    "decline:True": "decline",
+    "keep_shown:True": "keep_shown",
+    "keep_shown:False": "replace_shown",
+    "examined:hand_back": "hand_back",
+    "examined:force_swap": "force_swap",
 }
 _ABSENT = {"target": None, "claim": None, "role": None, "replaced": True, "denies": False}
 
