@@ -160,8 +160,7 @@ def _same(versions: Sequence[Version], given: Submission, received: float) -> Ve
 
 def _note_received(connection: Connection, given: Submission, bot: int, version: int, owner: int, now: float) -> None:
     assert given.received is not None
-    at = datetime.fromtimestamp(given.received).astimezone().isoformat(" ", "minutes")
-    why = f"received at {at}, as {given.by} says"
+    why = f"received at {told_at(given.received)}, as {given.by} says"
     note_act(connection, Act(given.by, "receive", why, now, bot=bot, version=version, owner=owner))
 
 
@@ -178,11 +177,15 @@ def read_time(text: str) -> float:
         ) from None
 
 
+def told_at(at: float) -> str:
+    """Return a time, in seconds since 1970, in this machine's zone, which is told."""
+    return datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
+
+
 def demand_past(ladder: Ladder, received: float | None) -> None:
     """Raise LadderError where something would have been received at a time to come."""
     if received is not None and received > ladder.clock():
-        at = datetime.fromtimestamp(received).astimezone().isoformat(" ", "minutes")
-        raise LadderError(f"{at} is still to come.\nGive the time at which it was handed in.")
+        raise LadderError(f"{told_at(received)} is still to come.\nGive a time that is over.")
 
 
 def allowance(ladder: Ladder, reader: Reader, login: str | None = None) -> Allowance:

@@ -13,6 +13,7 @@ from arena.bots import cell, shown
 from ladder.service.known import known_owner
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
+from ladder.service.submit import demand_past, told_at
 from ladder.store.database import (
     Act,
     Owner,
@@ -51,16 +52,20 @@ class Teamed:
         return self.joined + self.left > 0
 
 
-def join_teams(ladder: Ladder, wanted: Mapping[str, str], who: str, why: str, move: bool = False) -> Teamed:
+def join_teams(
+    ladder: Ladder, wanted: Mapping[str, str], who: str, why: str, move: bool = False, since: float | None = None
+) -> Teamed:
     """Let people be in teams: logins with teams' names. Teams that there aren't are made; all join or none.
 
+    since: from when on, in seconds since 1970, as staff says: grades ask who was in it at the deadline. None: now.
     Raises LadderError for who is unknown, or in another team, unless with `move`; and for staff, who is in none.
     """
 
     def act(connection: Connection) -> Teamed:
         people = [(known_owner(connection, login), team) for login, team in wanted.items()]
-        return _join(connection, people, who, why, move, ladder.clock())
+        return _join(connection, people, who, why, move, ladder.clock(), since)
 
+    demand_past(ladder, since)
     return ladder.database.write(act)
 
 
@@ -79,7 +84,9 @@ def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> Te
     return ladder.database.write(act)
 
 
-def import_teams(ladder: Ladder, data: bytes, file: str, who: str, move: bool = False) -> Teamed:
+def import_teams(
+    ladder: Ladder, data: bytes, file: str, who: str, move: bool = False, since: float | None = None
+) -> Teamed:
     """Let people be in the teams that a CSV tells: its columns are a person's login, email or number, and the team.
 
     A row without a team is passed over. Raises LadderError, with lines: all join or none.
@@ -98,17 +105,25 @@ def import_teams(ladder: Ladder, data: bytes, file: str, who: str, move: bool = 
         if problems:
             more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
             raise LadderError(f"{file}, {'; '.join(problems[:3])}{more}.\nNobody joined: mend it, and try again.")
-        return _join(connection, list(people.values()), who, file, move, ladder.clock())
+        return _join(connection, list(people.values()), who, file, move, ladder.clock(), since)
 
+    demand_past(ladder, since)
     return ladder.database.write(act)
 
 
 def _join(
-    connection: Connection, people: Sequence[tuple[Owner, str]], who: str, why: str, move: bool, now: float
+    connection: Connection,
+    people: Sequence[tuple[Owner, str]],
+    who: str,
+    why: str,
+    move: bool,
+    now: float,
+    since: float | None,
 ) -> Teamed:
     joined = left = 0
-    known = {each.team.casefold(): each.team for each in memberships(connection)}
-    before = _teams(connection)
+    before, rows = _teams(connection), memberships(connection)
+    known = {each.team.casefold(): each.team for each in rows}
+    at = now if since is None else since
     for owner, name in people:
         name = _checked(name)
         team = known.setdefault(name.casefold(), name)
@@ -121,9 +136,12 @@ def _join(
             raise LadderError(
                 f"{shown(owner.login)} is in the team {shown(was)}.\nNobody joined. Let people move: --move"
             )
+        if any(at < (row.until or row.since) for row in rows if row.login == owner.login):
+            raise LadderError(f"{shown(owner.login)} was in a team after that time.\nNobody joined. Name a later one.")
         told = f"joined {team}" if was is None else f"left {was}, joined {team}"
+        told += "" if since is None else f" as of {told_at(at)}"
         note_act(connection, Act(who, "team", f"{told}: {why}", now, owner=owner.id))
-        join_team(connection, team, owner.id, now)
+        join_team(connection, team, owner.id, at)
         before[owner.login] = team
         joined, left = joined + 1, left + (was is not None)
     return Teamed(joined, left, cancel_unplayable(connection, now) if joined else 0)

@@ -22,6 +22,7 @@ from ladder.service import (
     merge_people,
     one_person,
     parse_roster,
+    read_time,
     revoke_credential,
     set_gone,
     set_suspended,
@@ -89,10 +90,13 @@ def take_in_teams(visit: Visited, teams: UploadFile, move: Annotated[bool, Form(
 
 
 @router.post("/admin/people/{login:path}/team", include_in_schema=False)
-def team(visit: Visited, login: str, why: Why, team: Annotated[str, Form()] = "") -> Response:
+def team(
+    visit: Visited, login: str, why: Why, team: Annotated[str, Form()] = "", since: Annotated[str, Form()] = ""
+) -> Response:
     """Let a person be in a team, whichever it was before; in none if none is named."""
     if team.strip():
-        new, now = join_teams(visit.ladder, {login: team}, who(visit), why, move=True), f"in the team {team}"
+        at = read_time(since) if since else None
+        new, now = join_teams(visit.ladder, {login: team}, who(visit), why, True, at), f"in the team {team}"
     else:
         new, now = leave_teams(visit.ladder, [login], who(visit), why), "in no team"
     return decided(visit, new.changed, f"{login} is {now}", _page(login))

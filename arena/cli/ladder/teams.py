@@ -11,9 +11,10 @@ from arena.cli.ladder.words import when
 from arena.cli.out import counted, note, refuse, show, table
 from ladder import views
 from ladder.access import STAFF
-from ladder.service import Teamed, import_teams, join_teams, leave_teams
+from ladder.service import Teamed, import_teams, join_teams, leave_teams, read_time
 
 MOVE = click.option("--move", is_flag=True, help="Let people who are in another team leave it.")
+SINCE = click.option("--since", metavar="TIME", help="From when on: a grade asks who was in a team then.  [now]")
 
 
 @click.group()
@@ -46,15 +47,18 @@ def list_teams(folder: Path, as_json: bool) -> None:
 @click.argument("team", metavar="TEAM")
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
 @MOVE
+@SINCE
 @acting
 @answers(Teamed)
-def join(folder: Path, team: str, logins: tuple[str, ...], move: bool, who: str, why: str, as_json: bool) -> None:
+def join(
+    folder: Path, team: str, logins: tuple[str, ...], move: bool, since: str | None, who: str, why: str, as_json: bool
+) -> None:
     """Let people be in a team, which is made if there is none of the name.
 
     Rated matches that haven't begun are cancelled where two of the team would sit at one table. Finals go on.
     """
     with opened(folder) as ladder:
-        done = join_teams(ladder, dict.fromkeys(logins, team), who, why, move)
+        done = join_teams(ladder, dict.fromkeys(logins, team), who, why, move, read_time(since) if since else None)
     _tell(done, as_json)
 
 
@@ -74,9 +78,10 @@ def leave(folder: Path, logins: tuple[str, ...], who: str, why: str, as_json: bo
 @FOLDER
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @MOVE
+@SINCE
 @BY
 @answers(Teamed)
-def take_in(folder: Path, file: Path, move: bool, who: str, as_json: bool) -> None:
+def take_in(folder: Path, file: Path, move: bool, since: str | None, who: str, as_json: bool) -> None:
     """Let people be in the teams of a CSV, whose header names login, email or number, and team or group.
 
     All join or none. What Canvas exports of a group set is read as it is.
@@ -86,7 +91,7 @@ def take_in(folder: Path, file: Path, move: bool, who: str, as_json: bool) -> No
             data = file.read_bytes()
         except OSError as problem:
             refuse(f"{file} can't be read: {problem.strerror}")
-        done = import_teams(ladder, data, file.name, who, move)
+        done = import_teams(ladder, data, file.name, who, move, read_time(since) if since else None)
     _tell(done, as_json)
 
 

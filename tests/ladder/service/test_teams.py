@@ -113,6 +113,18 @@ def test_a_person_is_in_one_team_at_a_time_and_what_was_is_kept(ladder: Ladder) 
     assert acts(ladder) == [("teacher", why) for why in [*told, "left Red: alone"]]
 
 
+def test_staff_says_since_when_somebody_is_in_a_team(ladder: Ladder) -> None:
+    """It is written down, and no time overlaps another."""
+    join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=9e5)
+    with ladder.reading(STAFF) as reader:
+        assert [row.since for row in views.team_list(reader).rows] == [9e5]
+    assert acts(ladder)[0][1].startswith("joined Red as of 1970-01-11 ")
+    with pytest.raises(LadderError, match="ada was in a team after that time"):
+        join_teams(ladder, {"ada": "Blue"}, "teacher", "they asked", True, since=8e5)
+    with pytest.raises(LadderError, match="still to come"):
+        join_teams(ladder, {"bob": "Blue"}, "teacher", "they asked", since=9e9)
+
+
 def test_who_becomes_another_is_in_the_others_team_alone(ladder: Ladder) -> None:
     """What waits with two of that team at a table is cancelled; the old login leads to the other's team."""
     together(ladder, "Red", "ada")
