@@ -127,9 +127,10 @@ def handed_out(connection: Connection, name: str, viewer: Viewer = STAFF, since:
     return HandedOut(_line(found, kept, viewer), seen(kept.told, viewer), changes)
 
 
-def newest_release(connection: Connection, kind: str, name: str) -> str | None:
-    """Return the name of the newest release of a deadline or a final, None if there is none."""
-    return next((each.name for each in reversed(all_releases(connection)) if each.of == (kind, name)), None)
+def newest_release(connection: Connection, kind: str, name: str | None) -> str | None:
+    """Return the name of the newest release of a deadline or a final, or of all; None if there is none."""
+    newest = reversed(all_releases(connection))
+    return next((each.name for each in newest if name is None or each.of == (kind, name)), None)
 
 
 def remake(ladder: Ladder, name: str) -> Remade:

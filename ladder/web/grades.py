@@ -37,7 +37,7 @@ def everybodys(
 def own(ladder: Ladder, reader: Reader, final: Name = None, deadline: Name = None) -> GradesPage:
     """Return the grade of who asks: as it was handed out last, and as it stands now."""
     kind, name = ("final", final) if final is not None else ("deadline", deadline)
-    release = None if name is None else newest_release(reader.connection, kind, name)
+    release = newest_release(reader.connection, kind, name)
     handed = None if release is None else handed_out(reader.connection, release, reader.viewer)
     try:
         return replace(_page(ladder, reader, final, deadline), handed=handed)
