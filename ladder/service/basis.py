@@ -36,12 +36,16 @@ from ladder.views import OwnerLine, told_owner
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A version that stands for an owner, by id. days: begun after the grace; spent: late days of the owner's own."""
+    """A version that stands for an owner, by id. days: begun after the grace; spent: late days of whose bot it is.
+
+    own: it is the owner's bot, not that of another one of the team.
+    """
 
     version: int
     late_hours: float | None
     days: int
     spent: int
+    own: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +112,13 @@ def basis_of(
     for version in chosen:
         if not version.reference and version.owner not in suspended:
             standing[version.owner].append(version)
-    teams = teams_at(connection, limit.at.timestamp() if limit is not None else now if final is None else final.at)
+    teams = teams_at(connection, final.at if final is not None else now if limit is None else limit.at.timestamp())
     people = []
     for owner in owners:
         own_due = None if due is None else due(owner.id)
         days_left = max(0, left[owner.id])
         candidates = [
-            _candidate(version, None if due is None else due(version.owner), max(0, left[version.owner]))
+            _candidate(version, None if due is None else due(version.owner), left[version.owner], member == owner.id)
             for member in sorted(teams.get(owner.id, {owner.id}) if owner.id not in suspended else ())
             for version in standing[member]
         ]
@@ -127,7 +131,7 @@ def basis_of(
                 due=None if own_due is None else own_due.at,
                 extension=None if extension is None else extension.until,
                 extended="" if own_due is None or limit is None else _extended(own_due, limit),
-                left=days_left - max((each.spent for each in candidates), default=0),
+                left=days_left - max((each.spent for each in candidates if each.own), default=0),
             )
         )
     return Basis(
@@ -146,11 +150,11 @@ def basis_of(
     )
 
 
-def _candidate(version: Version, due: OwnDue | None, left: int) -> Candidate:
+def _candidate(version: Version, due: OwnDue | None, left: int, own: bool) -> Candidate:
     if due is None:
-        return Candidate(version.id, None, 0, 0)
+        return Candidate(version.id, None, 0, 0, own)
     days = due.days_late(version.received)
-    return Candidate(version.id, max(0.0, version.received - due.at) / 3600, days, min(days, left))
+    return Candidate(version.id, max(0.0, version.received - due.at) / 3600, days, min(days, max(0, left)), own)
 
 
 def _extended(due: OwnDue, deadline: Deadline) -> str:

@@ -101,7 +101,7 @@ def _grade(
         reason="; ".join(map(_told, marks)),
         points_before=before,
         penalty=penalty,
-        late_days_spent=candidate.spent,
+        late_days_spent=candidate.spent if candidate.own else 0,
         due=line.due,
         extension=line.extension,
     )
@@ -117,7 +117,8 @@ def _late(grade: Grade, candidate: Candidate, line: Line, basis: Basis) -> list[
         return [f"{grade.late}, within the grace"]
     costs = []
     if candidate.spent:
-        costs.append(f"{_days(candidate.spent, 'late day')} spent, {line.left} left")
+        spent = _days(candidate.spent, "late day")
+        costs.append(f"{spent} spent, {line.left} left" if candidate.own else f"{spent} of another of the team spent")
     days = candidate.days - candidate.spent
     if days:
         capped = f", {basis.cap_percent:g} % at most" if basis.percent_per_day * days > basis.cap_percent else ""

@@ -160,4 +160,5 @@ def _refusal(wrong: Sequence[Remark], source: str | None) -> LadderError:
     else:
         more = [f"and {len(wrong) - TOLD} more lines"] if len(wrong) > TOLD else []
         told = [f"{source}: {len(wrong)} lines can't be taken in.", *told, *more]
-    return LadderError("\n".join([*told, "Nobody was taken in: mend it, or take in the others alone: --partial, or the box on the page."]))
+    remedy = "Nobody was taken in: mend it, or take in the others alone: --partial, or the box on the page."
+    return LadderError("\n".join([*told, remedy]))

@@ -36,6 +36,7 @@ from ladder.store.database import (
     end_exam,
     find_version,
     forfeits_lately,
+    holding_act,
     is_awaited,
     is_newest,
     join,
@@ -202,7 +203,7 @@ class Service:
             if found.played is not None and len(set(table_of(connection, found.played.match))) == seats:
                 keep_match(connection, found.played, now)
             cancel(connection, "its examination ended before", now, version, (QUALIFYING,))
-            plays = reason is None and is_newest(connection, this)
+            plays = reason is None and is_newest(connection, this) and holding_act(connection, "close") is None
             if plays:
                 activate(connection, this, LADDER, "fit, so it plays", now)
             return Exam(this.label, reason, plays)

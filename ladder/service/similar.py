@@ -23,7 +23,7 @@ from ladder.access import STAFF, Viewer
 from ladder.service.known import known_version
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
-from ladder.store.database import Version, active_versions, all_bots, find_version, fit_versions, get_file
+from ladder.store.database import Version, active_versions, fit_versions, get_file
 from ladder.views import Half, Pair, Part, Passage, SideBySide, Similar
 
 AT_LEAST = 50.0  # percent
@@ -52,12 +52,13 @@ def similar(ladder: Ladder, at_least: float = AT_LEAST, compare: bool = True, vi
     """
     with ladder.database.read() as connection:
         chosen = [each for each in _chosen(connection) if viewer.may("read a version's files", each.login)]
-        of = (ladder.path, *((version.label, version.digest, _party(version)) for version in chosen))
+        references = _references(connection)
+        of = (ladder.path, *((each.label, each.digest, each.party) for each in (*chosen, *references)))
         known = _kept.get(of)
         if known is None and not compare:
             return Similar(at_least, len(chosen), None, ())
         archives = [_archive(connection, version) for version in chosen] if known is None else []
-        given = _references(connection) if known is None else []
+        given = [_archive(connection, version) for version in references] if known is None else []
     with _comparing:
         known = known or _kept.get(of)
         if known is None:
@@ -79,7 +80,7 @@ def side_by_side(ladder: Ladder, one: str, other: str, viewer: Viewer = STAFF) -
         if not all(viewer.may("read a version's files", version.login) for version in versions):
             raise LadderError("Only who may read the files of both compares them.\nAsk the staff.")
         archives = [_archive(connection, version) for version in versions]
-        given = _references(connection)
+        given = [_archive(connection, version) for version in _references(connection)]
     told, unread, sources = _compared(versions, archives, given, deep=True)
     if not told["pairs"]:
         raise LadderError("One of them has no source text that can be compared.\nLook at their files by hand.")
@@ -99,11 +100,6 @@ def _passage(lines: Sequence[dict[str, list[str]]], places: Sequence[tuple[str, 
     return Passage(one, other)
 
 
-def _party(version: Version) -> str:
-    """Return whose work a version is: what one party wrote isn't compared with itself."""
-    return f"owner {version.owner}"
-
-
 def _chosen(connection: Connection) -> list[Version]:
     """Return of each bot the version that plays, else the newest fit, but for reference bots; in order of label."""
     newest = {version.bot: version for version in fit_versions(connection) if not version.reference}
@@ -115,10 +111,9 @@ def _archive(connection: Connection, version: Version) -> bytes:
     return get_file(connection, version.digest, version.file)
 
 
-def _references(connection: Connection) -> list[bytes]:
-    """Return the files of the reference bots: what staff hands out."""
-    ids = [bot.active for bot in all_bots(connection) if bot.reference and bot.active is not None]
-    return [_archive(connection, version) for version in (find_version(connection, id) for id in ids)]
+def _references(connection: Connection) -> list[Version]:
+    """Return the reference bots that play: what staff hands out is nobody's own."""
+    return [version for version in active_versions(connection) if version.reference]
 
 
 def _pairs(versions: Sequence[Version], told: dict[str, Any]) -> tuple[Pair, ...]:
@@ -178,7 +173,7 @@ def _compared(
     if find_spec("copydetect") is None:
         raise LadderError("this needs the package copydetect.\nInstall it: pip install 'coup-arena[similar]'")
     read = [_sources(archive) for archive in archives]
-    programs = [(_party(version), files) for version, (files, _) in zip(versions, read, strict=True)]
+    programs = [(version.party, files) for version, (files, _) in zip(versions, read, strict=True)]
     common = _given(references, [files for files, _ in read])
     asked = json.dumps({"programs": programs, "common": common, "deep": deep})
     words = [sys.executable, "-P", "-c", "from ladder.likeness import main; main()", str(CPU_S), str(MEMORY)]

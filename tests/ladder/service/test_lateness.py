@@ -267,3 +267,15 @@ def test_a_team_has_the_best_grade_of_all_its_bots(ladder: Ladder) -> None:
     assert [grade_of(ladder, login, "second").points for login in ("ada", "bob", "cleo")] == [70, 0, 70]
     set_suspended(ladder, "cleo", True, "t", "no")
     assert grade_of(ladder, "cleo", "second").points == 0
+
+
+def test_a_teammates_late_days_are_told_as_that_ones(ladder: Ladder) -> None:
+    """The bot is as late as its owner; the other one's own late days are all left."""
+    ladder.clock = Clock(DUE - 9 * HOUR)
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "t", "they asked")
+    hand_in(ladder, "ada", "a", at=DUE + HOUR)
+    play(ladder, "a@1", "one@1", [1])
+    assert grade_of(ladder, "ada").reason.endswith("1 hour late: 1 late day spent, 1 left")
+    mate = grade_of(ladder, "bob")
+    assert (mate.version, mate.late_days_spent) == ("a@1", 0)
+    assert mate.reason.endswith("1 hour late: 1 late day of another of the team spent")

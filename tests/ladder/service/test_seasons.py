@@ -36,7 +36,7 @@ from ladder.service import (
     take_in_people,
     viewer_of,
 )
-from ladder.store.database import TABLES, active_versions, all_bots, all_owners, get_file, versions_of
+from ladder.store.database import TABLES, active_versions, all_bots, all_owners, find_version, get_file, versions_of
 from ladder.web import make_app
 from tests.each import each
 from tests.ladder.service.classes import hand_in, school, serve
@@ -117,6 +117,17 @@ def test_a_runner_of_a_closed_ladder_begins_nothing_but_the_final_that_was_held(
     set_closed(ladder, False, "staff", "not yet")
     serve(ladder, 1)
     assert "played" in kinds(ladder)["rated"]
+
+
+def test_what_is_examined_after_the_end_does_not_play(ladder: Ladder, tmp_path: Path) -> None:
+    """The table of a closed season stays as it was."""
+    before = {version.label for version in ladder.database.look(active_versions)}
+    (tmp_path / "new.py").write_text(f"{QUICK_BOT}# new\n")
+    waits = submit(ladder, tmp_path / "new.py", "ada", "ada")
+    set_closed(ladder, True, "staff", "over")
+    serve(ladder)
+    assert ladder.database.look(lambda connection: find_version(connection, waits.version)).state == "fit"
+    assert {version.label for version in ladder.database.look(active_versions)} == before
 
 
 def test_a_freeze_and_a_closing_do_not_undo_each_other(ladder: Ladder) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ladder.access import Viewer
-from ladder.service import Ladder, LadderError, open_ladder, side_by_side, similar
+from ladder.service import Ladder, LadderError, join_teams, open_ladder, side_by_side, similar
 from tests.ladder.alike import BOT, IN_C, KIT_ONLY, alike_ladder, take
 from tests.ladder.service.term import Term
 
@@ -47,6 +47,11 @@ def test_the_version_that_plays_is_compared_and_what_was_compared_is_kept(ladder
     assert len(similar(ladder, compare=False).pairs or ()) == 1
     take(ladder, tmp_path / "mine", "bob", {"bot.py": KIT_ONLY.format(name="B", action="income")})
     assert similar(ladder, compare=False).pairs is None
+    assert similar(ladder).pairs == ()
+
+
+def test_a_teams_bots_are_not_compared_with_one_another(ladder: Ladder) -> None:
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
     assert similar(ladder).pairs == ()
 
 
