@@ -274,9 +274,11 @@ class Term:
             assert login in wanted or (float(row["points"]) == 0 and "examination" in row["reason"])
         late = [row for row in grades.values() if row["late_hours"] and float(row["late_hours"]) > 0]
         canvas = list(csv.reader(io.StringIO(self.ladder("grades", "--final", "last", "--format", "canvas").out)))
-        moodle = list(csv.reader(io.StringIO(self.ladder("grades", "--final", "last", "--format", "moodle").out)))
+        moodle = list(csv.DictReader(io.StringIO(self.ladder("grades", "--final", "last", "--format", "moodle").out)))
         assert {row[3]: row[5] for row in canvas[2:]} == {login: row["points"] for login, row in grades.items()}
-        assert {row[0]: row[3] for row in moodle[1:]} == {login: row["points"] for login, row in grades.items()}
+        assert {row["Username"]: row["Coup"] for row in moodle} == {
+            login: row["points"] for login, row in grades.items()
+        }
         points = sorted(float(row["points"]) for row in grades.values())
         self.lines.append(
             f"grades: {len(wanted)} of {len(grades)} owners have a version in the final, {len(late)} of them late; "

@@ -130,9 +130,12 @@ def main() -> None:
                 over = f"to read it takes more than {limits['cpu_s']} s or {limits['memory'] >> 20} MB"
                 out.write(json.dumps({"slow": limits["wall_s"]} if late else {"failed": over}).encode() + b"\n")
             out.seek(0)
-            while piece := out.read(1 << 20):
-                sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
+            try:
+                while piece := out.read(1 << 20):
+                    sys.stdout.buffer.write(piece)
+                sys.stdout.buffer.flush()
+            except BrokenPipeError:  # who asked was killed
+                os._exit(1)
 
 
 def _read(what: str, job: Sequence[Any], limits: dict[str, Any], out: IO[bytes]) -> None:
