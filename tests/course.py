@@ -10,7 +10,6 @@ import csv
 import io
 import json
 import os
-import random
 import re
 import shutil
 import tempfile
@@ -221,7 +220,7 @@ class Course:
 
     folder: Path
     people: list[Student]
-    draw: random.Random
+    database: str | None = None
     lines: list[str] = field(default_factory=list)
     commands: int = 0
     first: float = 0.0
@@ -269,7 +268,7 @@ class Course:
         self.first, self.second = now - 10 * DAY_S, now - 3 * DAY_S
         self.arena(
             "ladder", "init", "spring", "--sandbox", "process", "--seats", 2, "--match-games", 2,
-            "--reference", "sample:random_bot",
+            "--reference", "sample:random_bot", *(("--database", self.database) if self.database else ()),
         )  # fmt: skip
         path = self.folder / "spring" / "ladder.toml"
         text = path.read_text()
@@ -427,9 +426,12 @@ class Course:
         self.lines.append(f"the season is closed; another begins with {len(rows)} people")
 
 
-def play_course(folder: Path, count: int) -> Course:
-    """Play a course of so many people in a folder. Raises AssertionError where something isn't as it must be."""
-    course = Course(folder, students(count), random.Random(11))
+def play_course(folder: Path, count: int, database: str | None = None) -> Course:
+    """Play a course of so many people in a folder; `database` is a URL elsewhere.
+
+    Raises AssertionError where something isn't as it must be.
+    """
+    course = Course(folder, students(count), database)
     course.begin()
     course.teams_and_twins()
     course.hand_in_on_canvas()
