@@ -104,6 +104,7 @@ from ladder.service.submit import (
     read_time,
     submit,
     submit_reference,
+    told_at,
 )
 from ladder.service.tasks import Queue, portable_of
 from ladder.service.teams import Teamed, import_teams, join_teams, leave_teams

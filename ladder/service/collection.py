@@ -14,9 +14,11 @@ import re
 import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path, PurePath
 
 from sqlalchemy import Connection
@@ -28,10 +30,11 @@ from ladder.service.settings import LadderError, Settings
 from ladder.service.submit import Submission, Taken, bot_called, bot_name, demand_past, put_submission, read_time
 from ladder.store.database import Owner, all_bots, all_owners
 
+_FILED = r"_(?:\d+_(?P<file>[^/]+)|(?:text|link)\.html)"
 _CANVAS = re.compile(
-    r"(?:(?!(?:LATE_)?anon_)(?P<name>\w+?)_)?(?P<late>LATE_)?(?:anon_(?P<anon>\w+?)|(?P<id>\d+))_"
-    r"(?:\d+_(?P<file>[^/]+)|(?:text|link)\.html)"
+    r"(?:(?!(?:LATE_)?anon_)(?P<name>\w+?)_)?(?P<late>LATE_)?(?:anon_(?P<anon>\w+?)|(?P<id>\d+))" + _FILED
 )
+_LATER_ID = re.compile(r"_(?P<id>\d+)" + _FILED)  # the name may end in what looks like an ID
 _MOODLE = re.compile(
     r"(?P<name>[^/]+?)(?:_(?P<id>\d+))?_assignsubmission_(?P<kind>[a-z]+)(?:_?/|_)(?P<file>.+)", re.DOTALL
 )
@@ -52,6 +55,7 @@ UNKNOWN = (
     "or submit it by itself: arena ladder submit LADDER BOT --owner LOGIN --at TIME"
 )
 LATE = "Canvas marks it as late, and doesn't say when it came: give --at or --times"
+DOUBTFUL = "a line of the times fits this person and another: give the columns login and received"
 TIMELESS = "the files don't say when it came: give --times or --at, or of Canvas --deadline"
 NOTHING = "nothing in it can be a bot"
 
@@ -123,7 +127,8 @@ def submit_collection(
     demand_past(ladder, received)
     due = None if deadline is None else min(settings.deadline(deadline).at.timestamp(), ladder.clock())
     owners = ladder.database.look(all_owners)
-    told = {} if times is None else _read_times(times, owners)
+    read = partial(read_time, ladder, deadline=deadline)
+    told, doubtful = ({}, set[str]()) if times is None else _read_times(times, owners, read)
     with scratch_folder() as scratch:
         folder = source
         if not source.is_dir():
@@ -138,6 +143,8 @@ def submit_collection(
                 pile.refused = UNKNOWN
             elif not pile.files:
                 pile.refused = NOTHING
+            elif pile.owner.login in doubtful:
+                pile.refused = DOUBTFUL
             elif pile.received is None:
                 pile.refused = LATE if pile.late else TIMELESS
             elif pile.received > ladder.clock():
@@ -245,7 +252,7 @@ def _piles(folder: Path, owners: Sequence[Owner]) -> tuple[list[_Pile], list[str
         for file in sorted(each for each in files if not _is_junk(each)):
             path = Path(where, file)
             name = unicodedata.normalize("NFC", path.relative_to(top).as_posix())
-            if (made := _named(name, logins)) is None or path.is_symlink() or not path.is_file():
+            if (made := _named(name, logins, owners)) is None or path.is_symlink() or not path.is_file():
                 nobodys.append(shown(name))
                 continue
             fresh, inner = made
@@ -258,11 +265,18 @@ def _piles(folder: Path, owners: Sequence[Owner]) -> tuple[list[_Pile], list[str
     for pile in piles.values():
         pile.owner = logins.get(pile.name.casefold()) if pile.platform == "" else _owner(pile, owners, numbers)
         _sort_out(pile)
+    several = Counter(pile.owner.login for pile in piles.values() if pile.owner)
+    for pile in piles.values():  # of two people of one name the roster may have one
+        if pile.owner and several[pile.owner.login] > 1 and pile.platform and not _is_number_of(pile.owner, pile):
+            pile.owner = None
     return list(piles.values()), nobodys
 
 
-def _named(path: str, logins: Mapping[str, Owner]) -> tuple[_Pile, str | None] | None:
-    """Return whose a file is, and what the person called it: None for a text that was written on the platform."""
+def _named(path: str, logins: Mapping[str, Owner], owners: Sequence[Owner] = ()) -> tuple[_Pile, str | None] | None:
+    """Return whose a file is, and what the person called it: None for a text that was written on the platform.
+
+    Of a name in which two numbers can be Canvas' ID, that one is whose person is called so.
+    """
     if found := _MOODLE.fullmatch(path):
         name, id = found["name"], found["id"]
         return _Pile(f"{name} {id or ''}".strip(), name, id, "Moodle"), found["file"] if found[
@@ -273,8 +287,15 @@ def _named(path: str, logins: Mapping[str, Owner]) -> tuple[_Pile, str | None] |
             return _Pile(f"anonymous {found['anon']}", found["anon"], None, "Canvas", bool(found["late"])), found[
                 "file"
             ]
-        name, id = found["name"] or "", found["id"]
-        return _Pile(f"{name} {id}".strip(), name, id, "Canvas", bool(found["late"])), found["file"]
+        name, late = found["name"] or "", bool(found["late"])
+        made = [(_Pile(f"{name} {found['id']}".strip(), name, found["id"], "Canvas", late), found["file"])]
+        while found := _LATER_ID.fullmatch(path, end := found.end("id")):
+            name = path[:end]
+            made.append((_Pile(f"{name} {found['id']}", name, found["id"], "Canvas", late), found["file"]))
+        if len(made) == 1:
+            return made[0]
+        fits = [each for each in made if (owner := _owner(each[0], owners, Counter())) and _is_name_of(owner, each[0])]
+        return fits[0] if len(fits) == 1 else (_Pile(path[:end], path[:end], None, "Canvas", late), made[-1][1])
     first, _, rest = path.partition("/")
     login = next((each for each in (first, *_stems(first)) if each.casefold() in logins), None)
     return None if login is None else (_Pile(login, login, None, ""), rest or first)
@@ -292,20 +313,27 @@ def _owner(pile: _Pile, owners: Sequence[Owner], numbers: Counter[str]) -> Owner
     Moodle's group has a number, too, which may be a person's: there the name has to be his, or the one that stands for
     all whose names are hidden.
     """
-    by_name = [owner for owner in owners if not owner.staff and _squeezed(pile.name) in _names(owner.name)]
+    by_name = [owner for owner in owners if not owner.staff and _is_name_of(owner, pile)]
     if pile.platform == "Canvas":  # whose numbers are for ever: who has another is another
         by_name = [owner for owner in by_name if owner.canvas in (None, pile.id)]
-    number = "canvas" if pile.platform == "Canvas" else "moodle"
-    by_number = [owner for owner in owners if pile.id and _digits(getattr(owner, number)) == pile.id]
+    by_number = [owner for owner in owners if _is_number_of(owner, pile)]
     hidden = pile.name.casefold() == "participant" or numbers[pile.name] > 1
     if by_number and (pile.platform == "Canvas" or hidden or by_number[0] in by_name):
         return by_number[0]
     return by_name[0] if len(by_name) == 1 and (not by_number or by_number == by_name) else None
 
 
+def _is_name_of(owner: Owner, pile: _Pile) -> bool:
+    return _squeezed(pile.name) in _names(owner.name)
+
+
+def _is_number_of(owner: Owner, pile: _Pile) -> bool:
+    return pile.id is not None and _digits(owner.canvas if pile.platform == "Canvas" else owner.moodle) == pile.id
+
+
 def _digits(number: str | None) -> str:
-    """Return the number of "Participant 123", as a worksheet writes it."""
-    return "" if number is None else number.strip().rpartition(" ")[2]
+    """Return the number of "Participant 123", as a worksheet writes it; of one word, the word whatever its case."""
+    return "" if number is None else number.strip().rpartition(" ")[2].casefold()
 
 
 def _squeezed(name: str) -> str:
@@ -345,10 +373,12 @@ def _put_together(files: dict[str, Path], folder: Path) -> Path:
 # --- when they came ---------------------------------------------------------------------------------------------------
 
 
-def _read_times(data: bytes, owners: Sequence[Owner]) -> dict[str, float]:
+def _read_times(
+    data: bytes, owners: Sequence[Owner], read: Callable[[str], float]
+) -> tuple[dict[str, float], set[str]]:
     """Return when people handed in, by login, from a CSV such as Moodle's grading worksheet.
 
-    Raises LadderError.
+    With it, the logins whom a line fits that fits others, too. Raises LadderError.
     """
     text = data.decode("utf-8-sig", errors="replace")
     first = text.partition("\n")[0]
@@ -361,23 +391,24 @@ def _read_times(data: bytes, owners: Sequence[Owner]) -> dict[str, float]:
             f"the times have no column of people or none of times: {shown(first)[:200]}.\n"
             "Give Moodle's grading worksheet, or a CSV with the columns login and received."
         )
-    found = {}
+    people = [each for each in owners if not each.staff]
+    found: dict[str, float] = {}
+    doubtful: set[str] = set()
     for row in rows:
-        said = {kind: _digits(row[head]) for head, kind in whose if row[head]}
-        of = [each for each in owners if any(_digits(getattr(each, kind)) == what for kind, what in said.items())]
-        if len(of) == 1 and (row[when] or "").strip(" -"):
-            found[of[0].login] = _moment(row[when], rows.line_num)
-    return found
+        said = {(kind, _digits(row[head])) for head, kind in whose if _digits(row[head])}
+        of = [each.login for each in people if any(_digits(getattr(each, kind)) == what for kind, what in said)]
+        if of and (row[when] or "").strip(" -"):
+            found |= dict.fromkeys(of, _moment(row[when], rows.line_num, read))
+            doubtful |= set(of[1:] and of)
+    return found, doubtful
 
 
-def _moment(text: str, line: int) -> float:
+def _moment(text: str, line: int, read: Callable[[str], float]) -> float:
     text = " ".join(unicodedata.normalize("NFKC", text).split())
     for form in _MOODLE_TIMES:
-        try:
-            return datetime.strptime(text, form).astimezone().timestamp()
-        except ValueError:
-            continue
+        with suppress(ValueError):
+            text = datetime.strptime(text, form).isoformat()
     try:
-        return read_time(text)
+        return read(text)
     except LadderError as problem:
         raise LadderError(f"line {line} of the times: {problem}") from None

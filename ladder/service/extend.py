@@ -1,7 +1,5 @@
 """More time for one person before a deadline: given with a reason, or taken back."""
 
-from datetime import datetime
-
 from sqlalchemy import Connection
 
 from arena.bots import shown
@@ -9,6 +7,7 @@ from ladder.service.due import DAY_S, late_days_left, told_time
 from ladder.service.known import known_owner
 from ladder.service.ladder import Ladder
 from ladder.service.settings import Deadline, LadderError
+from ladder.service.submit import read_time
 from ladder.store.database import Act, Extension, extensions_in_force, note_act, put_extension
 
 
@@ -25,7 +24,7 @@ def extend(
     if (until is None) + (days is None) != 1 and (until, days, late_days > 0) != (None, None, True):
         raise LadderError("an extension has one end.\nGive one of --until and --days, or --late-days alone.")
     due = deadline.at.timestamp()
-    at = due + DAY_S * (late_days if days is None else days) if until is None else _parsed(until, deadline)
+    at = due + DAY_S * (late_days if days is None else days) if until is None else read_time(ladder, until, name)
     if at <= due:
         raise LadderError(f"the deadline {name} is {told_time(due, deadline)}.\nGive a time after it.")
 
@@ -65,11 +64,3 @@ def _put(ladder: Ladder, connection: Connection, new: Extension, deadline: Deadl
     )
     put_extension(connection, Extension(*key, new.until, new.late_days, id, new.why))
     return True
-
-
-def _parsed(text: str, deadline: Deadline) -> float:
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise LadderError(f'"{shown(text)}" is no time.\nWrite it as 2026-12-03T12:00.') from None
-    return (at if at.tzinfo else at.replace(tzinfo=deadline.at.tzinfo)).timestamp()

@@ -1,5 +1,6 @@
 """A submission: what somebody hands in becomes a bot's next version, or is refused with the reason."""
 
+import re
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -138,7 +139,7 @@ def put_submission(connection: Connection, settings: Settings, given: Submission
         number=number,
         version=version,
         again=False,
-        late=late_for(connection, settings, owner, received),
+        late=late_for(connection, settings, known.owner if known else owner, received),
         left=most - today - 1 if given.received is None else None,
         disabled=disabled_versions(connection).get(version),
         received=received,
@@ -164,12 +165,19 @@ def _note_received(connection: Connection, given: Submission, bot: int, version:
     note_act(connection, Act(given.by, "receive", why, now, bot=bot, version=version, owner=owner))
 
 
-def read_time(text: str) -> float:
-    """Return a time in seconds since 1970; without a zone it is this machine's. Raises LadderError."""
+def read_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
+    """Return a time in seconds since 1970. Raises LadderError, also for a day alone.
+
+    Without a zone it is in the deadline's, or in that of all deadlines if it is one, else in this machine's.
+    """
+    settings = ladder.settings
+    due = settings.deadlines if deadline is None else (settings.deadline(deadline),)
+    zone = due[0].at.tzinfo if len({each.at.utcoffset() for each in due}) == 1 else None
     try:
-        if len(text.strip()) <= len("2026-12-01"):
+        at = datetime.fromisoformat(text.strip())
+        if not re.search(r"\d[Tt ]\d", text):
             raise ValueError("a day alone")
-        return datetime.fromisoformat(text.strip()).astimezone().timestamp()
+        return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone().timestamp()
     except (ValueError, OverflowError, OSError):
         raise LadderError(
             f'"{shown(text)}" is no time of a day.\nWrite it like 2026-12-01T23:50, or with its zone: '
@@ -177,9 +185,9 @@ def read_time(text: str) -> float:
         ) from None
 
 
-def told_at(at: float) -> str:
-    """Return a time, in seconds since 1970, in this machine's zone, which is told."""
-    return datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
+def told_at(at: float | None) -> str:
+    """Return a time, in seconds since 1970, in this machine's zone, which is told; None is a dash."""
+    return "-" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
 
 
 def demand_past(ladder: Ladder, received: float | None) -> None:

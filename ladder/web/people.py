@@ -95,7 +95,7 @@ def team(
 ) -> Response:
     """Let a person be in a team, whichever it was before; in none if none is named."""
     if team.strip():
-        at = read_time(since) if since else None
+        at = read_time(visit.ladder, since) if since else None
         new, now = join_teams(visit.ladder, {login: team}, who(visit), why, True, at), f"in the team {team}"
     else:
         new, now = leave_teams(visit.ladder, [login], who(visit), why), "in no team"

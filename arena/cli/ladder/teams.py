@@ -58,7 +58,9 @@ def join(
     Rated matches that haven't begun are cancelled where two of the team would sit at one table. Finals go on.
     """
     with opened(folder) as ladder:
-        done = join_teams(ladder, dict.fromkeys(logins, team), who, why, move, read_time(since) if since else None)
+        done = join_teams(
+            ladder, dict.fromkeys(logins, team), who, why, move, read_time(ladder, since) if since else None
+        )
     _tell(done, as_json)
 
 
@@ -91,7 +93,7 @@ def take_in(folder: Path, file: Path, move: bool, since: str | None, who: str, a
             data = file.read_bytes()
         except OSError as problem:
             refuse(f"{file} can't be read: {problem.strerror}")
-        done = import_teams(ladder, data, file.name, who, move, read_time(since) if since else None)
+        done = import_teams(ladder, data, file.name, who, move, read_time(ladder, since) if since else None)
     _tell(done, as_json)
 
 

@@ -19,8 +19,18 @@ from sqlalchemy import select
 
 from arena.bots import BotError
 from ladder.access import STAFF, Viewer
-from ladder.service import Collection, Ladder, LadderError, submit, submit_collection
-from ladder.store.database import TABLES, Owner, acts_of, put_owners
+from ladder.service import (
+    Collection,
+    Ladder,
+    LadderError,
+    extend,
+    join_teams,
+    read_time,
+    submit,
+    submit_collection,
+    told_at,
+)
+from ladder.store.database import TABLES, Owner, acts_of, extensions_in_force, put_owners
 from ladder.views import bot
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, settle
 from tests.place import QUICK_BOT, ROOT
@@ -34,6 +44,7 @@ PEOPLE = {
     "dan": ("Dan O'Brien", None, None),
     "omar": ("Omar Ali", None, None),
     "ali": ("Ali Omar", None, None),
+    "nora": ("Nora_77", "80", None),
 }
 PY = f"{QUICK_BOT}#"
 NOTHING, UNKNOWN = "can be a bot", "can't tell whose"
@@ -87,6 +98,14 @@ WHOSE = {
     f"Group A_11{FILE}/bot.py": None,  # a group's number isn't a person's
     f"Ada Lovelace_12{FILE}/bot.py": None,  # the number says otherwise than the name
     f"Default group{FILE}/bot.py": None,
+    "lovelaceada_77_901_5_bot.py": "ada",  # who called the file 5_bot.py
+    "evil_77_901_5_bot.py": None,  # the name may be evil_77, and 901 the ID
+    "evil_77_901_text.html": None,
+    "LATE_77_901_5_bot.py": None,
+    "nora_77_80_5_bot.py": "nora",  # of the name nora_77
+    "ada_lovelace_77_80_5_bot.py": "ada",  # nora isn't called so
+    "nora_77_80_5_6_bot.py": "nora",
+    "grüneve_5_901_7_bot.py": "eve",
     "dan/bot.py": "dan",
     "Cleo.py": "cleo",
     "cleo.tar.gz.py": "cleo",
@@ -104,6 +123,23 @@ def test_whose_a_file_is_follows_from_its_name_or_is_asked_for(ladder: Ladder, n
 def test_where_names_are_hidden_in_another_language_the_numbers_tell(ladder: Ladder) -> None:
     files = {f"Teilnehmerin_{number}{FILE}/bot.py": f"{PY}{number}" for number in (11, 12)}
     assert [row.login for row in taken(ladder, files).rows] == ["ada", "bob"]
+
+
+KIM = f"Cleo de la Cruz_{{}}{FILE}/bot.py"
+NAMESAKES = {  # of two people of one name the roster has one
+    "Canvas": (("delacruzcleo_1_901_bot.py", "delacruzcleo_2_902_bot.py"), [None, None]),
+    "Moodle": ((KIM.format(1), KIM.format(2)), [None, None]),
+    "one has the number": ((f"Ada Lovelace_1{FILE}/bot.py", f"Ada Lovelace_11{FILE}/bot.py"), ["ada", None]),
+    "one was renamed": (("cleo/bot.py", "delacruzcleo_2_902_bot.py"), [None, "cleo"]),
+}
+
+
+@pytest.mark.parametrize("of", NAMESAKES)
+def test_what_two_people_of_one_name_hand_in_is_not_one_persons(ladder: Ladder, of: str) -> None:
+    names, logins = NAMESAKES[of]
+    rows = taken(ladder, {name: f"{PY}{name}" for name in names}).rows
+    assert [row.login for row in rows] == logins
+    assert all((row.taken is None) is (row.login is None) is (UNKNOWN in (row.refused or "")) for row in rows)
 
 
 def test_a_report_has_each_file_and_who_handed_in_nothing(ladder: Ladder) -> None:
@@ -126,7 +162,7 @@ def test_a_report_has_each_file_and_who_handed_in_nothing(ladder: Ladder) -> Non
     assert NOTHING in (rows["dan"].refused or "")
     assert len(rows["dan"].passed) == 2
     assert "no bot.toml" in (rows["cleo"].refused or "")
-    assert (found.nobodys, found.missing, found.refused) == (("who.py",), ("ali", "eve", "omar", "x"), True)
+    assert (found.nobodys, found.missing, found.refused) == (("who.py",), ("ali", "eve", "nora", "omar", "x"), True)
 
 
 def test_a_platforms_files_are_run_as_programs(ladder: Ladder) -> None:
@@ -195,7 +231,7 @@ def test_a_time_is_asked_for_where_the_platform_tells_none(ladder: Ladder) -> No
     csv = b"\xef\xbb\xbfIdentifier,Full name,Email address,Last modified (submission)\n"
     csv += b'"Participant 12",x,,"Monday, 12 January 1970, 12:30\xe2\x80\xafAM"\nParticipant 11,x,,-\n'
     rows = {row.login: row for row in taken(ladder, files, received=None, times=csv).rows}
-    assert rows["bob"].received == time.mktime((1970, 1, 12, 0, 30, 0, 0, 0, -1))
+    assert rows["bob"].received == 11 * 86_400 + 1800
     assert rows["bob"].taken is not None
     assert TIMELESS in (rows["dan"].refused or "")
     with pytest.raises(LadderError, match="no time of a day"):
@@ -206,6 +242,66 @@ def test_a_time_is_asked_for_where_the_platform_tells_none(ladder: Ladder) -> No
     assert "still to come" in str([row.refused for row in taken(ladder, files, times=late).rows])
     with pytest.raises(LadderError, match="still to come"):
         taken(ladder, files, received=NOW + 1)
+
+
+def test_times_name_people_whatever_their_case_and_each_line_one(ladder: Ladder) -> None:
+    """A line that fits two people is told at both, also where there is another time for all."""
+    people = [Owner("kim", "Min Kim", "Red kim", email="Min.Kim@x.org"), Owner("min", "Kim Min", "Red min", number="9")]
+    ladder.database.write(lambda connection: put_owners(connection, people, 1.0))
+    files = {f"{login}/{login}.py": PY + login for login in ("dan", "kim", "min")}
+    csv = b"login,email,number,received\nDAN,,,1970-01-10T10:00Z\n,min.kim@X.org, ,1970-01-10T11:00Z\n"
+    rows = {row.login: row for row in taken(ladder, files, times=csv, dry_run=True).rows}
+    assert [rows[login].received for login in ("dan", "kim", "min")] == [813_600, 817_200, EARLIER]
+    rows = {row.login: row for row in taken(ladder, files, times=csv + b"KIM,,9,1970-01-10T10:00Z\n").rows}
+    assert [row.refused and "fits this person and another" in row.refused for row in rows.values()] == [
+        None,
+        True,
+        True,
+    ]
+
+
+TOKYO = "Asia/Tokyo"  # where the server stands
+MORNING = 13 * 86_400  # midnight of UTC
+ZONES: dict[str, tuple[tuple[str, ...], str | None, int]] = {
+    "none: the server's": ((), None, 9),
+    "that of the deadlines": (("-05:00", "-05:00"), None, -5),
+    "they have several": (("-05:00", "+01:00"), None, 9),
+    "of one that is named": (("-05:00", "+01:00"), "two", 1),
+}
+
+
+@pytest.mark.parametrize("of", ZONES)
+def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: pytest.MonkeyPatch, of: str) -> None:
+    zones, name, hours = ZONES[of]
+    monkeypatch.setenv("TZ", TOKYO)
+    time.tzset()
+    try:
+        ladder.clock = Clock(MORNING * 2)
+        path = ladder.path / "ladder.toml"
+        path.write_text(path.read_text().replace(deadline("first", NOW - 10), ""))
+        for number, zone in zip(("one", "two"), zones, strict=False):
+            settle(ladder, f'[[deadlines]]\nname = "{number}"\nat = 1970-01-12T00:00:00{zone}\n')
+        at = MORNING - 3600 * hours
+        assert read_time(ladder, "1970-01-14T00:00", name) == at
+        assert read_time(ladder, "1970-01-14T00:00Z", name) == MORNING
+        csv = b'login,received\ndan,"Wednesday, 14 January 1970, 12:00 AM"\neve,1970-01-14 00:00\n'
+        files = {"dan/a.py": PY, "eve/b.py": f"{PY}2"}
+        assert [row.received for row in taken(ladder, files, times=csv, deadline=name).rows] == [at, at]
+        if name:
+            extend(ladder, "ada", name, "1970-01-14T00:00", None, 0, "prof", "ill")
+            assert [each.until for each in ladder.database.look(extensions_in_force)] == [at]
+        assert told_at(MORNING) == "1970-01-14 09:00+09:00"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize("text", ["1970-01-14", "1970-01-14+01:00", "19700114", " 1970-01-14 ", "soon", "12:00"])
+def test_a_time_is_one_of_a_day(ladder: Ladder, text: str) -> None:
+    with pytest.raises(LadderError, match="no time of a day"):
+        read_time(ladder, text)
+    with pytest.raises(LadderError, match="no time of a day"):
+        extend(ladder, "ada", "first", text, None, 0, "prof", "ill")
 
 
 def zip_of(path: Path, entries: Mapping[str, str | bytes], links: tuple[str, ...] = ()) -> Path:
@@ -340,6 +436,17 @@ def test_late_counts_by_the_time_of_receipt(ladder: Ladder) -> None:
     path = ladder.path / "ada.py"
     path.write_text(PY)
     assert submit(ladder, path, "ada", received=NOW - 500, by="prof").late == "second"
+
+
+def test_a_teammates_submission_is_late_as_the_grade_has_it(ladder: Ladder) -> None:
+    """The bot's owner has the deadline, whoever of the team submits."""
+    settle(ladder, deadline("second", NOW - 1000, grace_minutes=15))
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "prof", "as they asked")
+    sent(ladder, 1, EARLIER)
+    extend(ladder, "bob", "second", None, 1, 0, "prof", "ill")
+    path = ladder.path / "ada.py"
+    path.write_text(f"{PY}2")
+    assert submit(ladder, path, "bob", received=NOW - 500, by="prof").late == "second"
 
 
 def test_the_owner_reads_when_it_was_received_and_others_do_not(ladder: Ladder) -> None:

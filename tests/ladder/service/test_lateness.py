@@ -177,7 +177,7 @@ def test_one_person_gets_more_time_and_is_told_so(ladder: Ladder) -> None:
         ("ada", "first", None, None, 0, "one of --until and --days"),
         ("ada", "first", "1970-02-01", 1, 0, "one of --until and --days"),
         ("ada", "first", "next week", None, 0, "is no time"),
-        ("ada", "first", "1970-01-02", None, 0, "Give a time after it"),
+        ("ada", "first", "1970-01-02T00:00", None, 0, "Give a time after it"),
         ("ada", "first", None, 1, 3, "has 2 late days left"),
     ],
 )
