@@ -55,7 +55,7 @@ UNKNOWN = (
     "or submit it by itself: arena ladder submit LADDER BOT --owner LOGIN --at TIME"
 )
 LATE = "Canvas marks it as late, and doesn't say when it came: give --at or --times"
-DOUBTFUL = "a line of the times fits this person and another: give the columns login and received"
+DOUBTFUL = "a line of the times fits this person and another: give one with the login alone"
 TIMELESS = "the files don't say when it came: give --times or --at, or of Canvas --deadline"
 NOTHING = "nothing in it can be a bot"
 
@@ -128,7 +128,7 @@ def submit_collection(
     due = None if deadline is None else min(settings.deadline(deadline).at.timestamp(), ladder.clock())
     owners = ladder.database.look(all_owners)
     read = partial(read_time, ladder, deadline=deadline)
-    told, doubtful = ({}, set[str]()) if times is None else _read_times(times, owners, read)
+    told = {} if times is None else _read_times(times, owners, read)
     with scratch_folder() as scratch:
         folder = source
         if not source.is_dir():
@@ -143,7 +143,7 @@ def submit_collection(
                 pile.refused = UNKNOWN
             elif not pile.files:
                 pile.refused = NOTHING
-            elif pile.owner.login in doubtful:
+            elif told.get(pile.owner.login, 0) is None:
                 pile.refused = DOUBTFUL
             elif pile.received is None:
                 pile.refused = LATE if pile.late else TIMELESS
@@ -373,12 +373,10 @@ def _put_together(files: dict[str, Path], folder: Path) -> Path:
 # --- when they came ---------------------------------------------------------------------------------------------------
 
 
-def _read_times(
-    data: bytes, owners: Sequence[Owner], read: Callable[[str], float]
-) -> tuple[dict[str, float], set[str]]:
+def _read_times(data: bytes, owners: Sequence[Owner], read: Callable[[str], float]) -> dict[str, float | None]:
     """Return when people handed in, by login, from a CSV such as Moodle's grading worksheet.
 
-    With it, the logins whom a line fits that fits others, too. Raises LadderError.
+    None: of whom there is but a line that fits others, too. Raises LadderError.
     """
     text = data.decode("utf-8-sig", errors="replace")
     first = text.partition("\n")[0]
@@ -392,15 +390,14 @@ def _read_times(
             "Give Moodle's grading worksheet, or a CSV with the columns login and received."
         )
     people = [each for each in owners if not each.staff]
-    found: dict[str, float] = {}
-    doubtful: set[str] = set()
+    found: dict[str, float | None] = {}
     for row in rows:
         said = {(kind, _digits(row[head])) for head, kind in whose if _digits(row[head])}
         of = [each.login for each in people if any(_digits(getattr(each, kind)) == what for kind, what in said)]
         if of and (row[when] or "").strip(" -"):
-            found |= dict.fromkeys(of, _moment(row[when], rows.line_num, read))
-            doubtful |= set(of[1:] and of)
-    return found, doubtful
+            at = _moment(row[when], rows.line_num, read)
+            found = found | {of[0]: at} if len(of) == 1 else dict.fromkeys(of) | found
+    return found
 
 
 def _moment(text: str, line: int, read: Callable[[str], float]) -> float:

@@ -66,13 +66,8 @@ async def _taken(visit: Visit, stream: AsyncIterator[bytes]) -> Taken:
             owner, at = (form.said("owner"), form.said("at")) if viewer.staff else (viewer.login, "")
             if not owner:
                 raise RefusedError(400, NO_BOTS, visit)
-            given = (
-                form.path,
-                owner,
-                form.said("name") or None,
-                read_time(visit.ladder, at) if at else None,
-                viewer.login,
-            )
+            received = read_time(visit.ladder, at) if at else None
+            given = (form.path, owner, form.said("name") or None, received, viewer.login)
             async with door.readers:
                 return await run_in_threadpool(submit, visit.ladder, *given)
 

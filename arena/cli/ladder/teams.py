@@ -58,9 +58,8 @@ def join(
     Rated matches that haven't begun are cancelled where two of the team would sit at one table. Finals go on.
     """
     with opened(folder) as ladder:
-        done = join_teams(
-            ladder, dict.fromkeys(logins, team), who, why, move, read_time(ladder, since) if since else None
-        )
+        at = read_time(ladder, since) if since else None
+        done = join_teams(ladder, dict.fromkeys(logins, team), who, why, move, at)
     _tell(done, as_json)
 
 
