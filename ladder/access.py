@@ -179,7 +179,6 @@ ROUTES = {
     "GET /admin/people/{login:path}": "administer",
     "POST /admin/people/{login:path}/suspend": "administer",
     "POST /admin/people/{login:path}/leave": "administer",
-    "POST /admin/people/{login:path}/return": "administer",
     "POST /admin/people/{login:path}/merge": "administer",
     "POST /admin/people/{login:path}/extend": "administer",
     "POST /admin/people/{login:path}/team": "administer",

@@ -86,7 +86,7 @@ def approve(ladder: Ladder, id: int, who: str, login: str | None = None) -> bool
     mail = (asking.email or "").casefold()
 
     def then(connection: Connection, taken: TakenIn) -> None:
-        if _demand(connection, id, TAKEN).state == TAKEN and not (taken.added or taken.changed):
+        if _demand(connection, id, ASKS if taken.added else TAKEN).state == TAKEN and not taken.changed:
             return  # the second call of a function whose commit had no answer
         owner = find_owner(connection, called)
         same = [each for each in all_owners(connection) if mail and (each.email or "").casefold() == mail]
@@ -95,7 +95,7 @@ def approve(ladder: Ladder, id: int, who: str, login: str | None = None) -> bool
                 f'the login "{shown(called)}" or the email is somebody\'s who is here already.\n'
                 "Take the applicant in under another login (--login), or refuse."
             )
-        decide_applicant(connection, id, owner.id)
+        decide_applicant(connection, id, TAKEN)
         ends = now + LASTS_S
         put_credential(connection, Credential(owner.id, owner.login, LINK, asking.digest, "submit", who, now, ends))
 
@@ -109,7 +109,7 @@ def refuse(ladder: Ladder, id: int, who: str, why: str) -> bool:
         asking = _demand(connection, id, REFUSED)
         if asking.state == REFUSED:
             return False
-        decide_applicant(connection, id, None, why)
+        decide_applicant(connection, id, REFUSED, why)
         note_act(connection, Act(who, "refuse", f"applicant {id}, {asking.login}: {why}", ladder.clock()))
         return True
 
@@ -122,5 +122,5 @@ def _demand(connection: Connection, id: int, to_be: str) -> Applicant:
     if found is None:
         raise LadderError(f"there is no applicant {id}.\nSee arena ladder applicants list.")
     if found.state not in (ASKS, to_be):
-        raise LadderError(f"applicant {id} was {found.state} already.\nThe person can ask again by the link.")
+        raise LadderError(f"applicant {id} was {found.state} already.\nOne who was refused can ask again.")
     return found

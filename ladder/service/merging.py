@@ -12,9 +12,9 @@ from ladder.store.database import Act, Owner, all_owners, cancel_unplayable, lea
 def merge_people(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
     """Let the owner of one login become that of another; return False if it is so already.
 
-    Bots, challenges, tables and more time are the other's from now on; what was played stays. Rated matches that
-    haven't begun, and at whose table bots of both would meet, are cancelled. The old login leads to the other owner in
-    commands, rosters and at a provider; its links, sessions, tokens and password let nobody in any more.
+    Bots, challenges, tables, more time and former teams are the other's from now on; what was played stays. Rated
+    matches that haven't begun, and at whose table bots of both would meet, are cancelled. The old login leads to the
+    other owner in commands, rosters and at a provider; its links, sessions, tokens and password let nobody in any more.
 
     Raises LadderError for an unknown login, the staff's own, one and the same, and where only one of both is staff,
     suspended, or gone while the old one isn't.
@@ -50,4 +50,4 @@ def _check(old: Owner, new: Owner) -> None:
     if old.suspended != new.suspended:
         raise LadderError(f"of {names} one is suspended.\nDecide first: arena ladder suspend, with --undo or without.")
     if new.gone and not old.gone:
-        raise LadderError(f"{shown(new.login)} left the course.\nDecide first: arena ladder owners return")
+        raise LadderError(f"{shown(new.login)} left the course.\nDecide first: arena ladder owners leave --undo")

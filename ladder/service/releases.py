@@ -12,13 +12,13 @@ from sqlalchemy import Connection
 
 from arena.bots import shown
 from ladder.access import STAFF, Viewer, visible
-from ladder.service.basis import Basis
+from ladder.service.basis import Basis, Line
 from ladder.service.finals import NAME
-from ladder.service.grades import graded, made_from, seen
+from ladder.service.grades import graded, made_from
 from ladder.service.ladder import Ladder
 from ladder.service.settings import Baseline, LadderError
 from ladder.service.snapshot import demand_examined
-from ladder.store.database import Act, Release, all_releases, note_act, put_release, voided_matches
+from ladder.store.database import Act, Release, all_owners, all_releases, note_act, put_release, voided_matches
 from ladder.views import Grade, GradeChange, GradeChanges, Grades, HandedOut, ReleaseLine
 
 
@@ -65,7 +65,7 @@ def release(
             demand_examined(connection, settings, settings.deadline(deadline), at, ladder.path)
     basis, told = graded(ladder, who, final, deadline)
     kept = Kept(why or "handed out", basis, told)
-    new = Release(name, of, at, who, basis.moment.act, basis.moment.ended, _adapter().dump_json(kept).decode())
+    new = Release(name, of, at, who, _adapter().dump_json(kept).decode())
 
     def act(connection: Connection) -> None:
         if new in all_releases(connection):
@@ -115,16 +115,24 @@ def handed_out(connection: Connection, name: str, viewer: Viewer = STAFF, since:
 
     Raises LadderError.
     """
-    found = _find(connection, name)
+    found, now = _find(connection, name), _logins_now(connection)
     kept = _adapter().validate_json(found.data)
     before = [each for each in all_releases(connection) if each.of == found.of]
     before = before[: before.index(found)][-1:] if since is None else [_find(connection, since)]
     changes = None
     if before:
         changes = _changes(connection, before[0], _adapter().validate_json(before[0].data), found, kept)
-        rows = tuple(row for row in changes.rows if viewer.may("see grades", row.owner.login))
+        rows = tuple(row for row in changes.rows if viewer.may("see grades", now[row.owner.login]))
         changes = replace(changes, rows=rows)
-    return HandedOut(_line(found, kept, viewer), seen(kept.told, viewer), changes)
+    grades = tuple(grade for grade in kept.told.grades if viewer.may("see grades", now[grade.owner.login]))
+    return HandedOut(_line(found, kept, viewer), replace(kept.told, grades=grades), changes)
+
+
+def _logins_now(connection: Connection) -> dict[str | None, str]:
+    """Return the login under which somebody is known now, by every login that the person ever had."""
+    owners = all_owners(connection, merged=True)
+    logins = {owner.id: owner.login for owner in owners}
+    return {owner.login: logins[owner.merged or owner.id] for owner in owners}
 
 
 def newest_release(connection: Connection, kind: str, name: str | None) -> str | None:
@@ -155,8 +163,17 @@ def remake(ladder: Ladder, name: str) -> Remade:
 
 
 def _changes(connection: Connection, old: Release, before: Kept, new: Release, after: Kept) -> GradeChanges:
-    grades = [{grade.owner.login: grade for grade in each.told.grades} for each in (before, after)]
-    lines = [{line.owner.login: line.extended for line in each.basis.people} for each in (before, after)]
+    now = _logins_now(connection)
+
+    def own_last(row: Grade | Line) -> bool:
+        """Tell whether a row is of the login that stayed: it holds where somebody had two."""
+        return row.owner.login == now[row.owner.login]
+
+    grades = [{now[row.owner.login]: row for row in sorted(each.told.grades, key=own_last)} for each in (before, after)]
+    lines = [
+        {now[line.owner.login]: line.extended for line in sorted(each.basis.people, key=own_last)}
+        for each in (before, after)
+    ]
     rows = []
     for login in dict.fromkeys(chain(*grades)):
         one, two = (each.get(login) for each in grades)

@@ -76,8 +76,7 @@ class Roster:
 
 def parse_roster(data: bytes, file: str) -> Roster:
     """Return a roster. Raises LadderError for what is none."""
-    text = _text(data, file)
-    rows = _rows(text, file)
+    rows = read_rows(data, file)
     if not rows:
         raise LadderError(f"{file} is empty.\nA roster has a header, such as login,name,section, and a line for each.")
     _, header = rows[0]
@@ -140,8 +139,12 @@ def _text(data: bytes, file: str) -> str:
     return text
 
 
-def _rows(text: str, file: str) -> list[tuple[int, list[str]]]:
-    """Return (line, cells) of all rows that aren't blank; the separator is what the first line has most of."""
+def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
+    """Return (line, cells) of all rows that aren't blank; the separator is what the first line has most of.
+
+    Raises LadderError for what is no CSV in UTF-8.
+    """
+    text = _text(data, file)
     first = text.strip().split("\n")[0].split("\r")[0]
     separator = max(SEPARATORS, key=first.count)
     if separator not in first and ":" in first:
@@ -167,7 +170,7 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
     Canvas' own columns come first: what a teacher has added, and called the same, is passed over.
     """
     found: dict[str, int] = {}
-    known = [re.sub(r"[\s_.-]+", " ", heading).strip().casefold() for heading in header]
+    known = [plain(heading) for heading in header]
     canvas = "id" in known and bool({"student", "lastname", "sis login id"} & set(known))
     for place, (heading, words) in enumerate(zip(header, known, strict=True)):
         column = next((column for column, names in COLUMNS.items() if words in names), None)
@@ -186,6 +189,11 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
             "The header needs one of them, such as login,name,section."
         )
     return found
+
+
+def plain(heading: str) -> str:
+    """Return a column's heading in lower case, with one space between words."""
+    return re.sub(r"[\s_.-]+", " ", heading).strip().casefold()
 
 
 def _is_canvas_extra(row: Sequence[str], places: dict[str, int]) -> bool:

@@ -21,6 +21,7 @@ from ladder.store.database import (
     Version,
     add_version,
     all_bots,
+    all_owners,
     disabled_versions,
     find_owner,
     note_act,
@@ -290,4 +291,8 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Settin
 
 
 def _bots_of(connection: Connection, party: Collection[int]) -> tuple[str, ...]:
-    return tuple(bot.name for bot in all_bots(connection) if bot.owner in party and not bot.reference)
+    """Return the bots of those of a party who take part, by name."""
+    out = {owner.id for owner in all_owners(connection) if owner.suspended or owner.gone}
+    return tuple(
+        bot.name for bot in all_bots(connection) if bot.owner in party and not (bot.reference or bot.owner in out)
+    )

@@ -1,8 +1,5 @@
 """Teams: people join one, and leave it. Bots of a team never meet in a rated match, and quotas are the team's."""
 
-import csv
-import io
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +7,15 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from arena.bots import cell, shown
+from ladder.service.directory import Directory
 from ladder.service.known import known_owner
 from ladder.service.ladder import Ladder
+from ladder.service.roster import Person, plain, read_rows
 from ladder.service.settings import LadderError
 from ladder.service.submit import demand_past, told_at
 from ladder.store.database import (
     Act,
+    Membership,
     Owner,
     all_owners,
     cancel_unplayable,
@@ -31,7 +31,6 @@ COLUMNS = {
     **dict.fromkeys(("number", "id number", "sis user id", "user id"), "number"),
     **dict.fromkeys(("team", "group", "group name"), "team"),
 }
-PERSON = ("number", "email", "login")  # the first that is one person's alone tells who it is
 _LONGEST = 100  # characters of a name, as the database has room for
 
 
@@ -39,7 +38,8 @@ _LONGEST = 100  # characters of a name, as the database has room for
 class Teamed:
     """How many people joined a team, how many left one, and how many rated matches were cancelled for it.
 
-    Who moved has done both. A match is cancelled that waits, and at whose table two of a team would sit.
+    Who moved has done both; of whom another time is told than before has joined. A match is cancelled that waits, and
+    at whose table two of a team would sit.
     """
 
     joined: int
@@ -75,9 +75,9 @@ def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> Te
     def act(connection: Connection) -> Teamed:
         now, left, teams = ladder.clock(), 0, _teams(connection)
         for owner in [known_owner(connection, login) for login in dict.fromkeys(logins)]:
-            if (team := teams.pop(owner.login, None)) is not None:
+            if (old := teams.pop(owner.login, None)) is not None:
                 leave_team(connection, owner.id, now)
-                note_act(connection, Act(who, "team", f"left {team}: {why}", now, owner=owner.id))
+                note_act(connection, Act(who, "team", f"left {old.team}: {why}", now, owner=owner.id))
                 left += 1
         return Teamed(0, left, 0)
 
@@ -94,14 +94,19 @@ def import_teams(
     rows = _rows(data, file)
 
     def act(connection: Connection) -> Teamed:
-        owners, people, problems = all_owners(connection), dict[int, tuple[Owner, str]](), []
-        for line, row in rows:
-            owner = _person(owners, row)
+        directory = Directory(all_owners(connection, merged=True))
+        people, problems = dict[int, tuple[Owner, str]](), []
+        for person, team in rows:
+            try:
+                owner = directory.who(person)
+            except ValueError as problem:
+                problems.append(f"line {person.line}: {problem}")
+                continue
             if owner is None:
-                told = " ".join(row[column] for column in PERSON if row.get(column))
-                problems.append(f'line {line}: nobody is known as "{shown(told)}"')
-            elif people.setdefault(owner.id, (owner, row["team"]))[1] != row["team"]:
-                problems.append(f'line {line}: "{shown(owner.login)}" is in two teams')
+                told = " ".join(filter(None, (person.number, person.email, person.login)))
+                problems.append(f'line {person.line}: nobody is known as "{shown(told)}"')
+            elif people.setdefault(owner.id, (owner, team))[1] != team:
+                problems.append(f'line {person.line}: "{shown(owner.login)}" is in two teams')
         if problems:
             more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
             raise LadderError(f"{file}, {'; '.join(problems[:3])}{more}.\nNobody joined: mend it, and try again.")
@@ -127,29 +132,31 @@ def _join(
     for owner, name in people:
         name = _checked(name)
         team = known.setdefault(name.casefold(), name)
-        was = before.get(owner.login)
+        old = before.get(owner.login)
+        was = None if old is None else old.team
         if owner.staff:
             raise LadderError(f"{shown(owner.login)} is staff, who is in no team.\nNobody joined.")
-        if was == team:
+        if was == team and (old is None or since in (None, old.since)):
             continue
-        if was is not None and not move:
+        if was not in (None, team) and not move:
             raise LadderError(
                 f"{shown(owner.login)} is in the team {shown(was)}.\nNobody joined. Let people move: --move"
             )
-        if any(at < (row.until or row.since) for row in rows if row.login == owner.login):
+        others = [row for row in rows if row.login == owner.login and (row != old or was != team)]
+        if any(at < (row.until or row.since) for row in others):
             raise LadderError(f"{shown(owner.login)} was in a team after that time.\nNobody joined. Name a later one.")
-        told = f"joined {team}" if was is None else f"left {was}, joined {team}"
+        told = f"left {was}, joined {team}" if was not in (None, team) else f"joined {team}"
         told += "" if since is None else f" as of {told_at(at)}"
         note_act(connection, Act(who, "team", f"{told}: {why}", now, owner=owner.id))
         join_team(connection, team, owner.id, at)
-        before[owner.login] = team
-        joined, left = joined + 1, left + (was is not None)
+        before[owner.login] = Membership(team, owner.login, owner.name, at, None)
+        joined, left = joined + 1, left + (was not in (None, team))
     return Teamed(joined, left, cancel_unplayable(connection, now) if joined else 0)
 
 
-def _teams(connection: Connection) -> dict[str, str]:
-    """Return the teams that people are in now, by their logins."""
-    return {each.login: each.team for each in memberships(connection) if each.until is None}
+def _teams(connection: Connection) -> dict[str, Membership]:
+    """Return who is in which team now, by login."""
+    return {each.login: each for each in memberships(connection) if each.until is None}
 
 
 def _checked(team: str) -> str:
@@ -163,29 +170,19 @@ def _checked(team: str) -> str:
     return name
 
 
-def _rows(data: bytes, file: str) -> list[tuple[int, dict[str, str]]]:
-    """Return (line, cells by COLUMNS) of the rows that tell a team. Raises LadderError for what is no such CSV."""
-    try:
-        text = data.decode("utf-8-sig")
-        separator = max(",;\t", key=text.split("\n")[0].count)
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-        told = next(reader, [])
-        header = [COLUMNS.get(re.sub(r"[\s_.-]+", " ", each).strip().casefold(), "") for each in told]
-        rows = [(reader.line_num, dict(zip(header, map(str.strip, row), strict=False))) for row in reader]
-    except (UnicodeDecodeError, csv.Error) as problem:
-        raise LadderError(f"{file} is no CSV in UTF-8: {problem}.\nSave it as CSV UTF-8.") from None
-    if "team" not in header or not set(header) & set(PERSON):
+def _rows(data: bytes, file: str) -> list[tuple[Person, str]]:
+    """Return the people of a CSV who are in a team, each with the team. Raises LadderError for what is no such CSV."""
+    rows = read_rows(data, file)
+    told = rows[0][1] if rows else []
+    header = [COLUMNS.get(plain(heading), "") for heading in told]
+    if "team" not in header or not set(header) & {"login", "email", "number"}:
         raise LadderError(
             f"{file}, line 1: the header tells no team and person: {shown(', '.join(told))[:200]}.\n"
             "It needs team or group, and one of login, email and number, such as login,team."
         )
-    return [(line, row) for line, row in rows if row.get("team")]
-
-
-def _person(owners: Sequence[Owner], row: Mapping[str, str]) -> Owner | None:
-    for column in PERSON:
-        told = row.get(column, "").casefold()
-        found = [owner for owner in owners if told and (getattr(owner, column) or "").casefold() == told]
-        if len(found) == 1:
-            return found[0]
-    return None
+    cells = [(line, dict(zip(header, row, strict=False))) for line, row in rows[1:]]
+    return [
+        (Person(line, row.get("login"), email=row.get("email"), number=row.get("number")), row["team"])
+        for line, row in cells
+        if row.get("team")
+    ]

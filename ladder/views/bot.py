@@ -247,6 +247,8 @@ def why_none(found: Bot) -> str:
     newest = found.versions[-1]
     if newest.state == "unfit":
         return f"no version plays, since version {newest.number} is unfit: {newest.reason or ''}"
+    if newest.state == "fit":  # what was decided about the owner is not the reader's to know
+        return "no version plays now: ask the staff"
     return f"no version plays yet; version {newest.number} waits for its examination"
 
 

@@ -64,7 +64,7 @@ def overview(reader: Reader, quotas: Quotas, findings: tuple[Finding, ...] | Non
         frozen,
         closed,
         tuple(told_owner(connection, owner, reader.viewer) for owner in owners if owner.suspended),
-        sum(not owner.staff for owner in owners),
+        sum(not (owner.staff or owner.gone) for owner in owners),
         sum(each.state == ASKS for each in all_applicants(connection)),
         len(bots),
         sum(bot.active is not None for bot in bots),

@@ -158,17 +158,10 @@ def suspend(visit: Visited, login: str, why: Why, suspended: Annotated[bool, For
 
 
 @router.post("/admin/people/{login:path}/leave", include_in_schema=False)
-def leave(visit: Visited, login: str, why: Why) -> Response:
-    """Let a person leave the course."""
-    new = set_gone(visit.ladder, login, True, who(visit), why)
-    return decided(visit, new, f"{login} is no longer in the course", _page(login))
-
-
-@router.post("/admin/people/{login:path}/return", include_in_schema=False)
-def come_back(visit: Visited, login: str, why: Why) -> Response:
-    """Let a person come back who left."""
-    new = set_gone(visit.ladder, login, False, who(visit), why)
-    return decided(visit, new, f"{login} is in the course", _page(login))
+def leave(visit: Visited, login: str, why: Why, gone: Annotated[bool, Form()] = True) -> Response:
+    """Let a person leave the course, or come back."""
+    new = set_gone(visit.ladder, login, gone, who(visit), why)
+    return decided(visit, new, f"{login} is {'no longer ' if gone else ''}in the course", _page(login))
 
 
 @router.post("/admin/people/{login:path}/merge", include_in_schema=False)

@@ -125,28 +125,17 @@ def merge(folder: Path, old: str, new: str, who: str, why: str, as_json: bool) -
 @owners.command("leave")
 @FOLDER
 @click.argument("login", metavar="LOGIN")
+@click.option("--undo", is_flag=True, help="Let the person come back: what played before plays again.")
 @acting
 @answers(Decided)
-def leave(folder: Path, login: str, who: str, why: str, as_json: bool) -> None:
+def leave(folder: Path, login: str, undo: bool, who: str, why: str, as_json: bool) -> None:
     """Let a person leave the course: as with a suspension, and without a line in grades.
 
     What was played stays, also in the ratings of others. A roster that names the person brings nobody back.
     """
     with opened(folder) as ladder:
-        changed = set_gone(ladder, login, True, who, why)
-    told_decision(changed, f"{login} is no longer in the course", as_json)
-
-
-@owners.command("return")
-@FOLDER
-@click.argument("login", metavar="LOGIN")
-@acting
-@answers(Decided)
-def come_back(folder: Path, login: str, who: str, why: str, as_json: bool) -> None:
-    """Let a person come back who left: what played before plays again."""
-    with opened(folder) as ladder:
-        changed = set_gone(ladder, login, False, who, why)
-    told_decision(changed, f"{login} is in the course", as_json)
+        changed = set_gone(ladder, login, not undo, who, why)
+    told_decision(changed, f"{login} is {'' if undo else 'no longer '}in the course", as_json)
 
 
 def _tell(taken: TakenIn) -> None:

@@ -33,11 +33,9 @@ def put_applicant(connection: Connection, login: str, name: str, email: str | No
 
 def all_applicants(connection: Connection) -> list[Applicant]:
     """Return all applicants, in order of id."""
-    columns = [column for column in applicants.c if column.name != "owner"]
-    return [Applicant(**row) for row in connection.execute(select(*columns).order_by(applicants.c.id)).mappings()]
+    return [Applicant(**row) for row in connection.execute(select(applicants).order_by(applicants.c.id)).mappings()]
 
 
-def decide_applicant(connection: Connection, id: int, owner: int | None, why: str | None = None) -> None:
-    """Let an applicant be taken, as this owner; or with None be refused. The act is the caller's to note."""
-    state = REFUSED if owner is None else TAKEN
-    connection.execute(update(applicants).where(applicants.c.id == id).values(state=state, owner=owner, why=why))
+def decide_applicant(connection: Connection, id: int, state: str, why: str | None = None) -> None:
+    """Let an applicant be taken, or refused. The act is the caller's to note."""
+    connection.execute(update(applicants).where(applicants.c.id == id).values(state=state, why=why))

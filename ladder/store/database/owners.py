@@ -7,7 +7,6 @@ from sqlalchemy import Connection, and_, insert, select, update
 
 from ladder.store.database.events import PEOPLE, note_event
 from ladder.store.database.tables import (
-    applicants,
     bots,
     credentials,
     evening_places,
@@ -15,6 +14,7 @@ from ladder.store.database.tables import (
     extensions,
     matches,
     owners,
+    team_members,
 )
 
 # Nothing of such a person's plays, is submitted or counts.
@@ -86,14 +86,14 @@ def put_gone(connection: Connection, owner: int, gone: bool) -> None:
 
 
 def merge_owners(connection: Connection, old: Owner, new: Owner, at: float) -> None:
-    """Let one owner become another: bots, challenges, tables, more time and requests to join are the other's.
+    """Let one owner become another: bots, challenges, tables, more time and memberships of teams are the other's.
 
-    The other gets what is known of the old one alone. What let the old one in lets nobody in any more. The row of the
-    old one stays, so that the login leads to the other.
+    The old one is in no team any more. The other gets what is known of the old one alone. What let the old one in lets
+    nobody in any more. The row of the old one stays, so that the login leads to the other.
     """
     for table, column in (
         (bots, bots.c.owner), (matches, matches.c.by), (evenings, evenings.c.owner), (extensions, extensions.c.owner),
-        (evening_places, evening_places.c.owner), (applicants, applicants.c.owner), (owners, owners.c.merged),
+        (evening_places, evening_places.c.owner), (team_members, team_members.c.owner), (owners, owners.c.merged),
     ):  # fmt: skip
         connection.execute(update(table).where(column == old.id).values({column: new.id}))
     connection.execute(update(credentials).where(credentials.c.owner == old.id).values(revoked=True, hash=None))

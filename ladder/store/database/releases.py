@@ -13,23 +13,21 @@ from ladder.store.database.tables import releases
 class Release:
     """Grades that were handed out at a time, in seconds since 1970. of: ("deadline" or "final", its name).
 
-    act, ended: the last act and the last match, in the order of their ends, that count. data: JSON, the caller's.
+    data: JSON, the caller's.
     """
 
     name: str
     of: tuple[str, str]
     at: float
     who: str
-    act: int
-    ended: int
     data: str
 
 
 def put_release(connection: Connection, release: Release) -> None:
     """Keep a release. Its name must be new."""
     values = {
-        "name": release.name, "of": json.dumps(release.of), "at": release.at, "who": release.who, "act": release.act,
-        "ended": release.ended, "data": zlib.compress(release.data.encode(), 9),
+        "name": release.name, "of": json.dumps(release.of), "at": release.at, "who": release.who,
+        "data": zlib.compress(release.data.encode(), 9),
     }  # fmt: skip
     connection.execute(insert(releases).values(values))
 
@@ -38,8 +36,6 @@ def all_releases(connection: Connection) -> list[Release]:
     """Return all releases, the oldest first."""
     found = connection.execute(select(releases).order_by(releases.c.id))
     return [
-        Release(
-            row.name, tuple(json.loads(row.of)), row.at, row.who, row.act, row.ended, zlib.decompress(row.data).decode()
-        )
+        Release(row.name, tuple(json.loads(row.of)), row.at, row.who, zlib.decompress(row.data).decode())
         for row in found
     ]

@@ -21,18 +21,22 @@ from ladder.store.database.versions import (
 def copy_people(source: Connection, target: Connection, at: float) -> tuple[dict[int, int], list[str]]:
     """Copy the people who take part, with their pseudonyms, teams and passwords.
 
-    Return the ids there by those here, and the logins of the suspended, who are left out. Who has left, or became
-    another owner, is left out, too. What let people in but for passwords isn't copied.
+    Return the ids there by those here, and the logins of the suspended, who are left out, as is who has left. An
+    owner who became one of those is copied, too, and not returned. What let people in but for passwords isn't copied.
     """
     ids, suspended = {}, []
     there = {login: id for id, login in target.execute(select(owners.c.id, owners.c.login))}  # the staff
-    for row in source.execute(select(owners).order_by(owners.c.id)).mappings():
+    rows = source.execute(select(owners).order_by(owners.c.id)).mappings().all()
+    for row in rows:
         if row["gone"] or row["merged"] is not None:
             continue
         if row["suspended"]:
             suspended.append(row["login"])
         else:
             ids[row["id"]] = there.get(row["login"]) or _copied(target, owners, row, at=at)
+    for row in rows:
+        if row["merged"] in ids:
+            _copied(target, owners, row, merged=ids[row["merged"]], at=at)
     named: dict[int, int] = {}
     together = team_members.join(teams, teams.c.id == team_members.c.team)
     open_now = select(teams, team_members.c.owner).select_from(together).where(team_members.c.until.is_(None))

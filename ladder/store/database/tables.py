@@ -91,7 +91,6 @@ applicants = Table(
     Column("email", Text),
     Column("digest", String(64), nullable=False, unique=True),
     Column("state", String(10), nullable=False),  # waiting, taken, refused
-    Column("owner", ForeignKey("owners.id")),  # that the applicant became
     Column("why", Text),  # of a refusal
     Column("at", Float, nullable=False),
 )
@@ -207,8 +206,6 @@ releases = Table(
     Column("of", Text, nullable=False),  # the final or the deadline, as JSON
     Column("at", Float, nullable=False),
     Column("who", Text, nullable=False),
-    Column("act", Integer, nullable=False),  # the last act that it took into account
-    Column("ended", Integer, nullable=False),  # the last match, in the order of their ends
     Column("data", LargeBinary, nullable=False),  # what it was made from and what came of it: JSON, compressed
 )
 

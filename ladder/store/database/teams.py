@@ -1,5 +1,6 @@
 """Teams of owners, and who was in which when. An owner is in one team at a time."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -31,14 +32,17 @@ class Membership:
 
 
 def join_team(connection: Connection, team: str, owner: int, at: float) -> None:
-    """Let an owner be in a team from now on, and in no other; the team is made if there is none of the name.
+    """Let an owner be in a team from a time on, and in no other; the team is made if there is none of the name.
 
-    The act that says so is the caller's to note.
+    Who is in it is so since that time. The act that says so is the caller's to note.
     """
-    leave_team(connection, owner, at)
     id = connection.scalar(select(teams.c.id).where(teams.c.name == team))
     if id is None:
         id = connection.execute(insert(teams).values(name=team, at=at).returning(teams.c.id)).scalar_one()
+    now_in = update(team_members).where(team_members.c.owner == owner, team_members.c.team == id, _NOW)
+    if connection.execute(now_in.values(since=at)).rowcount:
+        return
+    leave_team(connection, owner, at)
     connection.execute(insert(team_members).values(team=id, owner=owner, since=at))
 
 
@@ -60,10 +64,14 @@ def memberships(connection: Connection) -> list[Membership]:
 def teams_at(connection: Connection, at: float) -> dict[int, set[int]]:
     """Return the ids of those with whom an owner was in a team at a time, the owner among them; by the owner's id."""
     then = (team_members.c.since <= at) & (_NOW | (team_members.c.until > at))
-    members: dict[int, set[int]] = {}
+    members: defaultdict[int, set[int]] = defaultdict(set)
     for team, owner in connection.execute(select(team_members.c.team, team_members.c.owner).where(then)):
-        members.setdefault(team, set()).add(owner)
-    return {owner: team for team in members.values() for owner in team}
+        members[team].add(owner)
+    mates: defaultdict[int, set[int]] = defaultdict(set)
+    for team in members.values():
+        for owner in team:  # two owners who became one may have been in two teams
+            mates[owner] |= team
+    return dict(mates)
 
 
 def party_of(connection: Connection, owner: Owner) -> dict[int, str]:

@@ -169,7 +169,7 @@ def test_a_bot_of_who_left_says_so_to_its_owner_and_staff(own: Term) -> None:
             with ladder.reading(viewer) as reader:
                 told = (views.owner_list(reader), views.bot(reader, "late"), views.event_list(reader))
                 assert ("dropped" in repr(told)) is sees
-    own.arena("owners return", "ada", "--why", "is back")
+    own.arena("owners leave", "ada", "--undo", "--why", "is back")
     assert "left the course" not in own.arena("bot", "late").out.partition("decided")[0]
 
 

@@ -321,7 +321,7 @@ def test_the_commands_say_what_is_so(place: Place) -> None:
         "ada is no longer in the course"
     ]
     assert "left" in place.call(*owners, "list", "spring").out
-    assert place.call(*owners, "return", "spring", "ada", "--why", "back", "--json").json == {"changed": True}
+    assert place.call(*owners, "leave", "spring", "ada", "--undo", "--why", "back", "--json").json == {"changed": True}
     assert place.call(*owners, "merge", "spring", "ada2", "ada", "--why", "one person").err.splitlines() == [
         "ada2 is ada"
     ]

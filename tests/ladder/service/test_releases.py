@@ -207,6 +207,24 @@ def test_a_participant_sees_his_own_row_alone(ladder: Ladder) -> None:
             assert {line.why for line in release_lines(connection, viewer)} == {None}
 
 
+def test_what_was_handed_out_to_a_login_is_the_persons_who_it_became(ladder: Ladder) -> None:
+    """The person sees it, and a later release says what changed, and of nobody that he left."""
+    release(ladder, "one", "teacher", None, deadline="first")
+    take_in_people(ladder, [one_person("ada2", "Ada", None, None, None)], "t", "one person")
+    merge_people(ladder, "ada", "ada2", "teacher", "one person")
+    with ladder.database.read() as connection:
+        [grade] = handed_out(connection, "one", Viewer("ada2")).told.grades
+        assert (grade.owner.login, grade.points) == ("ada", 70)
+        assert handed_out(connection, "one", Viewer("bob")).told.grades[0].owner.login == "bob"
+    assert release(ladder, "two", "teacher", "a merge", deadline="first").told.grades[0].owner.login == "ada2"
+    assert since(ladder, "two").rows == ()
+    play(ladder, "b@1", "one@1", [2] * 40)
+    merge_people(ladder, "cleo", "bob", "teacher", "one person")
+    release(ladder, "three", "teacher", "a merge", deadline="first")
+    assert [(row.owner.login, row.before, row.after) for row in since(ladder, "three").rows] == [("bob", 0, 100)]
+    assert [grade.owner.login for grade in seen_by(ladder, Viewer("bob")).told.grades] == ["bob", "cleo"]
+
+
 def test_the_command_hands_out_prints_and_compares(ladder: Ladder, place: Place) -> None:
     """What is printed from what is kept is what was printed when it was."""
     words = ("ladder", "grades", ladder.path)

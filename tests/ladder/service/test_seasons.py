@@ -23,9 +23,11 @@ from ladder.service import (
     choose_version,
     hold_final,
     issue,
+    merge_people,
     next_season,
     open_evening,
     open_ladder,
+    parse_roster,
     set_closed,
     set_frozen,
     set_password,
@@ -36,7 +38,16 @@ from ladder.service import (
     take_in_people,
     viewer_of,
 )
-from ladder.store.database import TABLES, active_versions, all_bots, all_owners, find_version, get_file, versions_of
+from ladder.store.database import (
+    TABLES,
+    active_versions,
+    all_bots,
+    all_owners,
+    find_owner,
+    find_version,
+    get_file,
+    versions_of,
+)
 from ladder.web import make_app
 from tests.each import each
 from tests.ladder.service.classes import hand_in, school, serve
@@ -193,6 +204,22 @@ def test_the_next_season_has_the_same_people_who_sign_in_as_before(ladder: Ladde
         next_season(ladder, tmp_path / "autumn", "staff")
     with pytest.raises(LadderError, match="is a ladder already"):
         next_season(ladder, ladder.path, "staff")
+
+
+def test_the_login_of_who_became_another_leads_on_in_the_next_season(ladder: Ladder, tmp_path: Path) -> None:
+    """Also in a roster, by the email of old; of who stays behind, nobody comes."""
+    for login, into in (("ada2", "ada"), ("eve2", "eve")):
+        take_in_people(ladder, [Person(1, login, email=f"{login}@x.edu")], "staff", "one person")
+        set_suspended(ladder, login, login == "eve2", "staff", "as eve")
+        merge_people(ladder, login, into, "staff", "one person")
+    assert next_season(ladder, tmp_path / "autumn", "staff").people == 2
+    with closing(open_ladder(tmp_path / "autumn")) as new, new.database.read() as there:
+        led = find_owner(there, "ada2")
+        assert led is not None
+        assert led.login == "ada"
+        assert find_owner(there, "eve2") is None
+        roster = parse_roster(b"email\nada2@x.edu\n", "roster.csv")
+        assert take_in_people(new, roster, "staff", "roster.csv").added == 0
 
 
 def test_bots_that_play_come_along_where_the_staff_says_so(ladder: Ladder, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import count, permutations
 from pathlib import Path
@@ -37,6 +37,7 @@ from ladder.service import (
     merge_people,
     owners_of,
     reveal,
+    set_gone,
     set_suspended,
     submit,
     viewer_of,
@@ -53,6 +54,7 @@ from ladder.store.database import (
     matches_of_final,
     put_matches,
     table_of,
+    teams_at,
 )
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, serve, settle
 from tests.ladder.service.term import Term
@@ -64,8 +66,8 @@ matches = TABLES.tables["matches"]
 
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
-    """Give a ladder of tables of two, in which each of four people has a bot that plays."""
-    with closing(school(tmp_path / "spring", PEOPLE)) as made:
+    """Give a ladder of tables of two, in which each of four people has a bot that plays; eve has none."""
+    with closing(school(tmp_path / "spring", f"{PEOPLE} eve")) as made:
         for login in PEOPLE.split():
             hand_in(made, login, f"bot-{login}")
         yield made
@@ -123,6 +125,64 @@ def test_staff_says_since_when_somebody_is_in_a_team(ladder: Ladder) -> None:
         join_teams(ladder, {"ada": "Blue"}, "teacher", "they asked", True, since=8e5)
     with pytest.raises(LadderError, match="still to come"):
         join_teams(ladder, {"bob": "Blue"}, "teacher", "they asked", since=9e9)
+
+
+def test_a_wrong_time_is_corrected_by_another(ladder: Ladder) -> None:
+    """As an act, once; a time that isn't told corrects nothing, and none reaches into a team before."""
+    ladder.clock = Clock(6e5)
+    join_teams(ladder, {"ada": "Green"}, "teacher", "they asked", since=5e5)
+    leave_teams(ladder, ["ada"], "teacher", "alone")
+    ladder.clock = Clock(2e6)
+    join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=9e5)
+    for since, joined in ((7e5, 1), (7e5, 0), (None, 0), (8e5, 1)):
+        assert join_teams(ladder, {"ada": "red"}, "teacher", "mistyped", since=since) == Teamed(joined, 0, 0)
+    with pytest.raises(LadderError, match="ada was in a team after that time"):
+        join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=5.5e5)
+    with ladder.reading(STAFF) as reader:
+        assert [(row.team, row.since, row.until) for row in views.team_list(reader).rows] == [
+            ("Green", 5e5, 6e5),
+            ("Red", 8e5, None),
+        ]
+    assert [why.partition(" as of ")[0] for _, why in acts(ladder)[3:]] == ["joined Red"] * 2
+
+
+def test_a_membership_goes_on_to_who_a_person_became(ladder: Ladder) -> None:
+    """A teammate's grade of a past deadline asks who was in the team then; and a table of teams knows the old login."""
+    together(ladder, "Red", "ada", "dan")
+    together(ladder, "Blue", "bob")
+    ladder.clock = Clock(2e6)
+    merge_people(ladder, "ada", "bob", "teacher", "one person")
+    ids = {login: owner_id(ladder, login) for login in ("bob", "cleo", "dan")}
+    assert ladder.database.look(lambda connection: teams_at(connection, 1.5e6)) == {
+        ids["bob"]: {ids["bob"], ids["dan"]},
+        ids["dan"]: {ids["bob"], ids["dan"]},
+    }
+    assert current(ladder) == {"bob": "Blue", "dan": "Red"}
+    assert import_teams(ladder, b"login,team\nada,Green\n", "groups.csv", "teacher", move=True) == Teamed(1, 1, 0)
+    assert current(ladder) == {"bob": "Green", "dan": "Red"}
+
+
+def owner_id(ladder: Ladder, login: str) -> int:
+    owner = ladder.database.look(lambda connection: find_owner(connection, login))
+    assert owner is not None
+    return owner.id
+
+
+@pytest.mark.parametrize("out", [set_suspended, set_gone])
+def test_the_bot_of_a_mate_who_is_out_takes_no_place_from_the_team(
+    ladder: Ladder, out: Callable[[Ladder, str, bool, str, str], bool]
+) -> None:
+    """Nobody may submit to it; the mate isn't told what was decided, but that the staff knows."""
+    together(ladder, "Red", "bob", "eve")
+    out(ladder, "bob", True, "teacher", "copied")
+    with ladder.reading(viewer(ladder, "eve")) as reader:
+        told, found = allowance(ladder, reader), views.bot(reader, "bot-bob")
+    assert (told.bots, told.another) == ((), True)
+    assert found is not None
+    assert views.why_none(found) == "no version plays now: ask the staff"
+    assert send(ladder, "eve", "bot-eve", "1") == "bot-eve@1"
+    with pytest.raises(LadderError, match="there are bot-eve"):
+        send(ladder, "eve", "other", "2")
 
 
 def test_who_becomes_another_is_in_the_others_team_alone(ladder: Ladder) -> None:
@@ -189,7 +249,7 @@ def settle_emails(ladder: Ladder) -> None:
         ("team,group\nada,Red\n", "no team and person"),
         ("", "no team and person"),
         ('login,team\n"ada,Red\n', "is no CSV"),
-        ("login,team\nad\xe4,Red\n".encode("latin1"), "is no CSV in UTF-8"),
+        ("login,team\nad\xe4,Red\n".encode("latin1"), "line 2: byte 0xe4 is no UTF-8"),
         ("login,team\nada,=Red\n", "can't be called"),
     ],
 )

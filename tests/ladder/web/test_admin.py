@@ -107,15 +107,17 @@ def test_who_is_suspended_is_so_for_a_reason_and_until_it_is_lifted(web: Pages, 
 
 def test_who_leaves_is_marked_and_may_come_back(web: Pages, staff: TestClient) -> None:
     page = "/admin/people/bob"
+    before = staff.get("/api/admin").json()["people"]
     assert "Give a reason" in post(staff, f"{page}/leave", 400)
     assert post(staff, f"{page}/leave", why="dropped out") == page
     assert last_act(web.ladder) == ("staff", "leave", "dropped out")
+    assert staff.get("/api/admin").json()["people"] == before - 1
     assert "Left the course: dropped out" in staff.get(page).text
     assert ">left<" in staff.get("/admin/people", params={"search": "bob"}).text
     assert "bob" not in staff.post("/admin/people/links", data={"as": "csv"}).text
     assert "already" in post(staff, f"{page}/leave", 409, why="again")
     assert "ou are no longer in the course: dropped out" in web.visitor("bob").get("/sign-in").text
-    assert post(staff, f"{page}/return", why="back") == page
+    assert post(staff, f"{page}/leave", why="back", gone="false") == page
     assert person(web.ladder, "bob").owner.gone is None
 
 

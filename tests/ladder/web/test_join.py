@@ -3,12 +3,24 @@
 import hashlib
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection
 from starlette.testclient import TestClient
 
-from ladder.service import MOST_ASKING, Issued, LadderError, approve, ask_to_join, issue, open_ladder, refuse, viewer_of
+from ladder.service import (
+    MOST_ASKING,
+    Issued,
+    LadderError,
+    approve,
+    ask_to_join,
+    issue,
+    open_ladder,
+    refuse,
+    take_in_people,
+    viewer_of,
+)
 from ladder.store.database import Applicant, all_applicants, all_owners, find_owner, put_applicant
 from tests.each import each
 from tests.ladder.service.classes import Clock
@@ -125,6 +137,24 @@ def test_an_applicant_never_becomes_somebody_who_is_there(web: Pages, link: str)
     with pytest.raises(LadderError, match="somebody's who is here"):
         approve(web.ladder, late, "staff")
     assert not approve(web.ladder, late - 1, "staff")
+
+
+def test_an_applicant_whom_two_of_the_staff_take_in_at_once_becomes_one_owner(
+    web: Pages, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second names another login, and is refused."""
+    ask_to_join(web.ladder, "cyd", "Cyd", "")
+    asking, name = one(web), "ladder.service.applicants.take_in_people"
+
+    def after_another(*args: Any, **named: Any) -> Any:
+        monkeypatch.setattr(name, take_in_people)
+        assert approve(web.ladder, asking.id, "other")
+        return take_in_people(*args, **named)
+
+    monkeypatch.setattr(name, after_another)
+    with pytest.raises(LadderError, match="was taken already"):
+        approve(web.ladder, asking.id, "staff", "cyd2")
+    assert "cyd2" not in {owner.login for owner in web.ladder.database.look(all_owners)}
 
 
 def test_a_link_that_is_revoked_or_over_lets_nobody_ask_and_a_link_to_join_lets_nobody_in(
