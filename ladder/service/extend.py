@@ -35,7 +35,7 @@ def extend(
         left = late_days_left(connection, settings, without=name)[owner.id]
         if late_days > left:
             raise LadderError(f"{shown(login)} has {max(0, left)} late days left, not {late_days}.\nTake fewer.")
-        return _put(ladder, connection, Extension(owner.id, name, at, late_days, 0, why), deadline, who)
+        return _put(ladder, connection, Extension(owner.id, name, at, late_days, why), deadline, who)
 
     return ladder.database.write(act)
 
@@ -45,7 +45,7 @@ def take_back(ladder: Ladder, login: str, name: str, who: str, why: str) -> bool
     deadline = ladder.settings.deadline(name)
 
     def act(connection: Connection) -> bool:
-        none = Extension(known_owner(connection, login).id, name, None, 0, 0, why)
+        none = Extension(known_owner(connection, login).id, name, None, 0, why)
         return _put(ladder, connection, none, deadline, who)
 
     return ladder.database.write(act)
@@ -59,8 +59,7 @@ def _put(ladder: Ladder, connection: Connection, new: Extension, deadline: Deadl
         return False
     time = "no more time" if new.until is None else f"more time until {told_time(new.until, deadline)}"
     spent = f" for {new.late_days} late days" if new.late_days else ""
-    id = note_act(
-        connection, Act(who, "extend", f"{new.deadline}, {time}{spent}: {new.why}", ladder.clock(), owner=new.owner)
-    )
-    put_extension(connection, Extension(*key, new.until, new.late_days, id, new.why))
+    why = f"{new.deadline}, {time}{spent}: {new.why}"
+    note_act(connection, Act(who, "extend", why, ladder.clock(), owner=new.owner))
+    put_extension(connection, new)
     return True

@@ -193,7 +193,6 @@ extensions = Table(
     Column("deadline", String(40), nullable=False),
     Column("until", Float),  # null: the deadline itself
     Column("late_days", Integer, nullable=False),  # of the person's own that it took
-    Column("act", ForeignKey("acts.id"), nullable=False),  # who gave it, and when
     Column("why", Text, nullable=False),
 )
 

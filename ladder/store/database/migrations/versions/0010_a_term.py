@@ -44,9 +44,7 @@ def upgrade() -> None:
         sa.Column("deadline", sa.String(length=40), nullable=False),
         sa.Column("until", sa.Float(), nullable=True),
         sa.Column("late_days", sa.Integer(), nullable=False),
-        sa.Column("act", sa.Integer(), nullable=False),
         sa.Column("why", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["act"], ["acts.id"], name=op.f("fk_extensions_act")),
         sa.ForeignKeyConstraint(["owner"], ["owners.id"], name=op.f("fk_extensions_owner")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_extensions")),
     )
