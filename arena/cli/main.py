@@ -16,6 +16,7 @@ COMMANDS = {
     "arena.cli.compare": {"compare": "Tell whether a new version of a bot is better than the old one."},
     "arena.cli.connect": {"connect": "Let a program of this machine play at a ladder's table."},
     "arena.cli.doctor": {"doctor": "Check this host: sandboxes, languages, what makes times vary."},
+    "arena.cli.feed": {"feed": "Write the lines that a bot was sent in a recorded match."},
     "arena.cli.images": {"sandbox": "Prepare what keeps bots apart."},
     "arena.cli.ladder": {"ladder": "Keep a ladder: bots are submitted, examined, played and rated."},
     "arena.cli.new": {"new": "Make a new bot: a folder with a bot that plays already."},

@@ -14,6 +14,7 @@ from arena.referee.match import MatchResult, MatchSpec, hello, play_match
 from arena.referee.record import Header, Record, RecordError, read, replay, verify, write
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
+from arena.referee.sent import Sent, sent
 from arena.referee.table import Ask, Table
 from arena.referee.talk import SayError, clean, read_say, written
 from arena.referee.terms import SETTABLE, TIMES, UNTIMED_MS, Terms, Timing

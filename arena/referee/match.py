@@ -172,7 +172,24 @@ def hello(spec: MatchSpec, bot: int) -> bytes:
     )
 
 
-def _ms(seconds: float) -> int:
+def error_line(number: int, code: str, detail: str | None, got: bytes | None, used: Move | None, lives: int) -> bytes:
+    """Return the line that tells a bot what was wrong with its reply to a request, and what was played instead."""
+    rule = FAULTS[code]
+    message = rule.message if detail is None else f"{rule.message}: {detail}"
+    return encode(
+        {
+            "type": "error",
+            "id": number,
+            "code": code,
+            "message": f"{message}; {rule.help}",
+            "got": None if got is None else show(got, _ECHO_SHOWN),
+            "used": None if used is None else menus.move_payload(used),
+            "lives": lives,
+        }
+    )
+
+
+def bank_ms(seconds: float) -> int:
     """Return whole milliseconds, rounded down but for what floats lose: 1.001 s are 1001 ms."""
     return int(seconds * 1000 + 1e-6)
 
@@ -425,7 +442,7 @@ class _Game:
         number = seat.number + 1
         events = self.notes.feed.take(sight.seat)
         seat.moment(turn_mark(sight.board.turn))
-        player.sent = line = question.line(sight, number, events, menu, player.timing.limit_ms, _ms(bank_s))
+        player.sent = line = question.line(sight, number, events, menu, player.timing.limit_ms, bank_ms(bank_s))
         return Ask(seat, number, line, player.allowed.free_s + bank_s)
 
     def absence(self, player: _Player) -> Gone:
@@ -477,22 +494,9 @@ class _Game:
 
     def tell_fault(self, player: _Player, wrong: Wrong, used: Move | None) -> None:
         """Tell a bot what is wrong with its reply, and what was played instead, if anything was."""
-        rule = FAULTS[wrong.code]
-        message = rule.message if wrong.detail is None else f"{rule.message}: {wrong.detail}"
         assert player.seat is not None
-        player.seat.send(
-            encode(
-                {
-                    "type": "error",
-                    "id": player.seat.number,
-                    "code": wrong.code,
-                    "message": f"{message}; {rule.help}",
-                    "got": None if wrong.line is None else show(wrong.line, _ECHO_SHOWN),
-                    "used": None if used is None else menus.move_payload(used),
-                    "lives": player.account.lives,
-                }
-            )
-        )
+        number, lives = player.seat.number, player.account.lives
+        player.seat.send(error_line(number, wrong.code, wrong.detail, wrong.line, used, lives))
 
     def forfeit(self, player: _Player, wrong: Wrong) -> Answer:
         """Take a bot out of the game: its process ends, a new one is started for the next game."""

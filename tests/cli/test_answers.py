@@ -26,8 +26,8 @@ def commands(command: click.Command, words: str = "") -> Iterator[tuple[str, cli
 
 COMMANDS = dict(commands(cli))
 SEEN_BY_ONE = ("--game", 1, "--seat", "one", "--from", 2)
-# What they kept, the other commands tell.
-FOR_PEOPLE = {"play", "watch", "connect", "ladder serve", "ladder site", "ladder tables"}
+# What they kept, the other commands tell; feed writes the protocol's own lines.
+FOR_PEOPLE = {"play", "watch", "connect", "feed", "ladder serve", "ladder site", "ladder tables"}
 
 
 @each("name", COMMANDS.keys() - FOR_PEOPLE)

@@ -1,0 +1,107 @@
+"""What a bot was sent in a match, made again from the record: for a debugger, and for a program that is asked anew.
+
+The lines are those that were sent, but for three things that no record has: `bank_ms` may be 1 ms off, a line that was
+sent back in an error is cut where the record cuts it, and errors about stray lines and about talk are left out.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from arena.coup import FORFEIT, Forfeit, Over, legal, notation, parse, view
+from arena.referee import menus, wire
+from arena.referee.faults import FAULTS, Consequence, Fault
+from arena.referee.game_record import GameRecord
+from arena.referee.judge import Account, new_account
+from arena.referee.match import MatchSpec, bank_ms, error_line, hello
+from arena.referee.record import Record, replay
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A line that a bot was sent in a game. A process that is new is greeted in the game for which it was started."""
+
+    game: int
+    line: bytes
+
+
+def sent(record: Record, bot: int) -> Iterator[Sent]:
+    """Yield the lines that a bot was sent, in order. Raises RecordError for a record that doesn't replay."""
+    reader = _Reader(record, bot)
+    for game in record.games:
+        for line in reader.game(game):
+            yield Sent(game.game, line)
+    if reader.alive:
+        yield Sent(record.games[-1].game, wire.MATCH_OVER)
+
+
+class _Reader:
+    """A bot in its match: whether it has a process, how many requests that had, and whether its bank is empty."""
+
+    def __init__(self, record: Record, bot: int) -> None:
+        header = record.header
+        seatings = tuple(game.seating for game in record.games)
+        self.header, self.bot = header, bot
+        self.spec = MatchSpec(header.match, header.key, header.bots, seatings, header.terms, header.timings)
+        self.timing = self.spec.timing(bot)
+        self.alive = self.drained = False
+        self.number = self.forfeits = 0
+
+    def game(self, game: GameRecord) -> Iterator[bytes]:
+        """Yield what the bot was sent in a game."""
+        faults = [fault for fault in game.faults if fault.bot == self.bot]
+        by_step: dict[int, list[Fault]] = {}
+        for fault in faults:
+            by_step.setdefault(-1 if fault.step is None else fault.step, []).append(fault)
+        if not self.alive and self.forfeits < self.header.terms.forfeits:
+            self.alive, self.number = True, 0
+            yield hello(self.spec, self.bot)
+            self.alive = all(fault.code != "start_failed" for fault in faults)
+        seat = game.seating.index(self.bot)
+        account = new_account(self.header.terms.lives, self.timing, self.drained)
+        feed, place, begun = wire.Feed(len(game.seating)), 0, False
+        for step in replay(self.header, game):
+            if not begun and self.alive:
+                handles = [self.spec.handles[number] for number in game.seating]
+                seed = self.spec.game_seed(self.bot, game.game)
+                yield wire.game_start(view(step.before, seat), game.game, seed, handles)
+            begun = True
+            asked = step.before.board.phase.asked
+            if seat in asked:
+                at = place + asked.index(seat)
+                if self.alive:
+                    self.number += 1
+                    sight = view(step.before, seat)
+                    question, menu = wire.Question(step.before.board, game.game), menus.menu(legal(sight))
+                    bank = bank_ms(account.bank_s)
+                    yield question.line(sight, self.number, feed.take(seat), menu, self.timing.limit_ms, bank)
+                account, error = self._answered(account, game.words[at], game.times[at] / 1e6, by_step.get(at, ()))
+                if error is not None:
+                    yield error
+            place += len(asked)
+            feed.add(step.events)
+        over = step.after.board.phase
+        if self.alive and isinstance(over, Over):
+            yield wire.game_over(game.game, over, feed.take(seat))
+
+    def _answered(
+        self, account: Account, word: str, own_s: float, faults: Sequence[Fault]
+    ) -> tuple[Account, bytes | None]:
+        """Return what the bot has left after an answer, and the error that it was sent, if one was."""
+        free_s = self.timing.limit_ms / 1000
+        if self.timing.timed:
+            account = account._replace(bank_s=max(0.0, account.bank_s - max(0.0, own_s - free_s)))
+        for fault in faults:
+            if fault.code == "timeout":
+                self.drained, account = True, account._replace(bank_s=0.0)
+            if FAULTS[fault.code].consequence is Consequence.LIFE:
+                account = account._replace(lives=account.lives - 1)
+        if word == notation(FORFEIT):
+            self.alive, self.forfeits = False, self.forfeits + 1
+            return account, None
+        told = next((fault for fault in faults if fault.used is not None), None)
+        if told is None or not self.alive:
+            return account, None
+        used = parse(told.used or "")
+        assert not isinstance(used, Forfeit), "a default move is none"
+        got = None if told.got is None else told.got.encode()
+        return account, error_line(self.number, told.code, told.detail, got, used, account.lives)

@@ -1,0 +1,52 @@
+"""`arena feed` as a bot's author uses it. Source: the help of the command, docs/local.md."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.place import Place
+
+CRASHES = """import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        print('{"type":"hello"}', flush=True)
+    if message["type"] == "request":
+        message["id"] == 9 and sys.exit(3)
+        print(json.dumps({"id": message["id"], "choice": 0}), flush=True)
+"""
+
+
+@pytest.fixture
+def run(place: Place) -> Path:
+    """Give a run in which one bot crashes at its ninth request of each process."""
+    bots = [place.bot("crash.py", CRASHES), place.bot("good.py")]
+    ran = place.run("run", *bots, "--games", 2, "--match-games", 2, "--sandbox", "process", "--out", "out")
+    assert ran.code == 0, ran.err
+    return place.folder / "out"
+
+
+def test_a_crash_comes_again_outside_of_the_arena(place: Place, run: Path) -> None:
+    """With the lines up to the request at which it came, by the bot's name, its letter, or its seat."""
+    lines = place.run("feed", run, "--game", 0, "--seat", "crash").out.splitlines()
+    types = [json.loads(line)["type"] for line in lines]
+    assert (types[:2], types[-1]) == (["hello", "game_start"], "request")
+    assert json.loads(lines[-1])["id"] == 9
+    handle = json.loads(lines[0])["match"]["your_handle"]
+    assert place.run("feed", run, "--game", 0, "--seat", handle).out.splitlines() == lines
+    again = place.run("feed", run, "--game", 0, "--seat", "crash", "--", "python3", place.folder / "crash.py")
+    assert (again.code, again.err) == (3, "")
+
+
+def test_what_is_no_game_or_no_bot_of_the_match_is_refused(place: Place, run: Path) -> None:
+    for words, told in (
+        (("--seat", "nobody"), "the bots are crash ("),
+        (("--seat", "crash", "--game", 9), "has the games 0 to 1"),
+        (("--seat", "crash", "--match", 4), "choose one by --match"),
+        (("--seat", 0), "a number is a seat in the game"),
+        (("--seat", "good", "--", "no-such-program"), "there is no program no-such-program"),
+    ):
+        ran = place.run("feed", run, *words)
+        assert ran.code == 2, ran
+        assert told in ran.err
