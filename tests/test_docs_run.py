@@ -119,7 +119,7 @@ def test_the_whole_bot_of_the_first_page_can_play(tmp_path: Path) -> None:
 
 def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Path) -> None:
     """docs/local.md as it stands there, but for few trials and games."""
-    recipe = LOCAL.split("## Tune two numbers")[1]
+    recipe = LOCAL.split("## Tune two numbers")[1].split("\n## ")[0]
     bot, tune = blocks("python", recipe)
     (new,), (copy, tuning, comparison) = (block.splitlines() for block in blocks("sh", recipe))
     run(new, tmp_path)
