@@ -145,7 +145,7 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "sign in": signed_in,
     "token": token,
     "password": password,
-    "play": lambda ladder: serve(ladder, 2),
+    "play": lambda ladder: [serve(ladder, 1) for _ in range(2)],  # one table each: two matches may end before one fold
     "examination": examined,
     "rerate": rerate,
     "prune": prune_now,
