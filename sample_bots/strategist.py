@@ -343,6 +343,7 @@ class Strategist(Bot):
         self.claimed: list[dict[int, int]] = []  # by seat: role that it claimed -> 0 by an action, 1 by a block
         self.exiled: list[bool] = []  # by seat
         self.imagines = False  # whether the playouts know these rules
+        self.sure = True  # what is certain needs no playouts
 
     def game_start(self, game: Game) -> None:
         seats = len(game.players)
@@ -433,9 +434,9 @@ class Strategist(Bot):
             return None
         role = ROLE[claim["role"]]
         sitting = self.sitting(game)
-        if role in sitting.known[claim["seat"]]:
+        if self.sure and role in sitting.known[claim["seat"]]:
             return None
-        if sitting.unseen[role] <= 0:
+        if self.sure and sitting.unseen[role] <= 0:
             return game.find("challenge")
         actor, action, target = under_way(game)
         block = claim["block"]

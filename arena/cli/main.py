@@ -23,6 +23,7 @@ COMMANDS = {
     "arena.cli.odds": {"odds": "Print how likely opponents hold each role."},
     "arena.cli.play": {"play": "Sit down at the table with bots, in the terminal."},
     "arena.cli.replay": {"replay": "Show recorded games in words, step by step or as a page."},
+    "arena.cli.review": {"review": "Tell why a bot loses: the decisions that cost most."},
     "arena.cli.rules": {"rules": "List the rulesets, or print the rules of one game as a sheet."},
     "arena.cli.run": {"run": "Play bots against each other and print who is best."},
     "arena.cli.stats": {"stats": "Tell how often bots win, bluff, challenge and are at fault."},

@@ -18,18 +18,22 @@ from arena.referee.record import Record, replay
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A line that a bot was sent in a game. A process that is new is greeted in the game for which it was started."""
+    """A line that a bot was sent in a game. A process that is new is greeted in the game for which it was started.
+
+    choice: of a request, the index of the legal move that the bot chose; None where a fault chose for it.
+    """
 
     game: int
     line: bytes
+    choice: int | None = None
 
 
 def sent(record: Record, bot: int) -> Iterator[Sent]:
     """Yield the lines that a bot was sent, in order. Raises RecordError for a record that doesn't replay."""
     reader = _Reader(record, bot)
     for game in record.games:
-        for line in reader.game(game):
-            yield Sent(game.game, line)
+        for line, choice in reader.game(game):
+            yield Sent(game.game, line, choice)
     if reader.alive:
         yield Sent(record.games[-1].game, wire.MATCH_OVER)
 
@@ -46,15 +50,15 @@ class _Reader:
         self.alive = self.drained = False
         self.number = self.forfeits = 0
 
-    def game(self, game: GameRecord) -> Iterator[bytes]:
-        """Yield what the bot was sent in a game."""
+    def game(self, game: GameRecord) -> Iterator[tuple[bytes, int | None]]:
+        """Yield what the bot was sent in a game, and what it chose."""
         faults = [fault for fault in game.faults if fault.bot == self.bot]
         by_step: dict[int, list[Fault]] = {}
         for fault in faults:
             by_step.setdefault(-1 if fault.step is None else fault.step, []).append(fault)
         if not self.alive and self.forfeits < self.header.terms.forfeits:
             self.alive, self.number = True, 0
-            yield hello(self.spec, self.bot)
+            yield hello(self.spec, self.bot), None
             self.alive = all(fault.code != "start_failed" for fault in faults)
         seat = game.seating.index(self.bot)
         account = new_account(self.header.terms.lives, self.timing, self.drained)
@@ -63,7 +67,7 @@ class _Reader:
             if not begun and self.alive:
                 handles = [self.spec.handles[number] for number in game.seating]
                 seed = self.spec.game_seed(self.bot, game.game)
-                yield wire.game_start(view(step.before, seat), game.game, seed, handles)
+                yield wire.game_start(view(step.before, seat), game.game, seed, handles), None
             begun = True
             asked = step.before.board.phase.asked
             if seat in asked:
@@ -73,15 +77,16 @@ class _Reader:
                     sight = view(step.before, seat)
                     question, menu = wire.Question(step.before.board, game.game), menus.menu(legal(sight))
                     bank = bank_ms(account.bank_s)
-                    yield question.line(sight, self.number, feed.take(seat), menu, self.timing.limit_ms, bank)
+                    line = question.line(sight, self.number, feed.take(seat), menu, self.timing.limit_ms, bank)
+                    yield line, None if at in by_step else menu.words.index(game.words[at])
                 account, error = self._answered(account, game.words[at], game.times[at] / 1e6, by_step.get(at, ()))
                 if error is not None:
-                    yield error
+                    yield error, None
             place += len(asked)
             feed.add(step.events)
         over = step.after.board.phase
         if self.alive and isinstance(over, Over):
-            yield wire.game_over(game.game, over, feed.take(seat))
+            yield wire.game_over(game.game, over, feed.take(seat)), None
 
     def _answered(
         self, account: Account, word: str, own_s: float, faults: Sequence[Fault]

@@ -1,0 +1,142 @@
+"""The command `arena review`: why a bot loses."""
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+from rich.console import RenderableType
+from rich.text import Text
+
+from arena.bots import shown
+from arena.cli.answers import answers, print_json
+from arena.cli.completion import complete_name
+from arena.cli.out import EASY, Column, counted, fail, note, progress, refuse, show, table, write
+from arena.referee import Record, RecordError
+from arena.review import Decision, Habit, Review, UnknownRulesError
+from arena.review import review as look_at
+from arena.run import KeptError, record_at, records_at
+
+_CAUTION = (
+    "By playouts of the sample bot strategist: it imagines the hidden cards from what the bot was sent, and plays each "
+    "move to the end by simple habits, which aren't your opponents'. Read it as a list of moments to look at."
+)
+
+
+@click.command()
+@click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
+@click.option("--bot", metavar="NAME", required=True, shell_complete=complete_name, help="Whose lost games.")
+@click.option("--most", type=click.IntRange(1), default=100, help="Look at so many lost games, the first.  [100]")
+@click.option("--top", type=click.IntRange(1), default=10, help="Show so many decisions.  [10]")
+@answers(Review)
+def review(path: Path, bot: str, most: int, top: int, as_json: bool) -> None:
+    """Tell why a bot loses: the decisions of its lost games that gave most away, and what they have in common.
+
+    RECORD is a file of a run's folder records/, DIR the run's folder. For each decision the cards that the bot couldn't
+    see are imagined many times, and each move is played to the end: a better move counts where it wins clearly more.
+    With --json all decisions, and the chances to win throughout each game.
+    """
+    records = [record for record in _records(path) if bot in record.header.bots]
+    if not records:
+        names = sorted({name for record in _records(path) for name in record.header.bots})
+        refuse(f"no bot of {path} is called {bot!r}; there are {', '.join(map(shown, names))}")
+    read = 0
+
+    def line() -> str:
+        return f"{read} of {counted(len(records), 'match', 'es')} looked at"
+
+    def counting(tell: Callable[[], None]) -> Iterator[Record]:
+        nonlocal read
+        for record in records:
+            yield record
+            read += 1
+            tell()
+
+    try:
+        with progress(line, line) as tell:
+            answer = look_at(counting(tell), bot, most)
+    except (RecordError, UnknownRulesError) as problem:
+        fail(f"{path}: {problem}")
+    if as_json:
+        print_json(answer)
+        return
+    if not answer.lost:
+        note(f"{bot} lost no game of {path}")
+        return
+    show(*_parts(answer, top), widest=EASY)
+    if answer.costly:
+        write(f"the first: {_command(path, answer.bot, answer.costly[0])}")
+
+
+def _records(path: Path) -> list[Record]:
+    """Return the records that can be read. Exits with 2 where there is none."""
+    records, trouble = [], []
+    try:
+        for file in records_at(path):
+            try:
+                records.append(record_at(file))
+            except KeptError as problem:
+                trouble.append(str(problem))
+    except KeptError as problem:
+        refuse(str(problem))
+    if not records:
+        refuse(trouble[0])
+    for each in trouble:
+        note(f"left out: {each}")
+    return records
+
+
+def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
+    of = "" if answer.games == answer.lost else f"; the first {answer.games} were looked at"
+    yield Text(f"{shown(answer.bot)} lost {counted(answer.lost, 'game')}{of}: {counted(answer.decisions, 'decision')}")
+    if not answer.costly:
+        yield Text("no decision gave clearly more away than playouts are wrong by")
+        return
+    costly = answer.costly[:top]
+    whole = len(answer.costly)
+    yield Text(f"\nthe {len(costly)} dearest of {counted(whole, 'decision')} that gave something away\n")
+    yield _table(costly)
+    if answer.habits:
+        yield Text("\nwhat they have in common, in wins given away in 100 lost games\n")
+        yield from map(_habit, answer.habits)
+    else:
+        yield Text("\nno habit stands out")
+    yield Text(f"\n{_CAUTION}\n")
+
+
+def _table(costly: Sequence[Decision]) -> RenderableType:
+    columns = [
+        Column("wins given\naway", number=True),
+        Column("chance\nafter it", number=True),
+        Column("match", number=True),
+        Column("game", number=True),
+        Column("turn", number=True),
+        Column("it chose", least=16),
+        Column("better", least=16),
+    ]
+    rows = [
+        [
+            f"{each.given:.2f} ± {2 * each.error:.2f}",
+            f"{each.chance:.2f}",
+            str(each.match),
+            str(each.game),
+            str(each.from_turn),
+            shown(each.made),
+            shown(each.better),
+        ]
+        for each in costly
+    ]
+    return table(columns, rows)
+
+
+def _habit(habit: Habit) -> Text:
+    return Text(f"{habit.cost:5.1f} ({habit.low:.1f} to {habit.high:.1f})  {habit.words}, {habit.times} times")
+
+
+def _command(path: Path, bot: str, decision: Decision) -> str:
+    """Return the command that shows a decision's moment."""
+    match = f" --match {decision.match}" if path.is_dir() else ""
+    seat = shlex.quote(bot)
+    return (
+        f"arena replay {shlex.quote(str(path))}{match} --game {decision.game} --seat {seat} --from {decision.from_turn}"
+    )

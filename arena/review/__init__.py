@@ -1,0 +1,21 @@
+"""Why a bot loses: what its decisions gave away, by playouts from what its seat knew; and what it would choose now.
+
+All of it is made from the lines that the seat was sent, so no hidden card can change it. Must not know sandboxes or the
+command line.
+"""
+
+from arena.review.judge import Judge, Judged, UnknownRulesError
+from arena.review.review import Chance, Curve, Decision, Habit, Review, lost_games, review
+
+__all__ = [
+    "Chance",
+    "Curve",
+    "Decision",
+    "Habit",
+    "Judge",
+    "Judged",
+    "Review",
+    "UnknownRulesError",
+    "lost_games",
+    "review",
+]

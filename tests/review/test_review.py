@@ -1,0 +1,84 @@
+"""What `arena.review` says of lost games, held against bots whose faults are known. Source: arena/review."""
+
+import json
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from arena.local import play, sample
+from arena.referee import Record, sent
+from arena.review import Judge, UnknownRulesError, lost_games, review
+
+Honest: Any = sample("sample:honest")
+
+
+class Meek(Honest):
+    """Never blocks, whatever it holds."""
+
+    def block(self, game: Any) -> Any:
+        return None
+
+
+class Blind(Honest):
+    """Challenges each claim, proven by all cards or not."""
+
+    def challenge(self, game: Any) -> Any:
+        return game.find("challenge")
+
+
+def records(*bots: Any, games: int = 60, rules: str = "coup") -> tuple[Record, ...]:
+    named = {f"bot{place}": bot for place, bot in enumerate(bots)}
+    return play(named, games, seed=3, rules=rules, records=True).records
+
+
+def test_who_never_blocks_is_told_so_first_and_who_challenges_always_that() -> None:
+    for bot, habit in (
+        (Meek, "passes where to block with the card in its hand is better"),
+        (Blind, "challenges claims better let pass"),
+    ):
+        found = review(records(bot, Honest, Honest), "bot0", 100)
+        assert found.habits[0].words == habit
+        assert found.habits[0].low > 0
+        assert found.costly == tuple(sorted(found.costly, key=lambda each: -each.given))
+
+
+@pytest.mark.long
+def test_chances_are_those_of_the_games_to_come() -> None:
+    """Of all decisions, in bins: where the playouts say that a game is lost, it mostly is."""
+    said: list[tuple[float, bool]] = []
+    for record in records(*(sample(f"sample:{name}") for name in ("honest", "bluffer", "counter")), games=36):
+        for place, bot in enumerate(record.header.bots):
+            lost = set(lost_games(record, bot))
+            for judged in Judge().judge(list(sent(record, place)), frozenset(range(len(record.games)))):
+                said.append((judged.chance, judged.game not in lost))
+    for low, high in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.8), (0.8, 1.0)):
+        bin = [(chance, won) for chance, won in said if low <= chance <= high]
+        assert fmean(won for _, won in bin) == pytest.approx(fmean(chance for chance, _ in bin), abs=0.15)
+
+
+def test_a_review_is_the_same_each_time_and_links_decisions_of_lost_games_alone() -> None:
+    games = records(Meek, Honest, games=24)
+    found = review(games, "bot0", 5)
+    assert found == review(games, "bot0", 5)
+    lost = {(record.header.match, game) for record in games for game in lost_games(record, "bot0")}
+    assert (found.lost, found.games, len(found.curves)) == (len(lost), 5, 5)
+    assert {(each.match, each.game) for each in found.costly} <= lost
+    assert all(0 <= chance.chance <= 1 for curve in found.curves for chance in curve.chances)
+    assert found.decisions == sum(len(curve.chances) for curve in found.curves)
+
+
+def test_what_was_sent_decides_and_nothing_else() -> None:
+    """The judge has no other source: of each request, it takes what a bot is sent, and what it chose."""
+    record = records(Honest, Honest, games=2)[0]
+    lines = list(sent(record, 0))
+    judged = list(Judge().judge(lines, frozenset(range(len(record.games)))))
+    requests = [json.loads(each.line) for each in lines if b'"legal"' in each.line]
+    assert [each.request for each in judged] == [
+        each for each in requests if len(each["legal"]) > 1 and each["kind"] not in ("prove", "keep_shown")
+    ]
+
+
+def test_games_that_no_playout_knows_are_refused() -> None:
+    with pytest.raises(UnknownRulesError, match="without the Reformation"):
+        review(records(Honest, Honest, Honest, rules="reformation", games=6), "bot0", 10)
