@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from arena.cli.answers import answers, print_json
+from arena.cli.asking import Otherwise, ask, show_otherwise
 from arena.cli.completion import complete_name
 from arena.cli.out import counted, fail, folded, note, reason, refuse, width, write
 from arena.cli.stepping import can_step, step_through
@@ -37,15 +38,26 @@ _MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in secon
     help="What this seat, or this bot, could know.  [all cards]",
 )
 @click.option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Begin at this turn.  [1]")
+@click.option(
+    "--ask",
+    "asked",
+    metavar="BOT",
+    help="Ask this bot what it would choose, in place of the recorded one of its name or of --seat.",
+)
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page instead.")
 @click.option("--plain", is_flag=True, help="On a terminal, too: all at once, in lines.")
-@answers(ToldGames)
-def replay(path: Path, html: Path | None, plain: bool, since: int | None, as_json: bool, **chosen: Any) -> None:
+@answers(ToldGames, Otherwise)
+def replay(
+    path: Path, html: Path | None, plain: bool, since: int | None, asked: str | None, as_json: bool, **chosen: Any
+) -> None:
     """Show recorded games in words: on a terminal step by step, else a line for each turn.
 
     RECORD is a file of a run's folder records/, DIR the run's folder. The page of --html is one file that needs nothing
     else: the table, each seat's knowledge, odds, times and standard error; open it in a browser. With --seat BOT it
     holds only what this bot could know.
+
+    --ask starts a bot that was edited, as a plain process, and gives it the lines that the recorded one was sent: where
+    it chooses otherwise is printed. The games go on as they went. What it draws, it draws anew, but for game_seed's.
     """
     found = list(_chosen(path, **chosen))
     if not found:
@@ -54,6 +66,12 @@ def replay(path: Path, html: Path | None, plain: bool, since: int | None, as_jso
             refuse(f"no game of {path} is one that {' and that '.join(wanted)}")
         refuse(f"{path} has no such game; arena stats {shlex.quote(str(path))} tells what there is")
     try:
+        if asked is not None:
+            if html is not None or since is not None:
+                refuse("--ask prints a table: not with --html or --from")
+            otherwise = ask(asked, chosen["seat"], found)
+            print_json(otherwise) if as_json else show_otherwise(otherwise)
+            return
         if html is not None:
             if since is not None:
                 refuse("--from is for the terminal: the page shows all turns")

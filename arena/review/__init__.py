@@ -4,10 +4,12 @@ All of it is made from the lines that the seat was sent, so no hidden card can c
 command line.
 """
 
+from arena.review.again import Asked, ask_again
 from arena.review.judge import Judge, Judged, UnknownRulesError
 from arena.review.review import Chance, Curve, Decision, Habit, Review, lost_games, review
 
 __all__ = [
+    "Asked",
     "Chance",
     "Curve",
     "Decision",
@@ -16,6 +18,7 @@ __all__ = [
     "Judged",
     "Review",
     "UnknownRulesError",
+    "ask_again",
     "lost_games",
     "review",
 ]

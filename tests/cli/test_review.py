@@ -39,3 +39,35 @@ def test_what_cannot_be_looked_at_is_refused(place: Place, run: Path) -> None:
         ran = place.run("review", *words)
         assert ran.code == 2, ran
         assert told in ran.err
+
+
+def test_an_edited_bot_is_asked_anew_and_where_it_chooses_otherwise_is_told(place: Place) -> None:
+    """The same bot chooses the same; one that takes the last move, otherwise; one that ends, not at all."""
+    first = place.bot("mybot.py")
+    ran = place.run("run", first, "sample:honest", "--games", 2, "--sandbox", "process", "--out", "out")
+    assert ran.code == 0, ran.err
+    same = json.loads(place.run("replay", "out", "--ask", first, "--json").out)
+    assert (same["rows"], same["requests"] > 5) == ([], True)
+    text = first.read_text()
+    edited = place.bot("edited.py", text.replace("% moves", "% moves\n    choice = moves - 1"))
+    assert edited.read_text() != text
+    ran = place.run("replay", "out", "--ask", edited, "--seat", "mybot", "--game", 1)
+    assert ran.code == 0, ran.err
+    assert "it chooses otherwise at " in ran.out
+    assert {line.split()[1] for line in ran.out.splitlines()[3:]} == {"1"}
+    ends = place.bot("ends.py", "import sys\nsys.exit(3)\n")
+    ran = place.run("replay", "out", "--ask", ends, "--seat", "mybot")
+    assert "no allowed answer came" in ran.out
+    assert "ends ended with 3" in ran.err
+
+
+def test_who_cannot_be_asked_is_refused(place: Place, run: Path) -> None:
+    other = place.bot("other.py")
+    for words, told in (
+        (("--ask", other), "other plays in none of these games"),
+        (("--ask", place.folder / "nowhere.py"), "nowhere.py"),
+        (("--ask", other, "--seat", "turtle", "--from", 3), "--ask prints a table"),
+    ):
+        ran = place.run("replay", run, *words)
+        assert ran.code == 2, ran
+        assert told in ran.err

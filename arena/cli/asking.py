@@ -1,0 +1,98 @@
+"""`arena replay --ask`: an edited bot before the requests of recorded games."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from arena.bots import Bot, BotError, build_all, completed, load, shown
+from arena.cli.out import EASY, Column, counted, note, refuse, show, table
+from arena.examine import BUILD_S
+from arena.referee import GameRecord, Record
+from arena.review import Asked, ask_again
+
+_LONGEST_S = 600.0  # for all requests of a match
+
+
+@dataclass(frozen=True, slots=True)
+class Otherwise:
+    """Of so many requests, those at which a program chooses otherwise than the recorded bot."""
+
+    requests: int
+    rows: tuple[Asked, ...]
+
+
+def ask(argument: str, name: str | None, found: Sequence[tuple[Record, GameRecord, Path]]) -> Otherwise:
+    """Ask a bot what it chooses in recorded games, in place of the bot of this name, or of its own.
+
+    It runs as a plain process, without a clock, and what it writes to standard error is shown. Exits with 2 where
+    there is no such bot.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            bots, _ = load([argument])
+            bot = build_all([completed(bots[0], False, Path(scratch, "bot"))], Path(scratch), BUILD_S)[0]
+        except BotError as problem:
+            refuse(str(problem))
+        name = bot.name if name is None else name
+        games: dict[int, tuple[Record, set[int]]] = {}
+        for record, game, _ in found:
+            if name in record.header.bots:
+                games.setdefault(id(record), (record, set()))[1].add(game.game)
+        if not games:
+            refuse(f"{shown(name)} plays in none of these games: name whose requests are meant by --seat BOT")
+        rows: list[Asked] = []
+        for record, chosen in games.values():
+            place = record.header.bots.index(name)
+            rows += (each for each in ask_again(record, place, lambda sent: _printed(bot, sent)) if each.game in chosen)
+    return Otherwise(len(rows), tuple(each for each in rows if each.now != each.then))
+
+
+def show_otherwise(asked: Otherwise) -> None:
+    """Print what a bot chooses otherwise."""
+    silent = sum(each.now is None for each in asked.rows)
+    show(
+        Text(f"it chooses otherwise at {len(asked.rows)} of {counted(asked.requests, 'request')}"),
+        *([Text(f"at {silent} no allowed answer came")] if silent else []),
+        *([Text(), _table(asked.rows)] if asked.rows else []),
+        widest=EASY,
+    )
+
+
+def _table(rows: Sequence[Asked]) -> RenderableType:
+    numbers = (Column(name, number=True) for name in ("match", "game", "turn"))
+    return table(
+        [*numbers, "asked", Column("then", least=16), Column("now", least=16)],
+        [
+            [
+                str(each.match),
+                str(each.game),
+                str(each.turn),
+                each.kind,
+                shown(each.then or "a fault"),
+                shown(each.now or "no allowed answer"),
+            ]
+            for each in rows
+        ],
+    )
+
+
+def _printed(bot: Bot, lines: bytes) -> bytes:
+    """Give a new process of the bot all lines at once; return what it printed until it ended."""
+    try:
+        done = subprocess.run(
+            bot.argv, input=lines, stdout=subprocess.PIPE, cwd=bot.cwd, timeout=_LONGEST_S, env=os.environ
+        )
+    except OSError as problem:
+        refuse(f"{shown(bot.name)} can't be started: {problem.strerror}")
+    except subprocess.TimeoutExpired as problem:
+        note(f"{shown(bot.name)} was stopped after {_LONGEST_S:.0f} s")
+        return problem.stdout or b""
+    if done.returncode:
+        note(f"{shown(bot.name)} ended with {done.returncode}")
+    return done.stdout
