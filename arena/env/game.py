@@ -122,7 +122,7 @@ class Game:
 
     def move(self, seat: int, action: Any) -> Move:
         """Return the move that an action of a seat is. Raises ValueError for one that the mask forbids."""
-        menu = self.menu(seat)
+        menu = self._menus.get(seat) or self.menu(seat)
         try:
             return menu.by_action[int(action)]
         except (KeyError, TypeError, ValueError):
@@ -141,16 +141,17 @@ class Game:
             move = self.move(seat, action)
         asked = self.asked
         if len(asked) == 1:
-            return self._go_on([move])
+            return self.go_on([move])
         self._answers[seat] = move
         self._menus[seat] = self.actions.waiting
         if len(self._answers) < len(asked):
             return ()
         answers = [self._answers[each] for each in asked]
         self._answers = {}
-        return self._go_on(answers)
+        return self.go_on(answers)
 
-    def _go_on(self, answers: list[Move]) -> tuple[int, ...]:
+    def go_on(self, answers: list[Move]) -> tuple[int, ...]:
+        """Play on with the moves of all asked seats, in their order; return the seats that then left the game."""
         was = self.state.board.influence
         self.state, events = apply(self.state, answers, self._chance)
         self._menus = {}

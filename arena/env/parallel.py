@@ -32,13 +32,9 @@ class parallel_env(Form, ParallelEnv):  # type: ignore[misc] # noqa: N801 (Petti
         Raises ValueError if one of them gave none, or one that its mask forbids; then no action was taken.
         """
         game, agents = self._game, self.agents
-        asked = [(seat, self.possible_agents[seat]) for seat in game.asked]
-        if len(asked) > 1:  # else `answer` itself refuses it before anything happens
-            for seat, agent in asked:
-                game.move(seat, actions.get(agent))
-        gone: tuple[int, ...] = ()
-        for seat, agent in asked:
-            gone = game.answer(seat, actions.get(agent))
+        move, names = game.move, self.possible_agents
+        moves = [move(seat, actions.get(names[seat])) for seat in game.asked]
+        gone = game.go_on(moves) if moves else ()
         rewards = dict.fromkeys(agents, 0.0)
         terminated, truncated = dict.fromkeys(agents, False), dict.fromkeys(agents, False)
         observed = self._observations()
