@@ -72,7 +72,7 @@ class History:
 class Player:
     """A player at the table. What it has is that of the latest request; what it did is of this game."""
 
-    __slots__ = ("_game", "blocks", "caught", "claims", "handle", "history", "known", "seat", "shown")
+    __slots__ = ("_game", "_lacks", "blocks", "caught", "claims", "handle", "history", "known", "seat", "shown")
 
     def __init__(self, game: Game, seat: int, handle: str, history: History) -> None:
         self._game = game
@@ -84,6 +84,7 @@ class Player:
         self.shown = Counts()  # role -> how often it proved it
         self.blocks = Counts()  # role -> how often it blocked with it
         self.known: list[str] = []  # roles that it certainly holds, since it showed or you saw a card, and kept it
+        self._lacks: set[str] = set()  # roles that it certainly doesn't hold
 
     @property
     def coins(self) -> int:
@@ -122,7 +123,8 @@ class Player:
 class Game:
     """The game as your seat sees it. One object for the whole match; all but the raw messages is worked out when asked.
 
-    Between requests it stays as the latest request, or the start of the game, said.
+    Between requests it stays as the latest request, or the start of the game, said. In `game_over` your cards, and the
+    coins, cards and sides of all, are those of the end.
     """
 
     def __init__(self, hello: Message) -> None:
@@ -137,6 +139,9 @@ class Game:
         self.survivors: list[int] = []  # in game_over: the seats that won or share the draw
         self._histories: dict[str, History] = {}
         self._doubt: tuple[int, str] = (0, "")  # who challenged last, and which role
+        self._hand: list[str] = []  # your cards before the latest events
+        self._drawn: list[str] = []  # what you drew to exchange
+        self._deck: list[str] = []  # cards that certainly lie in the court deck
         self._random: Random | None = None
         self._words: list[Message] = []  # to be said beside the next answer
 
@@ -272,9 +277,10 @@ class Game:
         """Return how likely a seat holds at least one card of a role, 0 to 1, from the cards that you can see.
 
         It is 1 - C(U-d, k) / C(U, k): of U unseen cards d are of the role, and k are the seat's. It takes no account of
-        what players claim. Of yourself you know, and of a card that a player showed and kept: there it is 0 or 1. For
-        the claim `not_duke` it is how likely the seat has no duke. After a draft, where cards are chosen and half of
-        them are away, it is a guess.
+        what players claim. It is 0 or 1 where that is certain: of yourself, of a card that a player showed and kept, or
+        you looked at, of a role that it couldn't show where proving is automatic, and of cards that you know to lie in
+        the deck. For the claim `not_duke` it is how likely the seat has no duke. After a draft, where cards are chosen
+        and half of them are away, it is a guess where it is neither 0 nor 1.
         """
         if role.startswith("not_"):
             return 1 - self.odds(seat, role[4:])
@@ -282,21 +288,32 @@ class Game:
         own = you["cards"]
         if seat == you["seat"]:
             return float(role in own)
-        known = self.players[seat].known
+        player = self.players[seat]
+        known, lacks = player.known, player._lacks
         if role in known:
             return 1.0
         table = self.request["state"]["players"]
-        sight = [*own, *you.get("drawn", ()), *you.get("discards", ())]
+        sight = [*own, *you.get("drawn", ()), *you.get("discards", ()), *self._deck]
+        elsewhere = 0  # hidden cards of others who lack the role
         for place, other in enumerate(self.players):
             sight += table[place]["revealed"]
-            if other.known and place != you["seat"]:
-                sight += other.known
+            if place != you["seat"]:
+                if other.known:
+                    sight += other.known
+                if role in other._lacks:
+                    elsewhere += table[place]["influence"] - len(other.known)
         deck = self.rules.get("deck", {})
         unseen = sum(deck.values()) - len(sight)
         copies = deck.get(role, 0) - sight.count(role)
         cards = table[seat]["influence"] - len(known)
-        if cards <= 0 or copies <= 0 or unseen < cards:
+        if cards <= 0 or copies <= 0 or unseen < cards or role in lacks:
             return 0.0
+        if copies > unseen - elsewhere - cards:  # they have no place but this hand
+            return 1.0
+        if lacks:
+            unseen -= sum(deck.get(other, 0) - sight.count(other) for other in lacks)
+        else:
+            unseen -= elsewhere
         return 1 - comb(unseen - copies, cards) / comb(unseen, cards)
 
     def tell(self, event: Message) -> str:
@@ -335,6 +352,7 @@ class Game:
 
     def _begin(self, start: Message, handles: list[str]) -> None:
         self.request = start
+        self._hand, self._drawn, self._deck = [*start["you"]["cards"]], [], []
         self.game_seed = start.get("game_seed", "")
         if self.game_seed and self._random is not None:
             self._random.seed(self.game_seed)
@@ -372,11 +390,14 @@ class Game:
             _know(player, role)
         else:
             _forget(player, role)
+            player._lacks.clear()
+            self._swap(player, [role], event)
 
     def _shown_hand(self, player: Player, event: Message) -> None:
         player.shown[self._doubt[1]] += 1
         player.history.proven += 1
         self._renewed(player, event)
+        self._swap(player, event["roles"], event)
 
     def _unproven(self, player: Player, event: Message) -> None:
         role = event["role"]
@@ -384,23 +405,102 @@ class Game:
         player.claims.pop(role, None)
         player.history.caught += 1
         self.players[self._doubt[0]].history.won_challenges += 1
+        if role.startswith("not_"):
+            if self.rules.get("prove") == "automatic" or not self.rules.get("embezzle_concede", True):
+                _know(player, role[4:])
+        elif self.rules.get("prove") == "automatic":
+            player._lacks.add(role)
 
     def _lost(self, player: Player, event: Message) -> None:
         _forget(player, event["role"])
+        _take(self._hand, [event["role"]] if player.seat == self.seat else [])
 
     def _renewed(self, player: Player, event: Message) -> None:
         player.claims.clear()
         player.known.clear()
+        player._lacks.clear()
+
+    def _drafted(self, player: Player, event: Message) -> None:
+        if "cards" in event:
+            self._hand = [*event["cards"]]
+
+    def _exchanged(self, player: Player, event: Message) -> None:
+        self._renewed(player, event)
+        if "cards" in event and self._drawn:
+            back = [*self._hand, *self._drawn]
+            _take(back, event["cards"])
+            self._deck += back
+            self._hand, self._drawn = [*event["cards"]], []
+        else:
+            self._thin(event["count"])
 
     def _examined(self, player: Player, event: Message) -> None:
         target = self.players[event["target"]]
+        role = event.get("role")
         if not event["replaced"]:
-            if "role" in event:
-                _know(target, event["role"])
-        elif "role" in event:  # you know which card went
-            _forget(target, event["role"])
-        else:
+            if role is not None:
+                _know(target, role)
+            return
+        if role is None:
             self._renewed(target, event)
+            self._thin(1)
+            return
+        _forget(target, role)  # you know which card went
+        target._lacks.clear()
+        self._swap(target, [role], event, self.rules.get("examine_replace") == "draw_first")
+
+    def _swap(self, player: Player, back: list[str], event: Message, draw_first: bool = False) -> None:
+        """Cards go to the deck, and as many come from it."""
+        if not draw_first:
+            self._deck += back
+        if player.seat == self.seat and "cards" in event:
+            came = [*event["cards"]]
+            _take(self._hand, back)
+            _take(came, self._hand)
+            _take(self._deck, came)
+            self._hand = [*event["cards"]]
+        else:
+            self._thin(len(back))
+        if draw_first:
+            self._deck += back
+
+    def _thin(self, count: int) -> None:
+        """Somebody drew cards that you don't see: of each role as many fewer are certain."""
+        if self._deck:
+            for role in set(self._deck):
+                _take(self._deck, [role] * count)
+
+    def _end(self, message: Message) -> None:
+        """Make the table that the last events of a game leave."""
+        state, you = self.request["state"], self.request["you"]
+        table = [{**player, "revealed": [*player["revealed"]]} for player in state["players"]]
+        for event in message["events"]:
+            word = event["event"]
+            if word == "coins":
+                table[event["seat"]]["coins"] += event["delta"]
+            elif word == "drafted":
+                table[event["seat"]]["influence"] = 2
+            elif word in ("lost", "forfeit"):
+                roles = [event["role"]] if word == "lost" else event["roles"]
+                table[event["seat"]]["influence"] -= len(roles)
+                table[event["seat"]]["revealed"] += roles
+                if word == "forfeit":
+                    table[event["seat"]]["influence"] = 0
+            elif word == "converted":
+                table[event["target"]]["allegiance"] = event["allegiance"]
+            elif word == "allegiances":
+                for player, side in zip(table, event["sides"]):
+                    player["allegiance"] = side
+        cards = [] if table[you["seat"]]["influence"] == 0 else self._hand
+        left = {name: value for name, value in you.items() if name not in ("drawn", "seen")}
+        self.request = {**message, "state": {**state, "players": table}, "you": {**left, "cards": sorted(cards)}}
+
+
+def _take(cards: list[str], gone: list[str]) -> None:
+    """Take cards from a list, where they are in it."""
+    for role in gone:
+        if role in cards:
+            cards.remove(role)
 
 
 def _know(player: Player, role: str) -> None:
@@ -423,7 +523,8 @@ _FOLLOW = {
     "shown_hand": Game._shown_hand,
     "unproven": Game._unproven,
     "lost": Game._lost,
-    "exchanged": Game._renewed,
+    "drafted": Game._drafted,
+    "exchanged": Game._exchanged,
     "examined": Game._examined,
     "forfeit": Game._renewed,
 }
@@ -604,6 +705,9 @@ class Bot:
                 game._begin(message, [str(seat) for seat in range(len(players))])
             game.request = message
             self._follow(game, message)
+            game._hand = [*message["you"]["cards"]]
+            game._drawn = message["you"].get("drawn", [])
+            _take(game._deck, game._drawn)
             seen = message["you"].get("seen")
             if seen is not None:
                 _know(game.players[game.pending["target"]], seen)
@@ -623,6 +727,7 @@ class Bot:
             self._notify("game_start", message)
         elif kind == "game_over":
             self._follow(game, message)
+            game._end(message)
             game.winner = message["winner"]
             game.survivors = message["survivors"]
             self._notify("game_over", message)
