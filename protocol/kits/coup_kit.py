@@ -489,8 +489,8 @@ class Game:
             elif word == "converted":
                 table[event["target"]]["allegiance"] = event["allegiance"]
             elif word == "allegiances":
-                for player, side in zip(table, event["sides"]):
-                    player["allegiance"] = side
+                for seat, side in enumerate(event["sides"]):
+                    table[seat]["allegiance"] = side
         cards = [] if table[you["seat"]]["influence"] == 0 else self._hand
         left = {name: value for name, value in you.items() if name not in ("drawn", "seen")}
         self.request = {**message, "state": {**state, "players": table}, "you": {**left, "cards": sorted(cards)}}

@@ -11,11 +11,15 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Kit:
-    """A language's kit: the language, the kit's file, and the programs that its bots are built and started with."""
+    """A language's kit: the language, the kit's file, and the programs that its bots are built and started with.
+
+    `certain`: it knows what is certain, as the kits' README says.
+    """
 
     language: str
     name: str
     needs: tuple[str, ...] = ()
+    certain: bool = False
 
     @property
     def file(self) -> Path:
@@ -34,7 +38,7 @@ class Kit:
 
 
 KITS = (
-    Kit("python", "coup_kit.py"),
+    Kit("python", "coup_kit.py", certain=True),
     Kit("javascript", "coup_kit.js", ("node",)),
     Kit("java", "CoupKit.java", ("java", "javac")),
     Kit("c", "coup_kit.h", ("cc", "make")),

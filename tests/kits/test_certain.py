@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from arena.coup import FORFEIT, PRESETS, Answer, Chance, Over, Pass, apply, deal
 from arena.referee import MatchSpec, Terms, hello, menus, wire
 from protocol.kits.coup_kit import Bot, Game
 from tests.kits.conftest import Made
-from tests.kits.table import KITS, Kit, each_kit
+from tests.kits.table import Kit, each_kit
 
 Message = dict[str, Any]
 CASES = Path(__file__).parents[2] / "protocol" / "kits" / "cases.jsonl"
@@ -81,3 +82,44 @@ def test_odds_of_0_and_1_are_always_true_and_the_end_is_the_engines(preset: str)
                 assert [player.revealed for player in bot.game.players] == [list(cards) for cards in board.revealed]
                 assert sorted(bot.game.cards) == sorted(hands[0])
                 assert bot.game.me.alive == bool(hands[0])
+
+
+def cases() -> list[Message]:
+    return [json.loads(line) for line in CASES.read_text().splitlines()]
+
+
+COUNTS = ("claims", "caught", "shown", "blocks")
+
+
+@each_kit
+def test_a_kit_knows_what_the_cases_say(kit: Kit, made: Callable[[Kit, Path], Made]) -> None:
+    """After each line, at requests and at the end of a game."""
+    if not kit.certain:
+        pytest.skip("the kit doesn't know yet what is certain")
+    steps = [step for case in cases() for step in case["steps"]]
+    ends = [step for step in steps if step["line"]["type"] == "match_over"]
+    messages = [step["line"] for step in steps if step not in ends] + [ends[-1]["line"]]
+    ran = made(kit, kit.probe).hears(messages, "know")
+    assert ran.code == 0, ran.err
+    told = iter(map(json.loads, ran.err.splitlines()))
+    for case in cases():
+        for step in case["steps"]:
+            if step["line"]["type"] in ("request", "game_over"):
+                check(next(told), step["knows"], case["case"])
+    assert list(told) == []
+
+
+def check(told: Message, knows: Message, case: str) -> None:
+    """Compare what a probe told with what a case says."""
+    for seat, odds in knows.get("odds", {}).items():
+        for role, chance in odds.items():
+            number = told["odds"][int(seat)][role]
+            exact = chance in ("0", "1")
+            wanted = float(Fraction(chance))
+            assert number == wanted if exact else number == pytest.approx(wanted, abs=1e-8), (case, seat, role)
+    for name in (*COUNTS, "known"):
+        for seat, wanted in knows.get(name, {}).items():
+            assert told[name][int(seat)] == wanted, (case, name)
+    for name in ("alive", "influence", "coins", "revealed", "cards"):
+        if name in knows:
+            assert told[name] == knows[name], (case, name)

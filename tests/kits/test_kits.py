@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from arena.coup import PRESETS
 from arena.referee import MatchSpec, Terms, play_match
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
+from protocol.kits.coup_kit import Answer, Bot, Game
 from tests.kits.conftest import Made
 from tests.kits.obvious import ROLES, knowledge, positions
 from tests.kits.recorded import matches, requests
@@ -65,14 +67,51 @@ def test_the_recorded_matches_have_all_that_a_kit_follows() -> None:
     assert len(sure) > len(positions()) + 5  # not only one's own cards
 
 
+@cache
+def certain() -> list[list[dict[str, list[float]]]]:
+    """Return the odds and the known cards by seat, at each request, of the kit for Python: test_certain.py tries it."""
+    told = []
+
+    class Follower(Bot):
+        def turn(self, game: Game) -> Answer:
+            told.append(
+                [
+                    {
+                        "odds": [game.odds(player.seat, role) for role in ROLES],
+                        "known": [player.known.count(role) for role in ROLES],
+                    }
+                    for player in game.players
+                ]
+            )
+            return 0
+
+        challenge = block = prove = lose = exchange = keep_shown = examine_show = examine_decide = turn
+        draft = allegiance = other = turn
+
+    bot = Follower()
+    for message in matches():
+        bot.reply(message)
+    return told
+
+
 @each_kit
 def test_a_kit_knows_what_can_be_known(kit: Kit, made: Make) -> None:
-    """What players claimed, proved, blocked and were caught with, and the odds: as counted slowly from all events."""
+    """What players claimed, proved, blocked and were caught with, and the odds: as counted slowly from all events.
+
+    Where a kit knows what is certain, odds and known cards are those of the kit for Python instead, at every request.
+    """
     found, err = choices(made(kit, kit.probe), matches(), "tell")
     assert found == [request["id"] % len(request["legal"]) for request in requests(matches())]
     told = [json.loads(line) for line in err.splitlines()]
+    if kit.certain:
+        for line, seats in zip(told, certain(), strict=True):
+            for player, sure in zip(line["players"], seats, strict=True):
+                assert player["odds"] == pytest.approx(sure["odds"], abs=1e-8), line["id"]
+                assert player["known"] == sure["known"], line["id"]
     for place, wanted in positions().items():
-        for player, other in zip(told[place]["players"], wanted["players"], strict=True):
+        for seat, (player, other) in enumerate(zip(told[place]["players"], wanted["players"], strict=True)):
+            if kit.certain:
+                other = {**other, **certain()[place][seat]}
             assert player["odds"] == pytest.approx(other["odds"], abs=1e-8), (place, wanted["id"])
             assert {**player, "odds": other["odds"]} == other, (place, wanted["id"])
         assert (told[place]["id"], told[place]["opponents"]) == (wanted["id"], wanted["opponents"])

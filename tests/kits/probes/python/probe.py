@@ -6,6 +6,7 @@ import sys
 from coup_kit import Answer, Bot, Game, Message, run
 
 ROLES = ("ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke")
+KNOWS = ("claims", "caught", "shown", "blocks", "known", "alive", "influence", "coins", "revealed")
 HISTORY = ("claimed", "challenged", "proven", "caught", "challenges", "won_challenges", "blocks")
 
 
@@ -32,6 +33,22 @@ class Teller(Bot):
 
     challenge = block = prove = lose = exchange = keep_shown = examine_show = examine_decide = turn
     draft = allegiance = other = turn
+
+
+class Knower(Bot):
+    """Writes at each request and at the end of a game what cases.jsonl asks for."""
+
+    def turn(self, game: Game) -> Answer:
+        told = {name: [getattr(player, name) for player in game.players] for name in KNOWS}
+        odds = [{role: game.odds(player.seat, role) for role in ROLES} for player in game.players]
+        print(json.dumps({**told, "odds": odds, "cards": game.cards}))
+        return None
+
+    challenge = block = prove = lose = exchange = keep_shown = examine_show = examine_decide = turn
+    draft = allegiance = other = turn
+
+    def game_over(self, game: Game) -> None:
+        self.turn(game)
 
 
 class Narrator(Bot):
@@ -73,6 +90,6 @@ class Failing(Bot):
 
 if __name__ == "__main__":
     word = sys.argv[1]
-    bot = {"tell": Teller, "words": Narrator, "say": Speaker, "roll": Roller}.get(word, Failing)()
+    bot = {"tell": Teller, "know": Knower, "words": Narrator, "say": Speaker, "roll": Roller}.get(word, Failing)()
     bot.careful = word == "careful"
     run(bot)
