@@ -57,16 +57,18 @@ class Player {
   #game;
 
   constructor(game, seat, handle, history) {
-    const counts = () => Object.fromEntries([...ROLES, ...Object.keys(game.rules.deck ?? {})].map((role) => [role, 0]));
+    const counts = () => Object.create(game._zeros());
     this.#game = game;
     this.seat = seat;
     this.handle = handle; // stays the same in all games of the match; seats don't
     this.history = history; // of the whole match
+    // Counts by role are sparse: Object.keys has what was counted, and what wasn't reads as 0.
     this.claims = counts(); // role -> how often it claimed it with cards that it may still hold
     this.caught = counts(); // role -> how often it couldn't, or wouldn't, prove it
     this.shown = counts(); // role -> how often it proved it
     this.blocks = counts(); // role -> how often it blocked with it
     this.known = []; // roles that it certainly holds, since it showed or you saw a card, and kept it
+    this._lacks = new Set(); // for the kit: roles that it certainly doesn't hold
   }
 
   get coins() {
@@ -94,11 +96,16 @@ class Player {
 }
 
 // The game as your seat sees it. One object for the whole match; all but the raw messages is worked out when asked.
-// Between requests it stays as the latest request, or the start of the game, said.
+// Between requests it stays as the latest request, or the start of the game, said. In gameOver your cards, and the
+// coins, cards and sides of all, are those of the end.
 class Game {
   #histories = new Map();
   #doubt = { seat: 0, role: "" }; // the latest challenge
   #random = null;
+  #zeros = null; // what counts read where nothing was counted
+  #hand = []; // your cards before the latest events
+  #drawn = []; // what you drew to exchange
+  #deck = []; // cards that certainly lie in the court deck
   #words = []; // to be said beside the next answer
 
   constructor(hello) {
@@ -224,25 +231,34 @@ class Game {
   // How likely a seat holds at least one card of a role, 0 to 1, from the cards that you can see.
   //
   // It is 1 - C(U-d, k) / C(U, k): of U unseen cards d are of the role, and k are the seat's. It takes no account of
-  // what players claim. Of yourself you know, and of a card that a player showed and kept: there it is 0 or 1. For the
-  // claim not_duke it is how likely the seat has no duke. After a draft, where cards are chosen and half of them are
-  // away, it is a guess.
+  // what players claim. It is 0 or 1 where that is certain: of yourself, of a card that a player showed and kept, or you
+  // looked at, of a role that it couldn't show where proving is automatic, and of cards that you know to lie in the
+  // deck. For the claim not_duke it is how likely the seat has no duke. After a draft, where cards are chosen and half
+  // of them are away, it is a guess where it is neither 0 nor 1.
   odds(seat, role) {
     if (role.startsWith("not_")) return 1 - this.odds(seat, role.slice(4));
     const { you } = this.request;
     if (seat === you.seat) return you.cards.includes(role) ? 1 : 0;
     const player = this.players[seat];
     if (player.known.includes(role)) return 1;
-    const sight = [...you.cards, ...(you.drawn ?? []), ...(you.discards ?? [])];
+    if (player._lacks.has(role)) return 0;
+    const sight = [...you.cards, ...(you.drawn ?? []), ...(you.discards ?? []), ...this.#deck];
+    let elsewhere = 0; // hidden cards of others who lack the role
     for (const other of this.players) {
       sight.push(...other.revealed);
-      if (other.seat !== you.seat) sight.push(...other.known);
+      if (other.seat === you.seat) continue;
+      sight.push(...other.known);
+      if (other._lacks.has(role)) elsewhere += other.influence - other.known.length;
     }
     const deck = this.rules.deck ?? {};
-    const unseen = Object.values(deck).reduce((sum, copies) => sum + copies, 0) - sight.length;
-    const copies = (deck[role] ?? 0) - sight.filter((card) => card === role).length;
+    const hidden = (role) => (deck[role] ?? 0) - sight.filter((card) => card === role).length;
+    let unseen = Object.values(deck).reduce((sum, copies) => sum + copies, 0) - sight.length;
+    const copies = hidden(role);
     const cards = player.influence - player.known.length;
     if (cards <= 0 || copies <= 0 || unseen < cards) return 0;
+    if (copies > unseen - elsewhere - cards) return 1; // they have no place but this hand
+    if (player._lacks.size) for (const other of player._lacks) unseen -= hidden(other);
+    else unseen -= elsewhere;
     let none = 1;
     for (let card = 0; card < cards; card++) none *= Math.max(unseen - copies - card, 0) / (unseen - card);
     return 1 - none;
@@ -282,6 +298,9 @@ class Game {
   // For the kit: a game begins.
   _begin(start, handles) {
     this.request = start;
+    this.#hand = [...start.you.cards];
+    this.#drawn = [];
+    this.#deck = [];
     this.gameSeed = start.game_seed ?? "";
     if (this.gameSeed) this.#random = null;
     this.winner = null;
@@ -290,6 +309,78 @@ class Game {
       if (!this.#histories.has(handle)) this.#histories.set(handle, new History());
       return new Player(this, seat, handle, this.#histories.get(handle));
     });
+  }
+
+  // For the kit: what counts read where nothing was counted.
+  _zeros() {
+    if (!this.#zeros) {
+      const zero = { value: 0, writable: true }; // not enumerable
+      const roles = [...ROLES, ...Object.keys(this.rules.deck ?? {})];
+      this.#zeros = Object.defineProperties({}, Object.fromEntries(roles.map((role) => [role, zero])));
+    }
+    return this.#zeros;
+  }
+
+  // For the kit: a request's events are taken in.
+  _asked({ cards, drawn }) {
+    this.#hand = [...cards];
+    this.#drawn = drawn ?? [];
+    take(this.#deck, this.#drawn);
+  }
+
+  // For the kit: makes the table that the last events of a game leave.
+  _end(message) {
+    const { state, you } = this.request;
+    const players = state.players.map((player) => ({ ...player, revealed: [...player.revealed] }));
+    for (const event of message.events ?? []) {
+      const player = players[event.seat];
+      if (event.event === "coins") player.coins += event.delta;
+      else if (event.event === "drafted") player.influence = 2;
+      else if (event.event === "converted") players[event.target].allegiance = event.allegiance;
+      else if (event.event === "allegiances") event.sides.forEach((side, seat) => (players[seat].allegiance = side));
+      else if (event.event === "lost") {
+        player.influence--;
+        player.revealed.push(event.role);
+      } else if (event.event === "forfeit") {
+        player.influence = 0;
+        player.revealed.push(...event.roles);
+      }
+    }
+    const left = { ...you, cards: players[you.seat].influence ? [...this.#hand].sort() : [] };
+    delete left.drawn;
+    delete left.seen;
+    this.request = { ...message, state: { ...state, players }, you: left };
+  }
+
+  #examined(target, event) {
+    if (!event.replaced) {
+      if (event.role !== undefined) know(target, event.role);
+    } else if (event.role === undefined) {
+      renewed(target);
+      this.#thin(1);
+    } else {
+      forget(target, event.role); // you know which card went
+      target._lacks.clear();
+      this.#swap(target, [event.role], event, this.rules.examine_replace === "draw_first");
+    }
+  }
+
+  // Cards go to the deck, and as many come from it.
+  #swap(player, back, event, drawFirst = false) {
+    if (!drawFirst) this.#deck.push(...back);
+    if (player.seat === this.seat && event.cards) {
+      const came = [...event.cards];
+      take(this.#hand, back);
+      take(came, this.#hand);
+      take(this.#deck, came);
+      this.#hand = [...event.cards];
+    } else this.#thin(back.length);
+    if (drawFirst) this.#deck.push(...back);
+  }
+
+  // Somebody drew cards that you don't see: of each role as many fewer are certain.
+  #thin(count) {
+    for (const role of new Set(this.#deck)) take(this.#deck, Array(count).fill(role));
   }
 
   // For the kit: take in one event.
@@ -313,31 +404,50 @@ class Game {
         more(player.shown, event.role);
         player.history.proven++;
         if (event.replaced === false) know(player, event.role);
-        else forget(player, event.role);
+        else {
+          forget(player, event.role);
+          player._lacks.clear();
+          this.#swap(player, [event.role], event);
+        }
         break;
       case "shown_hand":
         more(player.shown, this.#doubt.role);
         player.history.proven++;
         renewed(player);
+        this.#swap(player, event.roles, event);
         break;
       case "unproven":
         more(player.caught, event.role);
-        player.claims[event.role] = 0;
+        delete player.claims[event.role];
         player.history.caught++;
         this.players[this.#doubt.seat].history.wonChallenges++;
+        if (event.role.startsWith("not_")) {
+          const sure = this.rules.prove === "automatic" || this.rules.embezzle_concede === false;
+          if (sure) know(player, event.role.slice(4));
+        } else if (this.rules.prove === "automatic") player._lacks.add(event.role);
         break;
       case "lost":
         forget(player, event.role);
+        if (player.seat === this.seat) take(this.#hand, [event.role]);
+        break;
+      case "drafted":
+        if (event.cards) this.#hand = [...event.cards];
         break;
       case "exchanged":
+        renewed(player);
+        if (event.cards && this.#drawn.length) {
+          const back = [...this.#hand, ...this.#drawn];
+          take(back, event.cards);
+          this.#deck.push(...back);
+          this.#hand = [...event.cards];
+          this.#drawn = [];
+        } else this.#thin(event.count);
+        break;
       case "forfeit":
         renewed(player);
         break;
       case "examined":
-        if (event.role === undefined) {
-          if (event.replaced) renewed(this.players[event.target]);
-        } else if (event.replaced) forget(this.players[event.target], event.role); // you know which card went
-        else know(this.players[event.target], event.role);
+        this.#examined(this.players[event.target], event);
         break;
     }
   }
@@ -358,14 +468,23 @@ function know(player, role) {
 
 // One card of this role has gone; the player's other card is the same as before.
 function forget(player, role) {
-  player.claims[role] = 0;
+  delete player.claims[role];
   player.known = player.known.filter((card) => card !== role);
 }
 
 // All its cards may be others now.
 function renewed(player) {
-  for (const role of Object.keys(player.claims)) player.claims[role] = 0;
+  for (const role of Object.keys(player.claims)) delete player.claims[role];
   player.known = [];
+  player._lacks.clear();
+}
+
+// Takes cards from a list, where they are in it.
+function take(cards, gone) {
+  for (const role of gone) {
+    const place = cards.indexOf(role);
+    if (place >= 0) cards.splice(place, 1);
+  }
 }
 
 // Returns a generator of random numbers, 0 to 1 (mulberry32), seeded by a string.
@@ -503,6 +622,7 @@ class Bot {
         }
         game.request = message;
         this.#follow(message);
+        game._asked(message.you);
         if (game.seen !== null) know(game.players[game.pending.target], game.seen);
         return { id: message.id, choice: this.#choice(message), ...game._said() };
       case "game_start":
@@ -511,6 +631,7 @@ class Bot {
         break;
       case "game_over":
         this.#follow(message);
+        game._end(message);
         game.winner = message.winner;
         game.survivors = message.survivors;
         this.#notify("gameOver", message);

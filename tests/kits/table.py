@@ -39,7 +39,7 @@ class Kit:
 
 KITS = (
     Kit("python", "coup_kit.py", certain=True),
-    Kit("javascript", "coup_kit.js", ("node",)),
+    Kit("javascript", "coup_kit.js", ("node",), certain=True),
     Kit("java", "CoupKit.java", ("java", "javac")),
     Kit("c", "coup_kit.h", ("cc", "make")),
     Kit("cpp", "coup_kit.hpp", ("c++", "make")),

@@ -32,6 +32,28 @@ for (const method of ["examineShow", "examineDecide", "draft", "allegiance"]) {
   Teller.prototype[method] = Teller.prototype.other;
 }
 
+const KNOWS = ["claims", "caught", "shown", "blocks", "known", "alive", "influence", "coins", "revealed"];
+
+// Writes at each request and at the end of a game what cases.jsonl asks for.
+class Knower extends Bot {
+  other(game) {
+    const told = Object.fromEntries(KNOWS.map((name) => [name, game.players.map((player) => player[name])]));
+    const odds = game.players.map(({ seat }) => Object.fromEntries(ROLES.map((role) => [role, game.odds(seat, role)])));
+    console.log(JSON.stringify({ ...told, odds, cards: game.cards }));
+  }
+
+  gameOver(game) {
+    this.other(game);
+  }
+}
+
+for (const method of ["turn", "challenge", "block", "prove", "lose", "exchange", "keepShown"]) {
+  Knower.prototype[method] = Knower.prototype.other;
+}
+for (const method of ["examineShow", "examineDecide", "draft", "allegiance"]) {
+  Knower.prototype[method] = Knower.prototype.other;
+}
+
 // Speaks at each turn, and listens.
 class Speaker extends Bot {
   turn(game) {
@@ -68,6 +90,6 @@ class Failing extends Bot {
 }
 
 const [, , word] = process.argv;
-const bot = new ({ tell: Teller, words: Narrator, say: Speaker, roll: Roller }[word] ?? Failing)();
+const bot = new ({ tell: Teller, know: Knower, words: Narrator, say: Speaker, roll: Roller }[word] ?? Failing)();
 bot.careful = word === "careful";
 run(bot);
