@@ -33,6 +33,7 @@ import (
 	"os"
 	"reflect"
 	"runtime/debug"
+	"sort"
 	"strings"
 )
 
@@ -146,6 +147,8 @@ type Player struct {
 	Blocks     map[string]int // role -> how often it blocked with it
 	Known      []string       // roles that it certainly holds, since it showed or you saw a card, and kept it
 	History    *History       // what it did in the whole match
+
+	lacks []string // roles that it certainly doesn't hold
 }
 
 // Alive tells whether the player is still in the game.
@@ -172,6 +175,7 @@ func (player *Player) forgets(role string) {
 func (player *Player) renewed() {
 	player.Claims = map[string]int{}
 	player.Known = nil
+	player.lacks = nil
 }
 
 func (player *Player) claims(role string) {
@@ -224,6 +228,9 @@ type Game struct {
 	histories map[string]*History
 	doubter   int // who challenged last, and which role
 	doubted   string
+	hand      []string         // your cards before the latest events
+	drawn     []string         // what you drew to exchange
+	deck      []string         // cards that certainly lie in the court deck
 	words     []map[string]any // to be said beside the next answer
 }
 
@@ -333,26 +340,38 @@ func (game *Game) Odds(seat int, role string) float64 {
 	if has(player.Known, role) {
 		return 1
 	}
+	if has(player.lacks, role) {
+		return 0
+	}
 	sight := append(append([]string{}, game.Cards...), game.Drawn...)
-	sight = append(sight, game.Request.Object("you").Texts("discards")...)
+	sight = append(append(sight, game.Request.Object("you").Texts("discards")...), game.deck...)
+	elsewhere := 0 // hidden cards of others who lack the role
 	for _, other := range game.Players {
 		sight = append(sight, other.Revealed...)
 		if other.Seat != game.Seat {
 			sight = append(sight, other.Known...)
+			if has(other.lacks, role) {
+				elsewhere += other.Influence - len(other.Known)
+			}
 		}
 	}
 	deck := game.Rules.Object("deck")
-	unseen, copies, cards := -len(sight), deck.Int(role), player.Influence-len(player.Known)
+	hidden := func(role string) int { return deck.Int(role) - count(sight, role) }
+	unseen, copies, cards := -len(sight), hidden(role), player.Influence-len(player.Known)
 	for each := range deck {
 		unseen += deck.Int(each)
 	}
-	for _, card := range sight {
-		if card == role {
-			copies--
-		}
-	}
 	if cards <= 0 || copies <= 0 || unseen < cards {
 		return 0
+	}
+	if copies > unseen-elsewhere-cards { // they have no place but this hand
+		return 1
+	}
+	if len(player.lacks) == 0 {
+		unseen -= elsewhere
+	}
+	for _, other := range player.lacks {
+		unseen -= hidden(other)
 	}
 	none := 1.0
 	for card := 0; card < cards; card++ {
@@ -391,6 +410,7 @@ func (game *Game) begin(message Object, handles []string) {
 	if game.GameSeed != "" {
 		game.Random.Seed(mixed(game.GameSeed))
 	}
+	game.hand, game.drawn, game.deck = message.Object("you").Texts("cards"), nil, nil
 	game.Winner = Nobody
 	game.Survivors = nil
 	game.Players = nil
@@ -487,30 +507,143 @@ func (game *Game) follow(event Object) {
 			player.knows(role)
 		} else {
 			player.forgets(role)
+			player.lacks = nil
+			game.swap(player, []string{role}, event, false)
 		}
 	case "shown_hand":
 		player.Shown[game.doubted]++
 		player.History.Proven++
 		player.renewed()
+		game.swap(player, event.Texts("roles"), event, false)
 	case "unproven":
 		player.Caught[role]++
 		delete(player.Claims, role)
 		player.History.Caught++
 		game.Player(game.doubter).History.WonChallenges++
+		automatic := game.Rules.Text("prove") == "automatic"
+		if strings.HasPrefix(role, "not_") {
+			if automatic || game.Rules["embezzle_concede"] == false {
+				player.knows(role[len("not_"):])
+			}
+		} else if automatic && !has(player.lacks, role) {
+			player.lacks = append(player.lacks, role)
+		}
 	case "lost":
 		player.forgets(role)
-	case "exchanged", "forfeit":
+		if player.Seat == game.Seat {
+			game.hand = without(game.hand, role)
+		}
+	case "drafted":
+		if event["cards"] != nil {
+			game.hand = event.Texts("cards")
+		}
+	case "exchanged":
+		player.renewed()
+		if kept := event.Texts("cards"); event["cards"] != nil && len(game.drawn) > 0 {
+			back := without(append(append([]string{}, game.hand...), game.drawn...), kept...)
+			game.deck = append(game.deck, back...)
+			game.hand, game.drawn = kept, nil
+		} else {
+			game.thin(event.Int("count"))
+		}
+	case "forfeit":
 		player.renewed()
 	case "examined":
 		switch target := game.Player(event.Seat("target")); {
 		case event.Bool("replaced") && role != "": // you know which card went
 			target.forgets(role)
+			target.lacks = nil
+			game.swap(target, []string{role}, event, game.Rules.Text("examine_replace") == "draw_first")
 		case event.Bool("replaced"):
 			target.renewed()
+			game.thin(1)
 		case role != "":
 			target.knows(role)
 		}
 	}
+}
+
+// swap: cards go to the deck, and as many come from it.
+func (game *Game) swap(player *Player, back []string, event Object, drawFirst bool) {
+	if !drawFirst {
+		game.deck = append(game.deck, back...)
+	}
+	if player.Seat == game.Seat && event["cards"] != nil {
+		cards := event.Texts("cards")
+		came := without(append([]string{}, cards...), without(game.hand, back...)...)
+		game.deck = without(game.deck, came...)
+		game.hand = cards
+	} else {
+		game.thin(len(back))
+	}
+	if drawFirst {
+		game.deck = append(game.deck, back...)
+	}
+}
+
+// thin: somebody drew cards that you don't see; of each role as many fewer are certain.
+func (game *Game) thin(drawn int) {
+	before := game.deck
+	game.deck = nil
+	for place, role := range before {
+		if count(before[:place], role) >= drawn {
+			game.deck = append(game.deck, role)
+		}
+	}
+}
+
+// end makes the table that the last events of a game leave.
+func (game *Game) end(message Object) {
+	for _, raw := range message.List("events") {
+		event := object(raw)
+		player := game.Player(event.Seat("seat"))
+		switch event.Text("event") {
+		case "coins":
+			player.Coins += event.Int("delta")
+		case "drafted":
+			player.Influence = 2
+		case "converted":
+			game.Player(event.Seat("target")).Allegiance = event.Text("allegiance")
+		case "allegiances":
+			for seat, side := range event.Texts("sides") {
+				game.Player(seat).Allegiance = side
+			}
+		case "lost":
+			player.Influence--
+			player.Revealed = append(player.Revealed, event.Text("role"))
+		case "forfeit":
+			player.Influence = 0
+			player.Revealed = append(player.Revealed, event.Texts("roles")...)
+		}
+	}
+	game.Kind, game.Legal, game.Drawn, game.Seen, game.Cards = "", nil, nil, "", nil
+	if game.Me().Influence > 0 {
+		game.Cards = append(game.Cards, game.hand...)
+		sort.Strings(game.Cards)
+	}
+}
+
+// without returns the cards that are left where some are taken, as far as they are there.
+func without(cards []string, gone ...string) []string {
+	left := append([]string{}, cards...)
+	for _, role := range gone {
+		for place, card := range left {
+			if card == role {
+				left = append(left[:place], left[place+1:]...)
+				break
+			}
+		}
+	}
+	return left
+}
+
+func count(cards []string, role string) (found int) {
+	for _, card := range cards {
+		if card == role {
+			found++
+		}
+	}
+	return found
 }
 
 func first(moves []*Move) *Move {
@@ -679,6 +812,7 @@ func (talk *Talk) Reply(line []byte) string {
 		talk.notify("GameStart", message, func() { bot.GameStart(game) })
 	case "game_over":
 		talk.events(message)
+		game.end(message)
 		game.Winner = message.Seat("winner")
 		for _, seat := range message.List("survivors") {
 			game.Survivors = append(game.Survivors, whole(seat))
@@ -729,6 +863,8 @@ func (talk *Talk) request(message Object) string {
 		game.take(message)
 	}
 	talk.events(message)
+	game.hand, game.drawn = game.Cards, game.Drawn
+	game.deck = without(game.deck, game.drawn...)
 	if game.Seen != "" {
 		game.Player(game.Pending.Target).knows(game.Seen) // after the events, which may tell of an earlier card
 	}

@@ -44,7 +44,7 @@ KITS = (
     Kit("c", "coup_kit.h", ("cc", "make")),
     Kit("cpp", "coup_kit.hpp", ("c++", "make")),
     Kit("rust", "coup_kit.rs", ("rustc",)),
-    Kit("go", "coup_kit.go", ("go",)),
+    Kit("go", "coup_kit.go", ("go",), certain=True),
 )
 
 

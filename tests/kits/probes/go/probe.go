@@ -60,6 +60,47 @@ func (*Teller) Draft(game *Game) *Move         { return tell(game) }
 func (*Teller) Allegiance(game *Game) *Move    { return tell(game) }
 func (*Teller) Other(game *Game) *Move         { return tell(game) }
 
+// Knower writes at each request and at the end of a game what cases.jsonl asks for.
+type Knower struct{ Base }
+
+func know(game *Game) *Move {
+	told := map[string][]any{}
+	for _, player := range game.Players {
+		odds := map[string]float64{}
+		for _, role := range roles {
+			odds[role] = game.Odds(player.Seat, role)
+		}
+		for name, value := range map[string]any{
+			"claims": player.Claims, "caught": player.Caught, "shown": player.Shown, "blocks": player.Blocks,
+			"known": append([]string{}, player.Known...), "alive": player.Alive(), "influence": player.Influence,
+			"coins": player.Coins, "revealed": append([]string{}, player.Revealed...), "odds": odds,
+		} {
+			told[name] = append(told[name], value)
+		}
+	}
+	told["cards"] = []any{}
+	for _, card := range game.Cards {
+		told["cards"] = append(told["cards"], card)
+	}
+	line, _ := json.Marshal(told)
+	fmt.Println(string(line))
+	return nil
+}
+
+func (*Knower) Turn(game *Game) *Move          { return know(game) }
+func (*Knower) Challenge(game *Game) *Move     { return know(game) }
+func (*Knower) Block(game *Game) *Move         { return know(game) }
+func (*Knower) Prove(game *Game) *Move         { return know(game) }
+func (*Knower) Lose(game *Game) *Move          { return know(game) }
+func (*Knower) Exchange(game *Game) *Move      { return know(game) }
+func (*Knower) KeepShown(game *Game) *Move     { return know(game) }
+func (*Knower) ExamineShow(game *Game) *Move   { return know(game) }
+func (*Knower) ExamineDecide(game *Game) *Move { return know(game) }
+func (*Knower) Draft(game *Game) *Move         { return know(game) }
+func (*Knower) Allegiance(game *Game) *Move    { return know(game) }
+func (*Knower) Other(game *Game) *Move         { return know(game) }
+func (*Knower) GameOver(game *Game)            { know(game) }
+
 // Speaker speaks at each turn, and listens.
 type Speaker struct{ Base }
 
@@ -97,6 +138,8 @@ func main() {
 	switch os.Args[1] {
 	case "tell":
 		Run(&Teller{})
+	case "know":
+		Run(&Knower{})
 	case "say":
 		Run(&Speaker{})
 	case "roll":
