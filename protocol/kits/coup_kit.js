@@ -325,7 +325,7 @@ class Game {
   _asked({ cards, drawn }) {
     this.#hand = [...cards];
     this.#drawn = drawn ?? [];
-    take(this.#deck, this.#drawn);
+    if (drawn) take(this.#deck, drawn);
   }
 
   // For the kit: makes the table that the last events of a game leave.
@@ -579,6 +579,7 @@ class Bot {
 
   #game = null;
 
+  /* eslint no-unused-vars: ["error", { "args": "none" }] -- the methods below show what they are given */
   // --- requests: return an element of game.legal, or its index -------------------------------------------------------
 
   turn(game) {} // the action of your turn; by default income

@@ -413,7 +413,9 @@ class Game:
 
     def _lost(self, player: Player, event: Message) -> None:
         _forget(player, event["role"])
-        _take(self._hand, [event["role"]] if player.seat == self.seat else [])
+        if player.seat == self.request["you"]["seat"]:
+            self._hand = [*self._hand]  # else it would be the request's
+            _take(self._hand, [event["role"]])
 
     def _renewed(self, player: Player, event: Message) -> None:
         player.claims.clear()
@@ -430,7 +432,7 @@ class Game:
             back = [*self._hand, *self._drawn]
             _take(back, event["cards"])
             self._deck += back
-            self._hand, self._drawn = [*event["cards"]], []
+            self._hand, self._drawn = event["cards"], []
         else:
             self._thin(event["count"])
 
@@ -455,8 +457,9 @@ class Game:
             self._deck += back
         if player.seat == self.seat and "cards" in event:
             came = [*event["cards"]]
-            _take(self._hand, back)
-            _take(came, self._hand)
+            stayed = [*self._hand]
+            _take(stayed, back)
+            _take(came, stayed)
             _take(self._deck, came)
             self._hand = [*event["cards"]]
         else:
@@ -473,19 +476,18 @@ class Game:
     def _end(self, message: Message) -> None:
         """Make the table that the last events of a game leave."""
         state, you = self.request["state"], self.request["you"]
-        table = [{**player, "revealed": [*player["revealed"]]} for player in state["players"]]
+        table = [player.copy() for player in state["players"]]
         for event in message["events"]:
             word = event["event"]
             if word == "coins":
                 table[event["seat"]]["coins"] += event["delta"]
+            elif word == "lost" or word == "forfeit":
+                roles = [event["role"]] if word == "lost" else event["roles"]
+                player = table[event["seat"]]
+                player["influence"] = player["influence"] - 1 if word == "lost" else 0
+                player["revealed"] = player["revealed"] + roles
             elif word == "drafted":
                 table[event["seat"]]["influence"] = 2
-            elif word in ("lost", "forfeit"):
-                roles = [event["role"]] if word == "lost" else event["roles"]
-                table[event["seat"]]["influence"] -= len(roles)
-                table[event["seat"]]["revealed"] += roles
-                if word == "forfeit":
-                    table[event["seat"]]["influence"] = 0
             elif word == "converted":
                 table[event["target"]]["allegiance"] = event["allegiance"]
             elif word == "allegiances":
@@ -705,12 +707,13 @@ class Bot:
                 game._begin(message, [str(seat) for seat in range(len(players))])
             game.request = message
             self._follow(game, message)
-            game._hand = [*message["you"]["cards"]]
-            game._drawn = message["you"].get("drawn", [])
-            _take(game._deck, game._drawn)
-            seen = message["you"].get("seen")
-            if seen is not None:
-                _know(game.players[game.pending["target"]], seen)
+            you = message["you"]
+            game._hand = you["cards"]
+            if "drawn" in you:
+                game._drawn = you["drawn"]
+                _take(game._deck, game._drawn)
+            elif "seen" in you:
+                _know(game.players[game.pending["target"]], you["seen"])
             method = message["kind"] if message["kind"] in _KINDS else "other"
             try:
                 move = getattr(self, method)(game)
