@@ -1,5 +1,5 @@
 // The Coup arena's kit for bots in Go 1.19 or newer, with the standard library alone. Copy this one file beside your bot
-// (kit version 5):
+// (kit version 6):
 //
 //	package main
 //

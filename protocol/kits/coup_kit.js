@@ -1,6 +1,6 @@
 // A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves.
 //
-// Copy this one file beside your bot; it needs Node.js 18 or newer and nothing else. This is kit version 5.
+// Copy this one file beside your bot; it needs Node.js 18 or newer and nothing else. This is kit version 6.
 //
 //     const { Bot, run } = require("./coup_kit.js");
 //

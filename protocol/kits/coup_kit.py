@@ -1,6 +1,6 @@
 """A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves.
 
-Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 5.
+Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 6.
 
     from coup_kit import Bot, run
 

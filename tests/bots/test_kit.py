@@ -15,13 +15,13 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (5, "07a0efe711b8"),
-    "coup_kit.js": (5, "b2c490fd5c83"),
+    "coup_kit.py": (6, "4fcb87784a91"),
+    "coup_kit.js": (6, "1e36078e9bc5"),
     "CoupKit.java": (5, "3ecbbdc0f084"),
     "coup_kit.h": (4, "e3ce91a95e46"),
     "coup_kit.hpp": (4, "436c6188fd1d"),
     "coup_kit.rs": (4, "c361c1a11a22"),
-    "coup_kit.go": (5, "904893073867"),
+    "coup_kit.go": (6, "37becb034961"),
 }
 
 
