@@ -1,6 +1,6 @@
 /* coup_kit.h - a bot for the Coup arena in C11, with nothing but libc (and of POSIX what every Unix has).
 
-   One file, kit version 4. In ONE source file of your bot write
+   One file, kit version 5. In ONE source file of your bot write
 
        #define COUP_KIT_IMPLEMENTATION
        #include "coup_kit.h"
@@ -235,10 +235,18 @@ typedef struct {
 /* Plays until the match is over, or the input ends. Returns what main should return. */
 int coup_run(const coup_bot *bot);
 
-/* For tests: takes one line, and returns the bot's answer, or NULL where the line wants none. It stays until the next
-   call. A test ends with coup_end(), which frees all. */
-const char *coup_reply(const coup_bot *bot, const char *line);
-void coup_end(void);
+/* For tests: a match of the bot without pipes. Any number may go on at once, in any threads, a match in one of them.
+
+       coup_match *match = coup_begin(&bot);
+       const char *answer = coup_reply(match, line);
+       coup_end(match);
+
+   coup_reply takes one line, and returns the bot's answer, or NULL where the line wants none. It stays until the
+   match's next line. coup_end frees all that the match holds; the bot has to live until then. */
+typedef struct coup_match coup_match;
+coup_match *coup_begin(const coup_bot *bot);
+const char *coup_reply(coup_match *match, const char *line);
+void coup_end(coup_match *match);
 
 #endif /* COUP_KIT_H */
 
@@ -278,10 +286,9 @@ typedef struct coup__known {
     coup_history history;
 } coup__known;
 
-/* A process plays one match, so there is one of these. */
-static struct {
+struct coup_match {
+    coup_game game; /* first, so that a pointer to it is one to the match */
     const coup_bot *bot;
-    coup_game game;
     coup__document hello, message;
     coup__word *words;   /* each string that outlives its line, once */
     coup__known *known;  /* the players of the match */
@@ -295,7 +302,10 @@ static struct {
     char reply[3200];    /* the latest line to the arena, or "" */
     char said[3000];     /* what is said beside the next answer, or ""; a text takes at most 1,600 */
     bool over;           /* the match is */
-} coup__;
+};
+
+/* The match whose line this thread takes: functions of a bot, and handlers of signals, aren't told it otherwise. */
+static _Thread_local coup_match *coup__now;
 
 /* ---- Memory ---- */
 
@@ -310,44 +320,45 @@ static void *coup__resize(void *old, size_t count, size_t size) {
 
 /* Returns a copy of a string that stays: the same pointer for the same string, so that copies don't add up. */
 static const char *coup__keep(const char *text) {
-    for (coup__word *word = coup__.words; word; word = word->next)
+    for (coup__word *word = coup__now->words; word; word = word->next)
         if (strcmp(word->text, text) == 0) return word->text;
     size_t size = strlen(text) + 1;
     coup__word *word = coup__resize(NULL, 1, sizeof *word + size);
     memcpy(word->text, text, size);
-    word->next = coup__.words;
-    coup__.words = word;
+    word->next = coup__now->words;
+    coup__now->words = word;
     return word->text;
 }
 
 static coup_history *coup__history(const char *handle) {
-    for (coup__known *known = coup__.known; known; known = known->next)
+    for (coup__known *known = coup__now->known; known; known = known->next)
         if (known->handle == handle) return &known->history; /* handles are kept: one string, one pointer */
     coup__known *known = coup__resize(NULL, 1, sizeof *known);
-    *known = (coup__known){.next = coup__.known, .handle = handle};
-    coup__.known = known;
+    *known = (coup__known){.next = coup__now->known, .handle = handle};
+    coup__now->known = known;
     return &known->history;
 }
 
-void coup_end(void) {
-    while (coup__.words) {
-        coup__word *next = coup__.words->next;
-        free(coup__.words);
-        coup__.words = next;
+void coup_end(coup_match *match) {
+    if (!match) return;
+    while (match->words) {
+        coup__word *next = match->words->next;
+        free(match->words);
+        match->words = next;
     }
-    while (coup__.known) {
-        coup__known *next = coup__.known->next;
-        free(coup__.known);
-        coup__.known = next;
+    while (match->known) {
+        coup__known *next = match->known->next;
+        free(match->known);
+        match->known = next;
     }
-    free(coup__.hello.line);
-    free(coup__.hello.nodes);
-    free(coup__.message.line);
-    free(coup__.message.nodes);
-    free(coup__.game.players);
-    free(coup__.game.opponents);
-    free(coup__.legal);
-    memset(&coup__, 0, sizeof coup__);
+    free(match->hello.line);
+    free(match->hello.nodes);
+    free(match->message.line);
+    free(match->message.nodes);
+    free(match->game.players);
+    free(match->game.opponents);
+    free(match->legal);
+    free(match);
 }
 
 /* ---- JSON: strings are unescaped where they stand, so a parse needs nothing but its nodes ---- */
@@ -702,16 +713,16 @@ static void coup__know(coup_player *player, const char *role) {
 
 static coup_player *coup__player(const coup_json *object, const char *key) {
     int seat = coup__small(object, key, COUP_NOBODY);
-    return seat >= 0 && seat < coup__.game.seats ? &coup__.game.players[seat] : NULL;
+    return seat >= 0 && seat < coup__now->game.seats ? &coup__now->game.players[seat] : NULL;
 }
 
 /* Makes room for so many seats, and forgets what was known of them in the game before. */
 static void coup__seat(int seats, const coup_json *handles) {
-    coup_game *game = &coup__.game;
-    if (seats > coup__.seats_room) {
+    coup_game *game = &coup__now->game;
+    if (seats > coup__now->seats_room) {
         game->players = coup__resize(game->players, (size_t)seats, sizeof *game->players);
         game->opponents = coup__resize(game->opponents, (size_t)seats, sizeof *game->opponents);
-        coup__.seats_room = seats;
+        coup__now->seats_room = seats;
     }
     game->seats = seats;
     for (int seat = 0; seat < seats; seat++) {
@@ -723,7 +734,7 @@ static void coup__seat(int seats, const coup_json *handles) {
 
 /* Takes in `you` and `state` of a line, where it has them. */
 static void coup__state(const coup_json *line) {
-    coup_game *game = &coup__.game;
+    coup_game *game = &coup__now->game;
     const coup_json *you = coup_get(line, "you"), *state = coup_get(line, "state");
     const coup_json *players = coup_get(state, "players");
     if (you) {
@@ -771,7 +782,7 @@ static coup_move coup__move(const coup_json *raw) {
 
 /* Takes in what only a request has; of a line that is none, that there is nothing to decide. */
 static void coup__request(const coup_json *line) {
-    coup_game *game = &coup__.game;
+    coup_game *game = &coup__now->game;
     const coup_json *pending = coup_get(line, "pending"), *claim = coup_get(line, "claim");
     const coup_json *legal = coup_get(line, "legal");
     game->request = line;
@@ -787,14 +798,14 @@ static void coup__request(const coup_json *line) {
     game->challenger = coup__small(line, "challenger", COUP_NOBODY);
     game->reason = coup_text(line, "reason", "");
     game->legal_count = legal ? legal->count : 0;
-    if (game->legal_count > coup__.legal_room) {
-        coup__.legal = coup__resize(coup__.legal, (size_t)game->legal_count, sizeof *coup__.legal);
-        coup__.legal_room = game->legal_count;
+    if (game->legal_count > coup__now->legal_room) {
+        coup__now->legal = coup__resize(coup__now->legal, (size_t)game->legal_count, sizeof *coup__now->legal);
+        coup__now->legal_room = game->legal_count;
     }
-    game->legal = coup__.legal;
-    coup_move *move = coup__.legal;
+    game->legal = coup__now->legal;
+    coup_move *move = coup__now->legal;
     for (const coup_json *raw = legal ? legal->first : NULL; raw; raw = raw->next) *move++ = coup__move(raw);
-    coup__.id = coup_int(line, "id", 0);
+    coup__now->id = coup_int(line, "id", 0);
 }
 
 /* All its cards may be others now. */
@@ -826,7 +837,7 @@ static void coup__follow(const coup_json *event) {
     } else if (coup_same(name, "exchanged") || coup_same(name, "forfeit")) {
         coup__renewed(player);
     } else if (coup_same(name, "shown_hand")) {
-        coup__proven(player, coup__.doubted);
+        coup__proven(player, coup__now->doubted);
         coup__renewed(player);
     } else if (coup_same(name, "examined")) {
         if (!(other = coup__player(event, "target"))) return;
@@ -844,8 +855,8 @@ static void coup__follow(const coup_json *event) {
         coup__tally(&player->blocks, role);
         player->history->blocks++;
     } else if (coup_same(name, "challenge")) {
-        coup__.challenger = player->seat;
-        coup__.doubted = coup__keep(role);
+        coup__now->challenger = player->seat;
+        coup__now->doubted = coup__keep(role);
         player->history->challenges++;
         if ((other = coup__player(event, "claimant"))) other->history->challenged++;
     } else if (coup_same(name, "shown")) {
@@ -856,7 +867,8 @@ static void coup__follow(const coup_json *event) {
         coup__tally(&player->caught, role);
         coup__untally(&player->claims, role);
         player->history->caught++;
-        if (coup__.challenger != COUP_NOBODY) coup__.game.players[coup__.challenger].history->won_challenges++;
+        if (coup__now->challenger == COUP_NOBODY) return;
+        coup__now->game.players[coup__now->challenger].history->won_challenges++;
     } else if (coup_same(name, "lost")) {
         coup__forget(player, role);
     }
@@ -927,11 +939,16 @@ static void coup__print(FILE *file, const coup_json *node) {
 
 /* Says on standard error which function of the bot runs, and what it was asked. */
 static void coup__say_where(void) {
-    const coup_game *game = &coup__.game;
+    if (!coup__now) {
+        fputs("coup_kit: that was outside the bot's functions\n", stderr);
+        return;
+    }
+    const coup_game *game = &coup__now->game;
     const coup_json *legal = coup_get(game->request, "legal");
-    fprintf(stderr, "coup_kit: %s failed at ", coup__.method ? coup__.method : "the kit");
+    fprintf(stderr, "coup_kit: %s failed at ", coup__now->method ? coup__now->method : "the kit");
     if (legal) {
-        fprintf(stderr, "request %lld: %s, game %d, turn %d, legal ", coup__.id, game->kind, game->number, game->turn);
+        fprintf(stderr, "request %lld: %s, game %d, turn %d", coup__now->id, game->kind, game->number, game->turn);
+        fputs(", legal ", stderr);
         coup__print(stderr, legal);
         fputc('\n', stderr);
     } else {
@@ -942,8 +959,8 @@ static void coup__say_where(void) {
 /* Ends the bot, or, if it is careful, leaves the function of the bot that runs. */
 static _Noreturn void coup__fail(void) {
     coup__say_where();
-    if (!coup__.bot->careful) exit(1);
-    longjmp(coup__.escape, 1);
+    if (!coup__now || !coup__now->bot->careful) exit(1);
+    longjmp(coup__now->escape, 1);
 }
 
 _Noreturn void coup_fail(const char *file, int line, const char *condition) {
@@ -960,29 +977,29 @@ static void coup__crashed(int number) {
 }
 
 static void coup__notify(const char *method, coup_notice *notice) {
-    coup__.method = method;
-    if (notice && setjmp(coup__.escape) == 0) notice(&coup__.game);
-    coup__.method = NULL;
+    coup__now->method = method;
+    if (notice && setjmp(coup__now->escape) == 0) notice(&coup__now->game);
+    coup__now->method = NULL;
 }
 
 /* The same for the two that get more than the game. */
 static void coup__tell(const char *method, void (*hear)(coup_game *, const coup_json *), const coup_json *about) {
-    coup__.method = method;
-    if (hear && setjmp(coup__.escape) == 0) hear(&coup__.game, about);
-    coup__.method = NULL;
+    coup__now->method = method;
+    if (hear && setjmp(coup__now->escape) == 0) hear(&coup__now->game, about);
+    coup__now->method = NULL;
 }
 
 static void coup__events(const coup_json *line) {
     const coup_json *events = coup_get(line, "events");
     for (const coup_json *event = events ? events->first : NULL; event; event = event->next) {
         coup__follow(event);
-        coup__tell("event", coup__.bot->event, event);
+        coup__tell("event", coup__now->bot->event, event);
     }
 }
 
 /* Asks the bot; returns an index into legal. */
 static int coup__choose(void) {
-    const coup_bot *bot = coup__.bot;
+    const coup_bot *bot = coup__now->bot;
     const struct {
         const char *kind;
         coup_choose *method;
@@ -1002,12 +1019,12 @@ static int coup__choose(void) {
     };
     const int last = sizeof methods / sizeof *methods - 1;
     int i = 0;
-    while (i < last && !coup_same(coup__.game.kind, methods[i].kind)) i++;
-    coup__.method = methods[i].kind;
-    if (!methods[i].method || setjmp(coup__.escape) != 0) return 0;
-    int choice = methods[i].method(&coup__.game);
-    if (choice < -1 || choice >= coup__.game.legal_count) {
-        fprintf(stderr, "the bot chose %d, and legal has moves 0 to %d\n", choice, coup__.game.legal_count - 1);
+    while (i < last && !coup_same(coup__now->game.kind, methods[i].kind)) i++;
+    coup__now->method = methods[i].kind;
+    if (!methods[i].method || setjmp(coup__now->escape) != 0) return 0;
+    int choice = methods[i].method(&coup__now->game);
+    if (choice < -1 || choice >= coup__now->game.legal_count) {
+        fprintf(stderr, "the bot chose %d, and legal has moves 0 to %d\n", choice, coup__now->game.legal_count - 1);
         coup__fail();
     }
     return choice == -1 ? 0 : choice;
@@ -1037,9 +1054,10 @@ static void coup__add_quoted(char *line, const char *text) {
 }
 
 void coup_say(const coup_game *game, const char *says, const char *what, int target) {
-    char *said = coup__.said;
+    coup_match *match = (coup_match *)(void *)(uintptr_t)game; /* it is the match's own, and nobody else makes one */
+    char *said = match->said;
     size_t room = strlen(said) + 2 * (strlen(says) + (what ? strlen(what) : 0)) + 100;
-    if (room > sizeof coup__.said || coup_same(coup_text(game->rules, "talk", "off"), "off")) return;
+    if (room > sizeof match->said || coup_same(coup_text(game->rules, "talk", "off"), "off")) return;
     strcat(said, *said ? ",{\"says\":" : "{\"says\":");
     coup__add_quoted(said, says);
     if (what) {
@@ -1053,26 +1071,26 @@ void coup_say(const coup_game *game, const char *says, const char *what, int tar
 static void coup__reseed(const char *seed) {
     uint64_t mixed = 0xCBF29CE484222325u; /* FNV-1a */
     for (; *seed; seed++) mixed = (mixed ^ (unsigned char)*seed) * 0x100000001B3u;
-    coup__.game.random = mixed;
+    coup__now->game.random = mixed;
 }
 
 static void coup__greet(void) {
-    coup_game *game = &coup__.game;
+    coup_game *game = &coup__now->game;
     game->rules = coup_get(game->hello, "ruleset");
     game->limits = coup_get(game->hello, "limits");
     game->match = coup_get(game->hello, "match");
     game->bot_seed = coup_text(game->hello, "bot_seed", "");
     coup__reseed(game->bot_seed);
-    coup__notify("match_start", coup__.bot->match_start);
-    strcpy(coup__.reply, "{\"type\":\"hello\"");
-    coup__add_text(coup__.reply, "name", coup__.bot->name);
-    coup__add_text(coup__.reply, "version", coup__.bot->version);
-    strcat(coup__.reply, "}");
+    coup__notify("match_start", coup__now->bot->match_start);
+    strcpy(coup__now->reply, "{\"type\":\"hello\"");
+    coup__add_text(coup__now->reply, "name", coup__now->bot->name);
+    coup__add_text(coup__now->reply, "version", coup__now->bot->version);
+    strcat(coup__now->reply, "}");
 }
 
-/* Does what the document's line asks for; the answer, if it wants one, is then in coup__.reply. */
+/* Does what the document's line asks for; the answer, if it wants one, is then in coup__now->reply. */
 static void coup__take(const coup_json *line) {
-    coup_game *game = &coup__.game;
+    coup_game *game = &coup__now->game;
     const char *type = coup_text(line, "type", "");
     coup__request(line);
     if (coup_same(type, "request")) {
@@ -1081,53 +1099,59 @@ static void coup__take(const coup_json *line) {
         coup_player *looked_at = coup__player(coup_get(line, "pending"), "target");
         if (game->seen[0] && looked_at) coup__know(looked_at, game->seen); /* the events may tell of an earlier card */
         int choice = coup__choose();
-        const char *say = *coup__.said ? ",\"say\":[" : "", *end = *coup__.said ? "]" : "";
-        snprintf(coup__.reply, sizeof coup__.reply - 1, "{\"id\":%lld,\"choice\":%d%s%s%s}", coup__.id, choice, say,
-                 coup__.said, end);
-        coup__.said[0] = '\0';
+        const char *say = *coup__now->said ? ",\"say\":[" : "", *end = *coup__now->said ? "]" : "";
+        snprintf(coup__now->reply, sizeof coup__now->reply - 1, "{\"id\":%lld,\"choice\":%d%s%s%s}", coup__now->id,
+                 choice, say, coup__now->said, end);
+        coup__now->said[0] = '\0';
     } else if (coup_same(type, "game_start")) {
         snprintf(game->game_seed, sizeof game->game_seed, "%s", coup_text(line, "game_seed", ""));
         if (game->game_seed[0]) coup__reseed(game->game_seed);
         const coup_json *handles = coup_get(line, "players");
         coup__seat(handles ? handles->count : 0, handles);
-        game->winner = coup__.challenger = COUP_NOBODY;
+        game->winner = coup__now->challenger = COUP_NOBODY;
         coup__state(line);
-        coup__notify("game_start", coup__.bot->game_start);
+        coup__notify("game_start", coup__now->bot->game_start);
     } else if (coup_same(type, "game_over")) {
         game->winner = coup__small(line, "winner", COUP_NOBODY);
         coup__events(line);
-        coup__notify("game_over", coup__.bot->game_over);
+        coup__notify("game_over", coup__now->bot->game_over);
     } else if (coup_same(type, "error")) {
-        coup__tell("fault", coup__.bot->fault, line);
+        coup__tell("fault", coup__now->bot->fault, line);
     } else if (coup_same(type, "match_over")) {
-        coup__notify("match_over", coup__.bot->match_over);
-        coup__.over = true;
+        coup__notify("match_over", coup__now->bot->match_over);
+        coup__now->over = true;
     } else if (coup_same(type, "hello")) {
-        coup__document hello = coup__.message; /* stays, while the next lines are read into the other */
-        coup__.message = coup__.hello;
-        coup__.hello = hello;
+        coup__document hello = coup__now->message; /* stays, while the next lines are read into the other */
+        coup__now->message = coup__now->hello;
+        coup__now->hello = hello;
         game->hello = line;
         coup__greet();
     }
-    coup__.method = NULL;
+    coup__now->method = NULL;
     coup__request(NULL); /* the next line goes where this one was */
 }
 
-/* Takes the line that lies in coup__.message; returns the answer, or NULL. */
-static const char *coup__answer(void) {
-    const coup_json *line = coup__parse(&coup__.message);
-    coup__.reply[0] = '\0';
+/* Takes the line that lies in match->message; returns the answer, or NULL. */
+static const char *coup__answer(coup_match *match) {
+    coup_match *outer = coup__now; /* a bot's function may play another match */
+    coup__now = match;
+    const coup_json *line = coup__parse(&match->message);
+    match->reply[0] = '\0';
     if (line) coup__take(line);
     else fputs("coup_kit: a line of the arena isn't JSON, and is ignored\n", stderr);
-    return coup__.reply[0] ? coup__.reply : NULL;
+    coup__now = outer;
+    return match->reply[0] ? match->reply : NULL;
 }
 
-static void coup__begin(const coup_bot *bot) {
-    coup__.bot = bot;
-    coup__.doubted = "";
-    coup__.game.memory = bot->memory;
-    coup__.game.kind = coup__.game.seen = coup__.game.bot_seed = "";
-    coup__.game.winner = coup__.game.seat = coup__.challenger = COUP_NOBODY;
+coup_match *coup_begin(const coup_bot *bot) {
+    coup_match *match = coup__resize(NULL, 1, sizeof *match);
+    memset(match, 0, sizeof *match);
+    match->bot = bot;
+    match->doubted = "";
+    match->game.memory = bot->memory;
+    match->game.kind = match->game.seen = match->game.bot_seed = "";
+    match->game.winner = match->game.seat = match->challenger = COUP_NOBODY;
+    return match;
 }
 
 static void coup__add_byte(coup__document *document, char byte) {
@@ -1148,13 +1172,12 @@ static bool coup__read(coup__document *document) {
     return byte != EOF || document->length > 0;
 }
 
-const char *coup_reply(const coup_bot *bot, const char *line) {
-    if (!coup__.bot) coup__begin(bot);
-    coup__.message.length = 0;
-    while (*line) coup__add_byte(&coup__.message, *line++);
-    coup__add_byte(&coup__.message, '\0');
-    coup__.message.length--;
-    return coup__answer();
+const char *coup_reply(coup_match *match, const char *line) {
+    match->message.length = 0;
+    while (*line) coup__add_byte(&match->message, *line++);
+    coup__add_byte(&match->message, '\0');
+    match->message.length--;
+    return coup__answer(match);
 }
 
 int coup_run(const coup_bot *bot) {
@@ -1165,15 +1188,15 @@ int coup_run(const coup_bot *bot) {
     int wire = dup(STDOUT_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO); /* for what the bot or a library prints */
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-    coup__begin(bot);
-    while (!coup__.over && coup__read(&coup__.message)) {
-        if (!coup__answer()) continue;
-        size_t length = strlen(coup__.reply);
-        coup__.reply[length] = '\n';
-        if (write(wire, coup__.reply, length + 1) < 0) break; /* the arena has gone */
+    coup_match *match = coup_begin(bot);
+    while (!match->over && coup__read(&match->message)) {
+        if (!coup__answer(match)) continue;
+        size_t length = strlen(match->reply);
+        match->reply[length] = '\n';
+        if (write(wire, match->reply, length + 1) < 0) break; /* the arena has gone */
     }
     close(wire);
-    coup_end();
+    coup_end(match);
     return 0;
 }
 

@@ -1,5 +1,5 @@
 //! The Coup arena's kit for bots in Rust 1.63 or newer, with the standard library alone. Copy this one file beside your bot
-//! (kit version 4):
+//! (kit version 5):
 //!
 //! ```ignore
 //! mod coup_kit;
@@ -94,7 +94,7 @@ pub trait Bot {
     fn game_over(&mut self, _game: &Game) {}
     /// The referee counted a fault: `error["code"]`, `error["message"]`. By default it is logged.
     fn fault(&mut self, _game: &Game, error: &Json) {
-        log(&format!("coup_kit: fault {}: {}", error["code"].text(), error["message"].text()));
+        log(format!("coup_kit: fault {}: {}", error["code"].text(), error["message"].text()));
     }
     /// The match is over.
     fn match_over(&mut self, _game: &Game) {}
@@ -677,7 +677,7 @@ impl<B: Bot> Talk<B> {
             Ok(message) => message,
             Err(problem) => {
                 if !line.iter().all(u8::is_ascii_whitespace) {
-                    log(&format!("coup_kit: a line of the arena can't be read: {}", problem));
+                    log(format!("coup_kit: a line of the arena can't be read: {}", problem));
                 }
                 return None;
             }
@@ -753,7 +753,7 @@ impl<B: Bot> Talk<B> {
         let choice = match panic::catch_unwind(AssertUnwindSafe(|| ask(bot, game))) {
             Ok(choice) if choice < moves.max(1) => choice,
             Ok(choice) => {
-                log(&format!("{}() returned {}, and game.legal has {} moves", method, choice, moves));
+                log(format!("{}() returned {}, and game.legal has {} moves", method, choice, moves));
                 self.failed(method, message);
                 0
             }
@@ -798,7 +798,7 @@ impl<B: Bot> Talk<B> {
             );
         }
         let own = std::any::type_name::<B>().rsplit(':').next().unwrap_or("bot");
-        log(&format!("coup_kit: {}.{} failed at {}", own, method, place));
+        log(format!("coup_kit: {}.{} failed at {}", own, method, place));
         if !self.bot.careful() {
             self.ended = Some(1);
         }

@@ -4,6 +4,7 @@
 #include "bot.c"
 #undef main
 
+static coup_match *match;
 static int failures;
 
 /* Begins a game of three as seat 0, asks for one move, and compares its index. `lost`: a lost card of seat 2. */
@@ -14,13 +15,13 @@ static void expect(int choice, const char *cards, const char *lost, const char *
              "{\"coins\":2,\"influence\":2,\"revealed\":[]},{\"coins\":2,\"influence\":2,\"revealed\":[]},"
              "{\"coins\":5,\"influence\":%d,\"revealed\":[%s]}]}",
              cards, *lost ? 1 : 2, lost);
-    coup_reply(&MY_BOT, "{\"type\":\"hello\",\"bot_seed\":\"5f1c\",\"ruleset\":{\"deck\":"
-                        "{\"ambassador\":3,\"assassin\":3,\"captain\":3,\"contessa\":3,\"duke\":3}}}");
+    coup_reply(match, "{\"type\":\"hello\",\"bot_seed\":\"5f1c\",\"ruleset\":{\"deck\":"
+                      "{\"ambassador\":3,\"assassin\":3,\"captain\":3,\"contessa\":3,\"duke\":3}}}");
     snprintf(line, sizeof line, "{\"type\":\"game_start\",\"seat\":0,\"players\":[\"A\",\"B\",\"C\"],%s}", now);
-    coup_reply(&MY_BOT, line);
+    coup_reply(match, line);
     snprintf(line, sizeof line, "{\"type\":\"request\",\"id\":1,\"kind\":\"%s\",\"events\":[],%s,%s}", kind, more, now);
     snprintf(wanted, sizeof wanted, "{\"id\":1,\"choice\":%d}", choice);
-    const char *reply = coup_reply(&MY_BOT, line);
+    const char *reply = coup_reply(match, line);
     if (coup_same(reply, wanted)) return;
     fprintf(stderr, "%s with %s: %s instead of %s\n", kind, cards, reply ? reply : "nothing", wanted);
     failures++;
@@ -32,6 +33,7 @@ static const char CLAIM[] = "\"claim\":{\"seat\":1,\"role\":\"duke\",\"block\":f
                             "\"legal\":[{\"pass\":true},{\"challenge\":true}]";
 
 int main(void) {
+    match = coup_begin(&MY_BOT);
     /* It taxes with a duke, and not without. */
     expect(1, "\"contessa\",\"duke\"", "", "turn", TURN);
     expect(0, "\"contessa\",\"contessa\"", "", "turn", TURN);
@@ -40,7 +42,7 @@ int main(void) {
     /* It challenges only what is very unlikely. */
     expect(0, "\"captain\",\"contessa\"", "", "challenge", CLAIM);
     expect(1, "\"duke\",\"duke\"", "\"duke\"", "challenge", CLAIM);
-    coup_end();
+    coup_end(match);
     puts(failures ? "FAILED" : "OK");
     return failures != 0;
 }

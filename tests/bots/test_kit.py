@@ -18,9 +18,9 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "coup_kit.py": (6, "4fcb87784a91"),
     "coup_kit.js": (6, "1e36078e9bc5"),
     "CoupKit.java": (5, "3ecbbdc0f084"),
-    "coup_kit.h": (4, "e3ce91a95e46"),
+    "coup_kit.h": (5, "3fa4d3764304"),
     "coup_kit.hpp": (4, "436c6188fd1d"),
-    "coup_kit.rs": (4, "c361c1a11a22"),
+    "coup_kit.rs": (5, "0e529c3bc651"),
     "coup_kit.go": (6, "37becb034961"),
 }
 
