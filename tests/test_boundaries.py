@@ -92,6 +92,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.connect": ("protocol",),
     "arena.local": (
         "arena.bots",
+        "arena.count",
         "arena.coup",
         "arena.referee",
         "arena.run",

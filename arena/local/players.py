@@ -36,6 +36,8 @@ def entrants(bots: Sequence[Given] | Mapping[str, Given]) -> dict[str, Replies |
 
     Raises ValueError or TypeError for what can't play, BotError for the name of no sample bot.
     """
+    if isinstance(bots, str):
+        raise TypeError(f"give a list of bots: [{bots!r}]")
     if isinstance(bots, Mapping):
         named = {name: _known(bot) for name, bot in bots.items()}
     else:
@@ -53,6 +55,13 @@ def entrants(bots: Sequence[Given] | Mapping[str, Given]) -> dict[str, Replies |
     if len({id(bot) for bot in objects}) < len(objects):
         raise ValueError("one object can't sit in two seats: give its class, or an object for each seat")
     return named
+
+
+def refuse_objects(named: Mapping[str, Replies | Maker], when: str) -> None:
+    """Raise ValueError for an object, which remembers from match to match: `when` says what that can't go with."""
+    for name, bot in named.items():
+        if not _makes(bot):
+            raise ValueError(f"{name!r} is an object, which remembers all matches: {when} give its class")
 
 
 def _known(bot: Given) -> Replies | Maker:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from arena.count import Fold
+from arena.local.table import Rows
 from arena.referee import Record, write
 from ladder.rating import Z, wilson
 from ladder.results import GameResult
@@ -55,6 +57,42 @@ class Results:
         """Return the win share of a bot in each seat, from seat 0, who starts where the rules don't say otherwise."""
         seats = len(self.games[0].seats)
         return tuple(_share((won, at) for won, at in self._of(bot) if at == seat) for seat in range(seats))
+
+    def table(self) -> Rows:
+        """Return a row for each bot, best first: its win share with the 95 % interval, and the share in each seat."""
+        rows = Rows()
+        for bot, share in self.shares.items():
+            low, high = share.interval
+            seats = {f"seat {seat}": at.value for seat, at in enumerate(self.by_seat(bot))}
+            numbers = {"share": share.value, "low": low, "high": high, "wins": share.wins, "games": share.games}
+            rows.append({"bot": bot, **numbers, **seats})
+        return rows
+
+    def statistics(self) -> Rows:
+        """Return the rates that `arena stats --csv` tells, a row each: bot, section, name, count, of, share, its ends.
+
+        Raises ValueError if no records were kept.
+        """
+        if not self.records:
+            raise ValueError("no records were kept: play(..., records=True)")
+        fold = Fold()
+        for record in self.records:
+            fold.add(record)
+        return Rows(
+            {
+                "bot": bot,
+                "section": section,
+                "name": name,
+                "count": tally.count,
+                "of": tally.of,
+                "share": tally.share,
+                "share_low": tally.interval[0] if tally.interval else None,
+                "share_high": tally.interval[1] if tally.interval else None,
+            }
+            for bot in self.bots
+            for (section, name), tally in sorted(fold.bots[bot].tallies.items())
+            if tally.of
+        )
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write each match's record to a file in a folder, which is made for its owner alone; return the files.

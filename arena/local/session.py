@@ -1,16 +1,19 @@
 """Who plays whom in this process: tables, seats and keys as in a run."""
 
 import os
+import random
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 
 from arena.coup import Ruleset, derived
+from arena.local.jobs import in_jobs
 from arena.local.match import play_match
-from arena.local.players import Given, Player, entrants
+from arena.local.players import Given, Player, entrants, refuse_objects
 from arena.local.results import Results
 from arena.referee import MatchSpec, Record, Terms
 from arena.run import game_results, keyed_shuffle, load
 from ladder.results import GameResult
-from ladder.schedule import plan, seatings
+from ladder.schedule import Table, plan, seatings
 
 _MATCH_GAMES = 12  # as in `arena run`: what a bot learns of others, it learns in so many games
 
@@ -24,6 +27,7 @@ def play(
     match_games: int | None = None,
     seed: int | None = None,
     records: bool = False,
+    jobs: int = 1,
 ) -> Results:
     """Play bots against each other in this process, and return who won how often.
 
@@ -31,10 +35,12 @@ def play(
     a mapping names them. `games` is rounded up to whole rounds of matches, in which all bots sit in all seats equally
     often. `seats`: as many as there are bots if None; with fewer, tables are dealt as in a run. `match_games`: 12,
     rounded up to a multiple of the seats, if None. `seed`: the same one deals the same cards and seats, None draws one.
-    `records`: whether to keep what `arena replay` and `arena verify` read.
+    `records`: whether to keep what `arena replay` and `arena verify` read, and `Results.statistics` counts. `jobs`: how
+    many processes play, forked from this one, on Linux; the results are the same, unless bots share what they remember.
 
-    A bot that raises ends all: its exception comes out with a note of the request. One whose reply isn't allowed raises
-    WrongReplyError. Raises ValueError for numbers that make no plan, RulesetError for rules that aren't there.
+    A bot that raises ends all: its exception comes out with notes of the match and the request. One whose reply isn't
+    allowed raises WrongReplyError. Raises ValueError for numbers that make no plan and for what `jobs` above 1 can't
+    play, RulesetError for rules that aren't there, JobError for a process that a bot ended.
     """
     named = entrants(bots)
     ruleset = load(rules) if isinstance(rules, str) else rules
@@ -46,9 +52,12 @@ def play(
     if problem:
         raise ValueError(problem)
     names = tuple(named)
-    results: list[GameResult] = []
-    kept: list[Record] = []
-    for table in planned.tables:
+    if jobs < 1:
+        raise ValueError(f"jobs={jobs}: one process or more")
+    if jobs > 1:
+        refuse_objects(named, f"with jobs={jobs}")
+
+    def played(table: Table) -> tuple[list[GameResult], Record | None]:
         own = derived(key, f"match|{table.match}")
         spec = MatchSpec(
             match=table.match,
@@ -57,9 +66,23 @@ def play(
             seatings=seatings(seats, match_games, keyed_shuffle(own, "seats")),
             terms=Terms(rules=ruleset),
         )
-        players = [Player(name, named[name]) for name in spec.bots]
-        record = play_match(spec, players, keep_moves=records)
-        results += game_results(record)
-        if records:
-            kept.append(record)
+        if jobs > 1:
+            random.seed(own)  # else every process would roll the same
+        try:
+            record = play_match(spec, [Player(name, named[name]) for name in spec.bots], keep_moves=records)
+        except Exception as problem:
+            problem.add_note(f"It was match {table.match}" + ("." if seed is None else f" of seed {seed}."))
+            raise
+        return list(game_results(record)), record if records else None
+
+    results: list[GameResult] = []
+    kept: list[Record] = []
+    jobs = min(jobs, len(planned.tables))
+    with closing(
+        in_jobs(played, planned.tables, jobs) if jobs > 1 else (played(table) for table in planned.tables)
+    ) as matches:
+        for ended, record in matches:
+            results += ended
+            if record is not None:
+                kept.append(record)
     return Results(names, tuple(results), tuple(kept))

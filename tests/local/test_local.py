@@ -3,6 +3,7 @@
 Source: docs/local.md, and protocol/SPEC.md for the messages.
 """
 
+import csv
 import json
 import os
 import random
@@ -19,6 +20,7 @@ import pytest
 
 from arena import local
 from arena.bots import BotError
+from arena.count import Fold
 from arena.coup import (
     COUP,
     FORFEIT,
@@ -38,10 +40,11 @@ from arena.coup import (
     seat_counts,
     view,
 )
-from arena.local import Player, Results, WrongReplyError, play
+from arena.local import Given, JobError, Player, Results, Rows, WrongReplyError, play, sweep
 from arena.referee import MatchSpec, Record, Terms, menus, messages, play_match, read, verify, wire, write
 from arena.run import RulesetError
 from arena.sandbox import InsideSandbox, Limits, Peer, Program, Script
+from arena.stats import answer, to_csv
 from protocol.kits.coup_kit import Bot
 from tests.each import each
 
@@ -356,7 +359,8 @@ def test_a_crash_comes_out_as_it_was_with_a_note_of_the_request() -> None:
 
     with pytest.raises(KeyError, match="no such field") as raised:
         play([Crashes, Dice], games=2, seed=1)
-    (note,) = raised.value.__notes__
+    note, match = raised.value.__notes__
+    assert match == "It was match 0 of seed 1."
     assert "'Crashes'" in note
     assert "id 3, game 0" in note
     assert "legal [{" in note
@@ -416,9 +420,14 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "local.md").read_text(encoding=
 
 def test_the_example_of_the_document_plays(capsys: pytest.CaptureFixture[str]) -> None:
     """docs/local.md, in a few games."""
-    example, *_ = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
-    exec(example.replace("games=400", "games=24"), {})
+    example, swept, *_ = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(example.replace("games=400", "games=24"), names)
     assert "'Doubter': " in capsys.readouterr().out
+    exec(swept.replace("games=600", "games=24"), names)
+    columns = ["doubt", "share", "low", "high", "games", "gain", "gain_low", "gain_high"]
+    assert next(line.split() for line in capsys.readouterr().out.splitlines()) == columns
+    assert [row["doubt"] for row in names["rows"]] == [0, 0.1, 0.3, 0.6]
 
 
 @pytest.mark.parametrize(("name", "seats"), [("coup", 10), ("treason", 4), ("duel", 2), ("andy", 3)])
@@ -472,3 +481,169 @@ def test_the_arenas_kit_is_no_ones_own(tmp_path: Path) -> None:
     script = "from arena.local import sample; sample('sample:turtle'); import coup_kit; assert coup_kit.MINE"
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2]}"}
     subprocess.run([sys.executable, "-c", script], env=environment, check=True, timeout=60)
+
+
+# --- several processes, sweeps, tables --------------------------------------------------------------------------------
+
+
+class Fails(Dice):
+    """Raises at its first request."""
+
+    problem: Exception = ZeroDivisionError("by this bot")
+
+    def reply(self, message: Message) -> Message | None:
+        if message["type"] == "request":
+            raise self.problem
+        return super().reply(message)
+
+
+class TwoArgumentsError(Exception):
+    """What pickle takes in and can't give back."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def test_jobs_change_no_result() -> None:
+    class Local(Dice):
+        """A bot that no import finds, as one of a notebook."""
+
+    def games(jobs: int) -> Results:
+        bots: dict[str, Given] = {"local": Local, "made": lambda: Dice(1), "honest": "sample:honest"}
+        return play(bots, games=60, seats=2, seed=4, records=True, jobs=jobs)
+
+    assert games(1) == games(2) == games(3)
+
+
+def test_each_process_has_dice_of_its_own() -> None:
+    class Unseeded(Dice):
+        def reply(self, message: Message) -> Message | None:
+            answer = super().reply(message)
+            if message["type"] == "hello":
+                rolled.append(random.random())
+                self.pick = random.Random(rolled[-1])
+            return answer
+
+    rolled: list[float] = []
+    bots = [Unseeded, Unseeded]
+    assert play(bots, games=48, seed=1, jobs=2).games == play(bots, games=48, seed=1, jobs=4).games
+    assert not rolled  # they played elsewhere
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_crash_in_a_process_says_whose_where_and_which_match(jobs: int) -> None:
+    with pytest.raises(ZeroDivisionError, match="by this bot") as failure:
+        play({"mine": Fails, "other": Dice}, games=48, seed=5, jobs=jobs)
+    notes = "\n".join(failure.value.__notes__)
+    assert "the bot 'mine'" in notes
+    assert "game 0" in notes
+    assert "match 0 of seed 5" in notes
+    assert jobs == 1 or "raise self.problem" in notes
+
+
+def test_an_exception_that_cannot_leave_its_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fails, "problem", TwoArgumentsError(1, 2))
+    with pytest.raises(JobError, match=r"(?s)TwoArgumentsError.*raise self\.problem.*1 and 2.*'Fails'"):
+        play([Fails, Dice], games=48, jobs=2)
+
+
+def test_a_process_that_a_bot_ends_is_told() -> None:
+    class Ends(Dice):
+        def reply(self, message: Message) -> Message | None:
+            os._exit(7)
+
+    with pytest.raises(JobError, match="match 0 ended with exit code 7"):
+        play([Ends, Dice], games=48, jobs=2)
+
+
+def test_an_interrupt_leaves_no_process() -> None:
+    """As in a notebook: the signal comes to this process alone, while a bot never returns."""
+    program = """
+import multiprocessing, os, signal, threading, time
+from arena.local import play
+class Stuck:
+    def reply(self, message):
+        while True:
+            time.sleep(1)
+def interrupt():
+    while len(multiprocessing.active_children()) < 2:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Timer(0.1, interrupt).start()
+try:
+    play({"a": Stuck, "b": Stuck}, games=48, jobs=2)
+except KeyboardInterrupt:
+    print("interrupted", multiprocessing.active_children())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("interrupted []\n", "")
+
+
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_jobs_are_refused_where_forking_is_not_safe(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    with pytest.raises(ValueError, match="Linux alone: leave jobs at 1"):
+        play([Dice, Dice], games=48, jobs=2)
+
+
+def test_an_object_plays_in_one_process_and_in_no_sweep() -> None:
+    with pytest.raises(
+        ValueError, match="'Dice' is an object, which remembers all matches: with jobs=2 give its class"
+    ):
+        play([Dice(), Fails], games=48, jobs=2)
+    with pytest.raises(ValueError, match="in a sweep give its class"):
+        sweep(Dice, {"seed": [1]}, against=[Dice()])
+    with pytest.raises(ValueError, match="jobs=0: one process or more"):
+        play([Dice, Dice], jobs=0)
+
+
+def test_a_sweep_pairs_its_rows() -> None:
+    class Lazy(Bot):
+        """Takes tax only where `busy`: a parameter without effect but by name is `label`."""
+
+        def __init__(self, busy: bool, label: str) -> None:
+            super().__init__()
+            self.busy, self.label = busy, label
+
+        def turn(self, game: Any) -> Any:
+            return game.find("coup") or (game.find("tax") if self.busy else None) or game.find("income")
+
+    rows = sweep(Lazy, {"busy": [False, True], "label": ["a", "b"]}, ["sample:honest"], games=240, seed=1, jobs=2)
+    assert [(row["busy"], row["label"]) for row in rows] == [(False, "a"), (False, "b"), (True, "a"), (True, "b")]
+    same, better = rows[1], rows[2]
+    assert (same["gain"], same["gain_low"], same["gain_high"]) == (0, 0, 0)  # the same games
+    assert better["gain"] == pytest.approx(better["share"] - rows[0]["share"])
+    assert better["gain_low"] < better["gain"] < better["gain_high"]
+    assert rows == sweep(Lazy, {"busy": [False, True], "label": ["a", "b"]}, ["sample:honest"], games=240, seed=1)
+    with pytest.raises(ValueError, match="give each parameter values"):
+        sweep(Lazy, {"busy": []}, ["sample:honest"])
+    with pytest.raises(TypeError, match=r"give a list of bots: \['sample:honest'\]"):
+        sweep(Lazy, {"busy": [True]}, "sample:honest")
+    with pytest.raises(ZeroDivisionError) as failure:
+        sweep(lambda wrong: Fails(wrong), {"wrong": [4]}, ["sample:honest"], games=2)
+    assert failure.value.__notes__[-1] == "In the sweep's row {'wrong': 4}."
+
+
+def test_rows_print_as_columns() -> None:
+    results = play({"x": "sample:honest", "y": "sample:counter"}, games=24, seed=1)
+    best = results.table()[0]
+    assert list(best) == ["bot", "share", "low", "high", "wins", "games", "seat 0", "seat 1"]
+    assert best["share"] == results.shares[best["bot"]].value
+    assert str(Rows([{"bot": "x", "share": 0.123456}, {"bot": "longer", "share": None}])) == (
+        "bot     share\nx       0.1235\nlonger  -"
+    )
+    assert str(Rows()) == "no rows"
+
+
+def test_statistics_are_those_of_arena_stats() -> None:
+    results = play({"x": "sample:honest", "y": "sample:counter", "z": Dice}, games=36, seed=1, records=True)
+    fold = Fold()
+    for record in results.records:
+        fold.add(record)
+    told = csv.DictReader(to_csv(answer(fold, [], [])).splitlines())
+    expected = {(row["bot"], row["section"], row["name"]): float(row["share"]) for row in told}
+    rows = {(row["bot"], row["section"], row["name"]): row["share"] for row in results.statistics()}
+    assert rows == pytest.approx(expected, abs=1e-4)
+    assert ("z", "bluffs", "all") in rows
+    with pytest.raises(ValueError, match="records=True"):
+        play([Dice, Dice], games=2).statistics()

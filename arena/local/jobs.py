@@ -1,0 +1,94 @@
+"""Matches in several processes, which are forked: so a bot that only a notebook or `__main__` knows plays there too.
+
+The table at i is played by process i modulo their number, and answers come in the order of the tables. So nothing
+depends on which process is faster.
+"""
+
+import pickle
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Generator, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import TypeVar
+
+from ladder.schedule import Table
+
+Played = TypeVar("Played")
+
+
+class JobError(Exception):
+    """A process ended before its matches did, or an exception of a bot can't be brought out of it."""
+
+
+def in_jobs(play: Callable[[Table], Played], tables: Sequence[Table], jobs: int) -> Generator[Played, None, None]:
+    """Yield what `play` returns of each table, in their order; close the iterator, and no process is left.
+
+    The first exception in this order comes out, with a note of its traceback. Raises ValueError where forking isn't
+    safe, JobError for a process that ended early.
+    """
+    if not sys.platform.startswith("linux"):
+        raise ValueError("jobs above 1 fork this process, which is safe on Linux alone: leave jobs at 1")
+    context = get_context("fork")
+    ends = [context.Pipe(duplex=False) for _ in range(jobs)]
+    readers = [reader for reader, _ in ends]
+    processes = []
+    try:
+        for job, (_, writer) in enumerate(ends):
+            others = [*readers, *(other for _, other in ends[job + 1 :])]
+            work = (play, tables[job::jobs], writer, others)
+            processes.append(context.Process(target=_work, args=work, daemon=True))
+            processes[-1].start()
+            writer.close()  # here, so that the end of the process is the end of its answers
+        for number, table in enumerate(tables):
+            try:
+                played, problem = readers[number % jobs].recv()
+            except EOFError:
+                processes[number % jobs].join()
+                code = processes[number % jobs].exitcode
+                raise JobError(
+                    f"the process of match {table.match} ended with exit code {code}: a bot crashed or ended it. "
+                    "jobs=1 plays in this process"
+                ) from None
+            if problem is not None:
+                raise problem
+            yield played
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.join()
+        for reader in readers:
+            reader.close()
+
+
+def _work(
+    play: Callable[[Table], Played], tables: Sequence[Table], writer: Connection, others: Sequence[Connection]
+) -> None:
+    """Play tables in this process and send what each gave, until the first exception."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which kills its processes
+    for other in others:
+        other.close()
+    try:
+        for table in tables:
+            try:
+                played = play(table)
+            except Exception as problem:
+                writer.send((None, _portable(problem)))
+                return
+            writer.send((played, None))
+    except BrokenPipeError:
+        return  # the parent has gone
+
+
+def _portable(problem: Exception) -> Exception:
+    """Return the exception with its traceback as a note; as a JobError where pickle can't bring it to the parent."""
+    stack = "".join(traceback.format_tb(problem.__traceback__)).rstrip()
+    problem.add_note(f"In the process that played it:\n{stack}")
+    try:
+        pickle.loads(pickle.dumps(problem))
+    except Exception:
+        there = "".join(traceback.format_exception(problem)).rstrip()
+        return JobError(f"a bot raised {type(problem).__name__}, which pickle can't carry:\n{there}")
+    return problem
