@@ -4,6 +4,8 @@ The table at i is played by process i modulo their number, and answers come in t
 depends on which process is faster.
 """
 
+import ctypes
+import os
 import pickle
 import signal
 import sys
@@ -37,7 +39,7 @@ def in_jobs(play: Callable[[Table], Played], tables: Sequence[Table], jobs: int)
     try:
         for job, (_, writer) in enumerate(ends):
             others = [*readers, *(other for _, other in ends[job + 1 :])]
-            work = (play, tables[job::jobs], writer, others)
+            work = (play, tables[job::jobs], writer, others, os.getpid())
             processes.append(context.Process(target=_work, args=work, daemon=True))
             processes[-1].start()
             writer.close()  # here, so that the end of the process is the end of its answers
@@ -64,9 +66,17 @@ def in_jobs(play: Callable[[Table], Played], tables: Sequence[Table], jobs: int)
 
 
 def _work(
-    play: Callable[[Table], Played], tables: Sequence[Table], writer: Connection, others: Sequence[Connection]
+    play: Callable[[Table], Played],
+    tables: Sequence[Table],
+    writer: Connection,
+    others: Sequence[Connection],
+    parent: int,
 ) -> None:
     """Play tables in this process and send what each gave, until the first exception."""
+    pr_set_pdeathsig = 1  # linux/prctl.h
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)  # a notebook's kernel is restarted by a kill
+    if os.getppid() != parent:
+        return
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which kills its processes
     for other in others:
         other.close()

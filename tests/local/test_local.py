@@ -579,6 +579,25 @@ except KeyboardInterrupt:
     assert (done.stdout, done.stderr) == ("interrupted []\n", "")
 
 
+def test_a_killed_parent_leaves_no_process() -> None:
+    """As when a notebook's kernel is restarted."""
+    program = """
+import time
+from arena.local import play
+class Stuck:
+    def reply(self, message):
+        print("plays", flush=True)
+        while True:
+            time.sleep(1)
+play({"a": Stuck, "b": Stuck}, games=48, jobs=2)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert [parent.stdout.readline() for _ in range(2)] == ["plays\n"] * 2
+        parent.kill()
+        assert parent.stdout.read() == ""  # ends when the last process that could write has gone
+
+
 @pytest.mark.parametrize("platform", ["darwin", "win32"])
 def test_jobs_are_refused_where_forking_is_not_safe(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", platform)
