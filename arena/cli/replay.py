@@ -54,7 +54,7 @@ def replay(
 
     RECORD is a file of a run's folder records/, DIR the run's folder. The page of --html is one file that needs nothing
     else: the table, each seat's knowledge, odds, times and standard error; open it in a browser. With --seat BOT it
-    holds only what this bot could know.
+    holds only what this bot could know; with --lost BOT it holds all cards, and opens with what BOT knew.
 
     --ask starts a bot that was edited, as a plain process, and gives it the lines that the recorded one was sent: where
     it chooses otherwise is printed. The games go on as they went. What it draws, it draws anew, but for game_seed's.
@@ -113,7 +113,7 @@ def _chosen(
                 if (
                     game in (None, each.game)
                     and (lost is None or seats.index(lost) not in each.survivors)
-                    and (each.faults or not faults)
+                    and (not faults or any(_may_know(seat, record, each, fault.bot) for fault in each.faults))
                     and (seat is None or seat in seats or seat.isdecimal())
                 ):
                     yield record, each, file
@@ -122,6 +122,11 @@ def _chosen(
     for name in (lost, None if seat is None or seat.isdecimal() else seat):
         if name is not None and name not in seen:
             refuse(f"no bot of {path} is called {name!r}; there are {', '.join(sorted(seen))}")
+
+
+def _may_know(seat: str | None, record: Record, game: GameRecord, bot: int) -> bool:
+    """Whether the seat that was asked for knows a bot's faults: of others they are told to nobody."""
+    return seat in (None, record.header.bots[bot], str(game.seating.index(bot)))
 
 
 def place_of(record: Record, game: GameRecord, seat: str | None) -> int | None:
@@ -159,7 +164,7 @@ def _styled() -> bool:
 def _write_page(
     file: Path, source: Path, found: Sequence[tuple[Record, GameRecord, Path]], bot: str | None, only: str | None
 ) -> None:
-    """Write the games as a page, of what one bot could know if it is named, else with a link to what `bot` knew.
+    """Write the games as a page, of what `only` could know if it is named, else of all cards, first as `bot` knew them.
 
     Exits with 2 for too many games, with 1 where the file can't be written.
     """
@@ -178,12 +183,11 @@ def _write_page(
         eyes = None if only is None else (record.header.bots.index(only),)
         matches.append(told(record, logs_of(path, record), eyes))
     try:
-        file.write_text(page(matches, f"Coup: {title}"), encoding="utf-8", errors="replace")
+        file.write_text(
+            page(matches, f"Coup: {title}", bot if only is None else None), encoding="utf-8", errors="replace"
+        )
     except OSError as problem:
         fail(f"{reason(problem)}; name another file")
-    cards = "all cards" if only is None else f"what {only} could know"
-    note(f"{counted(len(found), 'game')} in {file}: open it in a browser. It shows {cards}")
-    if bot is not None and only is None:
-        record, game, _ = found[0]
-        seat = game.seating.index(record.header.bots.index(bot))
-        note(f"what {bot} knew: {file}#match={record.header.match}&game={game.game}&seat={seat}")
+    cards = "all cards" if only is None else f"only what {only} could know"
+    opens = f", and opens with what {bot} knew" if bot is not None and only is None else ""
+    note(f"{counted(len(found), 'game')} in {file}: open it in a browser. It holds {cards}{opens}")

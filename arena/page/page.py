@@ -10,15 +10,17 @@ from arena.page.packed import packed
 from protocol.words import WORDS, story, tell_end
 
 
-def page(matches: Sequence[Mapping[str, Any]], title: str) -> str:
+def page(matches: Sequence[Mapping[str, Any]], title: str, front: str | None = None) -> str:
     """Return the HTML of a page that shows the matches (`arena.tell.told`), at least one, with a game each at least.
 
-    What a match was told without, for the eyes of some bots, the page neither shows nor holds.
+    What a match was told without, for the eyes of some bots, the page neither shows nor holds; it says what it holds.
+    front: the name of the bot through whose eyes it opens where its matches were told whole; all cards are a choice.
     """
     if not any(match["games"] for match in matches):
         raise ValueError("there is no game to show")
     body = "".join(
         (
+            f'<aside class="holds" aria-label="cards">{_safe(_holds(matches, front))}</aside>\n',
             '<div id="page"></div>\n<noscript>\n',
             f"<main class='plain'>\n<h1>{_safe(title)}</h1>\n",
             "<p>This page shows recorded games of Coup, step by step. It is one file and asks nothing of the network. ",
@@ -27,9 +29,18 @@ def page(matches: Sequence[Mapping[str, Any]], title: str) -> str:
             "</main>\n</noscript>\n",
             data("matches", packed([match for match in matches if match["games"]])),
             data("words", WORDS),
+            data("front", front),
         )
     )
     return frame(title, body, [style("look", "page")], [script("app")])
+
+
+def _holds(matches: Sequence[Mapping[str, Any]], front: str | None) -> str:
+    """Return what of the cards the page holds, in a sentence or two."""
+    if any("eyes" not in match for match in matches):
+        return "This page holds all cards." + (f" It opens with what {shown(front)} knew." if front else "")
+    bots = dict.fromkeys(shown(match["bots"][place]) for match in matches for place in match["eyes"])
+    return f"This page holds only what {' and '.join(bots) or 'everybody at the table'} could know."
 
 
 def _match(match: Mapping[str, Any]) -> str:

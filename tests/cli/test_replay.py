@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace as changed
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from arena.cli import cli
 from arena.coup import PRESETS
-from arena.referee import Record, write
+from arena.referee import Fault, Record, write
 from tests.tell.games import random_game
 
 
@@ -120,7 +121,7 @@ def test_a_page_for_one_bot_holds_only_what_it_could_know(kept: Path, tmp_path: 
     """What the page isn't given nobody finds in it. A seat has another bot in each game."""
     page = tmp_path / "page.html"
     done = replay(kept, "--html", page, "--seat", "bot2")
-    assert done.stderr.replace("\n", " ").endswith("It shows what bot2 could know ")
+    assert done.stderr.replace("\n", " ").endswith("It holds only what bot2 could know ")
     [text] = re.findall('<script type="application/json" id="matches">(.*?)</script>', page.read_text("utf-8"))
     for match in json.loads(text)["matches"]:
         assert match["eyes"] == [2]
@@ -143,11 +144,26 @@ def test_a_folders_record_that_cannot_be_read_is_left_out(kept: Path) -> None:
     assert done.stdout.startswith("match 0, game 0")
 
 
-def test_the_page_of_lost_games_has_a_link_to_what_the_bot_knew(kept: Path, tmp_path: Path) -> None:
-    """A page opens with all cards; who wonders why a bot lost wants its eyes."""
+def test_the_page_of_lost_games_opens_with_what_the_bot_knew(kept: Path, tmp_path: Path) -> None:
+    """Who wonders why a bot lost wants its eyes first, and then all cards. With --seat there is nothing but those."""
     winner = replay(kept).stdout.splitlines()[-2].split()[0]
     loser = next(name for name in ("bot0", "bot1") if name != winner)
-    done = replay(kept, "--lost", loser, "--html", tmp_path / "lost.html")
-    assert f"what {loser} knew: {tmp_path / 'lost.html'}#match=0&game=0&seat={loser[-1]}" in done.stderr.replace(
-        "\n", ""
-    )
+    page = tmp_path / "lost.html"
+    done = replay(kept, "--lost", loser, "--html", page)
+    assert f"It holds all cards, and opens with what {loser} knew" in done.stderr.replace("\n", " ")
+    text = page.read_text("utf-8")
+    assert f"This page holds all cards. It opens with what {loser} knew.<" in text
+    assert f'id="front">"{loser}"<' in text
+    replay(kept, "--lost", loser, "--seat", loser, "--html", page)
+    text = page.read_text("utf-8")
+    assert f"This page holds only what {loser} could know.<" in text
+    assert 'id="front">null<' in text
+
+
+def test_a_seats_games_are_not_chosen_by_faults_that_only_another_knows(tmp_path: Path) -> None:
+    """Which games are there would tell of them."""
+    record = random_game(PRESETS["coup"], 4, seed=1)
+    kept = save(tmp_path, changed(record, games=(changed(record.games[0], faults=(Fault(1, "late_reply"),)),)))
+    assert replay(kept, "--faults").exit_code == 0
+    assert replay(kept, "--faults", "--seat", "bot1").exit_code == 0
+    assert replay(kept, "--faults", "--seat", "bot2").exit_code == 2

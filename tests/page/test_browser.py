@@ -759,3 +759,20 @@ def test_axe_finds_nothing_in_the_help(look: Callable[..., Any], axe: Callable[[
     page = look()
     page.keyboard.press("?")
     assert axe(page) == []
+
+
+def test_a_page_of_lost_games_opens_with_the_losers_eyes_in_each_match(reader: Reader, folder: Path) -> None:
+    """All cards stay a choice, which links keep; the bot keeps its eyes where it sits elsewhere."""
+    first = sample(bots=("honest", "mybot", "bluffer", "turtle"))
+    second = {**sample(games=1, bots=("mybot", "honest", "bluffer", "turtle")), "match": 3}
+    file = folder / "lost.html"
+    file.write_text(page([first, second], "Lost", "mybot"), "utf-8")
+    opened = reader.open(file, "")
+    seen = choice(opened, "whose cards are shown")
+    expect(seen).to_have_value("1")
+    expect(button(opened, "Truth")).to_have_attribute("aria-pressed", "false")
+    choice(opened, "match").select_option("1")
+    expect(seen).to_have_value("0")
+    seen.select_option("")
+    expect(seen).to_have_value("")
+    expect(choice(reader.open(file, "#match=0&game=0"), "whose cards are shown")).to_have_value("")

@@ -13,6 +13,7 @@ from arena.tell import told
 from protocol.words import story
 from tests.page.samples import sample
 from tests.tell.games import random_game
+from tests.tell.worlds import other_world
 
 
 @pytest.mark.parametrize("seats", [4, 10])
@@ -84,3 +85,31 @@ def test_a_page_without_a_game_is_refused(matches: list[dict[str, Any]]) -> None
     """There would be nothing on it."""
     with pytest.raises(ValueError, match="no game"):
         page(matches, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("eyes", "front", "holds"),
+    [
+        (None, None, "This page holds all cards."),
+        (None, "b&b", "This page holds all cards. It opens with what b&amp;b knew."),
+        ((1, 2), None, "This page holds only what b&amp;b and c could know."),
+        ((), None, "This page holds only what everybody at the table could know."),
+    ],
+)
+def test_the_page_says_which_cards_it_holds(eyes: tuple[int, ...] | None, front: str | None, holds: str) -> None:
+    """Also to a browser without JavaScript."""
+    text = page([sample(games=1, bots=("a", "b&b", "c", "d"), eyes=eyes)], "", front)
+    assert f'<aside class="holds" aria-label="cards">{holds}</aside>' in text
+
+
+def test_the_page_for_one_bot_is_the_same_bytes_whatever_it_could_not_know() -> None:
+    """The whole file: its text, its lists and its data."""
+    others = 0
+    for seed in range(6):
+        record = random_game(PRESETS["coup"], 3, seed=seed)
+        other = other_world(record, (1,), deals=300)
+        if other is not None:
+            others += 1
+            assert page([told(other, eyes=(1,))], "Coup") == page([told(record, eyes=(1,))], "Coup")
+            assert page([told(other)], "Coup") != page([told(record)], "Coup")
+    assert others

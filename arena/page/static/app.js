@@ -34,7 +34,7 @@ const SPEEDS = [
 ];
 
 class App {
-  constructor(matches, table) {
+  constructor(matches, table, front) {
     this.matches = matches;
     this.words = words(table);
     this.state = { match: 0, game: 0, index: 0, seat: null, truth: true }; // seat: as in view.js
@@ -48,6 +48,7 @@ class App {
     document.addEventListener("keydown", (event) => this.key(event));
     const plays = location.hash === "#play" && !matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.follow(location.hash);
+    if (front !== null && ["", "#", "#play"].includes(location.hash)) this.lookAs(front);
     if (plays) this.play(true);
   }
 
@@ -73,7 +74,7 @@ class App {
   // ---- what never changes on the page
 
   build() {
-    this.matchChoice = h("select", { "aria-label": "match", onchange: () => this.open(Number(this.matchChoice.value), 0) });
+    this.matchChoice = h("select", { "aria-label": "match", onchange: () => this.turnTo(0, Number(this.matchChoice.value)) });
     refill(
       this.matchChoice,
       this.matches.map((match, place) => h("option", { value: place }, `Match ${match.match}`)),
@@ -222,10 +223,20 @@ class App {
     if (game >= 0 && game < this.match.games.length) this.turnTo(game);
   }
 
-  /** Show another game of the match through the eyes of the same bot, which sits elsewhere there. An onlooker stays -1. */
-  turnTo(game) {
-    if (this.state.seat !== null) this.state.seat = this.match.games[game].seating.indexOf(this.game.seating[this.state.seat]);
-    this.open(this.state.match, game);
+  /** Show another game through the eyes of the same bot, which sits elsewhere there. An onlooker stays -1. */
+  turnTo(game, match = this.state.match) {
+    const { bots, games } = this.matches[match];
+    const { seat } = this.state;
+    if (seat !== null) this.state.seat = games[game].seating.indexOf(bots.indexOf(this.match.bots[this.game.seating[seat]]));
+    this.open(match, game);
+  }
+
+  /** Look through the eyes of the bot of this name, where the page has them; what is true is a choice. */
+  lookAs(name) {
+    const seat = this.game.seating.indexOf(this.match.bots.indexOf(name));
+    if (seat < 0 || !this.lookers.includes(seat)) return;
+    this.state.truth = false;
+    this.look(seat);
   }
 
   look(seat) {
@@ -584,4 +595,4 @@ function help() {
   return dialog;
 }
 
-new App(unpacked(read("matches")), read("words"));
+new App(unpacked(read("matches")), read("words"), read("front"));
