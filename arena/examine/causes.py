@@ -641,7 +641,7 @@ CAUSES = (
         _names(_MODULE, lambda seen: seen.boxed),
         "the module {name} isn't in the box",
         _SPELT
-        + "put it into the bot's folder; a Python bot finds the standard library, and what the arena's Python has",
+        + "put it into the bot's folder; a Python bot finds the standard library, its folder, and what the organiser added",
     ),
     Cause(
         "module not installed",

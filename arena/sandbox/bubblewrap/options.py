@@ -69,6 +69,9 @@ def view(stage: FolderStage | MountStage, trees: list[Path], limits: Limits) -> 
     words += ["--ro-bind", "/usr", "/usr", *_top_level()]
     for tree in trees:
         words += ["--ro-bind", stage.tree(tree), str(tree)]
+        for folder, instead in toolchain.packages(tree):
+            source = f"{stage.seen}/empty" if instead is None else f"{stage.tree(tree)}/{instead.relative_to(tree)}"
+            words += ["--ro-bind", source, str(folder)]
     for path in toolchain.etc():
         words += ["--ro-bind", str(path), str(path)]
     for name in ("passwd", "group"):

@@ -16,6 +16,7 @@ SYSTEM = (Path("/usr"), Path("/bin"), Path("/sbin"), Path("/lib"), Path("/lib64"
 DEVICES = ("null", "zero", "full", "urandom")
 ETC = ("/etc/alternatives", "/etc/ld.so.cache")  # /usr/bin/java and the loader need them
 ETC_PATTERNS = ("java*",)  # a JVM of Debian keeps half of its files there
+BOT_PACKAGES = "bot-packages"  # what an organiser lets bots import: pip install --target puts it there
 # Found only in the prefix of a venv, CPython, node, a JDK or a Rust toolchain.
 LANDMARKS = ("pyvenv.cfg", "lib/python3*/os.py", "include/node/node.h", "lib/jvm.cfg", "lib/rustlib")
 
@@ -42,6 +43,21 @@ def shown(command: str, own: Path) -> list[Path]:
 def this_python() -> tuple[Path, ...]:
     """Return the prefixes of the Python that runs this, the venv's first."""
     return tuple(_tree(Path(prefix) / "bin" / "python3") for prefix in (sys.prefix, sys.base_prefix))
+
+
+def packages(tree: Path) -> list[tuple[Path, Path | None]]:
+    """Return the folders of packages of this Python in a tree, each with the folder to show there, None for an empty one.
+
+    A bot gets none of the arena's packages: what the arena needs may change. The organiser's, for all bots, lie in the
+    folder BOT_PACKAGES of the venv, or of the Python where the arena is in none.
+    """
+    own = Path(sys.prefix, BOT_PACKAGES)
+    found: list[tuple[Path, Path | None]] = []
+    for prefix in dict.fromkeys((sys.prefix, sys.base_prefix)):
+        folder = Path(prefix, "lib", f"python3.{sys.version_info.minor}", "site-packages")
+        if folder.is_relative_to(tree) and folder.is_dir():
+            found.append((folder, own if prefix == sys.prefix and own.is_dir() else None))
+    return found
 
 
 def search_path(trees: list[Path]) -> str:

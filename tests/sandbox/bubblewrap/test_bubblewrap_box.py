@@ -445,6 +445,35 @@ def test_languages_run(sandbox: BubblewrapSandbox, files: Path, language: str, n
         assert (read_to_end(box.stdout), ended) == (b"fine\n", Exit(0, None)), read_to_end(box.stderr).decode()
 
 
+IMPORTS = """
+import importlib.util
+print(json.dumps([name for name in ("json", "numpy", "click", "pip", "mine") if importlib.util.find_spec(name)]))
+"""
+NUMPY = "import numpy\nprint(json.dumps(numpy.arange(4).sum().item()))"
+
+
+def test_python_bots_have_the_standard_library_and_their_folder(sandbox: BubblewrapSandbox, files: Path) -> None:
+    """What the arena itself needs is in the same venv, and no bot may come to rely on it."""
+    (files / "mine").mkdir()
+    (files / "mine" / "__init__.py").touch()
+    code = f"import json, sys\nsys.path.insert(0, '/bot')\n{IMPORTS}"
+    (files / "bot.py").write_text(code)
+    for command in (sys.executable, "python3", os.path.realpath(sys.executable)):
+        with running(sandbox, Program((command, str(files / "bot.py")), files)) as box:
+            said, wrong = read_to_end(box.stdout), read_to_end(box.stderr)
+            assert said, wrong.decode()
+            assert json.loads(said) == ["json", "mine"], command
+
+
+def test_the_organiser_adds_packages_for_all(
+    sandbox: BubblewrapSandbox, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after `pip install --target .venv/bot-packages numpy`: here what stands in for it is the venv's own numpy."""
+    own = Path(sys.prefix, "lib", f"python3.{sys.version_info.minor}", "site-packages")
+    monkeypatch.setattr(toolchain, "BOT_PACKAGES", str(own.relative_to(sys.prefix)))
+    assert told(sandbox, NUMPY, files, Limits(processes=64)) == 6
+
+
 WAKES = """
 import multiprocessing
 def work(semaphore):
