@@ -66,7 +66,8 @@ OTHERS |= {
     "--create-home",
     "--home-dir",
     "--now",
-}  # of createdb, useradd, systemctl
+    "--target",
+}  # of createdb, useradd, systemctl, pip
 
 
 @pytest.mark.parametrize(
@@ -81,6 +82,7 @@ OTHERS |= {
         "docs/records.md",
         "docs/local.md",
         "docs/env.md",
+        "docs/box.md",
         "docs/rules.md",
         "docs/samples.md",
     ],
@@ -134,6 +136,7 @@ def test_the_page_of_the_sample_bots_has_each_with_its_idea() -> None:
         "docs/records.md",
         "docs/local.md",
         "docs/env.md",
+        "docs/box.md",
         "docs/rules.md",
     ],
 )

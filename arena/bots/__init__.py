@@ -10,6 +10,7 @@ from arena.bots.bytecode import Bytecode, bytecode_of
 from arena.bots.cache import BotCache
 from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged, digest_of, size_of
 from arena.bots.errors import BotError, cell, shown
+from arena.bots.imports import foreign_imports
 from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake
 from arena.bots.kit import completed, is_older, kit_of_file, lacks_kit
 from arena.bots.language import language_of

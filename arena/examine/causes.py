@@ -640,8 +640,7 @@ CAUSES = (
         "module not in the box",
         _names(_MODULE, lambda seen: seen.boxed),
         "the module {name} isn't in the box",
-        _SPELT
-        + "put it into the bot's folder; a Python bot finds the standard library, its folder, and what the organiser added",
+        _SPELT + "put it into the bot's folder; Python has its standard library there, and what the organiser added",
     ),
     Cause(
         "module not installed",

@@ -27,6 +27,7 @@ from arena.bots import (
     build_in_box,
     changed,
     completed,
+    foreign_imports,
     is_older,
     load,
     log_of,
@@ -149,6 +150,8 @@ class Examination:
         """Yield the steps before the bot runs, up to one that fails."""
         try:
             yield self.find(argument)
+            if not self.exam.choice.isolates and (names := foreign_imports(self.bot.path)):
+                yield self.imports(names)
             if self.bot.build is not None:
                 yield self.build()
         except _FailedError as failed:
@@ -188,6 +191,14 @@ class Examination:
             told = f"{command}; its folder has {size / 2**20:.0f} MB, and a ladder takes {MOST_UNPACKED >> 20} MB"
             return self.found(Level.NOTE, told, "leave out what the bot doesn't need to play; see docs/ladder.md")
         return self.ok(command)
+
+    def imports(self, names: tuple[str, ...]) -> Step:
+        """Tell of packages that a plain process may have, and a box has not."""
+        self.step = "imports"
+        told = (
+            f"{', '.join(names[:5])}{', ...' * (len(names) > 5)}: a box has the standard library and the bot's folder"
+        )
+        return self.found(Level.NOTE, told, "put it into the bot's folder, or ask the organiser; see docs/box.md")
 
     def build(self) -> Step:
         """Build the bot as a run would."""

@@ -343,6 +343,17 @@ def test_a_narrow_terminal_gets_each_detail_below_its_step(place: Place) -> None
     assert " ".join(lines[at + 1 : at + 3]).split()[1:] == ["requests", "answered", "with", "legal", "moves"]
 
 
+def test_a_plain_process_notes_the_packages_that_no_box_has(place: Place) -> None:
+    """The bot plays here by the interpreter's own; what isn't noted is the same everywhere."""
+    bot = place.bot("bot.py", "import click\n" + BOT)
+    ran = checked(place, bot, "--rules", "coup", "--json")
+    step = next(step for step in ran.json["bots"][0]["steps"] if step["what"] == "imports")
+    assert (ran.code, step["level"]) == (0, "note")
+    assert step["text"] == "click: a box has the standard library and the bot's folder"
+    ran = checked(place, place.bot("plain.py", BOT), "--rules", "coup", "--json")
+    assert "imports" not in [step["what"] for step in ran.json["bots"][0]["steps"]]
+
+
 def test_wrong_input_is_refused(place: Place) -> None:
     """Exit 2: no bot, no such game."""
     assert checked(place).code == 2

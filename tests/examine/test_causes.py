@@ -186,7 +186,7 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
     ],
     "lone file": [(died(NO_MODULE, alone=True), "torch isn't in the box: a file is alone", "is spelt; if it is right")],
     "module not in the box": [
-        (died(NO_MODULE), "the module torch isn't in the box", "the arena's Python"),
+        (died(NO_MODULE), "the module torch isn't in the box", "what the organiser added"),
         (died("Error: Cannot find module 'lodash'\nRequire stack:"), "the module lodash isn't", "bot's folder"),
         (died("b: error while loading shared libraries: libfoo.so.1: cannot open"), "libfoo.so.1", "bot's folder"),
     ],

@@ -46,7 +46,7 @@ def this_python() -> tuple[Path, ...]:
 
 
 def packages(tree: Path) -> list[tuple[Path, Path | None]]:
-    """Return the folders of packages of this Python in a tree, each with the folder to show there, None for an empty one.
+    """Return the folders of this Python's packages in a tree, each with what to show there, None for nothing.
 
     A bot gets none of the arena's packages: what the arena needs may change. The organiser's, for all bots, lie in the
     folder BOT_PACKAGES of the venv, or of the Python where the arena is in none.
