@@ -452,8 +452,11 @@ print(json.dumps([name for name in ("json", "numpy", "click", "pip", "mine") if 
 NUMPY = "import numpy\nprint(json.dumps(numpy.arange(4).sum().item()))"
 
 
-def test_python_bots_have_the_standard_library_and_their_folder(sandbox: BubblewrapSandbox, files: Path) -> None:
+def test_python_bots_have_the_standard_library_and_their_folder(
+    sandbox: BubblewrapSandbox, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What the arena itself needs is in the same venv, and no bot may come to rely on it."""
+    monkeypatch.setattr(toolchain, "BOT_PACKAGES", "no-such-folder")
     (files / "mine").mkdir()
     (files / "mine" / "__init__.py").touch()
     code = f"import json, sys\nsys.path.insert(0, '/bot')\n{IMPORTS}"
