@@ -80,7 +80,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "arena.run.answer": ("arena.bots", "arena.referee", "ladder.board", "ladder.rating", "ladder.store"),
     "arena.review": ("arena.local", "arena.referee", "ladder.rating", "protocol", "protocol.words"),
-    "arena.env": ("arena.coup", "arena.local", "arena.referee", "protocol.kits.coup_env"),
+    "arena.env": ("arena", "arena.coup", "arena.local", "arena.referee", "protocol.kits.coup_env"),
     "arena.play": (
         "arena.coup",
         "arena.referee",

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from arena import with_extra
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.out import fail, note, refuse, write
 from arena.cli.server import AwayError, RefusedError, Server, token_file, token_of
@@ -50,7 +51,7 @@ def connect(
     try:
         from arena.connect import ConnectError, carry
     except ModuleNotFoundError as missing:
-        refuse(f"arena connect needs {missing.name}: pip install 'coup-arena[web]'")
+        refuse(f"arena connect needs {missing.name}: {with_extra('web')}")
     if challenge is None and any(given.values()):
         refuse("--games, --rules and --name are of a --challenge")
     if shutil.which(command[0]) is None:

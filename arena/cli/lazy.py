@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from arena import with_extra
 from arena.cli.out import refuse
 
 _EXTRAS = {"sqlalchemy": "ladder", "alembic": "ladder", "prometheus_client": "ladder", "distributed": "cluster"}
@@ -22,7 +23,7 @@ def needs_extras() -> Iterator[None]:
         extra = _EXTRAS.get(problem.name or "")
         if extra is None:
             raise
-        refuse(f"this needs the package {problem.name}: pip install 'coup-arena[{extra}]'")
+        refuse(f"this needs the package {problem.name}: {with_extra(extra)}")
 
 
 class LazyCommand(click.Command):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from arena import with_extra
 from arena.cli import sheet
 from arena.cli.out import fail, note, reason, refuse
 from arena.cli.seated import Seated, person_timings, where_kept
@@ -23,7 +24,7 @@ def sit_in_browser(table: Seated, names: Sequence[str], given: dict[str, Any], p
     try:
         from ladder.tables import Deal, Logs, Offer, Place, Table, serve_local
     except ModuleNotFoundError as missing:
-        refuse(f"--browser needs {missing.name}: pip install 'coup-arena[web]'")
+        refuse(f"--browser needs {missing.name}: {with_extra('web')}")
     kept: list[Kept] = []
     records: dict[int, Record] = {}
 

@@ -16,7 +16,9 @@ or the wire.
 try:
     import pettingzoo as _pettingzoo
 except ImportError as missing:
-    raise ImportError(f"arena.env needs {missing.name}: pip install 'coup-arena[env]'") from missing
+    from arena import with_extra
+
+    raise ImportError(f"arena.env needs {missing.name}: {with_extra('env')}") from missing
 
 from arena.env.aec import env, raw_env
 from arena.env.observation import Watcher

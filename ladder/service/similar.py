@@ -17,6 +17,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from arena import with_extra
 from arena.bots import given_files, shown
 from arena.sandbox import scratch_folder
 from ladder.access import STAFF, Viewer
@@ -171,7 +172,7 @@ def _compared(
 ) -> tuple[dict[str, Any], tuple[str, ...], list[_Sources]]:
     """Return what `ladder.likeness.compare` tells, what wasn't read, and the texts. Raises LadderError."""
     if find_spec("copydetect") is None:
-        raise LadderError("this needs the package copydetect.\nInstall it: pip install 'coup-arena[similar]'")
+        raise LadderError(f"this needs the package copydetect.\nInstall it: {with_extra('similar')}")
     read = [_sources(archive) for archive in archives]
     programs = [(version.party, files) for version, (files, _) in zip(versions, read, strict=True)]
     common = _given(references, [files for files, _ in read])

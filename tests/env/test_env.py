@@ -600,7 +600,7 @@ def test_without_the_extra_the_error_says_what_to_install() -> None:
     """The rest of the arena doesn't need it."""
     script = "import sys; sys.modules['pettingzoo'] = None; import arena.env"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert "arena.env needs pettingzoo: pip install 'coup-arena[env]'" in done.stderr.splitlines()[-1]
+    assert "arena.env needs pettingzoo: pip install '.[env]' in a clone" in done.stderr.splitlines()[-1]
 
 
 # --- docs/env.md ------------------------------------------------------------------------------------------------------
