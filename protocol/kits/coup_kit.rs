@@ -1,5 +1,5 @@
 //! The Coup arena's kit for bots in Rust 1.63 or newer, with the standard library alone. Copy this one file beside your bot
-//! (kit version 5):
+//! (kit version 6):
 //!
 //! ```ignore
 //! mod coup_kit;
@@ -219,6 +219,7 @@ pub struct Player {
     pub known: Vec<String>,
     /// What it did in the whole match.
     pub history: History,
+    lacks: Vec<String>, // roles that it certainly doesn't hold
 }
 
 impl Player {
@@ -227,8 +228,13 @@ impl Player {
         self.influence > 0
     }
 
+    /// Cards of it that aren't known.
+    fn hidden(&self) -> i64 {
+        self.influence as i64 - self.known.len() as i64
+    }
+
     fn knows(&mut self, role: &str) {
-        if !self.known.iter().any(|known| known == role) {
+        if count(&self.known, role) == 0 {
             self.known.push(role.to_string());
         }
     }
@@ -241,10 +247,17 @@ impl Player {
         }
     }
 
+    /// One card of this role has gone, and another came.
+    fn swaps(&mut self, role: &str) {
+        self.forgets(role);
+        self.lacks.clear();
+    }
+
     /// It may have other cards now.
     fn renewed(&mut self) {
         self.claims.0.clear();
         self.known.clear();
+        self.lacks.clear();
     }
 }
 
@@ -265,7 +278,8 @@ pub struct Claim {
     pub block: bool,
 }
 
-/// The game as your seat sees it, one for the whole match. Between requests it stays as the latest request said.
+/// The game as your seat sees it, one for the whole match. Between requests it stays as the latest request said. In
+/// `game_over` your cards, and the coins, cards and sides of all, are those of the end.
 #[derive(Clone, Debug, Default)]
 pub struct Game {
     /// What is asked: `turn`, `challenge`, `block` ...; empty before the first request of a game.
@@ -316,6 +330,9 @@ pub struct Game {
     pub random: Random,
     histories: Vec<(String, History)>, // by handle, of players who aren't at the table now
     doubt: (usize, String),            // who challenged last, and which role
+    hand: Vec<String>,                 // your cards before the latest events
+    drew: Vec<String>,                 // what you drew to exchange
+    deck: Vec<String>,                 // cards that certainly lie in the court deck
     nobody: Player,
     words: RefCell<Vec<String>>, // to be said beside the next answer
 }
@@ -371,9 +388,10 @@ impl Game {
     /// How likely a seat holds at least one card of a role, 0 to 1, from the cards that you can see.
     ///
     /// It is 1 - C(U-d, k) / C(U, k): of U unseen cards d are of the role, and k are the seat's. It takes no account of
-    /// what players claim. Of yourself you know, and of a card that a player showed and kept: there it is 0 or 1. For the
-    /// claim `not_duke` it is how likely the seat has no duke. After a draft, where cards are chosen and half of them are
-    /// away, it is a guess.
+    /// what players claim. It is 0 or 1 where that is certain: of yourself, of a card that a player showed and kept, or
+    /// you looked at, of a role that it couldn't show where proving is automatic, and of cards that you know to lie in
+    /// the deck. For the claim `not_duke` it is how likely the seat has no duke. After a draft, where cards are chosen
+    /// and half of them are away, it is a guess where it is neither 0 nor 1.
     pub fn odds(&self, seat: usize, role: &str) -> f64 {
         if let Some(absent) = role.strip_prefix("not_") {
             return 1.0 - self.odds(seat, absent);
@@ -382,27 +400,46 @@ impl Game {
             return if self.holds(role) { 1.0 } else { 0.0 };
         }
         let player = self.player(seat);
-        if player.known.iter().any(|known| known == role) {
+        if count(&player.known, role) > 0 {
             return 1.0;
         }
-        let discards = texts(&self.request["you"]["discards"]);
-        let mut sight: Vec<&String> = self.cards.iter().chain(&self.drawn).chain(&discards).collect();
+        if count(&player.lacks, role) > 0 {
+            return 0.0;
+        }
+        let mut sight = [&self.cards[..], &self.drawn, &texts(&self.request["you"]["discards"]), &self.deck].concat();
+        let mut elsewhere = 0; // hidden cards of others who lack the role
         for other in &self.players {
-            sight.extend(&other.revealed);
+            sight.extend_from_slice(&other.revealed);
             if other.seat != self.seat {
-                sight.extend(&other.known);
+                sight.extend_from_slice(&other.known);
+                if count(&other.lacks, role) > 0 {
+                    elsewhere += other.hidden();
+                }
             }
         }
         let deck = &self.rules["deck"];
+        let hidden = |role: &str| deck[role].int() - count(&sight, role) as i64;
         let pack: i64 = deck.entries().iter().map(|(_, copies)| copies.int()).sum();
-        let unseen = pack - sight.len() as i64;
-        let copies = deck[role].int() - sight.iter().filter(|card| card.as_str() == role).count() as i64;
-        let cards = player.influence as i64 - player.known.len() as i64;
+        let mut unseen = pack - sight.len() as i64;
+        let (copies, cards) = (hidden(role), player.hidden());
         if cards <= 0 || copies <= 0 || unseen < cards {
             return 0.0;
         }
-        let none: f64 =
-            (0..cards).map(|card| (unseen - copies - card).max(0) as f64 / (unseen - card) as f64).product();
+        if copies > unseen - elsewhere - cards {
+            return 1.0; // they have no place but this hand
+        }
+        if player.lacks.is_empty() {
+            unseen -= elsewhere;
+        } else {
+            unseen -= player.lacks.iter().map(|other| hidden(other)).sum::<i64>();
+        }
+        let mut none = 1.0;
+        for card in 0..cards {
+            none *= (unseen - copies - card) as f64 / (unseen - card) as f64;
+            if none <= 0.0 {
+                return 1.0;
+            }
+        }
         1.0 - none
     }
 
@@ -456,6 +493,9 @@ impl Game {
         if !self.game_seed.is_empty() {
             self.random = Random::new(&self.game_seed);
         }
+        self.hand = texts(&message["you"]["cards"]);
+        self.drew.clear();
+        self.deck.clear();
         self.winner = None;
         self.survivors.clear();
         for (seat, handle) in handles.into_iter().enumerate() {
@@ -500,13 +540,15 @@ impl Game {
         }
     }
 
-    /// Remember the card of another that you look at.
-    fn look(&mut self) {
-        if let (Some(seen), Some(target)) =
-            (self.seen.clone(), self.pending.as_ref().and_then(|pending| pending.target))
-        {
+    /// Remember your hand, and the card of another that you look at, for the events to come.
+    fn remember(&mut self) {
+        self.hand = self.cards.clone();
+        self.drew = self.drawn.clone();
+        self.deck = without(&self.deck, &self.drew);
+        let target = self.pending.as_ref().and_then(|pending| pending.target);
+        if let (Some(seen), Some(target)) = (&self.seen, target) {
             if let Some(player) = self.players.get_mut(target) {
-                player.knows(&seen);
+                player.knows(seen);
             }
         }
     }
@@ -531,15 +573,21 @@ impl Game {
                 self.tell(&event["seat"], |player| player.history.challenges += 1);
                 self.tell(&event["claimant"], |player| player.history.challenged += 1);
             }
-            "shown" => self.tell(&event["seat"], |player| {
-                player.shown.add(role);
-                player.history.proven += 1;
-                if event["replaced"] == Json::Bool(false) {
-                    player.knows(role);
-                } else {
-                    player.forgets(role);
+            "shown" => {
+                let kept = event["replaced"] == Json::Bool(false);
+                self.tell(&event["seat"], |player| {
+                    player.shown.add(role);
+                    player.history.proven += 1;
+                    if kept {
+                        player.knows(role);
+                    } else {
+                        player.swaps(role);
+                    }
+                });
+                if !kept {
+                    self.swap(&event["seat"], &[role.to_string()], event, false);
                 }
-            }),
+            }
             "shown_hand" => {
                 let doubted = self.doubt.1.clone();
                 self.tell(&event["seat"], |player| {
@@ -547,28 +595,121 @@ impl Game {
                     player.history.proven += 1;
                     player.renewed();
                 });
+                self.swap(&event["seat"], &texts(&event["roles"]), event, false);
             }
             "unproven" => {
+                let automatic = self.rules["prove"].text() == "automatic";
+                let declined = !automatic && self.rules["embezzle_concede"] != Json::Bool(false);
                 self.tell(&event["seat"], |player| {
                     player.caught.add(role);
                     player.claims.remove(role);
                     player.history.caught += 1;
+                    match role.strip_prefix("not_") {
+                        Some(held) if !declined => player.knows(held),
+                        None if automatic && count(&player.lacks, role) == 0 => player.lacks.push(role.to_string()),
+                        _ => {}
+                    }
                 });
                 let doubter = self.doubt.0;
                 if let Some(player) = self.players.get_mut(doubter) {
                     player.history.won_challenges += 1;
                 }
             }
-            "lost" => self.tell(&event["seat"], |player| player.forgets(role)),
-            "exchanged" | "forfeit" => self.tell(&event["seat"], Player::renewed),
-            "examined" => self.tell(&event["target"], |player| match (event["replaced"].is_true(), role) {
-                (true, "") => player.renewed(),
-                (true, _) => player.forgets(role), // you know which card went
+            "lost" => {
+                self.tell(&event["seat"], |player| player.forgets(role));
+                if event["seat"].seat() == Some(self.seat) {
+                    self.hand = without(&self.hand, &[role.to_string()]);
+                }
+            }
+            "drafted" if !event["cards"].is_null() => self.hand = texts(&event["cards"]),
+            "exchanged" => {
+                self.tell(&event["seat"], Player::renewed);
+                if event["cards"].is_null() || self.drew.is_empty() {
+                    self.thin(event["count"].seat().unwrap_or(0));
+                } else {
+                    let kept = texts(&event["cards"]);
+                    self.hand.append(&mut self.drew);
+                    self.deck.extend(without(&self.hand, &kept));
+                    self.hand = kept;
+                }
+            }
+            "forfeit" => self.tell(&event["seat"], Player::renewed),
+            "examined" => match (event["replaced"].is_true(), role) {
+                (true, "") => {
+                    self.tell(&event["target"], Player::renewed);
+                    self.thin(1);
+                }
+                (true, _) => {
+                    self.tell(&event["target"], |player| player.swaps(role)); // you know which card went
+                    let draw_first = self.rules["examine_replace"].text() == "draw_first";
+                    self.swap(&event["target"], &[role.to_string()], event, draw_first);
+                }
                 (false, "") => {}
-                (false, _) => player.knows(role),
-            }),
+                (false, _) => self.tell(&event["target"], |player| player.knows(role)),
+            },
             _ => {}
         }
+    }
+
+    /// Cards go from a seat to the deck, and as many come from it.
+    fn swap(&mut self, seat: &Json, back: &[String], event: &Json, draw_first: bool) {
+        if !draw_first {
+            self.deck.extend_from_slice(back);
+        }
+        if seat.seat() == Some(self.seat) && !event["cards"].is_null() {
+            let cards = texts(&event["cards"]);
+            let came = without(&cards, &without(&self.hand, back));
+            self.deck = without(&self.deck, &came);
+            self.hand = cards;
+        } else {
+            self.thin(back.len());
+        }
+        if draw_first {
+            self.deck.extend_from_slice(back);
+        }
+    }
+
+    /// Somebody drew cards that you don't see: of each role as many fewer are certain.
+    fn thin(&mut self, drawn: usize) {
+        let before = std::mem::take(&mut self.deck);
+        for (place, role) in before.iter().enumerate() {
+            if count(&before[..place], role) >= drawn {
+                self.deck.push(role.clone());
+            }
+        }
+    }
+
+    /// Make the table that the last events of a game leave.
+    fn end(&mut self, message: &Json) {
+        for event in message["events"].list() {
+            match event["event"].text() {
+                "coins" => self.tell(&event["seat"], |player| player.coins += event["delta"].int()),
+                "lost" => self.tell(&event["seat"], |player| {
+                    player.influence = player.influence.saturating_sub(1);
+                    player.revealed.push(event["role"].text().to_string());
+                }),
+                "forfeit" => self.tell(&event["seat"], |player| {
+                    player.influence = 0;
+                    player.revealed.extend(texts(&event["roles"]));
+                }),
+                "drafted" => self.tell(&event["seat"], |player| player.influence = 2),
+                "converted" => self.tell(&event["target"], |player| {
+                    player.allegiance = event["allegiance"].text().to_string();
+                }),
+                "allegiances" => {
+                    for (player, side) in self.players.iter_mut().zip(event["sides"].list()) {
+                        player.allegiance = side.text().to_string();
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.kind.clear();
+        self.legal.clear();
+        self.drawn.clear();
+        self.seen = None;
+        self.cards = if self.me().alive() { self.hand.clone() } else { Vec::new() };
+        self.cards.sort();
     }
 
     fn at(&mut self, seat: &Json) -> Option<&mut Player> {
@@ -584,6 +725,21 @@ impl Game {
 
 fn texts(list: &Json) -> Vec<String> {
     list.list().iter().map(|each| each.text().to_string()).collect()
+}
+
+fn count(cards: &[String], role: &str) -> usize {
+    cards.iter().filter(|card| *card == role).count()
+}
+
+/// The cards that are left where some are taken, as far as they are there.
+fn without(cards: &[String], gone: &[String]) -> Vec<String> {
+    let mut left = cards.to_vec();
+    for role in gone {
+        if let Some(place) = left.iter().position(|card| card == role) {
+            left.remove(place);
+        }
+    }
+    left
 }
 
 fn legal_move((index, raw): (usize, &Json)) -> Move {
@@ -695,6 +851,7 @@ impl<B: Bot> Talk<B> {
             }
             "game_over" => {
                 self.events(&message);
+                self.game.end(&message);
                 self.game.winner = message["winner"].seat();
                 self.game.survivors = message["survivors"].list().iter().filter_map(Json::seat).collect();
                 self.notify("game_over", &message, B::game_over);
@@ -730,7 +887,7 @@ impl<B: Bot> Talk<B> {
             self.game.take(message);
         }
         self.events(message);
-        self.game.look(); // after the events, which may tell of an earlier card of that player
+        self.game.remember(); // after the events, which may tell of an earlier card of that player
         if self.ended.is_some() {
             return None;
         }

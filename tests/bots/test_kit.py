@@ -20,7 +20,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "CoupKit.java": (5, "3ecbbdc0f084"),
     "coup_kit.h": (5, "3fa4d3764304"),
     "coup_kit.hpp": (4, "436c6188fd1d"),
-    "coup_kit.rs": (5, "0e529c3bc651"),
+    "coup_kit.rs": (6, "c7043d7544f3"),
     "coup_kit.go": (6, "37becb034961"),
 }
 

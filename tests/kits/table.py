@@ -43,7 +43,7 @@ KITS = (
     Kit("java", "CoupKit.java", ("java", "javac")),
     Kit("c", "coup_kit.h", ("cc", "make")),
     Kit("cpp", "coup_kit.hpp", ("c++", "make")),
-    Kit("rust", "coup_kit.rs", ("rustc",)),
+    Kit("rust", "coup_kit.rs", ("rustc",), certain=True),
     Kit("go", "coup_kit.go", ("go",), certain=True),
 )
 

@@ -38,11 +38,51 @@ fn tell(game: &Game) -> usize {
 }
 
 macro_rules! each {
-    ($($method:ident)*) => { $(fn $method(&mut self, game: &Game) -> usize { tell(game) })* };
+    ($call:ident: $($method:ident)*) => { $(fn $method(&mut self, game: &Game) -> usize { $call(game) })* };
 }
 
 impl Bot for Teller {
-    each!(turn challenge block prove lose exchange keep_shown examine_show examine_decide draft allegiance other);
+    each!(tell: turn challenge block prove lose exchange keep_shown examine_show examine_decide draft allegiance other);
+}
+
+/// Writes at each request and at the end of a game what cases.jsonl asks for.
+struct Knower;
+
+fn know(game: &Game) -> usize {
+    let each = |what: &dyn Fn(&Player) -> String| -> String {
+        game.players.iter().map(what).collect::<Vec<String>>().join(",")
+    };
+    let counts = |counts: &Counts| -> String {
+        let counted: Vec<String> = counts.iter().map(|(role, count)| format!(r#""{}":{}"#, role, count)).collect();
+        format!("{{{}}}", counted.join(","))
+    };
+    let odds = |player: &Player| -> String {
+        let odds = ROLES.iter().map(|role| format!(r#""{}":{}"#, role, game.odds(player.seat, role)));
+        format!("{{{}}}", odds.collect::<Vec<String>>().join(","))
+    };
+    let fields = [
+        ("claims", each(&|player| counts(&player.claims))),
+        ("caught", each(&|player| counts(&player.caught))),
+        ("shown", each(&|player| counts(&player.shown))),
+        ("blocks", each(&|player| counts(&player.blocks))),
+        ("known", each(&|player| format!("{:?}", player.known))),
+        ("alive", each(&|player| player.alive().to_string())),
+        ("influence", each(&|player| player.influence.to_string())),
+        ("coins", each(&|player| player.coins.to_string())),
+        ("revealed", each(&|player| format!("{:?}", player.revealed))),
+        ("odds", each(&odds)),
+    ];
+    let told: String = fields.iter().map(|(name, values)| format!(r#""{}":[{}],"#, name, values)).collect();
+    coup_kit::log(format!(r#"{{{}"cards":{:?}}}"#, told, game.cards));
+    0
+}
+
+impl Bot for Knower {
+    each!(know: turn challenge block prove lose exchange keep_shown examine_show examine_decide draft allegiance other);
+
+    fn game_over(&mut self, game: &Game) {
+        know(game);
+    }
 }
 
 /// Speaks at each turn, and listens.
@@ -92,6 +132,7 @@ impl Bot for Failing {
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("tell") => coup_kit::run(Teller),
+        Some("know") => coup_kit::run(Knower),
         Some("say") => coup_kit::run(Speaker),
         Some("roll") => coup_kit::run(Roller),
         word => coup_kit::run(Failing { careful: word == Some("careful") }),
