@@ -17,7 +17,7 @@ import java.util.Random;
 
 /**
  * A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves. One file,
- * for Java 11 and newer, without packages of others, kit version 5. A whole bot:
+ * for Java 11 and newer, without packages of others, kit version 6. A whole bot:
  *
  * <pre>
  * public class MyBot extends CoupKit.Bot {
@@ -201,7 +201,7 @@ public class CoupKit {
                 game.follow(event);
                 notify("event", event);
             }
-            game.look();
+            game.remember();
             String answer = null;
             switch (type) {
                 case "hello":
@@ -213,6 +213,7 @@ public class CoupKit {
                     answer = "{\"id\":" + line.get("id") + ",\"choice\":" + choose() + game.said() + "}";
                     break;
                 case "game_over":
+                    game.end(line);
                     game.winner = line.get("winner").integer(NOBODY);
                     for (Json survivor : line.get("survivors").list()) {
                         game.survivors.add(survivor.integer(NOBODY));
@@ -307,7 +308,10 @@ public class CoupKit {
 
     // ---- The game ---------------------------------------------------------------------------------------------------
 
-    /** The game as your seat sees it. One object for the whole match; read it, and leave it as it is. */
+    /**
+     * The game as your seat sees it. One object for the whole match; read it, and leave it as it is. In gameOver your
+     * cards, and the coins, cards and sides of all, are those of the end.
+     */
     public static final class Game {
         // Of the request; between requests there is nothing to decide, and no legal move.
         /** What is asked: "turn", "challenge", "block" ... */
@@ -366,6 +370,9 @@ public class CoupKit {
         private final List<String> words = new ArrayList<>(); // to be said beside the next answer
         private Player doubter; // who challenged last in this game,
         private String doubted = ""; // and which role
+        private List<String> hand = Collections.emptyList(); // your cards before the latest events
+        private List<String> drew = Collections.emptyList(); // what you drew to exchange
+        private List<String> sunk = Collections.emptyList(); // cards that certainly lie in the court deck
 
         /** The public state as it came. */
         public Json state() {
@@ -461,10 +468,11 @@ public class CoupKit {
 
         /**
          * How likely a seat holds at least one card of a role, from the cards that you see: 1 - C(U-d, k) / C(U, k),
-         * where of U unseen cards d are of the role and k are the seat's. It takes no account of what players claim. Of
-         * yourself you know, and of a card that a player showed and kept: there it is 0 or 1. For the claim "not_duke"
-         * it is how likely the seat has no duke. After a draft, where cards are chosen and half of them are away, it is
-         * a guess.
+         * where of U unseen cards d are of the role and k are the seat's. It takes no account of what players claim. It
+         * is 0 or 1 where that is certain: of yourself, of a card that a player showed and kept, or you looked at, of a
+         * role that it couldn't show where proving is automatic, and of cards that you know to lie in the deck. For the
+         * claim "not_duke" it is how likely the seat has no duke. After a draft, where cards are chosen and half of
+         * them are away, it is a guess where it is neither 0 nor 1.
          */
         public double odds(int whose, String role) {
             if (role.startsWith("not_")) {
@@ -483,26 +491,42 @@ public class CoupKit {
             List<String> sight = new ArrayList<>(cards);
             sight.addAll(drawn);
             sight.addAll(discards);
+            sight.addAll(sunk);
+            int elsewhere = 0; // hidden cards of others who lack the role
             for (Player each : players) {
                 sight.addAll(each.revealed);
                 if (each.seat != seat) {
                     sight.addAll(each.known);
+                    elsewhere += each.lacks.contains(role) ? each.hidden() : 0;
                 }
             }
-            double unseen = -sight.size();
+            int unseen = -sight.size();
             for (Json number : rules.get("deck").list()) {
-                unseen += number.number(0);
+                unseen += number.integer(0);
             }
-            double copies = rules.get("deck").get(role).number(0) - Collections.frequency(sight, role);
-            int held = player.influence - player.known.size();
-            if (held <= 0 || copies <= 0 || unseen < held) {
+            int copies = hidden(role, sight);
+            int held = player.hidden();
+            if (held <= 0 || copies <= 0 || unseen < held || player.lacks.contains(role)) {
                 return 0;
             }
+            if (copies > unseen - elsewhere - held) {
+                return 1; // they have no place but this hand
+            }
+            if (player.lacks.isEmpty()) {
+                unseen -= elsewhere;
+            }
+            for (String other : player.lacks) {
+                unseen -= hidden(other, sight);
+            }
             double none = 1; // C(unseen - copies, held) / C(unseen, held), a card at a time
-            for (int card = 0; card < held; card++) {
-                none *= Math.max(0, (unseen - copies - card) / (unseen - card));
+            for (int card = 0; card < held && none > 0; card++) {
+                none *= Math.max(0, (double) (unseen - copies - card) / (unseen - card));
             }
             return 1 - none;
+        }
+
+        private int hidden(String role, List<String> sight) {
+            return rules.get("deck").get(role).integer(0) - Collections.frequency(sight, role);
         }
 
         private void greet(Json hello) {
@@ -538,6 +562,7 @@ public class CoupKit {
             winner = NOBODY;
             survivors.clear();
             doubter = null;
+            sunk = Collections.emptyList();
         }
 
         /** Takes in what a line says of the request, of you and of the table. */
@@ -577,11 +602,17 @@ public class CoupKit {
             }
         }
 
-        /** Remembers the card of another that you look at: after the events, which may tell of an earlier one. */
-        private void look() {
+        /** Remembers your hand, and the card of another that you look at, for the events to come. */
+        private void remember() {
+            if (request.get("you").isNull()) {
+                return;
+            }
+            hand = cards;
+            drew = drawn;
+            sunk = without(sunk, drew);
             Player target = at(request.get("pending").get("target"));
             if (target != null && !seen.isEmpty()) {
-                target.know(seen);
+                target.know(seen); // after the events, which may tell of an earlier one
             }
         }
 
@@ -621,7 +652,8 @@ public class CoupKit {
                 case "shown":
                     player.proved(role);
                     if (event.get("replaced").bool(true)) {
-                        player.forget(role);
+                        player.exchange(role);
+                        swap(player, Collections.singletonList(role), event, false);
                     } else {
                         player.know(role);
                     }
@@ -629,6 +661,7 @@ public class CoupKit {
                 case "shown_hand":
                     player.proved(doubted);
                     player.renew();
+                    swap(player, event.get("roles").strings(), event, false);
                     break;
                 case "unproven":
                     player.caught.add(role);
@@ -637,26 +670,122 @@ public class CoupKit {
                     if (doubter != null) {
                         doubter.history.wonChallenges++;
                     }
+                    boolean automatic = rules.get("prove").string("").equals("automatic");
+                    if (!role.startsWith("not_")) {
+                        if (automatic && !player.lacks.contains(role)) {
+                            player.lacks.add(role);
+                        }
+                    } else if (automatic || !rules.get("embezzle_concede").bool(true)) {
+                        player.know(role.substring(4));
+                    }
                     break;
                 case "lost":
                     player.forget(role);
+                    if (player.seat == seat) {
+                        hand = without(hand, Collections.singletonList(role));
+                    }
+                    break;
+                case "drafted":
+                    if (!event.get("cards").isNull()) {
+                        hand = event.get("cards").strings();
+                    }
                     break;
                 case "exchanged":
+                    player.renew();
+                    if (event.get("cards").isNull() || drew.isEmpty()) {
+                        thin(event.get("count").integer(0));
+                    } else {
+                        List<String> kept = event.get("cards").strings();
+                        sunk = both(sunk, without(both(hand, drew), kept));
+                        hand = kept;
+                        drew = Collections.emptyList();
+                    }
+                    break;
                 case "forfeit":
                     player.renew();
                     break;
                 case "examined":
                     boolean replaced = event.get("replaced").bool(false);
                     if (target != null && replaced && !role.isEmpty()) {
-                        target.forget(role); // you know which card went
+                        target.exchange(role); // you know which card went
+                        boolean drawFirst = rules.get("examine_replace").string("").equals("draw_first");
+                        swap(target, Collections.singletonList(role), event, drawFirst);
                     } else if (target != null && replaced) {
                         target.renew();
+                        thin(1);
                     } else if (target != null && !role.isEmpty()) {
                         target.know(role);
                     }
                     break;
                 default: // changes nothing here
             }
+        }
+
+        /** Cards go to the deck, and as many come from it. */
+        private void swap(Player player, List<String> back, Json event, boolean drawFirst) {
+            if (!drawFirst) {
+                sunk = both(sunk, back);
+            }
+            if (player.seat == seat && !event.get("cards").isNull()) {
+                List<String> now = event.get("cards").strings();
+                sunk = without(sunk, without(now, without(hand, back)));
+                hand = now;
+            } else {
+                thin(back.size());
+            }
+            if (drawFirst) {
+                sunk = both(sunk, back);
+            }
+        }
+
+        /** Somebody drew cards that you don't see: of each role as many fewer are certain. */
+        private void thin(int count) {
+            List<String> left = new ArrayList<>();
+            for (int i = 0; i < sunk.size(); i++) {
+                if (Collections.frequency(sunk.subList(0, i), sunk.get(i)) >= count) {
+                    left.add(sunk.get(i));
+                }
+            }
+            sunk = left;
+        }
+
+        /** Makes the table that the last events of a game leave. */
+        private void end(Json line) {
+            for (Json event : line.get("events").list()) {
+                Player player = at(event.get("seat"));
+                Player target = at(event.get("target"));
+                String word = event.get("event").string("");
+                if (word.equals("allegiances")) {
+                    List<String> sides = event.get("sides").strings();
+                    for (int i = 0; i < Math.min(sides.size(), players.length); i++) {
+                        players[i].allegiance = sides.get(i);
+                    }
+                } else if (word.equals("converted") && target != null) {
+                    target.allegiance = event.get("allegiance").string("");
+                } else if (player != null) {
+                    player.end(word, event);
+                }
+            }
+            drawn = Collections.emptyList();
+            seen = "";
+            List<String> left = new ArrayList<>(seat >= 0 && seat < players.length && me().alive() ? hand : drawn);
+            Collections.sort(left);
+            cards = Collections.unmodifiableList(left);
+        }
+
+        private static List<String> both(List<String> cards, List<String> more) {
+            List<String> all = new ArrayList<>(cards);
+            all.addAll(more);
+            return all;
+        }
+
+        /** The cards that are left where some are taken, as far as they are there. */
+        private static List<String> without(List<String> cards, List<String> gone) {
+            List<String> left = new ArrayList<>(cards);
+            for (String role : gone) {
+                left.remove(role);
+            }
+            return left;
         }
     }
 
@@ -747,6 +876,8 @@ public class CoupKit {
         /** Of the whole match. */
         public final History history;
 
+        private final List<String> lacks = new ArrayList<>(); // roles that it certainly doesn't hold
+
         private Player(int seat, String handle, History history) {
             this.seat = seat;
             this.handle = handle;
@@ -779,10 +910,43 @@ public class CoupKit {
             known.remove(role);
         }
 
+        /** One card of this role has gone, and another came. */
+        private void exchange(String role) {
+            forget(role);
+            lacks.clear();
+        }
+
         /** All its cards may be others now. */
         private void renew() {
             claims.counts.clear();
             known.clear();
+            lacks.clear();
+        }
+
+        /** Cards of it that aren't known. */
+        private int hidden() {
+            return influence - known.size();
+        }
+
+        /** Takes in what one of a game's last events leaves. */
+        private void end(String word, Json event) {
+            switch (word) {
+                case "coins":
+                    coins += event.get("delta").integer(0);
+                    break;
+                case "lost":
+                    influence--;
+                    revealed = Game.both(revealed, Collections.singletonList(event.get("role").string("")));
+                    break;
+                case "forfeit":
+                    influence = 0;
+                    revealed = Game.both(revealed, event.get("roles").strings());
+                    break;
+                case "drafted":
+                    influence = 2;
+                    break;
+                default: // leaves the table as it is
+            }
         }
     }
 

@@ -40,7 +40,7 @@ class Kit:
 KITS = (
     Kit("python", "coup_kit.py", certain=True),
     Kit("javascript", "coup_kit.js", ("node",), certain=True),
-    Kit("java", "CoupKit.java", ("java", "javac")),
+    Kit("java", "CoupKit.java", ("java", "javac"), certain=True),
     Kit("c", "coup_kit.h", ("cc", "make")),
     Kit("cpp", "coup_kit.hpp", ("c++", "make")),
     Kit("rust", "coup_kit.rs", ("rustc",), certain=True),

@@ -1,5 +1,9 @@
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.StringJoiner;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /** Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does. */
 public class Probe extends CoupKit.Bot {
@@ -7,11 +11,13 @@ public class Probe extends CoupKit.Bot {
             List.of("ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke");
 
     private final boolean tells;
+    private final boolean knows;
     private final boolean speaks;
     private final boolean rolls;
 
     private Probe(String word) {
         tells = word.equals("tell");
+        knows = word.equals("know");
         speaks = word.equals("say");
         rolls = word.equals("roll");
         careful = word.equals("careful");
@@ -23,6 +29,9 @@ public class Probe extends CoupKit.Bot {
 
     /** Writes what it knows to standard error, and plays any move. */
     private Move tell(Game game) {
+        if (knows) {
+            know(game);
+        }
         if (!tells) {
             return null;
         }
@@ -55,6 +64,51 @@ public class Probe extends CoupKit.Bot {
         return game.legal.get(id % game.legal.size());
     }
 
+    /** Writes what cases.jsonl asks for. */
+    private static void know(Game game) {
+        System.out.println("{\"claims\":" + each(game, player -> counts(player.claims))
+                + ",\"caught\":" + each(game, player -> counts(player.caught))
+                + ",\"shown\":" + each(game, player -> counts(player.shown))
+                + ",\"blocks\":" + each(game, player -> counts(player.blocks))
+                + ",\"known\":" + each(game, player -> words(player.known))
+                + ",\"alive\":" + each(game, player -> String.valueOf(player.alive()))
+                + ",\"influence\":" + each(game, player -> String.valueOf(player.influence))
+                + ",\"coins\":" + each(game, player -> String.valueOf(player.coins))
+                + ",\"revealed\":" + each(game, player -> words(player.revealed))
+                + ",\"odds\":" + each(game, player -> odds(game, player))
+                + ",\"cards\":" + words(game.cards) + "}");
+    }
+
+    private static String each(Game game, Function<Player, String> what) {
+        return Arrays.stream(game.players).map(what).collect(Collectors.joining(",", "[", "]"));
+    }
+
+    private static String words(List<String> words) {
+        return words.stream().map(word -> '"' + word + '"').collect(Collectors.joining(",", "[", "]"));
+    }
+
+    private static String counts(Counts counts) {
+        StringJoiner out = new StringJoiner(",", "{", "}");
+        for (String role : counts.roles()) {
+            out.add('"' + role + "\":" + counts.get(role));
+        }
+        return out.toString();
+    }
+
+    private static String odds(Game game, Player player) {
+        StringJoiner out = new StringJoiner(",", "{", "}");
+        for (String role : ROLES) {
+            out.add('"' + role + "\":" + game.odds(player.seat, role));
+        }
+        return out.toString();
+    }
+
+    @Override public void gameOver(Game game) {
+        if (knows) {
+            know(game);
+        }
+    }
+
     private static String numbers(Counts counts) {
         StringBuilder out = new StringBuilder("[");
         for (String role : ROLES) {
@@ -81,7 +135,7 @@ public class Probe extends CoupKit.Bot {
             System.out.println(game.random.nextDouble());
             return null;
         }
-        if (!tells) {
+        if (!tells && !knows) {
             throw new IllegalStateException("on purpose");
         }
         return tell(game);
