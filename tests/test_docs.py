@@ -58,7 +58,7 @@ def test_every_command_and_option_says_what_it_does(words: str, command: click.C
     assert [option.name for option in options if not re.search(r"\w\w\.", option.help or "")] == []
 
 
-OTHERS = {"--privileged", "--cgroupns", "--read-only", "--cap-drop"}  # of docker run
+OTHERS = {"--no-deps", "--privileged", "--cgroupns", "--read-only", "--cap-drop"}  # of docker run
 OTHERS |= {
     "--owner",
     "--encoding",
