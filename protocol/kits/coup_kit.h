@@ -1,6 +1,6 @@
 /* coup_kit.h - a bot for the Coup arena in C11, with nothing but libc (and of POSIX what every Unix has).
 
-   One file, kit version 5. In ONE source file of your bot write
+   One file, kit version 6. In ONE source file of your bot write
 
        #define COUP_KIT_IMPLEMENTATION
        #include "coup_kit.h"
@@ -123,10 +123,12 @@ typedef struct {
     coup_tally caught;      /* roles that it couldn't or wouldn't prove, in this game */
     coup_tally shown;       /* roles that it proved, in this game */
     coup_tally blocks;      /* roles that it blocked with, in this game */
-    coup_cards known;       /* cards that you know it holds now */
+    coup_cards known;       /* cards that it certainly holds now */
+    coup_cards lacks;       /* roles that it certainly doesn't hold now */
     coup_history *history;  /* the whole match's; bluff_rate is coup_bluff_rate(player) */
 } coup_player;
 
+/* The game as your seat sees it. In game_over your cards, and the coins, cards and sides of all, are those of the end. */
 typedef struct coup_game {
     /* Of the request; between requests there is nothing to decide, and no legal move. */
     const char *kind; /* "turn", "challenge", "block", "prove", "lose", "exchange", or a variant's; else "" */
@@ -157,6 +159,7 @@ typedef struct coup_game {
     coup_cards cards;    /* yours, face down */
     coup_cards drawn;    /* exchange: what you drew */
     coup_cards discards; /* with a draft: what you discarded */
+    coup_cards certain;  /* cards that certainly lie in the court deck */
     int seats;
     coup_player *players;    /* by seat */
     coup_player *me;         /* players + seat */
@@ -187,9 +190,11 @@ int coup_copies(const coup_cards *cards, const char *role);
 int coup_count(const coup_tally *tally, const char *role);
 
 /* How likely a seat holds at least one card of a role, from the cards that you see: 1 - C(U-d, k) / C(U, k), where of U
-   unseen cards d are of the role and k are the seat's. It takes no account of what players claim. Of yourself you know,
-   and of a card that a player showed and kept: there it is 0 or 1. For the claim "not_duke" it is how likely the seat
-   has no duke. After a draft, where cards are chosen and half of them are away, it is a guess. */
+   unseen cards d are of the role and k are the seat's. It takes no account of what players claim. It is 0 or 1 where
+   that is certain: of yourself, of a card that a player showed and kept, or you looked at, of a role that it couldn't
+   show where proving is automatic, and of cards that you know to lie in the deck. For the claim "not_duke" it is how
+   likely the seat has no duke. After a draft, where cards are chosen and half of them are away, it is a guess where it
+   is neither 0 nor 1. */
 double coup_odds(const coup_game *game, int seat, const char *role);
 
 /* The share of a player's challenged claims that were lies, in this match; NAN before the first. */
@@ -296,6 +301,8 @@ struct coup_match {
     int seats_room, legal_room;
     int challenger;      /* who made the latest challenge, */
     const char *doubted; /* and of which role */
+    coup_cards hand;     /* your cards before the latest events */
+    coup_cards drawn;    /* what you drew to exchange */
     long long id;        /* of the request */
     const char *method;  /* which of the bot's functions runs, if one does */
     jmp_buf escape;      /* out of it, if the bot is careful */
@@ -679,6 +686,14 @@ static void coup__drop_card(coup_cards *cards, const char *role) {
         }
 }
 
+static void coup__drop_cards(coup_cards *cards, const coup_cards *gone) {
+    for (int i = 0; i < gone->count; i++) coup__drop_card(cards, gone->of[i]);
+}
+
+static void coup__add_cards(coup_cards *cards, const coup_cards *more) {
+    for (int i = 0; i < more->count; i++) coup__add_card(cards, more->of[i]);
+}
+
 static coup_cards coup__cards(const coup_json *object, const char *key) {
     coup_cards cards = {0};
     const coup_json *array = coup_get(object, key);
@@ -732,6 +747,24 @@ static void coup__seat(int seats, const coup_json *handles) {
     }
 }
 
+/* A game begins: of the court deck nothing is known. */
+static void coup__deal(void) {
+    coup__now->hand = coup__now->game.cards;
+    coup__now->drawn.count = coup__now->game.certain.count = 0;
+}
+
+/* Finds you, and those who are in the game. */
+static void coup__look_round(void) {
+    coup_game *game = &coup__now->game;
+    game->me = game->seat >= 0 && game->seat < game->seats ? &game->players[game->seat] : NULL;
+    game->opponent_count = 0;
+    for (int seat = 0; seat < game->seats; seat++) game->players[seat].alive = game->players[seat].influence > 0;
+    for (int step = 1; game->me && step < game->seats; step++) {
+        coup_player *player = &game->players[(game->seat + step) % game->seats];
+        if (player->alive) game->opponents[game->opponent_count++] = player;
+    }
+}
+
 /* Takes in `you` and `state` of a line, where it has them. */
 static void coup__state(const coup_json *line) {
     coup_game *game = &coup__now->game;
@@ -749,21 +782,18 @@ static void coup__state(const coup_json *line) {
     game->actor = coup__small(state, "actor", game->actor);
     game->deck = coup__small(state, "deck", game->deck);
     game->reserve = coup__small(state, "reserve", game->reserve);
-    if (players && players->count > game->seats) coup__seat(players->count, NULL);
+    if (players && players->count > game->seats) { /* no game_start came */
+        coup__seat(players->count, NULL);
+        coup__deal();
+    }
     coup_player *player = game->players;
     for (const coup_json *sent = players ? players->first : NULL; sent; sent = sent->next, player++) {
         player->coins = coup__small(sent, "coins", 0);
         player->influence = coup__small(sent, "influence", 0);
-        player->alive = player->influence > 0;
         player->revealed = coup__cards(sent, "revealed");
         player->allegiance = coup__keep(coup_text(sent, "allegiance", ""));
     }
-    game->me = game->seat >= 0 && game->seat < game->seats ? &game->players[game->seat] : NULL;
-    game->opponent_count = 0;
-    for (int step = 1; game->me && step < game->seats; step++) {
-        player = &game->players[(game->seat + step) % game->seats];
-        if (player->alive) game->opponents[game->opponent_count++] = player;
-    }
+    coup__look_round();
 }
 
 static coup_move coup__move(const coup_json *raw) {
@@ -809,7 +839,9 @@ static void coup__request(const coup_json *line) {
 }
 
 /* All its cards may be others now. */
-static void coup__renewed(coup_player *player) { player->claims.count = player->known.count = 0; }
+static void coup__renewed(coup_player *player) {
+    player->claims.count = player->known.count = player->lacks.count = 0;
+}
 
 /* One card of this role has gone; its other card is the same as before. */
 static void coup__forget(coup_player *player, const char *role) {
@@ -827,6 +859,72 @@ static void coup__proven(coup_player *player, const char *role) {
     player->history->proven++;
 }
 
+/* Somebody drew cards that you don't see: of each role as many fewer are certain to lie in the deck. */
+static void coup__thin(int drawn) {
+    coup_cards *deck = &coup__now->game.certain, before = *deck;
+    deck->count = 0;
+    for (int i = 0; i < before.count; i++) {
+        int earlier = 0;
+        for (int j = 0; j < i; j++) earlier += coup_same(before.of[j], before.of[i]);
+        if (earlier >= drawn) coup__add_card(deck, before.of[i]);
+    }
+}
+
+/* Cards of a player go to the deck, and as many come from it. */
+static void coup__swap(const coup_player *player, const coup_cards *back, const coup_json *event, bool draw_first) {
+    coup_cards *deck = &coup__now->game.certain, *hand = &coup__now->hand;
+    if (!draw_first) coup__add_cards(deck, back);
+    if (player->seat == coup__now->game.seat && coup_get(event, "cards")) {
+        const coup_cards cards = coup__cards(event, "cards");
+        coup_cards came = cards;
+        coup__drop_cards(hand, back);
+        coup__drop_cards(&came, hand);
+        coup__drop_cards(deck, &came);
+        *hand = cards;
+    } else {
+        coup__thin(back->count);
+    }
+    if (draw_first) coup__add_cards(deck, back);
+}
+
+/* A card of this role goes to the deck, and another comes from it. */
+static void coup__swap_one(coup_player *player, const char *role, const coup_json *event, bool draw_first) {
+    const coup_cards back = {1, {role}};
+    coup__forget(player, role);
+    player->lacks.count = 0;
+    coup__swap(player, &back, event, draw_first);
+}
+
+static void coup__exchanged(coup_player *player, const coup_json *event) {
+    coup__renewed(player);
+    if (!coup_get(event, "cards") || !coup__now->drawn.count) {
+        coup__thin(coup__small(event, "count", COUP_MAX_CARDS));
+        return;
+    }
+    const coup_cards kept = coup__cards(event, "cards");
+    coup_cards back = coup__now->hand;
+    coup__add_cards(&back, &coup__now->drawn);
+    coup__drop_cards(&back, &kept);
+    coup__add_cards(&coup__now->game.certain, &back);
+    coup__now->hand = kept;
+    coup__now->drawn.count = 0;
+}
+
+static void coup__unproven(coup_player *player, const char *role) {
+    const coup_json *rules = coup__now->game.rules;
+    const bool automatic = coup_same(coup_text(rules, "prove", ""), "automatic");
+    coup__tally(&player->caught, role);
+    coup__untally(&player->claims, role);
+    player->history->caught++;
+    if (coup__now->challenger != COUP_NOBODY)
+        coup__now->game.players[coup__now->challenger].history->won_challenges++;
+    if (strncmp(role, "not_", 4) == 0) {
+        if (automatic || !coup_bool(rules, "embezzle_concede", true)) coup__know(player, role + 4);
+    } else if (automatic && !coup_copies(&player->lacks, role)) {
+        coup__add_card(&player->lacks, role);
+    }
+}
+
 /* Takes in one event. */
 static void coup__follow(const coup_json *event) {
     coup_player *player = coup__player(event, "seat"), *other;
@@ -834,19 +932,27 @@ static void coup__follow(const coup_json *event) {
     if (!player) return;
     if (coup_same(name, "action")) {
         if ((role = coup_text(event, "claim", NULL))) coup__claimed(player, role);
-    } else if (coup_same(name, "exchanged") || coup_same(name, "forfeit")) {
+    } else if (coup_same(name, "drafted")) {
+        if (coup_get(event, "cards")) coup__now->hand = coup__cards(event, "cards");
+    } else if (coup_same(name, "exchanged")) {
+        coup__exchanged(player, event);
+    } else if (coup_same(name, "forfeit")) {
         coup__renewed(player);
     } else if (coup_same(name, "shown_hand")) {
+        const coup_cards hand = coup__cards(event, "roles");
         coup__proven(player, coup__now->doubted);
         coup__renewed(player);
+        coup__swap(player, &hand, event, false);
     } else if (coup_same(name, "examined")) {
         if (!(other = coup__player(event, "target"))) return;
+        const char *order = coup_text(coup__now->game.rules, "examine_replace", "");
         if (!coup_bool(event, "replaced", false)) {
             if (role) coup__know(other, role);
         } else if (role) {
-            coup__forget(other, role); /* you know which card went */
+            coup__swap_one(other, role, event, coup_same(order, "draw_first")); /* you know which card went */
         } else {
             coup__renewed(other);
+            coup__thin(1);
         }
     } else if (!role) {
         return; /* the others have one */
@@ -861,30 +967,70 @@ static void coup__follow(const coup_json *event) {
         if ((other = coup__player(event, "claimant"))) other->history->challenged++;
     } else if (coup_same(name, "shown")) {
         coup__proven(player, role);
-        if (coup_bool(event, "replaced", true)) coup__forget(player, role);
+        if (coup_bool(event, "replaced", true)) coup__swap_one(player, role, event, false);
         else coup__know(player, role);
     } else if (coup_same(name, "unproven")) {
-        coup__tally(&player->caught, role);
-        coup__untally(&player->claims, role);
-        player->history->caught++;
-        if (coup__now->challenger == COUP_NOBODY) return;
-        coup__now->game.players[coup__now->challenger].history->won_challenges++;
+        coup__unproven(player, role);
     } else if (coup_same(name, "lost")) {
         coup__forget(player, role);
+        if (player->seat == coup__now->game.seat) coup__drop_card(&coup__now->hand, role);
     }
+}
+
+/* Makes the table that the last events of a game leave. */
+static void coup__finish(const coup_json *line) {
+    coup_game *game = &coup__now->game;
+    const coup_json *events = coup_get(line, "events");
+    for (const coup_json *event = events ? events->first : NULL; event; event = event->next) {
+        const char *name = coup_text(event, "event", "");
+        coup_player *player = coup__player(event, "seat"), *target = coup__player(event, "target");
+        const coup_json *sides = coup_get(event, "sides");
+        for (int seat = 0; seat < game->seats && coup_same(name, "allegiances"); seat++)
+            game->players[seat].allegiance = coup__keep(coup__string_of(coup_at(sides, seat), ""));
+        if (target && coup_same(name, "converted")) target->allegiance = coup__keep(coup_text(event, "allegiance", ""));
+        if (!player) continue;
+        if (coup_same(name, "coins")) {
+            player->coins += coup__small(event, "delta", 0);
+        } else if (coup_same(name, "drafted")) {
+            player->influence = 2;
+        } else if (coup_same(name, "lost")) {
+            player->influence--;
+            coup__add_card(&player->revealed, coup_text(event, "role", ""));
+        } else if (coup_same(name, "forfeit")) {
+            const coup_cards roles = coup__cards(event, "roles");
+            player->influence = 0;
+            coup__add_cards(&player->revealed, &roles);
+        }
+    }
+    coup__look_round();
+    game->seen = "";
+    game->drawn.count = game->cards.count = 0;
+    if (!game->me || !game->me->alive) return;
+    game->cards = coup__now->hand;
+    for (int i = 1; i < game->cards.count; i++) /* into alphabetical order */
+        for (int j = i; j > 0 && strcmp(game->cards.of[j - 1], game->cards.of[j]) > 0; j--) {
+            const char *later = game->cards.of[j - 1];
+            game->cards.of[j - 1] = game->cards.of[j];
+            game->cards.of[j] = later;
+        }
 }
 
 /* Counts the cards of a role that you see, or with NULL all of them. */
 static int coup__sight(const coup_game *game, const char *role) {
-    const coup_cards *own[] = {&game->cards, &game->drawn, &game->discards};
+    const coup_cards *own[] = {&game->cards, &game->drawn, &game->discards, &game->certain};
     int seen = 0;
-    for (int i = 0; i < 3; i++) seen += role ? coup_copies(own[i], role) : own[i]->count;
+    for (int i = 0; i < 4; i++) seen += role ? coup_copies(own[i], role) : own[i]->count;
     for (int seat = 0; seat < game->seats; seat++) {
         const coup_player *player = &game->players[seat];
         seen += role ? coup_copies(&player->revealed, role) : player->revealed.count;
         if (seat != game->seat) seen += role ? coup_copies(&player->known, role) : player->known.count;
     }
     return seen;
+}
+
+/* How many cards of a role you don't see. */
+static double coup__hidden(const coup_game *game, const char *role) {
+    return coup_number(coup_get(game->rules, "deck"), role, 0) - coup__sight(game, role);
 }
 
 double coup_odds(const coup_game *game, int seat, const char *role) {
@@ -894,11 +1040,18 @@ double coup_odds(const coup_game *game, int seat, const char *role) {
     const coup_player *player = &game->players[seat];
     if (coup_copies(&player->known, role)) return 1;
     const coup_json *deck = coup_get(game->rules, "deck");
-    double unseen = -coup__sight(game, NULL), copies = coup_number(deck, role, 0) - coup__sight(game, role);
+    double unseen = -coup__sight(game, NULL), copies = coup__hidden(game, role);
     for (const coup_json *each = deck ? deck->first : NULL; each; each = each->next)
         unseen += coup_number(deck, each->key, 0);
     int cards = player->influence - player->known.count;
-    if (cards <= 0 || copies <= 0 || unseen < cards) return 0;
+    if (cards <= 0 || copies <= 0 || unseen < cards || coup_copies(&player->lacks, role)) return 0;
+    int elsewhere = 0; /* hidden cards of others who lack the role */
+    for (const coup_player *other = game->players; other < game->players + game->seats; other++)
+        if (other->seat != game->seat && coup_copies(&other->lacks, role))
+            elsewhere += other->influence - other->known.count;
+    if (copies > unseen - elsewhere - cards) return 1; /* they have no place but this hand */
+    if (!player->lacks.count) unseen -= elsewhere;
+    for (int i = 0; i < player->lacks.count; i++) unseen -= coup__hidden(game, player->lacks.of[i]);
     double none = 1; /* C(unseen - copies, cards) / C(unseen, cards), a card at a time */
     for (int i = 0; i < cards; i++) none *= unseen - copies > i ? (unseen - copies - i) / (unseen - i) : 0;
     return 1 - none;
@@ -1096,6 +1249,9 @@ static void coup__take(const coup_json *line) {
     if (coup_same(type, "request")) {
         coup__state(line);
         coup__events(line);
+        coup__now->hand = game->cards;
+        coup__now->drawn = game->drawn;
+        coup__drop_cards(&game->certain, &game->drawn);
         coup_player *looked_at = coup__player(coup_get(line, "pending"), "target");
         if (game->seen[0] && looked_at) coup__know(looked_at, game->seen); /* the events may tell of an earlier card */
         int choice = coup__choose();
@@ -1110,10 +1266,12 @@ static void coup__take(const coup_json *line) {
         coup__seat(handles ? handles->count : 0, handles);
         game->winner = coup__now->challenger = COUP_NOBODY;
         coup__state(line);
+        coup__deal();
         coup__notify("game_start", coup__now->bot->game_start);
     } else if (coup_same(type, "game_over")) {
         game->winner = coup__small(line, "winner", COUP_NOBODY);
         coup__events(line);
+        coup__finish(line);
         coup__notify("game_over", coup__now->bot->game_over);
     } else if (coup_same(type, "error")) {
         coup__tell("fault", coup__now->bot->fault, line);

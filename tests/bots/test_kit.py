@@ -18,7 +18,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "coup_kit.py": (6, "4fcb87784a91"),
     "coup_kit.js": (6, "1e36078e9bc5"),
     "CoupKit.java": (6, "bebd36e121e5"),
-    "coup_kit.h": (5, "3fa4d3764304"),
+    "coup_kit.h": (6, "5482b9f752b7"),
     "coup_kit.hpp": (4, "436c6188fd1d"),
     "coup_kit.rs": (6, "c7043d7544f3"),
     "coup_kit.go": (6, "37becb034961"),

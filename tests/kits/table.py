@@ -41,7 +41,7 @@ KITS = (
     Kit("python", "coup_kit.py", certain=True),
     Kit("javascript", "coup_kit.js", ("node",), certain=True),
     Kit("java", "CoupKit.java", ("java", "javac"), certain=True),
-    Kit("c", "coup_kit.h", ("cc", "make")),
+    Kit("c", "coup_kit.h", ("cc", "make"), certain=True),
     Kit("cpp", "coup_kit.hpp", ("c++", "make")),
     Kit("rust", "coup_kit.rs", ("rustc",), certain=True),
     Kit("go", "coup_kit.go", ("go",), certain=True),
