@@ -1,6 +1,6 @@
 // coup_kit.hpp - a bot for the Coup arena in C++17, with nothing but the standard library (and of POSIX dup2).
 //
-// One header, kit version 4. A whole bot:
+// One header, kit version 5. A whole bot:
 //
 //     #include "coup_kit.hpp"
 //
@@ -155,9 +155,15 @@ struct Player {
     Counts blocks;              // roles that it blocked with
     Cards known;                // roles that it certainly holds, since you saw a card, and it kept it
     History* history = nullptr; // of the whole match
+
+private:
+    friend struct Game;
+
+    Cards lacks_; // roles that it certainly doesn't hold
 };
 
-// The game as your seat sees it. One object for the whole match.
+// The game as your seat sees it. One object for the whole match. In game_over your cards, and the coins, cards and
+// sides of all, are those of the end.
 struct Game {
     // Of the request; between requests there is nothing to decide, and no legal move.
     std::string kind;        // what is asked: "turn", "challenge", "block" ...
@@ -209,9 +215,11 @@ struct Game {
     std::vector<const Move*> moves(std::string_view word) const;
 
     // How likely a seat holds at least one card of a role, from the cards that you see: 1 - C(U-d, k) / C(U, k), where
-    // of U unseen cards d are of the role and k are the seat's. It takes no account of what players claim. Of yourself
-    // you know, and of a card that a player showed and kept: there it is 0 or 1. For the claim "not_duke" it is how
-    // likely the seat has no duke. After a draft, where cards are chosen and half of them are away, it is a guess.
+    // of U unseen cards d are of the role and k are the seat's. It takes no account of what players claim. It is 0 or 1
+    // where that is certain: of yourself, of a card that a player showed and kept, or you looked at, of a role that it
+    // couldn't show where proving is automatic, and of cards that you know to lie in the deck. For the claim "not_duke"
+    // it is how likely the seat has no duke. After a draft, where cards are chosen and half of them are away, it is a
+    // guess where it is neither 0 nor 1.
     double odds(int seat, std::string_view role) const;
 
     // Says something beside your next answer; all hear it, and nobody is bound. say("hold", "duke"), say("lack", "duke"),
@@ -232,11 +240,18 @@ private:
     void take(Json message);
     void follow(const Json& event);
     void look();
+    void finish();
+    void exchange(const Json& event);
+    void swap(const Player& player, const Cards& back, const Json& event, bool draw_first = false);
+    void thin(int count);
     Player* at(const Json& sent);
 
     std::map<std::string, History> histories_; // by handle
     Player* doubter_ = nullptr;                // who challenged last in this game,
     std::string doubted_;                      // and which role
+    Cards hand_;                               // your cards before the latest events
+    Cards drawn_;                              // what you drew to exchange
+    Cards certain_;                            // cards that certainly lie in the court deck
     std::string words_;                        // to be said beside the next answer
 };
 
@@ -501,6 +516,16 @@ inline int copies(const Cards& cards, std::string_view role) {
     return int(std::count(cards.begin(), cards.end(), role));
 }
 
+inline void add(Cards& cards, const Cards& more) { cards.insert(cards.end(), more.begin(), more.end()); }
+
+// Takes cards away, as far as they are there.
+inline void drop(Cards& cards, const Cards& gone) {
+    for (const std::string& role : gone) {
+        auto card = std::find(cards.begin(), cards.end(), role);
+        if (card != cards.end()) cards.erase(card);
+    }
+}
+
 } // namespace detail
 
 inline Json Json::parse(std::string_view text) { return detail::Parser(text).document(); }
@@ -604,19 +629,32 @@ inline double Game::odds(int whose, std::string_view role) const {
     if (whose < 0 || whose >= int(players.size())) return 0;
     const Player& player = players[std::size_t(whose)];
     if (detail::copies(player.known, role)) return 1;
-    double unseen = 0, copies = rules["deck"][role].number();
-    for (const Json::Member& member : rules["deck"].members()) unseen += member.value.number();
-    auto see = [&](const Cards& visible) {
-        unseen -= double(visible.size());
-        copies -= detail::copies(visible, role);
+    if (detail::copies(player.lacks_, role)) return 0;
+    auto sight = [&](auto see) { // all cards whose place you know
+        for (const Cards* own : {&cards, &drawn, &discards, &certain_}) see(*own);
+        for (const Player& other : players) {
+            see(other.revealed);
+            if (other.seat != seat) see(other.known);
+        }
     };
-    for (const Cards* own : {&cards, &drawn, &discards}) see(*own);
-    for (const Player& each : players) {
-        see(each.revealed);
-        if (each.seat != seat) see(each.known);
-    }
+    auto hidden = [&](std::string_view of) {
+        double copies = rules["deck"][of].number();
+        sight([&](const Cards& visible) { copies -= detail::copies(visible, of); });
+        return copies;
+    };
+    int elsewhere = 0; // hidden cards of others who lack the role
+    for (const Player& other : players)
+        if (other.seat != seat && detail::copies(other.lacks_, role))
+            elsewhere += other.influence - int(other.known.size());
+    double unseen = 0;
+    for (const Json::Member& member : rules["deck"].members()) unseen += member.value.number();
+    sight([&](const Cards& visible) { unseen -= double(visible.size()); });
+    const double copies = hidden(role);
     const int held = player.influence - int(player.known.size());
     if (held <= 0 || copies <= 0 || unseen < held) return 0;
+    if (copies > unseen - elsewhere - held) return 1; // they have no place but this hand
+    if (player.lacks_.empty()) unseen -= elsewhere;
+    for (const std::string& other : player.lacks_) unseen -= hidden(other);
     double none = 1; // C(unseen - copies, held) / C(unseen, held), a card at a time
     for (int card = 0; card < held; ++card) none *= std::max(0.0, (unseen - copies - card) / (unseen - card));
     return 1 - none;
@@ -668,6 +706,8 @@ inline void Game::begin(const Json& start) {
     winner = nobody;
     survivors.clear();
     doubter_ = nullptr;
+    drawn_.clear();
+    certain_.clear();
 }
 
 // Takes in what a line says of the request, of you and of the table.
@@ -715,10 +755,81 @@ inline void Game::take(Json message) {
     }
 }
 
-// Remembers the card of another that you look at: after the events, which may tell of an earlier card of that player.
+// Remembers your cards, and the card of another that you look at: after the events, which may tell of earlier cards.
 inline void Game::look() {
+    if (request["you"].is_null()) return;
+    hand_ = cards;
+    drawn_ = drawn;
+    detail::drop(certain_, drawn);
     Player* target = at(request["pending"]["target"]);
     if (!seen.empty() && target && !detail::copies(target->known, seen)) target->known.push_back(seen);
+}
+
+// Somebody drew cards that you don't see: of each role as many fewer are certain to lie in the deck.
+inline void Game::thin(int count) {
+    Cards left;
+    for (auto card = certain_.begin(); card != certain_.end(); ++card)
+        if (std::count(certain_.begin(), card, *card) >= count) left.push_back(*card);
+    certain_ = std::move(left);
+}
+
+// Cards of a player go to the deck, and as many come from it.
+inline void Game::swap(const Player& player, const Cards& back, const Json& event, bool draw_first) {
+    if (!draw_first) detail::add(certain_, back);
+    if (player.seat == seat && event.has("cards")) {
+        Cards came = event["cards"].strings();
+        detail::drop(hand_, back);
+        detail::drop(came, hand_);
+        detail::drop(certain_, came);
+        hand_ = event["cards"].strings();
+    } else {
+        thin(int(back.size()));
+    }
+    if (draw_first) detail::add(certain_, back);
+}
+
+// Cards that a player drew, or had, go back to the deck.
+inline void Game::exchange(const Json& event) {
+    if (!event.has("cards") || drawn_.empty()) {
+        thin(event["count"].integer(int(certain_.size())));
+        return;
+    }
+    Cards kept = event["cards"].strings(), back = hand_;
+    detail::add(back, drawn_);
+    detail::drop(back, kept);
+    detail::add(certain_, back);
+    hand_ = std::move(kept);
+    drawn_.clear();
+}
+
+// Makes the table that the last events of a game leave.
+inline void Game::finish() {
+    for (const Json& event : request["events"].elements()) {
+        const std::string what = event["event"].string();
+        Player *player = at(event["seat"]), *target = at(event["target"]);
+        if (what == "allegiances") {
+            for (Player& each : players) each.allegiance = event["sides"][std::size_t(each.seat)].string();
+        } else if (what == "converted" && target) {
+            target->allegiance = event["allegiance"].string();
+        } else if (what == "coins" && player) {
+            player->coins += event["delta"].integer();
+        } else if (what == "drafted" && player) {
+            player->influence = 2;
+        } else if (what == "lost" && player) {
+            --player->influence;
+            player->revealed.push_back(event["role"].string());
+        } else if (what == "forfeit" && player) {
+            player->influence = 0;
+            detail::add(player->revealed, event["roles"].strings());
+        }
+    }
+    for (Player& player : players) player.alive = player.influence > 0;
+    drawn.clear();
+    seen.clear();
+    cards.clear();
+    const auto mine = std::size_t(seat);
+    if (mine < players.size() && players[mine].alive) cards = hand_;
+    std::sort(cards.begin(), cards.end());
 }
 
 // Takes in one event.
@@ -734,17 +845,22 @@ inline void Game::follow(const Json& event) {
         ++player->shown.of[proof];
         ++player->history->proven;
     };
-    auto knows = [&](Player& whom) {
-        if (!detail::copies(whom.known, role)) whom.known.push_back(role);
+    auto knows = [](Player& whom, const std::string& card) {
+        if (!detail::copies(whom.known, card)) whom.known.push_back(card);
     };
     auto forgets = [&](Player& whom) { // one card of this role has gone; its other card is the same as before
         whom.claims.of.erase(role);
-        auto card = std::find(whom.known.begin(), whom.known.end(), role);
-        if (card != whom.known.end()) whom.known.erase(card);
+        detail::drop(whom.known, {role});
+    };
+    auto swaps = [&](Player& whom, bool draw_first) { // it comes from the deck
+        forgets(whom);
+        whom.lacks_.clear();
+        swap(whom, {role}, event, draw_first);
     };
     auto renewed = [](Player& whom) { // all its cards may be others now
         whom.claims.of.clear();
         whom.known.clear();
+        whom.lacks_.clear();
     };
     if (what == "action") {
         if (event.has("claim")) claims(event["claim"].string());
@@ -759,23 +875,42 @@ inline void Game::follow(const Json& event) {
         if (claimant) ++claimant->history->challenged;
     } else if (what == "shown") {
         proves(role);
-        event["replaced"].boolean(true) ? forgets(*player) : knows(*player);
+        event["replaced"].boolean(true) ? swaps(*player, false) : knows(*player, role);
     } else if (what == "shown_hand") {
         proves(doubted_);
         renewed(*player);
+        swap(*player, event["roles"].strings(), event);
     } else if (what == "unproven") {
         ++player->caught.of[role];
         player->claims.of.erase(role);
         ++player->history->caught;
         if (doubter_) ++doubter_->history->won_challenges;
+        const bool automatic = rules["prove"].string() == "automatic";
+        if (role.substr(0, 4) == "not_") {
+            if (automatic || !rules["embezzle_concede"].boolean(true)) knows(*player, role.substr(4));
+        } else if (automatic && !detail::copies(player->lacks_, role)) {
+            player->lacks_.push_back(role);
+        }
     } else if (what == "lost") {
         forgets(*player);
-    } else if (what == "exchanged" || what == "forfeit") {
+        if (player->seat == seat) detail::drop(hand_, {role});
+    } else if (what == "drafted") {
+        if (event.has("cards")) hand_ = event["cards"].strings();
+    } else if (what == "exchanged") {
+        renewed(*player);
+        exchange(event);
+    } else if (what == "forfeit") {
         renewed(*player);
     } else if (what == "examined" && target) {
         const bool replaced = event["replaced"].boolean();
-        if (!role.empty()) replaced ? forgets(*target) : knows(*target);
-        else if (replaced) renewed(*target);
+        if (replaced && !role.empty()) { // you know which card went
+            swaps(*target, rules["examine_replace"].string() == "draw_first");
+        } else if (replaced) {
+            renewed(*target);
+            thin(1);
+        } else if (!role.empty()) {
+            knows(*target, role);
+        }
     }
 }
 
@@ -869,6 +1004,7 @@ inline std::optional<std::string> Bot::reply(std::string_view text) {
     } else if (type == "game_start") {
         guarded("game_start", [&] { game_start(game_); });
     } else if (type == "game_over") {
+        game_.finish();
         game_.winner = line["winner"].integer(nobody);
         for (const Json& survivor : line["survivors"].elements()) game_.survivors.push_back(survivor.integer(nobody));
         guarded("game_over", [&] { game_over(game_); });

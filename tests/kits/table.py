@@ -42,7 +42,7 @@ KITS = (
     Kit("javascript", "coup_kit.js", ("node",), certain=True),
     Kit("java", "CoupKit.java", ("java", "javac"), certain=True),
     Kit("c", "coup_kit.h", ("cc", "make"), certain=True),
-    Kit("cpp", "coup_kit.hpp", ("c++", "make")),
+    Kit("cpp", "coup_kit.hpp", ("c++", "make"), certain=True),
     Kit("rust", "coup_kit.rs", ("rustc",), certain=True),
     Kit("go", "coup_kit.go", ("go",), certain=True),
 )

@@ -64,6 +64,55 @@ struct Teller : coup::Bot {
     Answer other(Game& game) override { return turn(game); }
 };
 
+// Writes to standard error what cases.jsonl asks for, and plays the first move.
+struct Knower : Teller {
+    Answer turn(Game& game) override {
+        auto quoted = [](const std::string& card) { return '"' + card + '"'; };
+        auto counts = [&](const char* before, coup::Counts coup::Player::*counted) {
+            tell(before, game.players, [&](const coup::Player& player) {
+                std::string told;
+                for (const auto& [role, times] : (player.*counted).of)
+                    told += (told.empty() ? "\"" : ",\"") + role + "\":" + std::to_string(times);
+                return '{' + told + '}';
+            });
+        };
+        auto numbers = [&](const char* before, auto coup::Player::*number) {
+            tell(before, game.players, [&](const coup::Player& player) { return player.*number; });
+        };
+        auto hands = [&](const char* before, coup::Cards coup::Player::*hand) {
+            tell(before, game.players, [&](const coup::Player& player) {
+                std::string told;
+                for (const std::string& card : player.*hand) told += (told.empty() ? "" : ",") + quoted(card);
+                return '[' + told + ']';
+            });
+        };
+        std::cout << std::boolalpha << std::setprecision(17);
+        tell("{\"cards\":", game.cards, quoted);
+        counts(",\"claims\":", &coup::Player::claims);
+        counts(",\"caught\":", &coup::Player::caught);
+        counts(",\"shown\":", &coup::Player::shown);
+        counts(",\"blocks\":", &coup::Player::blocks);
+        hands(",\"known\":", &coup::Player::known);
+        hands(",\"revealed\":", &coup::Player::revealed);
+        numbers(",\"alive\":", &coup::Player::alive);
+        numbers(",\"influence\":", &coup::Player::influence);
+        numbers(",\"coins\":", &coup::Player::coins);
+        for (const coup::Player& player : game.players) {
+            std::cout << (player.seat ? "," : ",\"odds\":[");
+            const char* before = "{";
+            for (const std::string& role : roles) {
+                std::cout << before << quoted(role) << ':' << game.odds(player.seat, role);
+                before = ",";
+            }
+            std::cout << '}';
+        }
+        std::cout << "]}" << std::endl;
+        return nullptr;
+    }
+
+    void game_over(Game& game) override { turn(game); }
+};
+
 // Speaks at each turn, and listens.
 struct Speaker : coup::Bot {
     Answer turn(Game& game) override {
@@ -94,6 +143,7 @@ struct Failing : coup::Bot {
 int main(int count, char** words) {
     const std::string word = count > 1 ? words[1] : "";
     if (word == "tell") return coup::run(Teller{});
+    if (word == "know") return coup::run(Knower{});
     if (word == "say") return coup::run(Speaker{});
     if (word == "roll") return coup::run(Roller{});
     Failing bot;
