@@ -1,11 +1,8 @@
 """What a kit should know at a request, counted slowly from all that was heard: each figure by a sentence of its own."""
 
-from collections import Counter
-from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from arena.coup import held
 from tests.kits.recorded import MATCHES, match
 
 Message = dict[str, Any]
@@ -53,39 +50,6 @@ def shown(events: list[Message], seat: int, role: str) -> int:
     return happened(events, "shown", seat, role) + (hands if role == "not_duke" else 0)
 
 
-def known(events: list[Message], you: Message, request: Message, seat: int, role: str) -> bool:
-    """Tell whether a seat was seen to hold a role and to keep it, and its card can't have gone since."""
-    if seat == request.get("pending", {}).get("target") and you.get("seen") == role:
-        return True
-    seen = [
-        place
-        for place, event in enumerate(events)
-        if (event["event"] == "shown" and event["seat"] == seat and event["role"] == role and "replaced" in event)
-        or (event["event"] == "examined" and event["target"] == seat and event.get("role") == role)
-    ]
-    gone = [place for place, event in enumerate(events) if changes(event, seat, role)]
-    return max(seen, default=-1) > max(gone, default=-1)
-
-
-def chance(deck: dict[str, int], request: Message, sure: list[list[str]], seat: int, role: str) -> Fraction:
-    """Return how likely a seat holds a role, where `sure` are the cards that are known of each."""
-    if role == "not_duke":
-        return 1 - chance(deck, request, sure, seat, "duke")
-    you, players = request["you"], request["state"]["players"]
-    if seat == you["seat"]:
-        return Fraction(role in you["cards"])
-    if role in sure[seat]:
-        return Fraction(1)
-    if role not in deck:
-        return Fraction(0)
-    sight = Counter([*you["cards"], *you.get("drawn", []), *you.get("discards", [])])
-    for player, cards in zip(players, sure, strict=True):
-        sight.update([*player["revealed"], *cards])
-    return held(
-        sum(deck.values()) - sight.total(), deck[role] - sight[role], players[seat]["influence"] - len(sure[seat])
-    )
-
-
 def history(messages: list[Message], handle: str) -> dict[str, int]:
     """Count what a handle did in all games."""
     found = dict.fromkeys(HISTORY, 0)
@@ -109,28 +73,22 @@ def history(messages: list[Message], handle: str) -> dict[str, int]:
 
 
 def knowledge(messages: list[Message], place: int) -> Message:
-    """Return what a kit should know at the request in a place of a match, in the form that a probe prints."""
+    """Return what a kit should know at the request in a place of a match, as a probe prints it; no odds, no cards."""
     message = messages[place]
     first = max(start for start in range(place) if messages[start]["type"] == "game_start")
     handles = messages[first]["players"]
     events = [event for each in messages[first : place + 1] for event in each.get("events", [])]
     seats = range(len(handles))
     state, me = message["state"]["players"], message["you"]["seat"]
-    sure = [
-        [role for role in ROLES if seat != me and known(events, message["you"], message, seat, role)] for seat in seats
-    ]
-    deck = messages[0]["ruleset"]["deck"]
     return {
         "id": message["id"],
         "opponents": [seat for seat in [*seats[me + 1 :], *seats[:me]] if state[seat]["influence"] > 0],
         "players": [
             {
-                "odds": [float(chance(deck, message, sure, seat, role)) for role in ROLES],
                 "claims": [claimed(events, seat, role) for role in ROLES],
                 "caught": [happened(events, "unproven", seat, role) for role in ROLES],
                 "shown": [shown(events, seat, role) for role in ROLES],
                 "blocks": [happened(events, "block", seat, role) for role in ROLES],
-                "known": [int(known(events, message["you"], message, seat, role)) for role in ROLES],
                 "history": list(history(messages[: place + 1], handles[seat]).values()),
             }
             for seat in seats

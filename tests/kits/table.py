@@ -11,15 +11,11 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Kit:
-    """A language's kit: the language, the kit's file, and the programs that its bots are built and started with.
-
-    `certain`: it knows what is certain, as the kits' README says.
-    """
+    """A language's kit: the language, the kit's file, and the programs that its bots are built and started with."""
 
     language: str
     name: str
     needs: tuple[str, ...] = ()
-    certain: bool = False
 
     @property
     def file(self) -> Path:
@@ -38,13 +34,13 @@ class Kit:
 
 
 KITS = (
-    Kit("python", "coup_kit.py", certain=True),
-    Kit("javascript", "coup_kit.js", ("node",), certain=True),
-    Kit("java", "CoupKit.java", ("java", "javac"), certain=True),
-    Kit("c", "coup_kit.h", ("cc", "make"), certain=True),
-    Kit("cpp", "coup_kit.hpp", ("c++", "make"), certain=True),
-    Kit("rust", "coup_kit.rs", ("rustc",), certain=True),
-    Kit("go", "coup_kit.go", ("go",), certain=True),
+    Kit("python", "coup_kit.py"),
+    Kit("javascript", "coup_kit.js", ("node",)),
+    Kit("java", "CoupKit.java", ("java", "javac")),
+    Kit("c", "coup_kit.h", ("cc", "make")),
+    Kit("cpp", "coup_kit.hpp", ("c++", "make")),
+    Kit("rust", "coup_kit.rs", ("rustc",)),
+    Kit("go", "coup_kit.go", ("go",)),
 )
 
 

@@ -13,7 +13,7 @@ from arena.referee import MatchSpec, Terms, play_match
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from protocol.kits.coup_kit import Answer, Bot, Game
 from tests.kits.conftest import Made
-from tests.kits.obvious import ROLES, knowledge, positions
+from tests.kits.obvious import ROLES, positions
 from tests.kits.recorded import matches, requests
 from tests.kits.table import KITS, Kit, each_kit
 
@@ -64,8 +64,8 @@ def test_the_recorded_matches_have_all_that_a_kit_follows() -> None:
     assert sum(event["event"] == "shown" and event.get("replaced") is False for event in events) > 1
     for replaced in (False, True):
         assert sum(e["event"] == "examined" and "role" in e and e["replaced"] is replaced for e in events) > 1
-    sure = [player for known in positions().values() for player in known["players"] if 1.0 in player["odds"][:6]]
-    assert len(sure) > len(positions()) + 5  # not only one's own cards
+    sure = [player for seats in certain() for player in seats if 1.0 in player["odds"][:6]]
+    assert len(sure) > len(certain()) + 5  # not only one's own cards
 
 
 @cache
@@ -97,24 +97,19 @@ def certain() -> list[list[dict[str, list[float]]]]:
 
 @each_kit
 def test_a_kit_knows_what_can_be_known(kit: Kit, made: Make) -> None:
-    """What players claimed, proved, blocked and were caught with, and the odds: as counted slowly from all events.
+    """What players claimed, proved, blocked and were caught with: as counted slowly from all events.
 
-    Where a kit knows what is certain, odds and known cards are those of the kit for Python instead, at every request.
+    The odds and the known cards are those of the kit for Python, at every request.
     """
     found, err = choices(made(kit, kit.probe), matches(), "tell")
     assert found == [request["id"] % len(request["legal"]) for request in requests(matches())]
     told = [json.loads(line) for line in err.splitlines()]
-    if kit.certain:
-        for line, seats in zip(told, certain(), strict=True):
-            for player, sure in zip(line["players"], seats, strict=True):
-                assert player["odds"] == pytest.approx(sure["odds"], abs=1e-8), line["id"]
-                assert player["known"] == sure["known"], line["id"]
+    for line, seats in zip(told, certain(), strict=True):
+        for player, sure in zip(line["players"], seats, strict=True):
+            assert player.pop("odds") == pytest.approx(sure["odds"], abs=1e-8), line["id"]
+            assert player.pop("known") == sure["known"], line["id"]
     for place, wanted in positions().items():
-        for seat, (player, other) in enumerate(zip(told[place]["players"], wanted["players"], strict=True)):
-            if kit.certain:
-                other = {**other, **certain()[place][seat]}
-            assert player["odds"] == pytest.approx(other["odds"], abs=1e-8), (place, wanted["id"])
-            assert {**player, "odds": other["odds"]} == other, (place, wanted["id"])
+        assert told[place]["players"] == wanted["players"], (place, wanted["id"])
         assert (told[place]["id"], told[place]["opponents"]) == (wanted["id"], wanted["opponents"])
 
 
@@ -146,11 +141,10 @@ def test_a_kit_knows_the_cards_that_it_examined(kit: Kit, made: Make) -> None:
             asked |= {"kind": "examine_decide", "pending": {"actor": 0, "action": "examine", "target": 1}}
         messages.append(asked)
     _, err = choices(made(kit, kit.probe), messages, "tell")
-    for place, (line, (_, _, known, claimed)) in enumerate(zip(err.splitlines(), heard, strict=True), start=2):
+    for line, (_, _, known, claimed) in zip(err.splitlines(), heard, strict=True):
         player = json.loads(line)["players"][1]
         assert [role for role, count in zip(ROLES, player["known"], strict=True) if count] == known
         assert player["claims"][ROLES.index("captain")] == claimed
-        assert knowledge(messages, place)["players"][1]["known"] == player["known"]
 
 
 @each_kit
