@@ -31,6 +31,12 @@ def kit_file(language: str) -> Path:
     return Path(__file__).parents[2] / "protocol" / "kits" / KITS[language]
 
 
+def kit_files(language: str) -> list[Path]:
+    """Return what lies beside a bot that has its own copy of a kit: the kit, and its types where it has some."""
+    kit = kit_file(language)
+    return [kit, kit.with_name("coup_kit.d.ts")] if language == "javascript" else [kit]
+
+
 def kit_of_file(path: Path) -> str | None:
     """Return the language of the kit that a bare file imports, None for none."""
     with path.open("rb") as file:

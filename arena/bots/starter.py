@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.bots.errors import BotError, shown
-from arena.bots.kit import kit_file
+from arena.bots.kit import kit_files
 from arena.bots.load import sample_folder
 from arena.bots.manifest import KITS
 from arena.bots.names import checked_name
@@ -15,10 +15,14 @@ from arena.sandbox import NOT_GIVEN
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """What a bot in a language begins with: the file that its author changes, and the programs that run it."""
+    """What a bot in a language begins with: the file that its author changes, and the programs that run it.
+
+    kit: whose kit it plays with, None for its language's own.
+    """
 
     file: str
     programs: tuple[str, ...]
+    kit: str | None = None
 
     @property
     def missing(self) -> list[str]:
@@ -29,6 +33,7 @@ class Starter:
 LANGUAGES = {
     "python": Starter("bot.py", ("python3",)),
     "javascript": Starter("bot.js", ("node",)),
+    "typescript": Starter("bot.ts", ("node",), kit="javascript"),
     "java": Starter("MyBot.java", ("javac", "java")),
     "c": Starter("bot.c", ("make", "cc")),
     "cpp": Starter("bot.cpp", ("make", "c++")),
@@ -51,12 +56,13 @@ class NewBot:
 
 def given_files() -> list[Path]:
     """Return the files of the kits and the samples: what `arena new` writes, and what a newcomer copies."""
-    return [*map(kit_file, KITS), *(path for path in sorted(sample_folder().rglob("*")) if path.is_file())]
+    kits = [file for language in KITS for file in kit_files(language)]
+    return [*kits, *(path for path in sorted(sample_folder().rglob("*")) if path.is_file())]
 
 
 def new_bot(path: Path, language: str) -> NewBot:
     """Make the folder of a new bot, whole or not at all. Raises BotError, OSError."""
-    name = _name(path)
+    name, starter = _name(path), LANGUAGES[language]
     if path.is_symlink():  # nothing can be moved onto one
         raise BotError(f"{shown(path)} is a link.\nName another one, or the folder that it leads to.")
     if path.exists() and not path.is_dir():
@@ -67,9 +73,9 @@ def new_bot(path: Path, language: str) -> NewBot:
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as beside:
         made = Path(beside, "bot")
         _copy(sample_folder() / language, made)
-        shutil.copyfile(kit_file(language), made / kit_file(language).name)
+        for file in kit_files(starter.kit or language):
+            shutil.copyfile(file, made / file.name)
         made.rename(path)
-    starter = LANGUAGES[language]
     return NewBot(name, path, language, path / starter.file, tuple(starter.missing))
 
 

@@ -3,7 +3,24 @@
 /** A role, or an embezzler's claim; variants to come may have others. */
 export type Role = "ambassador" | "assassin" | "captain" | "contessa" | "duke" | "inquisitor" | (string & {});
 /** An element of `legal`: `{action, target}`, `{challenge: true}`, `{block: "duke"}`, `{keep: [...]}` ... */
-export type Move = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+export interface Move {
+  readonly action?: string;
+  readonly target?: number;
+  readonly pass?: true;
+  readonly challenge?: true;
+  readonly block?: Role;
+  readonly show?: Role | "all";
+  readonly decline?: true;
+  readonly lose?: Role;
+  readonly keep?: readonly Role[];
+  readonly keep_shown?: boolean;
+  readonly pick?: Role;
+  readonly side?: Allegiance;
+  readonly reveal?: Role;
+  readonly examined?: "hand_back" | "force_swap";
+}
+
+export type Allegiance = "loyalist" | "reformist";
 /** What a request's method returns: a legal move, its index, or nothing, which plays the first. */
 export type Answer = Move | number | null | undefined | void;
 /** How often, by role: only what was counted is a key; what wasn't reads as 0. */
@@ -13,14 +30,62 @@ export interface Ruleset {
   readonly name: string;
   readonly seats: number;
   readonly deck: Readonly<Record<Role, number>>;
-  readonly [field: string]: unknown;
+  readonly start_coins: number;
+  readonly two_player_starter_coins: number;
+  readonly coup_cost: number;
+  readonly assassinate_cost: number;
+  readonly forced_coup: number;
+  readonly turn_limit: number;
+  readonly first_player: "seat_0" | "last_winner" | "random";
+  readonly attacks_blocked_by: "target" | "anyone";
+  readonly block_challenged_by: "anyone" | "actor";
+  readonly prove: "choose" | "automatic";
+  readonly shown_card: "replaced" | "may_keep";
+  readonly block_after_failed_challenge: "yes" | "never" | "not_challenger";
+  readonly exchange_draw: number;
+  readonly exchange_return: "any" | "claimed_role";
+  readonly inquisitor: boolean;
+  readonly examine_pick: "target" | "random";
+  readonly examine_replace: "draw_first" | "return_first";
+  readonly reformation: boolean;
+  readonly allegiance_start: "starter_chooses" | "assigned";
+  readonly embezzle_concede: boolean;
+  readonly draft: boolean;
+  readonly dead_target: "nothing" | "coins";
+  readonly talk: "off" | "statements" | "text";
+}
+
+export interface Limits {
+  readonly limit_ms: number;
+  readonly bank_ms: number;
+  readonly start_ms: number;
+  readonly line_bytes: number;
+  readonly flood_bytes: number;
+  readonly lives: number;
+  readonly forfeits: number;
+  readonly clock: "own" | "wall";
+  readonly ponder: boolean;
+  readonly memory_mb: number;
+  readonly processes: number;
+  readonly cpu_s: number;
+  readonly cores: number;
+  readonly file_size_mb: number;
+  readonly tmp_mb: number;
+  readonly open_files: number;
+}
+
+export interface Match {
+  readonly games: number;
+  readonly seats: number;
+  readonly your_handle: string;
+  readonly handles: readonly string[];
 }
 
 export interface Seat {
   readonly coins: number;
   readonly influence: number;
   readonly revealed: readonly Role[];
-  readonly allegiance?: "loyalist" | "reformist";
+  readonly allegiance?: Allegiance;
 }
 
 export interface State {
@@ -82,11 +147,79 @@ export type Event =
   | (Happened<"say"> & { readonly says: string; readonly role?: Role; readonly target?: number; readonly text?: string })
   | (Happened<"resolved"> & { readonly action: string; readonly target?: number; readonly how: string });
 
-/** A message of the referee, as an object. */
-export interface Message {
-  readonly type: string;
-  readonly [field: string]: unknown;
+export interface Hello {
+  readonly type: "hello";
+  readonly protocol: number;
+  readonly ruleset: Ruleset;
+  readonly limits: Limits;
+  readonly match: Match;
+  readonly bot_seed: string;
 }
+
+export interface GameStart {
+  readonly type: "game_start";
+  readonly game: number;
+  readonly game_seed: string;
+  readonly seat: number;
+  readonly players: readonly string[];
+  readonly you: You;
+  readonly state: State;
+}
+
+interface Asked<Kind extends string> {
+  readonly type: "request";
+  readonly id: number;
+  readonly game: number;
+  readonly events: readonly Event[];
+  readonly state: State;
+  readonly you: You;
+  readonly clock: { readonly limit_ms: number; readonly bank_ms: number };
+  readonly kind: Kind;
+  readonly legal: readonly Move[];
+}
+
+/** By `kind`; a later arena may send others. */
+export type Request =
+  | Asked<"turn" | "draft" | "allegiance">
+  | (Asked<"challenge"> & { readonly pending: Pending; readonly claim: Claim })
+  | (Asked<"block"> & { readonly pending: Pending; readonly proven: boolean })
+  | (Asked<"prove" | "keep_shown"> & { readonly pending: Pending; readonly claim: Claim; readonly challenger: number })
+  | (Asked<"lose"> & { readonly pending: Pending; readonly reason: "coup" | "assassinate" | "challenge" })
+  | (Asked<"exchange"> & { readonly pending: Pending; readonly you: { readonly drawn: readonly Role[] } })
+  | (Asked<"examine_show"> & { readonly pending: Pending })
+  | (Asked<"examine_decide"> & { readonly pending: Pending; readonly you: { readonly seen: Role } });
+
+/** A fault; SPEC.md, Faults. */
+export interface ErrorMessage {
+  readonly type: "error";
+  readonly id: number | null;
+  readonly code: string;
+  readonly message: string;
+  readonly got: string | null;
+  readonly used: Move | null;
+  readonly lives: number;
+}
+
+export interface GameOver {
+  readonly type: "game_over";
+  readonly game: number;
+  readonly winner: number | null;
+  readonly reason: "last_standing" | "turn_limit" | "all_forfeit";
+  readonly survivors: readonly number[];
+  readonly events: readonly Event[];
+}
+
+export interface MatchOver {
+  readonly type: "match_over";
+}
+
+/** A message of the referee, as an object, by `type`. */
+export type Message = Hello | GameStart | Request | ErrorMessage | GameOver | MatchOver;
+
+/** What a bot answers to `hello`, and to a request. */
+export type Reply =
+  | { readonly type: "hello"; readonly name?: string; readonly version?: string }
+  | { readonly id: number; readonly choice: number; readonly say?: readonly object[] };
 
 export class History {
   claimed: number;
@@ -113,17 +246,17 @@ export class Player {
   get influence(): number;
   get revealed(): readonly Role[];
   get alive(): boolean;
-  get allegiance(): "loyalist" | "reformist" | null;
+  get allegiance(): Allegiance | null;
 }
 
 export class Game {
   private constructor();
   readonly rules: Ruleset;
-  readonly limits: Readonly<Record<string, number | string | boolean>>;
-  readonly match: { readonly games: number; readonly seats: number; readonly your_handle: string; readonly handles: string[] };
+  readonly limits: Limits;
+  readonly match: Match;
   readonly botSeed: string;
   readonly gameSeed: string;
-  readonly request: Message;
+  readonly request: Request | GameStart;
   readonly players: readonly Player[];
   readonly winner: number | null;
   readonly survivors: readonly number[];
@@ -172,10 +305,10 @@ export class Bot {
   gameStart(game: Game): void;
   event(game: Game, event: Event): void;
   gameOver(game: Game): void;
-  fault(game: Game, error: Message): void;
+  fault(game: Game, error: ErrorMessage): void;
   matchOver(game: Game): void;
   /** Takes a message of the referee; returns the answer, or null. */
-  reply(message: Message): Message | { id: number; choice: number } | null;
+  reply(message: Message): Reply | null;
 }
 
 /** Plays over the pipes until the match is over. */
