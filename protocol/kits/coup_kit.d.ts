@@ -29,7 +29,7 @@ export type Counts = Readonly<Record<Role, number>>;
 export interface Ruleset {
   readonly name: string;
   readonly seats: number;
-  readonly deck: Readonly<Record<Role, number>>;
+  readonly deck: Readonly<Partial<Record<Role, number>>>;
   readonly start_coins: number;
   readonly two_player_starter_coins: number;
   readonly coup_cost: number;

@@ -14,7 +14,7 @@ from tests.place import Place
 Needs = Callable[[str, str | None], None]
 
 
-@pytest.mark.parametrize("language", ["python", "javascript"])
+@pytest.mark.parametrize("language", ["python", "javascript", "typescript"])
 def test_a_new_bot_passes_its_examination(place: Place, needs: Needs, language: str) -> None:
     """As it is. Those in other languages are examined in tests/sample_bots/test_starters.py, where all are made."""
     for program in LANGUAGES[language].programs:
