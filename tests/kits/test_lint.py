@@ -40,6 +40,17 @@ int main(void) {
 }
 """.replace("'", '\\"')
 
+# What eslint's own package recommends (`js.configs.recommended`), without installing that package.
+ESLINT_CONFIG = """
+const rules = require("node:module").createRequire("BIN")("eslint/use-at-your-own-risk").builtinRules;
+const recommended = [...rules].filter(([, rule]) => rule.meta.docs.recommended).map(([name]) => [name, "error"]);
+if (recommended.length < 40) throw new Error("eslint recommends hardly anything");
+const globals = Object.fromEntries(Object.getOwnPropertyNames(globalThis).map((name) => [name, "readonly"]));
+const languageOptions = { sourceType: "commonjs", globals };
+const linterOptions = { reportUnusedDisableDirectives: "error" };
+module.exports = [{ languageOptions, linterOptions, rules: Object.fromEntries(recommended) }];
+"""
+
 
 def needs(program: str) -> pytest.MarkDecorator:
     """Skip where a program isn't installed."""
@@ -82,6 +93,22 @@ def test_c_and_cpp_compile_without_a_warning(
     for folder in copied(language, tmp_path):
         for source in sorted(folder.glob(f"*.{language}")):
             passes(folder, compiler, *flags, "-fsyntax-only", source)
+
+
+@needs("eslint")
+def test_javascript_passes_eslint(tmp_path: Path) -> None:
+    """The kit, starters and the probe; a name that nobody uses is an error."""
+    eslint = shutil.which("eslint")
+    assert eslint is not None
+    (tmp_path / "eslint.config.cjs").write_text(ESLINT_CONFIG.replace("BIN", str(Path(eslint).resolve())))
+    copied("javascript", tmp_path)
+    samples = KIT["javascript"].starter.parent
+    shutil.copy(samples / "honest.js", tmp_path)
+    shutil.copy(samples / "typescript" / "bot.js", tmp_path / "typescript.js")
+    passes(tmp_path, eslint, "--max-warnings", "0", ".")
+    (tmp_path / "unused.js").write_text("const nobody = 1;\n")
+    with pytest.raises(AssertionError, match="no-unused-vars"):
+        passes(tmp_path, eslint, "--max-warnings", "0", ".")
 
 
 @needs("javac")
