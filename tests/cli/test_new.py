@@ -87,6 +87,15 @@ def test_an_empty_folder_is_taken_and_a_slash_at_the_end_is_no_name(place: Place
     assert [path.name for path in place.folder.iterdir()] == ["mine"]
 
 
+@pytest.mark.parametrize("language", ["javascript", "typescript"])
+def test_the_kits_types_lie_beside_it(place: Place, language: str) -> None:
+    """An editor finds them there. Only in TypeScript something is to be built after a change, and that is said."""
+    made = place.call("new", "mine", "--lang", language)
+    names = {path.name for path in sample(language)} | {"coup_kit.js", "coup_kit.d.ts"}
+    assert {path.name for path in (place.folder / "mine").iterdir()} == names
+    assert ("npm run build" in made.out) == (language == "typescript")
+
+
 def sample(language: str) -> list[Path]:
     return list((Path(__file__).parents[2] / "sample_bots" / language).iterdir())
 
