@@ -2,7 +2,8 @@
 itself.
 
 It reads the lines that a seat was sent, as a bot does, and imagines the hidden cards: a claim makes a card likelier, as
-the others have behaved in this match. Each imagined deal is played to its end once for each move, by the same habits.
+the others have behaved in this match, and what a player can't hold, it isn't dealt. Each imagined deal is played to its
+end once for each move, by the same habits.
 """
 
 import json
@@ -17,6 +18,7 @@ from arena.referee import Sent
 
 FIRST_DEALS = 30  # for every move that is worth a thought
 MORE_DEALS = 200  # for the move that was made, and the one that seemed the best
+NEVER = 1e-9  # the weight of a card that a player lacks for certain: dealt to it where no other is left
 CLOSE = 0.02  # a move that seems better by no more than this isn't looked at again
 
 Message = dict[str, Any]
@@ -85,7 +87,12 @@ class Judge:
         bot = self._bot
         habits = [bot.habit(game, player.seat) for player in game.players]
         habits[game.seat] = self._code.Habits()
-        return self._code.Sitting(game, bot.weights, habits, game.random)
+        weights = [row[:] for row in bot.weights]
+        for name in game.rules["deck"]:
+            for player in game.opponents:
+                if game.odds(player.seat, name) == 0:
+                    weights[player.seat][self._code.ROLE[name]] = NEVER
+        return self._code.Sitting(game, weights, habits, game.random)
 
     def _weigh(
         self,

@@ -1,14 +1,19 @@
 """What `arena.review` says of lost games, held against bots whose faults are known. Source: arena/review."""
 
 import json
+import random
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 import pytest
 
 from arena.local import play, sample
-from arena.referee import Record, sent
+from arena.referee import GameRecord, Header, Record, replay, sent
 from arena.review import Judge, UnknownRulesError, lost_games, review
+from tests.unseen import disguised, redealt
 
 Honest: Any = sample("sample:honest")
 
@@ -27,6 +32,20 @@ class Blind(Honest):
         return game.find("challenge")
 
 
+class Taxes(Honest):
+    """Claims the Duke each turn that it may, caught or not."""
+
+    def turn(self, game: Any) -> Any:
+        return next((move for move in game.legal if move["action"] == "tax"), None) or super().turn(game)
+
+
+class Forgets(Honest):
+    """Challenges who has two cards, and lets all pass who was caught: a claim of the same card can't be true then."""
+
+    def challenge(self, game: Any) -> Any:
+        return game.find("challenge") if game.players[game.claim["seat"]].influence == 2 else None
+
+
 def records(*bots: Any, games: int = 60, rules: str = "coup") -> tuple[Record, ...]:
     named = {f"bot{place}": bot for place, bot in enumerate(bots)}
     return play(named, games, seed=3, rules=rules, records=True).records
@@ -41,6 +60,34 @@ def test_who_never_blocks_is_told_so_first_and_who_challenges_always_that() -> N
         assert found.habits[0].words == habit
         assert found.habits[0].low > 0
         assert found.costly == tuple(sorted(found.costly, key=lambda each: -each.given))
+
+
+def test_a_certain_lie_that_passes_though_its_challenge_wins_comes_first() -> None:
+    """And its challenge wins all playouts: who couldn't prove the Duke is never imagined to hold it."""
+    games, lies = records(Forgets, Taxes, games=36, rules="treason-original"), 0
+    found = review(games, "bot0", 20)
+    assert (found.costly[0].made, found.costly[0].better) == ("pass", "challenge")
+    assert found.costly[0].given > 0.7
+    for record in games:
+        lines = list(sent(record, record.header.bots.index("bot0")))
+        for judged in Judge().judge(lines, frozenset(range(len(record.games)))):
+            if judged.likely == 0 and judged.given > 0:
+                lies += 1
+                assert judged.chance + judged.given == pytest.approx(1, abs=0.08)
+    assert lies > 10
+
+
+def test_who_takes_the_last_card_of_the_last_opponent_has_won() -> None:
+    """A coup can't be answered: all playouts say 1."""
+    coups = 0
+    for record in records(Honest, Honest, games=12):
+        for judged in Judge().judge(list(sent(record, 0)), frozenset(range(len(record.games)))):
+            players, seat = judged.request["state"]["players"], judged.request["you"]["seat"]
+            left = sum(player["influence"] for other, player in enumerate(players) if other != seat)
+            if left == 1 and judged.move.get("action") == "coup":
+                coups += 1
+                assert judged.chance == 1.0
+    assert coups > 2
 
 
 @pytest.mark.long
@@ -66,6 +113,26 @@ def test_a_review_is_the_same_each_time_and_links_decisions_of_lost_games_alone(
     assert {(each.match, each.game) for each in found.costly} <= lost
     assert all(0 <= chance.chance <= 1 for curve in found.curves for chance in curve.chances)
     assert found.decisions == sum(len(curve.chances) for curve in found.curves)
+
+
+def test_hidden_cards_change_no_byte_of_a_review(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All cards that the bot can't see are dealt anew before each request, and in what others alone were told."""
+    games = records(Honest, sample("sample:bluffer"), Honest, games=12)
+    found = review(games, "bot0", 5)
+    rng, others = random.Random(1), 0
+
+    def elsewhere(header: Header, game: GameRecord) -> Iterator[Any]:
+        nonlocal others
+        seat = game.seating.index(header.bots.index("bot0"))
+        for step in replay(header, game):
+            before = redealt(step.before, seat, rng)
+            others += before.hands != step.before.hands
+            yield replace(step, before=before, events=tuple(disguised(step.events, seat, rng, header.terms.rules)))
+
+    monkeypatch.setattr(sys.modules["arena.referee.sent"], "replay", elsewhere)
+    assert review(games, "bot0", 5) == found
+    assert others > 100
+    assert found.games == 5
 
 
 def test_what_was_sent_decides_and_nothing_else() -> None:
