@@ -17,7 +17,7 @@ from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_bot, complete_rules
 from arena.cli.findings import failed, log_has_more, step_lines, verdict_line
 from arena.cli.out import fail, note, reason, refuse, stop, write
-from arena.examine import BUILD_S, Exam, Examinations, Examined, Patience, Step, examine_all
+from arena.examine import BUILD_S, HELLO_S, Exam, Examinations, Examined, Patience, Step, examine_all
 from arena.run import RulesetError, load
 from arena.sandbox import FULL, SandboxError, make, scratch_folder
 
@@ -30,7 +30,12 @@ from arena.sandbox import FULL, SandboxError, make, scratch_folder
     shell_complete=complete_rules,
     help="Ask the requests of this game alone.  [all presets]",
 )
-@click.option("--start-ms", type=click.IntRange(1), metavar="N", help="Time to start and say hello, in ms.  [3000]")
+@click.option(
+    "--start-ms",
+    type=click.IntRange(1),
+    metavar="N",
+    help=f"Time to start and say hello, in ms.  [{HELLO_S * 1000:.0f}]",
+)
 @click.option("--limit-ms", type=click.IntRange(1), metavar="N", help="Free time for each request, in ms.  [500]")
 @click.option(
     "--gradescope",
@@ -55,7 +60,8 @@ def check(
     """Examine bots: do they start, answer every kind of request, and keep to the protocol?
 
     BOT is what arena run takes. Each step is ok, or fail with what was sent and what came, the bot's last lines on
-    standard error, and what to do. Takes some seconds a bot; it waits less long than a match does.
+    standard error, and what to do. Takes some seconds a bot. It waits for the hello as long as arena run does, and
+    less long for an answer.
 
     Exit codes: 0 if all bots can play; 1 if a step failed, also where there is no bot, or if this machine can't start
     bots, which writes no FILE; 2 for wrong use.

@@ -7,7 +7,7 @@ before it plays, `arena doctor` prints what the host has. `causes` tells the mis
 from arena.examine.beside import side_by_side
 from arena.examine.causes import CAUSES, Advice, Evidence, advice
 from arena.examine.doctor import Host, boxes, findings, languages
-from arena.examine.exam import BUILD_S, KEY, Exam, Examination, examine, quick_look
+from arena.examine.exam import BUILD_S, HELLO_S, KEY, Exam, Examination, examine, quick_look
 from arena.examine.finding import Finding, Level
 from arena.examine.scripted import Patience, kinds
 from arena.examine.several import examine_all

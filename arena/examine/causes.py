@@ -183,6 +183,33 @@ def _list(seen: Evidence) -> Words | None:
     return {"line": _quoted(seen.line), "asked": _asked(seen)}
 
 
+def _bytes(seen: Evidence) -> Words | None:
+    return {} if _no_json(seen) and re.match(r"b['\"]", seen.line) else None
+
+
+def _encoded_twice(seen: Evidence) -> Words | None:
+    """A JSON text that is a string whose text is JSON."""
+    try:
+        inner = json.loads(json.loads(seen.line)) if seen.line.startswith('"') else None
+    except ValueError:
+        return None
+    return {} if isinstance(inner, dict) else None
+
+
+def _two_objects(seen: Evidence) -> Words | None:
+    if not _no_json(seen) or not seen.line.startswith("{"):
+        return None
+    try:
+        _, end = json.JSONDecoder().raw_decode(seen.line)
+    except ValueError:
+        return None
+    return {} if seen.line[end:].lstrip().startswith("{") else None
+
+
+def _second_hello(seen: Evidence) -> Words | None:
+    return {} if seen.code == "bad_reply" and (seen.reply or {}).get("type") == "hello" else None
+
+
 def _text(seen: Evidence) -> Words | None:
     """A line that nobody meant as a message: a banner, a debug print."""
     return {"line": _quoted(seen.line)} if _no_json(seen) and not seen.line.startswith("{") and seen.line else None
@@ -251,7 +278,7 @@ def _bare_move(seen: Evidence) -> Words | None:
     fields = {field for move in legal if isinstance(move, dict) for field in move} if isinstance(legal, list) else set()
     named = next((name for name in reply if name in fields), None)
     if "move" in reply:
-        named = "move" if isinstance(reply["move"], str) else None
+        named = "move" if not isinstance(reply["move"], dict) else None
     return None if named is None else {"name": _quoted(named), "asked": _asked(seen)}
 
 
@@ -307,6 +334,8 @@ _READS_ALL = re.compile(
     rb"stdin\.(?:read|readlines)\(\)|json\.load\(sys\.stdin\)|readFileSync\((?:0|['\"]/dev/stdin)|stdin\.read_to_(?:string|end)"
 )
 _RUN = re.compile(rb"^\s*(?:coup_kit\.)?run\(", re.MULTILINE)
+_MAIN = re.compile(rb"^def main\(", re.MULTILINE)
+_CALLS_MAIN = re.compile(rb"(?<!def )\bmain\(")
 _NETWORK = re.compile(
     r"(Network is unreachable|Temporary failure in name resolution|Name or service not known|EAI_AGAIN|ENETUNREACH)"
 )
@@ -410,6 +439,21 @@ def _no_run(seen: Evidence) -> Words | None:
     return {} if ended and not _RUN.search(seen.source) else None
 
 
+def _no_main(seen: Evidence) -> Words | None:
+    ended = seen.ended and seen.facts.exit_code == 0 and _MAIN.search(seen.source)
+    return {} if ended and not _CALLS_MAIN.search(seen.source) else None
+
+
+def _on_stderr(seen: Evidence) -> Words | None:
+    """The last line of standard error is a reply or a hello."""
+    lines = own_lines(seen.stderr)[-1:]
+    if seen.got is not None or seen.code not in ("start_failed", "timeout") or not lines:
+        return None
+    found = decode(lines[0])
+    said = not isinstance(found, Malformed) and ("choice" in found or "move" in found or found.get("type") == "hello")
+    return {} if said else None
+
+
 def _unended(seen: Evidence) -> Words | None:
     return {} if seen.facts.unended else None
 
@@ -508,6 +552,24 @@ CAUSES = (
         "write a reply alone on its line: input() without a prompt; debug output goes to standard error",
     ),
     Cause(
+        "bytes",
+        _bytes,
+        "the line is no JSON but bytes as Python prints them",
+        "print text: leave .encode() out, or write bytes to sys.stdout.buffer",
+    ),
+    Cause(
+        "two objects",
+        _two_objects,
+        "several objects stand on one line",
+        'answer each request once, and end each reply with "\\n"',
+    ),
+    Cause(
+        "encoded twice",
+        _encoded_twice,
+        "the line is a JSON string that holds a reply: it was encoded twice",
+        "call json.dumps(...), or JSON.stringify(...), once",
+    ),
+    Cause(
         "no object",
         _list,
         "the line is JSON, but no object: {line}",
@@ -525,6 +587,12 @@ CAUSES = (
         _string_id,
         "the id is a string: {sent}",
         'send the id as the number that the request has: "id":{asked}',
+    ),
+    Cause(
+        "second hello",
+        _second_hello,
+        "a second hello came where a reply was due",
+        "say hello once, when the hello line comes",
     ),
     Cause("no id", _no_id, "the reply has no id", 'copy the id of the request: "id":{asked}'),
     Cause(
@@ -577,6 +645,12 @@ CAUSES = (
         "OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1 before they are imported",
     ),
     Cause(
+        "reply on standard error",
+        _on_stderr,
+        "its answer went to standard error",
+        "write replies to standard output; only debug output goes to standard error",
+    ),
+    Cause(
         "reads all input first",
         _reads_all,
         "it reads all of its input before it answers: {name}",
@@ -604,7 +678,8 @@ CAUSES = (
         "sleep",
         _computed(lambda share: share <= _NEARLY_NONE),
         "no reply came in time: {detail}",
-        "it sleeps, waits for something else than the line that it was sent, or doesn't flush its answer: {how}",
+        "it sleeps, waits for something else than the line that it was sent, catches an exception and prints nothing, "
+        "or doesn't flush its answer: {how}",
     ),
     Cause(
         "own file hides a module",
@@ -675,9 +750,9 @@ CAUSES = (
     ),
     Cause(
         "network",
-        _names(_NETWORK, lambda seen: seen.boxed),
+        _names(_NETWORK),
         "it looked for the network: {name}",
-        "play without: there is no network in the box",
+        "play without: there is no network in a box",
     ),
     Cause(
         "input read as one",
@@ -709,6 +784,12 @@ CAUSES = (
         _no_run,
         "the program ended by itself: nothing runs its bot",
         "end the file with run(MyBot()), by the name of its class",
+    ),
+    Cause(
+        "main never called",
+        _no_main,
+        "the program ended by itself: nothing calls its main()",
+        "end the file with a call of main()",
     ),
     Cause(
         "end without error",

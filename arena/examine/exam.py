@@ -1,8 +1,8 @@
 """The examination of one bot, step by step.
 
 Steps come in a fixed order, and the first that fails ends the examination where the rest would mean nothing. Each
-process gets a box of its own, which is closed in the thread that started it. Times are wall time, and shorter than in a
-match: whoever waits for the examiner wants to know now.
+process gets a box of its own, which is closed in the thread that started it. Times are wall time. A bot may start as
+long as in a match, and has less time for a request: whoever waits for the examiner wants to know now.
 """
 
 import json
@@ -40,12 +40,13 @@ from arena.examine.finding import Level
 from arena.examine.scripted import Patience, Table, kinds
 from arena.examine.step import Step
 from arena.examine.talk import BrokenError, Talk
-from arena.referee import MatchSpec, Terms
+from arena.referee import MatchSpec, Terms, Timing
 from arena.sandbox import Choice, ProgramError, Sandbox, programs_of
 from protocol import Malformed, decode, encode
 
 BUILD_S = 600  # how long a build may take
-HELLO_S = 3.0  # a match allows 10 by default; who needs longer says so with --start-ms
+HELLO_S = Timing().start_ms / 1000  # as a match allows by default
+SLOW_S = 3.0  # a hello that comes later is told as a note
 PATIENCE = Patience(0.5, 1.5)  # a match's free time by default, and a bank that a hanging bot soon has used up
 LEAVE_S = 0.5  # as SPEC promises
 MUTE_S = 2.0  # so long may a bot say nothing after its hello before it is told of
@@ -256,7 +257,7 @@ class Examination:
         self.step = "hello"
         with self.process(self.exam.rules[0]) as table:
             self.hello_s = table.greet(self.exam.hello_s)
-            yield self.ok(f"after {self.hello_s * 1000:.0f} ms")
+            yield self.greeted()
             self.step = "first game"
             table.play()
             table.demand_good_words()
@@ -276,6 +277,13 @@ class Examination:
         yield self.strays(table.talk)
         self.step = "same seeds"
         yield self.again(first)
+
+    def greeted(self) -> Step:
+        """Tell how long the bot took to start, as a note where it was slow."""
+        if self.hello_s <= SLOW_S:
+            return self.ok(f"after {self.hello_s * 1000:.0f} ms")
+        told = f"it took {self.hello_s:.1f} s of {self.exam.hello_s:g} s to start"
+        return self.found(Level.NOTE, told, "load less before the hello: a busier machine takes longer")
 
     def wants_more(self, table: Table) -> bool:
         """Tell whether a process is to play another game: up to so many requests, and two games at least."""

@@ -183,6 +183,59 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     "syntax error": (lone("print(\n"), "hello", "SyntaxError", "mend that"),
     "misspelt field": (answers("x", "message['legl']"), "first game", "KeyError: 'legl'", "mend that"),
     "recursion": (answers("x", "exec('def f(): f()\\nf()')"), "first game", "RecursionError", "mend that"),
+    "bytes": (
+        answers('{"id":ID,"choice":0}', "print(reply.encode(), flush=True)"),
+        "first game",
+        "bytes as Python prints them",
+        "leave .encode() out",
+    ),
+    "two objects on a line": (
+        answers('{"id":ID,"choice":0}{"id":ID,"choice":0}'),
+        "first game",
+        "several objects stand on one line",
+        "answer each request once",
+    ),
+    "encoded twice": (
+        answers('{"id":ID,"choice":0}', "print(json.dumps(reply), flush=True)"),
+        "first game",
+        "encoded twice",
+        "once",
+    ),
+    "move as a number": (answers('{"id":ID,"move":0}'), "first game", "no move that is an object", "into move"),
+    "hello to each line": (answers('{"type":"hello"}'), "first game", "a second hello", "say hello once"),
+    "reply on standard error": (
+        answers('{"id":ID,"choice":0}', "print(reply, file=sys.stderr, flush=True)"),
+        "first game",
+        "went to standard error",
+        "write replies to standard output",
+    ),
+    "swallowed exception": (
+        answers("x", "\n        try: message['legl']\n        except Exception: pass"),
+        "first game",
+        "none within 2000 ms",
+        "catches an exception and prints nothing",
+    ),
+    "network": (
+        lone("import urllib.request\nurllib.request.urlopen('http://model.invalid/weights')\n"),
+        "hello",
+        "it looked for the network",
+        "no network in a box",
+    ),
+    "main never called": (
+        lone('def main():\n    print(\'{"type":"hello"}\')\n'),
+        "hello",
+        "nothing calls its main()",
+        "a call of main()",
+    ),
+    "thread left running": (
+        answers(
+            '{"id":ID,"choice":0}',
+            before="import threading, time\nthreading.Thread(target=time.sleep, args=[9]).start()",
+        ),
+        "end of input",
+        "still runs",
+        "end threads",
+    ),
     "missing program": (
         lone("import subprocess\nsubprocess.run(['stockfish-of-nobody'])\n"),
         "hello",
@@ -212,7 +265,7 @@ def told(places: Callable[[], Place]) -> dict[str, list[str]]:
     for start in range(0, len(bots), BATCH):
         batch = list(bots)[start : start + BATCH]
         place = places()
-        ran = checked(place, *batch)
+        ran = checked(place, *batch, "--start-ms", 3000)
         assert ran.code == 1, ran.err
         lines: list[str] = []
         for line in ran.out.splitlines():

@@ -78,8 +78,12 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
         (line(b'Name: {"type":"hello"}', "start_failed", HELLO), 'on its line: "Name:"', "without a prompt"),
         (line(b'move?\x1b[2J {"id":41,"choice":0}'), r"move?\x1b[2J", "alone on its line"),
     ],
+    "bytes": [(line(b"b'{\"id\": 41}'"), "bytes as Python prints them", "leave .encode() out")],
+    "two objects": [(line(b'{"id":41,"choice":0} {"id":41,"choice":0}'), "stand on one line", "once")],
+    "encoded twice": [(line(b'"{\\"id\\": 41, \\"choice\\": 0}"'), "it was encoded twice", "json.dumps(...)")],
     "no object": [
         (line(b"[41,0]", "bad_reply"), "no object: [41,0]", '{"id":41,"choice":0}'),
+        (line(b'"3"'), 'no object: "3"', '{"id":41,"choice":0}'),
         (line(b"3"), "no object: 3", '{"id":41,"choice":0}'),
     ],
     "debug print": [
@@ -88,6 +92,7 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
     ],
     "no hello": [(line(b'{"id":0,"choice":0}', "start_failed", HELLO), "is no hello", '{"type":"hello"}')],
     "string id": [(line(b'{"id":"41","choice":0}', "bad_reply"), 'a string: "41"', '"id":41')],
+    "second hello": [(line(GREETING, "bad_reply"), "a second hello", "say hello once")],
     "no id": [(line(b'{"choice":0}', "bad_reply"), "has no id", '"id":41')],
     "odd id": [
         (line(b'{"id":41.0,"choice":0}', "bad_reply"), "no integer: 41.0", '"id":41'),
@@ -101,6 +106,7 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
     ],
     "move not in its place": [
         (line(b'{"id":41,"type":"action"}', "bad_reply"), "has type", '"move":{...}'),
+        (line(b'{"id":41,"move":null}', "bad_reply"), "no move that is an object", '"move":{...}'),
         (line(b'{"id":41,"move":"income"}', "bad_reply"), "no move that is an object", '"move":{...}'),
     ],
     "wrong id": [
@@ -128,6 +134,10 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
             "refused a thread or a process: pthread_create failed",
             "OPENBLAS_NUM_THREADS=1",
         ),
+    ],
+    "reply on standard error": [
+        (Evidence("timeout", sent=REQUEST, stderr=b'hm\n{"id":41,"choice":0}'), "to standard error", "standard output"),
+        (Evidence("start_failed", sent=HELLO, stderr=GREETING), "to standard error", "standard output"),
     ],
     "reads all input first": [
         (
@@ -213,7 +223,8 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
     ],
     "data file not there": [(died(NO_FILE, "process"), "weights.bin isn't there", "beside the program")],
     "network": [
-        (died("OSError: [Errno 101] Network is unreachable"), "Network is unreachable", "no network in the box")
+        (died("OSError: [Errno 101] Network is unreachable", box), "Network is unreachable", "no network in a box")
+        for box in ("bubblewrap", "process")
     ],
     "input read as one": [
         (
@@ -266,7 +277,17 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
             "run(MyBot())",
         )
     ],
-    "end without error": [(Evidence("exited", facts=Facts(exit_code=0)), "ended by itself", "for line in sys.stdin")],
+    "main never called": [
+        (Evidence("exited", facts=Facts(exit_code=0), source=b"def main():\n    1\n"), "its main()", "a call of main()")
+    ],
+    "end without error": [
+        (
+            Evidence("exited", facts=Facts(exit_code=0), source=b"def main():\n    1\n\nmain()\n"),
+            "ended by itself",
+            "for line in sys.stdin",
+        ),
+        (Evidence("exited", facts=Facts(exit_code=0)), "ended by itself", "for line in sys.stdin"),
+    ],
     "silence at start": [(silent(Facts(300), ("b.js",), "start_failed"), "what was seen", "process.stdout")],
 }
 

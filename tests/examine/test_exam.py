@@ -16,7 +16,7 @@ import pytest
 from arena.bots import load
 from arena.coup import PRESETS, Chance, apply, deal, legal, view
 from arena.examine import Exam, Level, Patience, Step, examine, examine_all, kinds, quick_look
-from arena.referee import menus, wire
+from arena.referee import Terms, menus, wire
 from arena.sandbox import Choice, InsideSandbox, Peer, Script, replies
 
 Message = dict[str, Any]
@@ -315,6 +315,14 @@ def test_a_file_beside_two_bots_is_held_against_neither(tmp_path: Path) -> None:
     steps = [step for _, step in in_one_folder(tmp_path, writes) if step.what == "files"]
     assert [step.level for step in steps] == [Level.NOTE] * 2
     assert "or another bot of its folder did: games.log" in steps[0].text
+
+
+def test_a_slow_start_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examiner waits for a hello as long as a match does by default, and says how long it took."""
+    assert Exam(InsideSandbox({}), Choice("process"), tmp_path).hello_s == Terms().timing.start_ms / 1000
+    monkeypatch.setattr("arena.examine.exam.SLOW_S", -1.0)
+    (step,) = [step for step in examined(tmp_path, bot()) if step.what == "hello"]
+    assert (step.level, step.text) == (Level.NOTE, "it took 0.0 s of 60 s to start")
 
 
 def test_a_bot_that_is_not_there_fails_the_first_step(tmp_path: Path) -> None:
