@@ -22,7 +22,7 @@ from arena.run import KeptError, logs_of, record_at, records_at
 from arena.tell import told
 
 _MOST_NAMES = 6  # of a page's title
-_MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in seconds
+MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in seconds
 
 
 @click.command()
@@ -75,7 +75,7 @@ def replay(
         if html is not None:
             if since is not None:
                 refuse("--from is for the terminal: the page shows all turns")
-            _write_page(html, path, found, chosen["lost"], chosen["seat"])
+            write_page(html, path, found, chosen["lost"], chosen["seat"])
             return
         tellings = [Telling(record, game, place_of(record, game, chosen["seat"])) for record, game, _ in found]
         if as_json:
@@ -161,19 +161,22 @@ def _styled() -> bool:
     return "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def _write_page(
-    file: Path, source: Path, found: Sequence[tuple[Record, GameRecord, Path]], bot: str | None, only: str | None
+def write_page(
+    file: Path,
+    source: Path,
+    found: Sequence[tuple[Record, GameRecord, Path]],
+    bot: str | None,
+    only: str | None,
+    review: dict[str, Any] | None = None,
 ) -> None:
     """Write the games as a page, of what `only` could know if it is named, else of all cards, first as `bot` knew them.
 
-    Exits with 2 for too many games, with 1 where the file can't be written.
+    review: as `page` takes it. Exits with 2 for too many games, with 1 where the file can't be written.
     """
     if only is not None and any(only not in record.header.bots for record, _, _ in found):
         refuse(f"--seat {only}: seats change from game to game; for a page name a bot")
-    if len(found) > _MOST_GAMES:
-        refuse(
-            f"{len(found)} games are too many for a page, {_MOST_GAMES} are not: choose by --match, --game or --lost"
-        )
+    if len(found) > MOST_GAMES:
+        refuse(f"{len(found)} games are too many for a page, {MOST_GAMES} are not: choose by --match, --game or --lost")
     matches = []
     bots = dict.fromkeys(bot for record, _, _ in found for bot in record.header.bots)
     title = ", ".join(bots) if len(bots) <= _MOST_NAMES else f"{counted(len(bots), 'bot')} of {source.name}"
@@ -184,7 +187,7 @@ def _write_page(
         matches.append(told(record, logs_of(path, record), eyes))
     try:
         file.write_text(
-            page(matches, f"Coup: {title}", bot if only is None else None), encoding="utf-8", errors="replace"
+            page(matches, f"Coup: {title}", bot if only is None else None, review), encoding="utf-8", errors="replace"
         )
     except OSError as problem:
         fail(f"{reason(problem)}; name another file")

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_name
 from arena.cli.out import EASY, Column, counted, fail, note, progress, refuse, show, table, write
+from arena.cli.replay import MOST_GAMES, write_page
 from arena.referee import Record, RecordError
 from arena.review import Decision, Habit, Review, UnknownRulesError
 from arena.review import review as look_at
@@ -28,17 +30,28 @@ _CAUTION = (
 @click.option("--bot", metavar="NAME", required=True, shell_complete=complete_name, help="Whose lost games.")
 @click.option("--most", type=click.IntRange(1), default=100, help="Look at so many lost games, the first.  [100]")
 @click.option("--top", type=click.IntRange(1), default=10, help="Show so many decisions.  [10]")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a page of these games as well, as the bot saw them.",
+)
 @answers(Review)
-def review(path: Path, bot: str, most: int, top: int, as_json: bool) -> None:
+def review(path: Path, bot: str, most: int, top: int, html: Path | None, as_json: bool) -> None:
     """Tell why a bot loses: the decisions of its lost games that gave most away, and what they have in common.
 
     RECORD is a file of a run's folder records/, DIR the run's folder. For each decision the cards that the bot couldn't
     see are imagined many times, and each move is played to the end: a better move counts where it wins clearly more.
     With --json all decisions, and the chances to win throughout each game.
+
+    The page of --html has the games that were looked at, the chances beneath them, and links to the costly decisions.
     """
-    records = [record for record in _records(path) if bot in record.header.bots]
+    if html is not None and most > MOST_GAMES:
+        refuse(f"--most {most}: a page has room for {MOST_GAMES} games")
+    kept = _records(path)
+    records = [record for record, _ in kept if bot in record.header.bots]
     if not records:
-        names = sorted({name for record in _records(path) for name in record.header.bots})
+        names = sorted({name for record, _ in kept for name in record.header.bots})
         refuse(f"no bot of {path} is called {bot!r}; there are {', '.join(map(shown, names))}")
     read = 0
 
@@ -57,24 +70,39 @@ def review(path: Path, bot: str, most: int, top: int, as_json: bool) -> None:
             answer = look_at(counting(tell), bot, most)
     except (RecordError, UnknownRulesError) as problem:
         fail(f"{path}: {problem}")
+    if not answer.lost and (html is not None or not as_json):
+        note(f"{bot} lost no game of {path}" + (f": {html} isn't written" if html is not None else ""))
+    elif html is not None:
+        _write_page(html, path, kept, answer)
     if as_json:
         print_json(answer)
-        return
-    if not answer.lost:
-        note(f"{bot} lost no game of {path}")
+    if as_json or not answer.lost:
         return
     show(*_parts(answer, top), widest=EASY)
     if answer.costly:
         write(f"the first: {_command(path, answer.bot, answer.costly[0])}")
 
 
-def _records(path: Path) -> list[Record]:
-    """Return the records that can be read. Exits with 2 where there is none."""
-    records, trouble = [], []
+def _write_page(html: Path, path: Path, kept: Sequence[tuple[Record, Path]], answer: Review) -> None:
+    """Write the games that were looked at, as the bot saw them, with the review."""
+    looked = {(curve.match, curve.game) for curve in answer.curves}
+    found = [
+        (record, game, file)
+        for record, file in kept
+        for game in record.games
+        if answer.bot in record.header.bots and (record.header.match, game.game) in looked
+    ]
+    write_page(html, path, found, None, answer.bot, asdict(answer) | {"caution": _CAUTION})
+
+
+def _records(path: Path) -> list[tuple[Record, Path]]:
+    """Return the records that can be read, with their files. Exits with 2 where there is none."""
+    records: list[tuple[Record, Path]] = []
+    trouble = []
     try:
         for file in records_at(path):
             try:
-                records.append(record_at(file))
+                records.append((record_at(file), file))
             except KeptError as problem:
                 trouble.append(str(problem))
     except KeptError as problem:

@@ -10,11 +10,17 @@ from arena.page.packed import packed
 from protocol.words import WORDS, story, tell_end
 
 
-def page(matches: Sequence[Mapping[str, Any]], title: str, front: str | None = None) -> str:
+def page(
+    matches: Sequence[Mapping[str, Any]],
+    title: str,
+    front: str | None = None,
+    review: Mapping[str, Any] | None = None,
+) -> str:
     """Return the HTML of a page that shows the matches (`arena.tell.told`), at least one, with a game each at least.
 
     What a match was told without, for the eyes of some bots, the page neither shows nor holds; it says what it holds.
     front: the name of the bot through whose eyes it opens where its matches were told whole; all cards are a choice.
+    review: what `arena review --json` prints of these games, and `caution`, a line on how to read it.
     """
     if not any(match["games"] for match in matches):
         raise ValueError("there is no game to show")
@@ -30,6 +36,7 @@ def page(matches: Sequence[Mapping[str, Any]], title: str, front: str | None = N
             data("matches", packed([match for match in matches if match["games"]])),
             data("words", WORDS),
             data("front", front),
+            data("review", review),
         )
     )
     return frame(title, body, [style("look", "page")], [script("app")])

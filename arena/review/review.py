@@ -17,7 +17,8 @@ _TIMES = 3  # what happened less often is no habit
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision that gave something away. The moves are in words, `from_turn` is its turn.
+    """A decision that gave something away. The moves are in words, `from_turn` is its turn, `place` its place in the
+    game's curve, from 0.
 
     chance: how likely the bot won after it, 0 to 1. given: by how much of a game `better` was better; error: its
     standard error. Both are what playouts say, see `arena.review.judge`.
@@ -26,6 +27,7 @@ class Decision:
     match: int
     game: int
     seat: int
+    place: int
     from_turn: int
     kind: str
     made: str
@@ -110,7 +112,7 @@ def review(records: Iterable[Record], bot: str, most: int) -> Review:
             turn, kind = judged.request["state"]["turn"], judged.request["kind"]
             chances[judged.game].append(Chance(turn, kind, judged.chance, judged.error))
             if judged.given - Z * judged.given_error > judged.margin:
-                costly.append(_decision(record, judged))
+                costly.append(_decision(record, judged, len(chances[judged.game]) - 1))
                 alike[_habit(judged)].append(((record.header.match, judged.game), judged.given))
         place = record.header.bots.index(bot) if games else 0
         for game in record.games:
@@ -128,7 +130,7 @@ def _judged(record: Record, bot: str, games: Sequence[int]) -> Iterator[Judged]:
         yield from Judge().judge(lines, frozenset(games))
 
 
-def _decision(record: Record, judged: Judged) -> Decision:
+def _decision(record: Record, judged: Judged, place: int) -> Decision:
     seating = next(game.seating for game in record.games if game.game == judged.game)
     names = [record.header.bots[bot] for bot in seating]
     request = judged.request
@@ -136,6 +138,7 @@ def _decision(record: Record, judged: Judged) -> Decision:
         match=record.header.match,
         game=judged.game,
         seat=request["you"]["seat"],
+        place=place,
         from_turn=request["state"]["turn"],
         kind=request["kind"],
         made=tell_move(judged.move, names),

@@ -1,6 +1,7 @@
 """`arena review` as a bot's author uses it. Source: the help of the command, docs/local.md."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -29,6 +30,22 @@ def test_the_dearest_decisions_are_told_and_the_first_is_shown_by_the_command_th
     assert "as turtle saw it" in shown.out
     told = json.loads(place.run("review", run, "--bot", "turtle", "--json").out)
     assert f"--game {told['costly'][0]['game']} " in ran.out
+
+
+def test_the_page_of_a_review_holds_the_games_that_were_looked_at_as_the_bot_saw_them(place: Place, run: Path) -> None:
+    """And with --json both: the page, and the answer."""
+    ran = place.run("review", run, "--bot", "turtle", "--most", 3, "--html", "lost.html", "--json")
+    assert ran.code == 0, ran.err
+    assert "3 games in lost.html: open it in a browser. It holds only what turtle could know" in ran.err
+    written = (place.folder / "lost.html").read_text()
+    data = {name: json.loads(text) for name, text in re.findall(r'json" id="(\w+)">(.*?)</script>', written)}
+    caution = data["review"].pop("caution")
+    assert data["review"] == json.loads(ran.out)
+    assert caution.startswith("By playouts")
+    held = [(match["match"], game["game"]) for match in data["matches"]["matches"] for game in match["games"]]
+    assert held == [(curve["match"], curve["game"]) for curve in data["review"]["curves"]]
+    ran = place.run("review", run, "--bot", "turtle", "--most", 241, "--html", "lost.html")
+    assert (ran.code, "has room for 240 games" in ran.err) == (2, True)
 
 
 def test_what_cannot_be_looked_at_is_refused(place: Place, run: Path) -> None:

@@ -776,3 +776,97 @@ def test_a_page_of_lost_games_opens_with_the_losers_eyes_in_each_match(reader: R
     seen.select_option("")
     expect(seen).to_have_value("")
     expect(choice(reader.open(file, "#match=0&game=0"), "whose cards are shown")).to_have_value("")
+
+
+# ---------------------------------------------------------------- a review
+
+
+def reviewed(match: dict[str, Any]) -> dict[str, Any]:
+    """Return a review of each game of the match: seat, chances after each choice of an action, the second costly."""
+    curves: list[dict[str, Any]] = []
+    costly: list[dict[str, Any]] = []
+    for game in match["games"]:
+        seat = game["seating"].index(1)
+        steps = [step for step in game["steps"] if step["kind"] == "turn" and "fault" not in step]
+        turns = [step["turn"] for step in steps if step["given"][0][0] == seat]
+        chances = [
+            {"turn": turn, "kind": "turn", "chance": 1 / (2 + place), "error": 0.1} for place, turn in enumerate(turns)
+        ]
+        where = {"match": match["match"], "game": game["game"], "seat": seat}
+        curves.append({**where, "chances": chances})
+        moves = {
+            "kind": "turn",
+            "made": "take income",
+            "better": "take tax",
+            "chance": 1 / 3,
+            "given": 0.25,
+            "error": 0.03,
+        }
+        costly.append({**where, "place": 1, "from_turn": turns[1], **moves})
+    habit = {"words": "takes income where tax is better", "times": 3, "cost": 8.25, "low": 1.0, "high": 15.5}
+    counts = {"lost": 9, "games": len(curves), "decisions": 40}
+    return {
+        "bot": match["bots"][1],
+        **counts,
+        "costly": costly,
+        "habits": [habit],
+        "curves": curves,
+        "caution": "Look.",
+    }
+
+
+@pytest.fixture(scope="module")
+def lost(folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Give the page of a reviewed match, and its review."""
+    match = sample(bots=("honest", "mybot", "bluffer", "turtle"), eyes=(1,))
+    path = folder / "review.html"
+    path.write_text(page([match], "Lost", None, reviewed(match)), "utf-8")
+    return path, reviewed(match)
+
+
+def test_the_curve_marks_the_present_and_a_click_leads_to_a_moment(reader: Reader, lost: Any) -> None:
+    path, review = lost
+    shown = reader.open(path, "#game=1")
+    assert text(shown, ".chances figcaption") == "mybot wins: no decision yet"
+    box = shown.locator(".chances svg").bounding_box()
+    last = int(shown.get_by_role("slider").get_attribute("max"))
+    shown.mouse.click(box["x"] + box["width"] * 7 / last, box["y"] + 10)
+    assert at(shown) == 7
+    assert float(shown.locator(".present").get_attribute("x1")) == pytest.approx(7000 / last, abs=0.1)
+    press(shown, "End")
+    final = review["curves"][1]["chances"][-1]
+    told = f"mybot wins: {round(100 * final['chance'])} % ± 20 after its decision in turn {final['turn']}"
+    assert text(shown, ".chances figcaption") == told
+    assert len(shown.locator(".chances .line").get_attribute("points").split()) == len(review["curves"][1]["chances"])
+
+
+def test_a_costly_decision_leads_to_its_moment(reader: Reader, lost: Any) -> None:
+    """Also to one of another game; the bot's own answer is shown there."""
+    path, review = lost
+    shown = reader.open(path)
+    assert "8.3 (1.0 to 15.5): takes income where tax is better, 3 times" in shown.locator(".review").inner_text()
+    shown.locator(".review summary").click()
+    links = shown.locator(".review details a")
+    assert links.count() == len(review["costly"])
+    links.nth(2).click()
+    turn = review["costly"][2]["from_turn"]
+    expect(shown.locator(".turn-text")).to_have_text(re.compile(f"Turn {turn} .*mybot"))
+    assert shown.locator(".answers tbody .name").all_inner_texts() == ["mybot"]
+    assert shown.url.split("#")[1].startswith("match=")
+    shown.locator(".review a").first.click()
+    assert where(shown)[0].startswith(f"Turn {turn} ")
+
+
+def test_a_page_without_a_review_has_no_costs(look: Callable[..., Any]) -> None:
+    shown = look()
+    assert shown.locator(".review, .chances").count() == 0
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_nothing_in_a_review(
+    reader: Reader, axe: Callable[[Any], list[str]], lost: tuple[Path, dict[str, Any]], width: int
+) -> None:
+    shown = reader.open(lost[0], "#game=0&turn=4", width=width)
+    shown.locator(".review summary").click()
+    assert axe(shown) == []
+    assert shown.evaluate("document.documentElement.scrollWidth") == width

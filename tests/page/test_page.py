@@ -3,12 +3,17 @@
 import html
 import json
 import re
+import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from arena.coup import PRESETS
 from arena.page import packed, page
+from arena.referee import Record, Sent, sent
+from arena.review import Review, review
 from arena.tell import told
 from protocol.words import story
 from tests.page.samples import sample
@@ -112,4 +117,33 @@ def test_the_page_for_one_bot_is_the_same_bytes_whatever_it_could_not_know() -> 
             others += 1
             assert page([told(other, eyes=(1,))], "Coup") == page([told(record, eyes=(1,))], "Coup")
             assert page([told(other)], "Coup") != page([told(record)], "Coup")
+    assert others
+
+
+def test_the_page_of_a_review_is_the_same_bytes_whatever_the_bot_could_not_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The curve, the costly decisions and the habits too. What differs beside hidden cards, the seeds that were sent,
+    is made the same."""
+
+    def seeded(record: Record, bot: int) -> list[Sent]:
+        return [
+            replace(each, line=re.sub(rb'_seed":"[0-9a-f]{32}"', b'_seed":"%032d"' % 0, each.line))
+            for each in sent(record, bot)
+        ]
+
+    monkeypatch.setattr(sys.modules["arena.review.review"], "sent", seeded)
+    others = 0
+    for seed in range(6):
+        record = random_game(PRESETS["coup"], 3, seed=seed)
+        other = other_world(record, (1,), deals=300)
+        if other is not None and record.games[0].seating.index(1) not in record.games[0].survivors:
+            others += 1
+            texts = []
+            for each in (record, other):
+                found = review([each], each.header.bots[1], 1)
+                assert found.curves[0].chances
+                texts.append(page([told(each, eyes=(1,))], "Coup", None, TypeAdapter(Review).dump_python(found)))
+            assert texts[0] == texts[1]
+            assert told(record) != told(other)
     assert others

@@ -7,6 +7,7 @@ import { Log } from "./log.js";
 import { link, parsed, placed } from "./moment.js";
 import { chance } from "./odds.js";
 import { unpacked } from "./packed.js";
+import { Review } from "./review.js";
 import { MARKS, Scrubber } from "./scrubber.js";
 import { fold } from "./state.js";
 import { Table } from "./table.js";
@@ -34,8 +35,9 @@ const SPEEDS = [
 ];
 
 class App {
-  constructor(matches, table, front) {
+  constructor(matches, table, front, review) {
     this.matches = matches;
+    this.review = review && new Review(review, matches, (index) => this.go(index));
     this.words = words(table);
     this.state = { match: 0, game: 0, index: 0, seat: null, truth: true }; // seat: as in view.js
     this.timer = null;
@@ -145,6 +147,7 @@ class App {
         h(
           "div",
           { class: "beside" },
+          this.review?.panel,
           this.log.element,
           this.answers.element,
           this.stderr.element,
@@ -156,6 +159,7 @@ class App {
         "section",
         { class: "controls", "aria-label": "Moments" },
         this.scrubber.element,
+        this.review?.figure,
         h(
           "div",
           { class: "buttons" },
@@ -355,6 +359,7 @@ class App {
           : null,
       ),
     );
+    this.review?.load(match, game);
     const who = this.told[seat] ?? "an onlooker";
     const guess = match.ruleset.draft ? " After a draft it is only a guess." : "";
     this.claims.load(`How likely each claim was to ${who} when it was made, by the cards in sight.${guess}`, seat === null || truth, seat !== -1);
@@ -497,6 +502,7 @@ class App {
     );
     this.log.show(index);
     this.scrubber.show(index, `${where}: ${text}`);
+    this.review?.show(index);
     say(this.position, index ? `Turn ${moment.turn} of ${game.turns}` : `The deal, ${game.turns} turns`);
     this.toStart.disabled = this.stepBack.disabled = index === 0;
     this.toEnd.disabled = this.stepForth.disabled = last;
@@ -595,4 +601,4 @@ function help() {
   return dialog;
 }
 
-new App(unpacked(read("matches")), read("words"), read("front"));
+new App(unpacked(read("matches")), read("words"), read("front"), read("review"));

@@ -1,0 +1,141 @@
+// What `arena review` told of the games: the curve of a bot's chances under the scrubber, its costly decisions, its habits.
+
+import { percent } from "./cards.js";
+import { drawn, h, name, plain, refill, say } from "./dom.js";
+import { link } from "./moment.js";
+
+const WIDE = 1000; // of the drawing, which is stretched to the scrubber
+
+/** Return the indexes of the moments in which a seat made decisions { turn, kind }, in their order. Pure. */
+export function decided(game, seat, decisions) {
+  const asked = game.steps.flatMap((step, place) => {
+    const own = step.given.some(([giver]) => giver === seat) && !step.fault?.some(([by]) => by === seat);
+    return own ? [{ turn: step.turn, kind: step.kind, index: place + 1 }] : [];
+  });
+  let next = 0;
+  return decisions.map(({ turn, kind }) => {
+    const place = asked.findIndex((one, at) => at >= next && one.turn === turn && one.kind === kind);
+    if (place >= 0) next = place + 1;
+    return asked[place]?.index ?? 0;
+  });
+}
+
+/** The mean of a curve's chances: how close a lost game was. */
+export function mean(curve) {
+  return curve.chances.reduce((sum, { chance }) => sum + chance, 0) / curve.chances.length;
+}
+
+export class Review {
+  /** `go(index)` is called when the curve is clicked. */
+  constructor(review, matches, go) {
+    Object.assign(this, { review, matches });
+    this.now = drawn("line", { class: "present", y1: 0, y2: 100 });
+    this.drawing = drawn("g", {});
+    this.words = h("figcaption", {});
+    this.plot = drawn(
+      "svg",
+      { viewBox: `0 0 ${WIDE} 100`, preserveAspectRatio: "none", role: "img", onclick: (event) => this.click(event, go) },
+      [0, 50, 100].map((y) => drawn("line", { class: "grid", x1: 0, x2: WIDE, y1: y, y2: y })),
+      this.drawing,
+      this.now,
+    );
+    const scale = [100, 50, 0].map((share) => h("span", {}, `${share} %`));
+    this.figure = h("figure", { class: "chances" }, this.words, h("div", { class: "plot" }, this.plot, h("div", { class: "scale", "aria-hidden": "true" }, scale)));
+    this.here = h("div", {});
+    const { bot, costly, habits, games, lost, caution } = review;
+    this.panel = h(
+      "section",
+      { class: "panel review", "aria-labelledby": "review-title" },
+      h("h2", { id: "review-title" }, "Why ", name(bot), " lost"),
+      this.here,
+      h(
+        "details",
+        {},
+        h("summary", {}, `All costly decisions (${costly.length}) of ${games === lost ? "" : `the first ${games} of `}${lost} lost games`),
+        this.table(costly, true),
+      ),
+      h("h3", {}, "Habits, in wins given away in 100 lost games"),
+      habits.length
+        ? h("ul", {}, habits.map((habit) => h("li", {}, h("strong", {}, habit.cost.toFixed(1)), ` (${habit.low.toFixed(1)} to ${habit.high.toFixed(1)}): ${habit.words}, ${habit.times} times`)))
+        : h("p", {}, "No habit stands out."),
+      h("p", { class: "muted small" }, caution),
+    );
+  }
+
+  curve(match, game) {
+    return this.review.curves.find((one) => one.match === match.match && one.game === game.game);
+  }
+
+  click(event, go) {
+    const box = this.plot.getBoundingClientRect();
+    go(Math.round(((event.clientX - box.left) / box.width) * this.last));
+  }
+
+  /** Show the review of a game. */
+  load(match, game) {
+    const curve = this.curve(match, game);
+    this.figure.hidden = !curve?.chances.length;
+    const costly = this.review.costly.filter((one) => one.match === match.match && one.game === game.game);
+    refill(this.here, h("h3", {}, "Costly decisions of this game"), costly.length ? this.table(costly, false) : h("p", {}, "None is clear."));
+    this.chances = curve?.chances ?? [];
+    this.last = game.steps.length;
+    this.indexes = curve ? decided(game, curve.seat, curve.chances) : [];
+    const x = (place) => ((this.indexes[place] / this.last) * WIDE).toFixed(1);
+    const y = (chance) => (100 - 100 * Math.max(0, Math.min(1, chance))).toFixed(1);
+    const line = (sign) => this.chances.map(({ chance, error }, place) => `${x(place)},${y(chance + sign * 2 * error)}`);
+    refill(
+      this.drawing,
+      drawn("polygon", { class: "band", points: [...line(1), ...line(-1).reverse()].join(" ") }),
+      drawn("polyline", { class: "line", points: line(0).join(" ") }),
+      costly.map(({ place, chance }) => drawn("path", { class: "dear", d: `M${x(place)} ${y(chance)}h0` })),
+    );
+  }
+
+  /** Mark the present moment. */
+  show(index) {
+    for (const end of ["x1", "x2"]) this.now.setAttribute(end, ((index / this.last) * WIDE).toFixed(1));
+    const place = this.indexes.findLastIndex((one) => one <= index);
+    const { chance, error, turn } = this.chances[Math.max(place, 0)] ?? {};
+    const bot = `\u2068${plain(this.review.bot)}\u2069`;
+    const told = place < 0 ? "no decision yet" : `${percent(chance)} ± ${Math.round(200 * error)} after its decision in turn ${turn}`;
+    say(this.words, `${bot} wins: ${told}`);
+    this.plot.setAttribute("aria-label", this.words.textContent);
+  }
+
+  table(costly, all) {
+    return h(
+      "div",
+      { class: "scroll", tabindex: "0", role: "group", "aria-label": all ? "all costly decisions" : "costly decisions of this game" },
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, ...[all ? "moment" : "turn", "it chose", "better", "given away"].map((text) => h("th", { scope: "col" }, text)))),
+        h(
+          "tbody",
+          {},
+          costly.map((one) =>
+            h(
+              "tr",
+              {},
+              h("td", {}, h("a", { href: this.href(one) }, all ? `match ${one.match}, game ${one.game}, turn ${one.from_turn}` : String(one.from_turn))),
+              h("td", {}, plain(one.made)),
+              h("td", {}, plain(one.better)),
+              h("td", { class: "number" }, `${Math.round(100 * one.given)} ± ${Math.round(200 * one.error)} %`),
+            ),
+          ),
+        ),
+      ),
+    );
+  }
+
+  /** The link to a costly decision's moment, in the eyes of the bot. */
+  href({ match, game, seat, place, from_turn: turn }) {
+    const held = this.matches.find((one) => one.match === match);
+    const found = held?.games.find((one) => one.game === game);
+    const curve = found && this.curve(held, found);
+    if (!curve) return link({ match, game, turn, seat });
+    const index = decided(found, seat, curve.chances)[place];
+    const first = found.steps.findIndex((step) => step.turn === turn);
+    return link({ match, game, turn, step: Math.max(0, index - 1 - first), seat });
+  }
+}
