@@ -71,6 +71,11 @@ def choice(page: Any, name: str) -> Any:
     return page.get_by_role("combobox", name=name, exact=True)
 
 
+def game(page: Any) -> str:
+    """Return which game the page's header says it shows."""
+    return re.sub(" · .*", "", re.sub("Match [0-9]+ · ", "", text(page, ".chosen")))
+
+
 def press(page: Any, key: str, times: int = 1) -> None:
     """Press a key, many times at the cost of one."""
     page.evaluate(
@@ -155,7 +160,7 @@ def test_the_truth_stands_beside_what_the_seat_thought_likely(look: Callable[...
     page = look("#game=0&seat=1")
     for seat, hand in enumerate(match["games"][0]["start"]["hands"]):
         framed = page.locator(".seat").nth(seat).locator(".meters li.true .role").all_inner_texts()
-        assert framed == ([] if seat == 1 else sorted({card.capitalize()[:2] for card in hand}))
+        assert framed == ([] if seat == 1 else sorted({card.capitalize()[:4] for card in hand}))
         assert page.locator(".seat").nth(seat).locator(".meters li").count() == (0 if seat == 1 else 5)
 
 
@@ -295,8 +300,8 @@ def test_a_link_to_a_view_leads_to_it_in_a_match_that_was_cut(reader: Reader, tm
     shown.wait_for_url(re.compile("seat=-1"))
     press(shown, "j")
     assert choice(shown, "whose cards are shown").input_value() == "-1"
-    shown.locator("summary").click()
-    shown.locator(".results a").last.click()
+    press(shown, "g")
+    shown.locator(".games a").last.click()
     expect(shown.locator(".turn-text")).to_have_text("Game 2")
     assert choice(shown, "whose cards are shown").input_value() == "-1"
 
@@ -358,17 +363,21 @@ def test_every_control_does_what_it_says(look: Callable[..., Any]) -> None:
     assert button(page, "play").is_visible()
 
     push("next game")
-    assert choice(page, "game").input_value() == "1"
+    assert game(page) == "Game 1"
     push("previous game")
-    assert choice(page, "game").input_value() == "0"
-    used |= {"game", "match", "whose cards are shown"}
-    choice(page, "game").select_option(index=2)
+    assert game(page) == "Game 0"
+    used |= {"whose cards are shown", "closest first"}
+    page.locator(".chosen").click()
+    button(page, "closest first").click()
+    assert button(page, "closest first").get_attribute("aria-pressed") == "true"
+    button(page, "closest first").click()
+    page.locator(".games a").nth(2).click()
     assert where(page)[0] == "Game 2"
     choice(page, "whose cards are shown").select_option(index=3)
     assert page.locator(".seat.own").count() == 1
     push("Truth")
     assert button(page, "Truth").get_attribute("aria-pressed") == "false"
-    choice(page, "match").select_option(index=1)
+    push("next game")
     assert page.locator(".seat").count() == 5
 
     before = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -381,8 +390,8 @@ def test_every_control_does_what_it_says(look: Callable[..., Any]) -> None:
 
     page.get_by_role("slider").fill("3")
     assert at(page) == 3
-    page.locator("summary").click()
-    page.locator(".results a").last.click()
+    page.locator(".chosen").click()
+    page.locator(".games a").last.click()
     expect(page.locator(".turn-text")).to_have_text("Game 1")
     page.locator(".log a").nth(2).click()
     expect(page.get_by_role("slider")).not_to_have_value("0")
@@ -390,7 +399,9 @@ def test_every_control_does_what_it_says(look: Callable[..., Any]) -> None:
     page.locator(".claims-panel a").last.click()
     expect(page.locator(".claims-panel tr.now")).to_have_count(1)
 
-    names = page.locator("button, select").evaluate_all("all => all.map(one => one.ariaLabel ?? one.textContent)")
+    names = page.locator("button:not(.chosen), select").evaluate_all(
+        "all => all.map(one => one.ariaLabel ?? one.textContent)"
+    )
     assert set(names) == used - {"pause"}
 
 
@@ -401,7 +412,26 @@ def test_every_key_of_the_help_does_what_it_says(look: Callable[..., Any]) -> No
     press("?")
     keys = page.get_by_role("dialog").locator("kbd").all_inner_texts()
     press("Escape")
-    assert keys == ["→", "←", "Shift →", "Shift ←", "n", "p", "Home", "End", "Space", "j", "k", "v", "t", "d", "?"]
+    assert keys == [
+        "→",
+        "←",
+        "Shift →",
+        "Shift ←",
+        "n",
+        "p",
+        "Home",
+        "End",
+        "Space",
+        "j",
+        "k",
+        "g",
+        "+",
+        "-",
+        "v",
+        "t",
+        "d",
+        "?",
+    ]
 
     press("ArrowRight")
     press("ArrowRight")
@@ -437,6 +467,17 @@ def test_every_key_of_the_help_does_what_it_says(look: Callable[..., Any]) -> No
     assert where(page)[0] == "Game 1"
     press("k")
     assert where(page)[0] == "Game 0"
+    press("g")
+    press("ArrowDown")
+    press("Enter")
+    assert where(page)[0] == "Game 1"
+    press("g")
+    press("Escape")
+    speeds = []
+    for key in ("+", "+", "+", "-"):
+        press(key)
+        speeds.append(choice(page, "speed").locator("option:checked").inner_text())
+    assert speeds == ["fast", "very fast", "very fast", "fast"]
     press("v")
     assert page.locator(".seat").nth(0).evaluate("one => one.classList.contains('own')")
     press("t")
@@ -475,7 +516,7 @@ def test_keys_that_a_control_needs_are_left_to_it(look: Callable[..., Any]) -> N
     button(page, "a step on").focus()
     page.keyboard.press("Space")
     assert (at(page), button(page, "play").is_visible()) == (1, True)
-    choice(page, "game").focus()
+    choice(page, "speed").focus()
     page.keyboard.press("j")
     page.keyboard.press("Control+j")
     assert where(page)[0] != "Game 1"
@@ -488,8 +529,8 @@ def test_the_next_game_is_seen_through_the_eyes_of_the_same_bot(look: Callable[.
     for key in ("j", "j", "k"):
         page.keyboard.press(key)
         assert text(page, ".seat.own .who .name") == own
-    page.locator("summary").click()
-    page.locator(".results a").first.click()
+    page.keyboard.press("g")
+    page.locator(".games a").first.click()
     expect(page.locator(".turn-text")).to_have_text("Game 0")
     assert text(page, ".seat.own .who .name") == own
 
@@ -501,7 +542,7 @@ def test_a_link_leads_to_its_moment(look: Callable[..., Any], match: dict[str, A
     """A game, a turn, a step of it, and a seat."""
     page = look("#game=1&turn=3&seat=2")
     assert where(page)[0].startswith("Turn 3 ")
-    assert choice(page, "game").input_value() == "1"
+    assert game(page) == "Game 1"
     assert choice(page, "whose cards are shown").input_value() == "2"
     page.goto(f"{page.url.split('#')[0]}#match=3&game=1&turn=2")
     expect(page.locator(".seat")).to_have_count(5)
@@ -524,7 +565,7 @@ def test_a_link_counts_that_is_followed_while_the_address_is_being_written(look:
     page = look("#game=0&turn=2")
     page.evaluate("() => { location.hash = '#game=1&turn=3'; history.replaceState(null, '', '#game=0&turn=2'); }")
     expect(page.locator(".turn-text")).to_contain_text("Turn 3")
-    assert choice(page, "game").input_value() == "1"
+    assert game(page) == "Game 1"
 
 
 def test_back_leads_to_the_moment_before_a_link_was_followed(look: Callable[..., Any]) -> None:
@@ -702,8 +743,8 @@ def test_the_keyboard_alone_reaches_every_control(look: Callable[..., Any]) -> N
                 " getComputedStyle(document.activeElement).outlineStyle]"
             )
         )
-    names = [name for name, _ in reached]
-    assert names[:5] == ["match", "game", "next game", "whose cards are shown", "dark or light"]
+    names = [re.sub("^Match 0 · (Game 0) .*", r"\1", name) for name, _ in reached]
+    assert names[:4] == ["Game 0", "next game", "whose cards are shown", "dark or light"]
     assert {style for _, style in reached} == {"solid"}
     page.get_by_role("slider").focus()
     page.keyboard.press("Tab")
@@ -742,7 +783,8 @@ def test_axe_finds_nothing(
 ) -> None:
     """Contrast, names, roles, order: the rules of axe-core."""
     page = look(hash_, color_scheme=scheme, width=width)
-    page.locator("summary").click()
+    assert axe(page) == []
+    page.keyboard.press("g")
     assert axe(page) == []
 
 
@@ -771,11 +813,73 @@ def test_a_page_of_lost_games_opens_with_the_losers_eyes_in_each_match(reader: R
     seen = choice(opened, "whose cards are shown")
     expect(seen).to_have_value("1")
     expect(button(opened, "Truth")).to_have_attribute("aria-pressed", "false")
-    choice(opened, "match").select_option("1")
+    press(opened, "g")
+    opened.locator(".games a").last.click()
     expect(seen).to_have_value("0")
     seen.select_option("")
     expect(seen).to_have_value("")
     expect(choice(reader.open(file, "#match=0&game=0"), "whose cards are shown")).to_have_value("")
+
+
+# ---------------------------------------------------------------- the list of games
+
+
+def test_the_closest_games_are_those_in_which_the_winner_had_few_cards_more(
+    look: Callable[..., Any], match: dict[str, Any]
+) -> None:
+    """Of two alike the longer one; `j` follows the list. Cards: source is the game's own events."""
+    page = look()
+    page.keyboard.press("g")
+    rows = page.locator(".games tbody tr")
+    plain = rows.all_inner_texts()
+    assert len(plain) == 5
+    for told, one in zip(plain, match["games"], strict=False):
+        hand = 2 - sum(
+            event["event"] == "lost" and event["seat"] == one["winner"]
+            for step in one["steps"]
+            for event in step["events"]
+        )
+        names = match["bots"][one["seating"][one["winner"]]]
+        assert told.split("\t") == [
+            f"Match {match['match']} · Game {one['game']}",
+            names,
+            str(one["turns"]),
+            f"{hand} : 0",
+        ]
+    button(page, "closest first").click()
+    told = [row.split("\t") for row in rows.all_inner_texts()]
+    keys = [(int(close[0]) - int(close[-1]), -int(turns)) for _, _, turns, close in told]
+    assert keys == sorted(keys)
+    assert sorted(map(tuple, told)) == sorted(tuple(row.split("\t")) for row in plain)
+    rows.first.locator("a").click()
+    page.keyboard.press("j")
+    assert text(page, ".chosen").startswith(told[1][0])
+
+
+def test_a_review_tells_how_close_games_were(reader: Reader, lost: Any) -> None:
+    """By the mean of its chances."""
+    path, review = lost
+    shown = reader.open(path)
+    press(shown, "g")
+    means = [sum(one["chance"] for one in curve["chances"]) / len(curve["chances"]) for curve in review["curves"]]
+    told = [row.split("\t")[-1] for row in shown.locator(".games tbody tr").all_inner_texts()]
+    assert told == [f"{round(100 * mean)} %" for mean in means]
+    button(shown, "closest first").click()
+    told = [row.split("\t")[-1] for row in shown.locator(".games tbody tr").all_inner_texts()]
+    assert told == [f"{round(100 * mean)} %" for mean in sorted(means, reverse=True)]
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800)])
+def test_the_bar_covers_no_seat_and_odds_can_be_read(look: Callable[..., Any], width: int, height: int) -> None:
+    """At the end of the page all seats stand above the bar, and what the marks mean is told."""
+    page = look("#game=0&turn=4&seat=1", width=width, height=height)
+    meters = page.locator(".meters li")
+    assert re.match(r"\d+\u202f%\nDuke\n", meters.nth(4).inner_text())
+    assert meters.evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length") == 0
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    bar = page.locator(".controls").bounding_box()["y"]
+    assert all(seat.bounding_box()["y"] + seat.bounding_box()["height"] <= bar for seat in page.locator(".seat").all())
+    assert page.locator(".legend:visible").count() == 1
 
 
 # ---------------------------------------------------------------- a review

@@ -1,8 +1,9 @@
 // The page of recorded matches: choose a match and a game, whose eyes to look through, and a moment.
 
 import { control, percent } from "./cards.js";
-import { Answers, claiming, Claims, results, Stderr, verdict } from "./details.js";
+import { Answers, claiming, Claims, Stderr, verdict } from "./details.js";
 import { h, plain, read, refill, say, shade } from "./dom.js";
+import { Games, left } from "./games.js";
 import { Log } from "./log.js";
 import { link, parsed, placed } from "./moment.js";
 import { chance } from "./odds.js";
@@ -20,7 +21,9 @@ const KEYS = [
   [["n", "p"], "to the next or the previous mark, but standard error"],
   [["Home", "End"], "to the deal, to the end"],
   [["Space"], "play and pause"],
-  [["j", "k"], "the next game, the game before"],
+  [["j", "k"], "the next game of the list, the game before"],
+  [["g"], "the list of games"],
+  [["+", "-"], "faster, slower"],
   [["v"], "whose cards are shown: all, then each seat's knowledge"],
   [["t"], "what is true, beside what was likely"],
   [["d"], "dark or light"],
@@ -76,15 +79,15 @@ class App {
   // ---- what never changes on the page
 
   build() {
-    this.matchChoice = h("select", { "aria-label": "match", onchange: () => this.turnTo(0, Number(this.matchChoice.value)) });
-    refill(
-      this.matchChoice,
-      this.matches.map((match, place) => h("option", { value: place }, `Match ${match.match}`)),
+    this.games = new Games(
+      this.matches,
+      (place) => this.ended(place),
+      this.review ? "mean chance" : "cards left",
+      this.review
+        ? "The mean of the chances to win after each decision tells how close a game was."
+        : "How close a game was: the cards that the winner had left, and the best of the others; of two alike, the longer.",
     );
-    this.gameChoice = h("select", {
-      "aria-label": "game",
-      onchange: () => this.turnTo(Number(this.gameChoice.value)),
-    });
+    this.gameChoice = button("chosen", "", "g", () => this.games.open(this.state), "the list of games");
     this.seatChoice = h("select", {
       "aria-label": "whose cards are shown",
       onchange: () => this.look(this.seatChoice.value === "" ? null : Number(this.seatChoice.value)),
@@ -105,7 +108,6 @@ class App {
     this.answers = new Answers();
     this.claims = new Claims();
     this.stderr = new Stderr();
-    this.results = h("div", { class: "results" });
     this.live = h("p", { class: "unseen", "aria-live": "polite" });
     this.position = h("span", { class: "position" });
 
@@ -134,7 +136,6 @@ class App {
         h(
           "div",
           { class: "choices" },
-          this.matches.length > 1 ? this.matchChoice : null,
           h("span", { class: "group" }, this.gameBack, this.gameChoice, this.gameForth),
           h("span", { class: "group" }, this.seatChoice, this.truthButton),
         ),
@@ -152,7 +153,7 @@ class App {
           this.answers.element,
           this.stderr.element,
           this.claims.element,
-          h("details", { class: "panel" }, h("summary", {}, "All games of this match"), this.results),
+          h("section", { class: "panel below", "aria-label": "the marks of the bar" }, legend()),
         ),
       ),
       h(
@@ -180,6 +181,7 @@ class App {
         ),
       ),
       this.live,
+      this.games.element,
       this.help,
     );
   }
@@ -223,16 +225,42 @@ class App {
   }
 
   leaf(by) {
-    const game = this.state.game + by;
-    if (game >= 0 && game < this.match.games.length) this.turnTo(game);
+    const next = this.games.next(this.state, by);
+    if (next) this.turnTo(next.game, next.match);
   }
 
-  /** Show another game through the eyes of the same bot, which sits elsewhere there. An onlooker stays -1. */
-  turnTo(game, match = this.state.match) {
+  /** Show another game through the eyes of the same bot, which sits elsewhere there. */
+  turnTo(game, match) {
+    this.state.seat = this.seatIn(match, game);
+    this.open(match, game);
+  }
+
+  /** The seat of the looker's bot in another game. An onlooker stays -1. */
+  seatIn(match, game) {
     const { bots, games } = this.matches[match];
     const { seat } = this.state;
-    if (seat !== null) this.state.seat = games[game].seating.indexOf(bots.indexOf(this.match.bots[this.game.seating[seat]]));
-    this.open(match, game);
+    return seat === null ? null : games[game].seating.indexOf(bots.indexOf(this.match.bots[this.game.seating[seat]]));
+  }
+
+  /** A game's row of the list. */
+  ended({ match: at, game: place }) {
+    const match = this.matches[at];
+    const game = match.games[place];
+    const chance = this.review?.mean(match, game);
+    const cards = left(game, this.unfolded(game).at(-1));
+    return {
+      href: link({ match: this.several(match), game: game.game, seat: this.state.seat === this.lookers[0] ? null : this.seatIn(at, place) }),
+      title: this.title(match, game),
+      winner: game.winner === null ? null : match.bots[game.seating[game.winner]],
+      end: this.words.tellEnd(game.reason),
+      turns: game.turns,
+      close: this.review ? (chance < 0 ? "" : percent(chance)) : cards.join(" : "),
+      rank: this.review ? chance : game.turns / 1e6 - (cards[0] - cards[1]),
+    };
+  }
+
+  title(match, game) {
+    return `${this.matches.length > 1 ? `Match ${match.match} · ` : ""}Game ${game.game}`;
   }
 
   /** Look through the eyes of the bot of this name, where the page has them; what is true is a choice. */
@@ -290,13 +318,19 @@ class App {
     else this.timer = setTimeout(() => this.tick(), this.speed);
   }
 
+  hasten(by) {
+    const place = SPEEDS.findIndex(([pause]) => pause === this.speed) + by;
+    if (SPEEDS[place]) this.pace(SPEEDS[place][0]);
+  }
+
   pace(pause) {
     this.speed = pause;
+    this.speedChoice.value = pause;
     if (this.timer !== null) this.play(true);
   }
 
   key(event) {
-    if (event.ctrlKey || event.altKey || event.metaKey || this.help.open) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || this.help.open || this.games.element.open) return;
     const at = event.target;
     if (at.closest?.("select, textarea, input:not([type=range])")) return;
     if (event.key === " " && at.closest?.("button, a, summary, select")) return; // they have a use for it themselves
@@ -310,6 +344,10 @@ class App {
       k: () => this.leaf(-1),
       n: () => this.jump(1),
       p: () => this.jump(-1),
+      g: () => this.games.open(this.state),
+      "+": () => this.hasten(1),
+      "=": () => this.hasten(1), // the key of +, without shift
+      "-": () => this.hasten(-1),
       v: () => this.look(this.lookers[(this.lookers.indexOf(this.state.seat) + 1) % this.lookers.length]),
       t: () => this.tell(!this.state.truth),
       d: () => shade(),
@@ -369,14 +407,11 @@ class App {
   choose() {
     const { game, match } = this;
     const { seat } = this.state;
-    this.matchChoice.value = this.state.match;
-    refill(
-      this.gameChoice,
-      match.games.map((one, place) => h("option", { value: place }, `Game ${one.game} · ${this.winner(one) === null ? "draw" : `${this.winner(one)} wins`}`)),
-    );
-    this.gameChoice.value = this.state.game;
-    this.gameBack.disabled = this.state.game === 0;
-    this.gameForth.disabled = this.state.game === match.games.length - 1;
+    const winner = this.winner(game);
+    say(this.gameChoice, `${this.title(match, game)} · ${winner === null ? "a draw" : `\u2068${winner}\u2069 wins`} ▾`);
+    this.gameChoice.setAttribute("aria-label", `${this.gameChoice.textContent.slice(0, -2)}, the list of games`);
+    this.gameBack.disabled = !this.games.next(this.state, -1);
+    this.gameForth.disabled = !this.games.next(this.state, 1);
     refill(
       this.seatChoice,
       this.lookers.map((place) =>
@@ -387,27 +422,14 @@ class App {
     this.seatChoice.value = seat ?? "";
     this.truthButton.hidden = seat === null || Boolean(match.eyes);
     this.truthButton.setAttribute("aria-pressed", String(this.state.truth));
-    refill(
-      this.results,
-      results(
-        match.games.map((one) => ({
-          href: link({ match: this.several(), game: one.game, seat: seat === this.lookers[0] ? null : one.seating.indexOf(game.seating[seat]) }),
-          game: one.game,
-          winner: one.winner === null ? null : match.bots[one.seating[one.winner]],
-          turns: one.turns,
-          reason: this.words.tellEnd(one.reason),
-          current: one === game,
-        })),
-      ),
-    );
   }
 
   winner(game) {
     return game.winner === null ? null : plain(this.match.bots[game.seating[game.winner]]);
   }
 
-  several() {
-    return this.matches.length > 1 ? this.match.match : null;
+  several(match = this.match) {
+    return this.matches.length > 1 ? match.match : null;
   }
 
   href(moment) {

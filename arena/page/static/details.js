@@ -166,28 +166,6 @@ function output({ text }) {
   return h("pre", { tabindex: "0", role: "group", "aria-label": "standard error" }, plain(text, true));
 }
 
-/** The games of a match with their ends, as links; `rows`: { href, game, winner, turns, reason, current }. */
-export function results(rows) {
-  return h(
-    "table",
-    {},
-    h("thead", {}, h("tr", {}, ...["game", "won by", "turns"].map((text) => h("th", { scope: "col" }, text)))),
-    h(
-      "tbody",
-      {},
-      rows.map((row) =>
-        h(
-          "tr",
-          { class: row.current ? "now" : "" },
-          h("td", {}, h("a", { href: row.href, "aria-current": row.current ? "true" : null }, String(row.game))),
-          h("td", {}, row.winner === null ? h("span", { class: "muted" }, `a draw: ${row.reason}`) : name(row.winner)),
-          h("td", { class: "number" }, String(row.turns)),
-        ),
-      ),
-    ),
-  );
-}
-
 /** A claim in words: "claims to have a Duke". */
 export function claiming(role) {
   return role.startsWith("not_") ? `claims to have no ${title(role.slice(4))}` : `claims the ${title(role)}`;

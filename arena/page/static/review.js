@@ -20,11 +20,6 @@ export function decided(game, seat, decisions) {
   });
 }
 
-/** The mean of a curve's chances: how close a lost game was. */
-export function mean(curve) {
-  return curve.chances.reduce((sum, { chance }) => sum + chance, 0) / curve.chances.length;
-}
-
 export class Review {
   /** `go(index)` is called when the curve is clicked. */
   constructor(review, matches, go) {
@@ -64,6 +59,12 @@ export class Review {
 
   curve(match, game) {
     return this.review.curves.find((one) => one.match === match.match && one.game === game.game);
+  }
+
+  /** The mean of a game's chances: how close it was; -1 where there are none. */
+  mean(match, game) {
+    const chances = this.curve(match, game)?.chances ?? [];
+    return chances.length ? chances.reduce((sum, { chance }) => sum + chance, 0) / chances.length : -1;
   }
 
   click(event, go) {

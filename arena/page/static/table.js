@@ -2,7 +2,7 @@
 //
 // What doesn't change between two moments isn't touched, so that stepping is fast and nothing is read out twice.
 
-import { badge, card, coins, percent, short, title } from "./cards.js";
+import { badge, card, coins, percent, title } from "./cards.js";
 import { h, name, refill } from "./dom.js";
 import { chance } from "./odds.js";
 import { holds } from "./state.js";
@@ -150,8 +150,8 @@ function meters(likely, held) {
         "li",
         { class: has ? "true" : "", title: `${title(role)}: ${percent(value)}${has ? ", and it has one" : ""}` },
         bar,
-        h("span", { class: "value" }, percent(value).replace(" %", "")),
-        h("span", { class: "role" }, short(role)),
+        h("span", { class: "value" }, percent(value).replace(" ", "\u202f")),
+        h("span", { class: "role", "aria-hidden": "true" }, title(role).slice(0, 4)),
         h("span", { class: "unseen" }, `${title(role)} ${percent(value)}${has ? ", true" : ""}`),
       );
     }),

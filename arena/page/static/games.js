@@ -1,0 +1,82 @@
+// All games of the page as a list of links, match by match or the closest first.
+
+import { h, name, refill } from "./dom.js";
+
+/** Return how many cards the winner had left, and the best of the others: all seats know it. Pure. */
+export function left(game, end) {
+  const cards = end.hands.map((hand, seat) => (end.out[seat] ? 0 : hand.length));
+  const best = game.winner ?? cards.indexOf(Math.max(...cards));
+  return [cards[best], Math.max(...cards.toSpliced(best, 1))];
+}
+
+export class Games {
+  /**
+   * `row(place)` gives { href, title, winner, end, turns, close, rank } of a game: what tells how close it was, and a
+   * number that is higher for closer. `heading` and `about` say what that is.
+   */
+  constructor(matches, row, heading, about) {
+    this.row = row;
+    this.all = matches.flatMap((match, at) => match.games.map((_, game) => ({ match: at, game })));
+    this.order = this.all;
+    this.body = h("tbody", {});
+    this.sorter = h("button", { type: "button", "aria-pressed": "false", onclick: () => this.sort() }, "closest first");
+    this.element = h(
+      "dialog",
+      { class: "games", "aria-labelledby": "games-title", onkeydown: (event) => this.key(event) },
+      h("div", { class: "group" }, h("h2", { id: "games-title" }, `Games (${this.all.length})`), this.sorter, h("form", { method: "dialog" }, h("button", {}, "Close"))),
+      h("p", { class: "muted small" }, about),
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, ...["game", "won by", "turns", heading].map((text) => h("th", { scope: "col" }, text)))),
+        this.body,
+      ),
+    );
+  }
+
+  /** Return the game that stands so many places on in the list; undefined where it ends. */
+  next({ match, game }, by) {
+    return this.order[this.order.findIndex((one) => one.match === match && one.game === game) + by];
+  }
+
+  /** Open the list at the game of a place. */
+  open(now) {
+    this.now = now;
+    this.fill();
+    if (!this.element.open) this.element.showModal();
+    this.body.querySelector("[aria-current]")?.focus();
+  }
+
+  sort() {
+    const closest = this.order === this.all;
+    this.order = closest ? this.all.toSorted((one, other) => this.row(other).rank - this.row(one).rank) : this.all;
+    this.sorter.setAttribute("aria-pressed", String(closest));
+    this.fill();
+  }
+
+  fill() {
+    refill(
+      this.body,
+      this.order.map((place) => {
+        const { href, title, winner, end, turns, close } = this.row(place);
+        const current = place.match === this.now.match && place.game === this.now.game;
+        return h(
+          "tr",
+          { class: current ? "now" : "" },
+          h("td", {}, h("a", { href, "aria-current": current ? "true" : null, onclick: () => this.element.close() }, title)),
+          h("td", {}, winner === null ? h("span", { class: "muted" }, `a draw: ${end}`) : name(winner)),
+          h("td", { class: "number" }, String(turns)),
+          h("td", { class: "number" }, close),
+        );
+      }),
+    );
+  }
+
+  key(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const links = [...this.body.querySelectorAll("a")];
+    links[Math.max(0, links.indexOf(document.activeElement) + by)]?.focus();
+  }
+}
