@@ -61,7 +61,7 @@ def test_what_cannot_be_looked_at_is_refused(place: Place, run: Path) -> None:
 def test_an_edited_bot_is_asked_anew_and_where_it_chooses_otherwise_is_told(place: Place) -> None:
     """The same bot chooses the same; one that takes the last move, otherwise; one that ends, not at all."""
     first = place.bot("mybot.py")
-    ran = place.run("run", first, "sample:honest", "--games", 2, "--sandbox", "process", "--out", "out")
+    ran = place.run("run", first, "sample:honest", "--games", 2, "--seed", 2, "--sandbox", "process", "--out", "out")
     assert ran.code == 0, ran.err
     same = json.loads(place.run("replay", "out", "--ask", first, "--json").out)
     assert (same["rows"], same["requests"] > 5) == ([], True)
