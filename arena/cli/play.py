@@ -10,13 +10,14 @@ import click
 from arena.bots import checked_name
 from arena.cli import options
 from arena.cli.completion import complete_bot
+from arena.cli.debug import DEBUG
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.host import Host
 from arena.cli.keys import keys
 from arena.cli.out import fail, reason, refuse
 from arena.cli.person import Screen
 from arena.cli.play_page import sit_in_browser
-from arena.cli.seated import CLOCK, PLACE, person_timings, seated
+from arena.cli.seated import CLOCK, PLACE, seated
 from arena.play import Kept, Sitting
 
 
@@ -45,7 +46,10 @@ from arena.play import Kept, Sitting
 @options.limit_options
 @CLOCK
 @PLACE
-def play(bots: tuple[str, ...], name: str, browser: bool, port: int, speed: float, **given: Any) -> None:
+@DEBUG
+def play(
+    bots: tuple[str, ...], name: str, browser: bool, port: int, speed: float, debug: str | None, **given: Any
+) -> None:
     """Sit down at the table with bots, in the terminal or the browser.
 
     BOT is as for arena run. You see what a bot in your seat would be told, and nothing else; what the players are
@@ -53,7 +57,7 @@ def play(bots: tuple[str, ...], name: str, browser: bool, port: int, speed: floa
     """
     name = _checked(name)
     end_like_ctrl_c()
-    with nullcontext() if browser else keys() as read, seated(given, bots, persons=1) as table:
+    with nullcontext() if browser else keys() as read, seated(given, bots, 1, debug, browser) as table:
         names = [*(bot.name for bot in table.bots), name]
         if name in names[:-1]:
             refuse(f"a bot is called {name!r}: name yourself by --name")
@@ -76,7 +80,7 @@ def _checked(name: str) -> str:
 
 def _sit(screen: Screen, table: Any, names: list[str], given: dict[str, Any]) -> str | None:
     """Play, keep what was played, and tell about it; return what this machine failed at, None if it didn't."""
-    spec = table.spec(given["games"], names, person_timings(table), given["open_names"])
+    spec = table.spec(given["games"], names, table.timings(1), given["open_names"])
     interrupted = False
     with _writing():
         kept = Kept(table.folder)

@@ -11,7 +11,7 @@ from typing import Any
 from arena import with_extra
 from arena.cli import sheet
 from arena.cli.out import fail, note, reason, refuse
-from arena.cli.seated import Seated, person_timings, where_kept
+from arena.cli.seated import Seated, where_kept
 from arena.coup import card
 from arena.page import page, table_page
 from arena.play import Kept
@@ -39,13 +39,13 @@ def sit_in_browser(table: Seated, names: Sequence[str], given: dict[str, Any], p
         return "/replay"
 
     def deal(number: int) -> Deal:
-        spec = table.spec(given["games"], names, person_timings(table), given["open_names"], number)
+        spec = table.spec(given["games"], names, table.timings(1), given["open_names"], number)
         return Deal(spec, table.start, keep)
 
     def seats(secret: str) -> Table:
         places = [Place("bot", bot.name) for bot in table.bots]
         terms = replace(table.terms, open_names=given["open_names"])
-        offer = Offer(terms, given["games"], person_timings(table)[-1])
+        offer = Offer(terms, given["games"], table.timings(1)[-1])
         return Table("here", [*places, Place("person", names[-1], secret)], offer, deal, pace_s=pace_s)
 
     def replay() -> str | None:

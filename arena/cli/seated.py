@@ -13,6 +13,7 @@ import click
 from arena.bots import Bot, Bytecode
 from arena.bots import load as load_bots
 from arena.cli import options
+from arena.cli.debug import Debugged, as_plain, debugged
 from arena.cli.new_run import Asked, built, fit, new_folder, refusals, refuse_inside, run_of, terms_of, timing_of
 from arena.cli.out import note, refuse
 from arena.coup import derived
@@ -51,6 +52,15 @@ class Seated:
     folder: Path
     seed_key: bytes
     start: Callable[[int], Box]
+    debugged: Debugged | None = None
+
+    def timings(self, persons: int) -> tuple[Timing, ...]:
+        """Return the times of the bots, and of so many persons behind them, who have no clock; () if all are alike."""
+        times, own = self.terms.timing, self.debugged
+        if own is None and not persons:
+            return ()
+        bots = [own.timing(times) if own and own.bot == bot else times for bot in range(len(self.bots))]
+        return (*bots, *[Timing(limit_ms=UNTIMED_MS, bank_ms=0, ponder=times.ponder)] * persons)
 
     def spec(
         self,
@@ -67,25 +77,28 @@ class Seated:
         return MatchSpec(number, key, tuple(names), rows[:games], terms, timings)
 
 
-def person_timings(table: Seated) -> tuple[Timing, ...]:
-    """Return the times of a table's bots, and of a person behind them, who has no clock."""
-    return (*[table.terms.timing] * len(table.bots), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
-
-
 @contextmanager
-def seated(given: Mapping[str, Any], bots: Sequence[str], persons: int) -> Iterator[Seated]:
+def seated(
+    given: Mapping[str, Any], bots: Sequence[str], persons: int, debug: str | None = None, live: bool = True
+) -> Iterator[Seated]:
     """Give the table that was asked for, with so many persons at it besides.
+
+    debug: the name of the bot that is debugged; `live`: what it writes may go to the terminal meanwhile.
 
     Without bots they are three samples, or as many as --seats wants; samples also fill up what --seats wants more than
     were named. Exits with 2 if something can't be played as asked.
     """
-    with refusals(), _table(given, bots, persons) as table:
+    with refusals(), _table(given, bots, persons, debug, live) as table:
         yield table
 
 
 @contextmanager
-def _table(given: Mapping[str, Any], named: Sequence[str], persons: int) -> Iterator[Seated]:
+def _table(
+    given: Mapping[str, Any], named: Sequence[str], persons: int, debug: str | None, live: bool
+) -> Iterator[Seated]:
     asked = Asked.of(tuple(named), given)
+    if debug is not None:
+        asked = as_plain(asked)
     folder = asked.out or new_folder("arena-games")
     if folder.exists() or folder.is_symlink():
         raise FolderError(f"{folder} exists; name another --out")
@@ -97,6 +110,7 @@ def _table(given: Mapping[str, Any], named: Sequence[str], persons: int) -> Iter
     choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
     bots = _loaded(wanted, choice.name)
     refuse_inside(folder, bots)
+    own = None if debug is None else debugged(debug, [bot.name for bot in bots], live)
     config = _config(asked, bots, len(bots) + persons, terms_of(asked, ruleset), choice)
     clean_up(choice)
     building = Building(folder)
@@ -107,14 +121,19 @@ def _table(given: Mapping[str, Any], named: Sequence[str], persons: int) -> Iter
         config = replace(config, terms=replace(config.terms, timing=timing_of(asked, config.terms.timing, box)))
         config = built(config, box, building)
         try:
-            config = fit(asked, config, box, scratch, run_of)
+            looked_at = tuple(bot for bot in config.bots if own is None or bot.name != own.name)
+            if looked_at:
+                fit(asked, replace(config, bots=looked_at), box, scratch, run_of)
 
             bytecode = Bytecode()
 
             def start(bot: int) -> Box:
-                return box.start(bytecode.program(config.bots[bot], choice, box), config.terms.limits)
+                program, limits = bytecode.program(config.bots[bot], choice, box), config.terms.limits
+                if own is not None and own.bot == bot:
+                    program, limits = own.program(program), own.limits(limits)
+                return box.start(program, limits)
 
-            yield Seated(config.bots, config.terms, folder, seed_key(asked.seed), start)
+            yield Seated(config.bots, config.terms, folder, seed_key(asked.seed), start, own)
         finally:
             building.discard()
 

@@ -10,6 +10,7 @@ import click
 
 from arena.cli import options
 from arena.cli.completion import complete_bot
+from arena.cli.debug import DEBUG
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.out import counted, fail, note, reason, refuse
 from arena.cli.replay import place_of, tell
@@ -41,14 +42,15 @@ from arena.referee import ArenaError, Record, RecordError, play_match
 @options.limit_options
 @CLOCK
 @PLACE
-def watch(bots: tuple[str, ...], speed: float, seat: str | None, **given: Any) -> None:
+@DEBUG
+def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | None, **given: Any) -> None:
     """Watch bots play: space pauses, arrows step, + and - change the speed, q leaves.
 
     BOT is as for arena run. The games are played first, then shown, and kept: arena replay shows them again. Where
     standard output is no terminal, all is written at once, a line for each turn.
     """
     end_like_ctrl_c()
-    with seated(given, bots, persons=0) as table:
+    with seated(given, bots, 0, debug) as table:
         _check_seat(seat, [bot.name for bot in table.bots])
         record = _played(table, given)
         folder = table.folder
@@ -73,7 +75,7 @@ def _check_seat(seat: str | None, names: list[str]) -> None:
 
 def _played(table: Seated, given: dict[str, Any]) -> Record:
     """Play the games, and keep them."""
-    spec = table.spec(given["games"], [bot.name for bot in table.bots], open_names=given["open_names"])
+    spec = table.spec(given["games"], [bot.name for bot in table.bots], table.timings(0), given["open_names"])
     try:
         kept = Kept(table.folder)  # first: what can't be kept isn't played
         note(f"playing {counted(len(spec.seatings), 'game')} of {spec.terms.rules.name}")

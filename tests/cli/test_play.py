@@ -367,3 +367,13 @@ def test_a_bot_that_hangs_is_waited_for_by_name(tmp_path: Path) -> None:
     done = piped(tmp_path, "1\n" * 60, "--bank-ms", "1900", str(silent))
     assert re.search(r"… waiting for [AB]", done.stdout)
     assert re.search(r"! [AB]: timeout( \(\d times\))?: no reply came within", done.stdout)
+
+
+def test_one_opponent_under_a_debugger_writes_to_a_file_while_the_table_is_shown(tmp_path: Path) -> None:
+    """The terminal is the person's; nobody else is left to be looked at before the match."""
+    done = piped(tmp_path, "q\ny\n", str(SAMPLES / "honest.py"), "--debug", "honest")
+    assert "Traceback" not in done.stderr
+    said = Path(done.stderr.partition("honest writes its standard error to ")[2].partition(";")[0])
+    assert said.read_text().startswith("arena: honest is process ")
+    said.unlink()
+    assert [timing.timed for timing in record(tmp_path).header.timings] == [False, False]

@@ -97,6 +97,8 @@ def test_a_terminal_that_is_closed_ends_it_and_leaves_nothing(place: Place, thre
         (["sample:honest", "--seats", "12"], "--seats"),
         (["sample:nobody", "sample:honest"], "is no sample bot"),
         (["--speed", "0"], "--speed"),
+        (["--debug", "nobody"], "--debug nobody: the bots at the table are "),
+        (["--debug", "honest", "--sandbox", "docker"], "leave out --sandbox docker"),
     ],
 )
 def test_what_cannot_be_watched_is_refused(tmp_path: Path, more: list[str], said: str) -> None:
@@ -121,3 +123,52 @@ def test_samples_fill_the_table_of_one_bot(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "also at the table: sample:" in done.stderr
     assert "4 seats" in done.stdout
+
+
+SLOW = """
+import json, os, sys, time
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        print(json.dumps({"type": "hello"}), flush=True)
+    if message["type"] == "request":
+        if message["id"] == 1:
+            HERE
+            time.sleep(0.2)
+        print(json.dumps({"id": message["id"], "choice": 0}), flush=True)
+"""
+
+
+def test_a_bot_under_a_debugger_has_no_clock_and_tells_its_process_in_a_file(tmp_path: Path) -> None:
+    """The others have theirs. Where there is no terminal its standard error goes to a file."""
+    bot = tmp_path / "slow.py"
+    bot.write_text(SLOW.replace("HERE", "print('at', os.getpid(), file=sys.stderr)"))
+    done = piped(tmp_path, str(bot), BOTS[0], "--debug", "slow", "--limit-ms", "50", "--bank-ms", "0", "--cpu-s", "1")
+    assert done.returncode == 0, done.stderr
+    said = Path(done.stderr.partition("slow writes its standard error to ")[2].partition(";")[0])
+    named, at = said.read_text().splitlines()
+    said.unlink()
+    assert named == f"arena: slow is process {at.split()[1]}", "the process id is the bot's own"
+    record = read((tmp_path / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
+    verify(record)
+    assert [timing.timed for timing in record.header.timings] == [False, True]
+    assert not record.games[0].faults
+
+
+def test_pdb_has_the_terminal_while_the_match_waits(tmp_path: Path) -> None:
+    """By the line that docs/local.md gives; the bot isn't looked at before, where it would stop, too."""
+    line = 'import pdb, sys; pdb.Pdb(stdin=open("/dev/stderr"), stdout=sys.stderr).set_trace()'
+    assert line in (SAMPLES.parent / "docs" / "local.md").read_text(encoding="utf-8")
+    bot = tmp_path / "slow.py"
+    bot.write_text(SLOW.replace("HERE", line))
+    screen = Screen([*COMMAND, str(bot), BOTS[0], "--debug", "slow"], cwd=tmp_path)
+    try:
+        assert "arena: slow is process " in screen.until(r"\(Pdb\) ")
+        screen.type("p 'request', message['id']\n")
+        screen.until(r"\('request', 1\)")
+        screen.type("c\n")
+        screen.until("plays, ")
+        screen.type("q")
+        assert screen.process.wait(60) == 0
+    finally:
+        screen.close()
