@@ -11,7 +11,7 @@ _KITS = {"coup_kit", "coup_env"}  # the arena adds a kit that isn't there
 def foreign_imports(path: Path) -> tuple[str, ...]:
     """Return their names, in order, of a file or of the files in a folder; a file that can't be read has none.
 
-    What is imported in a `try` or a function isn't counted: the bot may do without it.
+    Only statements at the top of a file count: without what a `try` or a function imports the bot may do.
     """
     entries = list(path.iterdir()) if path.is_dir() else [path]
     vendored = path.glob("*/*") if path.is_dir() else ()  # where a bot puts a folder on sys.path

@@ -1,27 +1,29 @@
 """`arena replay --ask`: an edited bot before the requests of recorded games."""
 
 import os
+import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from arena.bots import Bot, BotError, build_all, completed, load, shown
+from arena.bots import Bot, BotError, BuildError, build_all, completed, load, shown
 from arena.cli.out import EASY, Column, counted, note, refuse, show, table
 from arena.examine import BUILD_S
 from arena.referee import GameRecord, Record
 from arena.review import Asked, ask_again
 
-_LONGEST_S = 600.0  # for all requests of a match
+_LONGEST_S = 600.0  # for all requests of a process
 
 
 @dataclass(frozen=True, slots=True)
 class Otherwise:
-    """Of so many requests, those at which a program chooses otherwise than the recorded bot."""
+    """Of so many requests, those at which a program chooses otherwise than the recorded bot, or not at all."""
 
     requests: int
     rows: tuple[Asked, ...]
@@ -35,8 +37,13 @@ def ask(argument: str, name: str | None, found: Sequence[tuple[Record, GameRecor
     """
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            bots, _ = load([argument])
+            bots, notes = load([argument])
+            for each in notes:
+                note(each)
             bot = build_all([completed(bots[0], False, Path(scratch, "bot"))], Path(scratch), BUILD_S)[0]
+        except BuildError as problem:
+            where = "The whole log"  # is gone with the scratch folder
+            refuse("\n".join(line for line in str(problem).split("\n") if not line.startswith(where)))
         except BotError as problem:
             refuse(str(problem))
         name = bot.name if name is None else name
@@ -50,7 +57,7 @@ def ask(argument: str, name: str | None, found: Sequence[tuple[Record, GameRecor
         for record, chosen in games.values():
             place = record.header.bots.index(name)
             rows += (each for each in ask_again(record, place, lambda sent: _printed(bot, sent)) if each.game in chosen)
-    return Otherwise(len(rows), tuple(each for each in rows if each.now != each.then))
+    return Otherwise(len(rows), tuple(each for each in rows if each.now is None or each.now != each.then))
 
 
 def show_otherwise(asked: Otherwise) -> None:
@@ -83,16 +90,26 @@ def _table(rows: Sequence[Asked]) -> RenderableType:
 
 
 def _printed(bot: Bot, lines: bytes) -> bytes:
-    """Give a new process of the bot all lines at once; return what it printed until it ended."""
-    try:
-        done = subprocess.run(
-            bot.argv, input=lines, stdout=subprocess.PIPE, cwd=bot.cwd, timeout=_LONGEST_S, env=os.environ
-        )
-    except OSError as problem:
-        refuse(f"{shown(bot.name)} can't be started: {problem.strerror}")
-    except subprocess.TimeoutExpired as problem:
-        note(f"{shown(bot.name)} was stopped after {_LONGEST_S:.0f} s")
-        return problem.stdout or b""
-    if done.returncode:
-        note(f"{shown(bot.name)} ended with {done.returncode}")
-    return done.stdout
+    """Give a new process of the bot all lines at once; return what it printed until it ended.
+
+    What it has started is ended with it.
+    """
+    with tempfile.TemporaryFile() as printed:
+        try:
+            process = subprocess.Popen(
+                bot.argv, stdin=subprocess.PIPE, stdout=printed, cwd=bot.cwd, start_new_session=True
+            )
+        except OSError as problem:
+            refuse(f"{shown(bot.name)} can't be started: {problem.strerror}")
+        try:
+            process.communicate(lines, _LONGEST_S)
+            if process.returncode:
+                note(f"{shown(bot.name)} ended with {process.returncode}")
+        except subprocess.TimeoutExpired:
+            note(f"{shown(bot.name)} was stopped after {_LONGEST_S:.0f} s")
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        printed.seek(0)
+        return printed.read()

@@ -15,12 +15,12 @@ from arena.bots import shown
 from arena.cli.new_run import Asked
 from arena.cli.out import note, refuse
 from arena.referee import UNTIMED_MS, Timing
-from arena.sandbox import LIMITS, Limits, Program
+from arena.sandbox import LIMITS, Choice, Limits, Program
 
 DEBUG = click.option(
     "--debug",
     metavar="BOT",
-    help="This bot has no clock, and writes its standard error where you see it. It is a plain process.",
+    help="This bot has no clock, and writes its standard error where you see it. All bots are plain processes.",
 )
 _DAY_MS = 86_400_000
 _SHELL = 'exec 2>>"$0"; echo "arena: $1 is process $$" >&2; shift; exec "$@"'
@@ -49,8 +49,10 @@ class Debugged:
 
 def as_plain(asked: Asked) -> Asked:
     """Return what was asked for, in plain processes that nobody freezes. Exits with 2 if a sandbox was asked for."""
-    if asked.sandbox not in (None, "auto", "process"):
-        refuse(f"--debug starts bots as plain processes, that a debugger reaches: leave out --sandbox {asked.sandbox}")
+    if asked.sandbox not in (None, "auto") and Choice(asked.sandbox).isolates:
+        refuse(
+            f"--debug starts bots as plain processes, for a debugger: leave out --sandbox {asked.sandbox}"
+        )
     return replace(asked, sandbox="process", ponder=True)
 
 

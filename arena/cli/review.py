@@ -42,7 +42,7 @@ def review(path: Path, bot: str, most: int, top: int, html: Path | None, as_json
 
     RECORD is a file of a run's folder records/, DIR the run's folder. For each decision the cards that the bot couldn't
     see are imagined many times, and each move is played to the end: a better move counts where it wins clearly more.
-    With --json all decisions, and the chances to win throughout each game.
+    With --json all of these, and the chances to win throughout each game.
 
     The page of --html has the games that were looked at, the chances beneath them, and links to the costly decisions.
     """

@@ -40,13 +40,14 @@ def in_jobs(play: Callable[[Table], Played], tables: Sequence[Table], jobs: int)
         for job, (_, writer) in enumerate(ends):
             others = [*readers, *(other for _, other in ends[job + 1 :])]
             work = (play, tables[job::jobs], writer, others, os.getpid())
-            processes.append(context.Process(target=_work, args=work, daemon=True))
-            processes[-1].start()
+            process = context.Process(target=_work, args=work, daemon=True)
+            process.start()
+            processes.append(process)
             writer.close()  # here, so that the end of the process is the end of its answers
         for number, table in enumerate(tables):
             try:
                 played, problem = readers[number % jobs].recv()
-            except EOFError:
+            except (EOFError, OSError):  # at the end of a message, or in the middle of one
                 processes[number % jobs].join()
                 code = processes[number % jobs].exitcode
                 raise JobError(

@@ -13,6 +13,8 @@ from arena.local.results import Results
 from arena.local.session import play
 from arena.local.table import Rows
 
+_COLUMNS = {"share", "low", "high", "games", "gain", "gain_low", "gain_high"}
+
 
 def sweep(
     make_bot: Callable[..., Replies],
@@ -36,6 +38,8 @@ def sweep(
     tried = {parameter: list(given) for parameter, given in values.items()}
     if not tried or not all(tried.values()):
         raise ValueError('give each parameter values to try: {"doubt": [0.1, 0.2]}')
+    if taken := tried.keys() & _COLUMNS:
+        raise ValueError(f"a parameter can't be called as a column of the table is: {', '.join(sorted(taken))}")
     rivals = entrants(against)
     refuse_objects(rivals, "in a sweep")
     name = getattr(make_bot, "__name__", "bot")

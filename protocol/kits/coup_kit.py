@@ -352,7 +352,7 @@ class Game:
 
     def _begin(self, start: Message, handles: list[str]) -> None:
         self.request = start
-        self._hand, self._drawn, self._deck = [*start["you"]["cards"]], [], []
+        self._hand, self._drawn, self._deck = [*start["you"].get("cards", ())], [], []
         self.game_seed = start.get("game_seed", "")
         if self.game_seed and self._random is not None:
             self._random.seed(self.game_seed)

@@ -15,7 +15,7 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (6, "4fcb87784a91"),
+    "coup_kit.py": (6, "d2365d975a92"),
     "coup_kit.js": (6, "1e36078e9bc5"),
     "CoupKit.java": (6, "bebd36e121e5"),
     "coup_kit.h": (6, "5482b9f752b7"),

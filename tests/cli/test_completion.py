@@ -49,7 +49,7 @@ pytestmark = pytest.mark.needs("bash", None if shutil.which("bash") else "it isn
 
 def test_commands_and_options_complete(place: Place) -> None:
     """Those of a command, too, that is imported to be asked."""
-    assert completed(place, "re") == ["replay"]
+    assert completed(place, "re") == ["replay", "review"]
     assert completed(place, "ladder", "sta") == ["standings"]
     assert completed(place, "run", "--bank") == ["--bank-ms"]
 

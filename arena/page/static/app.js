@@ -42,7 +42,7 @@ class App {
     this.matches = matches;
     this.review = review && new Review(review, matches, (index) => this.go(index));
     this.words = words(table);
-    this.state = { match: 0, game: 0, index: 0, seat: null, truth: true }; // seat: as in view.js
+    this.state = { match: 0, game: 0, index: 0, seat: null, truth: front === null }; // seat: as in view.js
     this.timer = null;
     this.speed = SPEEDS[1][0];
     this.folded = new Map(); // moments by game
@@ -267,7 +267,6 @@ class App {
   lookAs(name) {
     const seat = this.game.seating.indexOf(this.match.bots.indexOf(name));
     if (seat < 0 || !this.lookers.includes(seat)) return;
-    this.state.truth = false;
     this.look(seat);
   }
 
