@@ -50,9 +50,7 @@ class Debugged:
 def as_plain(asked: Asked) -> Asked:
     """Return what was asked for, in plain processes that nobody freezes. Exits with 2 if a sandbox was asked for."""
     if asked.sandbox not in (None, "auto") and Choice(asked.sandbox).isolates:
-        refuse(
-            f"--debug starts bots as plain processes, for a debugger: leave out --sandbox {asked.sandbox}"
-        )
+        refuse(f"--debug starts bots as plain processes, for a debugger: leave out --sandbox {asked.sandbox}")
     return replace(asked, sandbox="process", ponder=True)
 
 
