@@ -66,9 +66,8 @@ def _asked(record: Record, each: Sent, request: dict[str, Any], answer: Answer |
     legal = request["legal"]
     now = None
     if answer is not None:
-        moves = [_sorted(move) for move in legal]
-        spelled = moves.index(_sorted(answer.move)) if answer.move and _sorted(answer.move) in moves else None
-        now = answer.choice if answer.move is None else spelled
+        spelled = {_key(move): place for place, move in enumerate(legal)}
+        now = answer.choice if answer.move is None else spelled.get(_key(answer.move))
     words = [tell_move(move, names) for move in legal]
     return Asked(
         record.header.match,
@@ -80,6 +79,9 @@ def _asked(record: Record, each: Sent, request: dict[str, Any], answer: Answer |
     )
 
 
-def _sorted(move: dict[str, Any]) -> dict[str, Any]:
-    """Return a move in which the order of a list, which doesn't count, is always the same."""
-    return {name: sorted(value, key=str) if isinstance(value, list) else value for name, value in move.items()}
+def _key(move: dict[str, Any]) -> str:
+    """Return a text that is equal for equal moves: types count (true is not 1), the order of a list doesn't."""
+    return json.dumps(
+        {name: sorted(value, key=str) if isinstance(value, list) else value for name, value in move.items()},
+        sort_keys=True,
+    )

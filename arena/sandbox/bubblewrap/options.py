@@ -66,12 +66,12 @@ def view(stage: FolderStage | MountStage, trees: list[Path], limits: Limits) -> 
     words = ["--unshare-user", "--unshare-all", "--disable-userns", "--die-with-parent", "--new-session"]
     words += ["--cap-drop", "ALL", "--hostname", "bot", "--uid", NOBODY, "--gid", NOBODY]
     words += ["--perms", "1777", "--size", str(limits.tmp_mb * 1024 * 1024), "--tmpfs", "/tmp"]
-    words += ["--ro-bind", "/usr", "/usr", *_top_level()]
-    for tree in trees:
-        words += ["--ro-bind", stage.tree(tree), str(tree)]
-        for folder, instead in toolchain.packages(tree):
-            source = f"{stage.seen}/empty" if instead is None else f"{stage.tree(tree)}/{instead.relative_to(tree)}"
-            words += ["--ro-bind", source, str(folder)]
+    words += _top_level()
+    for tree, source in (("/usr", "/usr"), *((str(tree), stage.tree(tree)) for tree in trees)):
+        words += ["--ro-bind", source, tree]
+        for folder, instead in toolchain.packages(Path(tree)):
+            there = f"{stage.seen}/empty" if instead is None else f"{source}/{instead.relative_to(tree)}"
+            words += ["--ro-bind", there, str(folder)]
     for path in toolchain.etc():
         words += ["--ro-bind", str(path), str(path)]
     for name in ("passwd", "group"):

@@ -468,6 +468,17 @@ def test_python_bots_have_the_standard_library_and_their_folder(
             assert json.loads(said) == ["json", "mine"], command
 
 
+def test_packages_of_a_python_in_usr_are_covered_too(
+    sandbox: BubblewrapSandbox, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of an arena that is installed into the Python of /usr/local."""
+    covered = [(Path("/usr/share"), None)]
+    monkeypatch.setattr(toolchain, "packages", lambda tree: covered if tree == Path("/usr") else [])
+    code = "import os; print([len(os.listdir(f)) > 0 for f in ('/usr/share', '/usr/lib')])"
+    with running(sandbox, python(code, files)) as box:
+        assert read_to_end(box.stdout) == b"[False, True]\n"
+
+
 def test_the_organiser_adds_packages_for_all(
     sandbox: BubblewrapSandbox, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
