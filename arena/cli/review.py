@@ -148,7 +148,7 @@ def _table(costly: Sequence[Decision]) -> RenderableType:
             f"{each.chance:.2f}",
             str(each.match),
             str(each.game),
-            str(each.from_turn),
+            str(each.turn),
             shown(each.made),
             shown(each.better),
         ]
@@ -165,6 +165,4 @@ def _command(path: Path, bot: str, decision: Decision) -> str:
     """Return the command that shows a decision's moment."""
     match = f" --match {decision.match}" if path.is_dir() else ""
     seat = shlex.quote(bot)
-    return (
-        f"arena replay {shlex.quote(str(path))}{match} --game {decision.game} --seat {seat} --from {decision.from_turn}"
-    )
+    return f"arena replay {shlex.quote(str(path))}{match} --game {decision.game} --seat {seat} --from {decision.turn}"

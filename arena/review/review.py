@@ -17,7 +17,7 @@ _TIMES = 3  # what happened less often is no habit
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision that gave something away. The moves are in words, `from_turn` is its turn, `place` its place in the
+    """A decision that gave something away. The moves are in words, `turn` is its turn, `place` its place in the
     game's curve, from 0.
 
     chance: how likely the bot won after it, 0 to 1. given: by how much of a game `better` was better; error: its
@@ -28,7 +28,7 @@ class Decision:
     game: int
     seat: int
     place: int
-    from_turn: int
+    turn: int
     kind: str
     made: str
     better: str
@@ -139,7 +139,7 @@ def _decision(record: Record, judged: Judged, place: int) -> Decision:
         game=judged.game,
         seat=request["you"]["seat"],
         place=place,
-        from_turn=request["state"]["turn"],
+        turn=request["state"]["turn"],
         kind=request["kind"],
         made=tell_move(judged.move, names),
         better=tell_move(judged.better, names),
@@ -171,18 +171,18 @@ def _habit(judged: Judged) -> str:
     dies = " when its last card is attacked" if last and request["pending"].get("target") == seat else ""
     match request["kind"]:
         case "challenge" if "challenge" in made:
-            return "challenges claims better let pass"
+            return "challenges claims that are better let pass"
         case "challenge" if judged.likely == 0:
             return "lets claims pass that can't be true"
         case "challenge":
-            return f"lets claims pass better challenged{dies}"
+            return f"lets claims pass that are better challenged{dies}"
         case "block" if "pass" in better:
-            return "blocks where to pass is better"
+            return "blocks where passing is better"
         case "block" if "pass" not in made:
             return f"blocks as {made['block']} where {better['block']} is better"
         case "block":
             held = "with the card in its hand" if better["block"] in cards else "by a bluff"
-            return f"passes where to block {held} is better{dies}"
+            return f"passes where blocking {held} is better{dies}"
         case "turn" if made["action"] == better["action"]:
             return f"aims {_action(made)} at the wrong player"
         case "turn":

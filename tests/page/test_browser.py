@@ -906,7 +906,7 @@ def reviewed(match: dict[str, Any]) -> dict[str, Any]:
             "given": 0.25,
             "error": 0.03,
         }
-        costly.append({**where, "place": 1, "from_turn": turns[1], **moves})
+        costly.append({**where, "place": 1, "turn": turns[1], **moves})
     habit = {"words": "takes income where tax is better", "times": 3, "cost": 8.25, "low": 1.0, "high": 15.5}
     counts = {"lost": 9, "games": len(curves), "decisions": 40}
     return {
@@ -953,7 +953,7 @@ def test_a_costly_decision_leads_to_its_moment(reader: Reader, lost: Any) -> Non
     links = shown.locator(".review details a")
     assert links.count() == len(review["costly"])
     links.nth(2).click()
-    turn = review["costly"][2]["from_turn"]
+    turn = review["costly"][2]["turn"]
     expect(shown.locator(".turn-text")).to_have_text(re.compile(f"Turn {turn} .*mybot"))
     assert shown.locator(".answers tbody .name").all_inner_texts() == ["mybot"]
     assert shown.url.split("#")[1].startswith("match=")

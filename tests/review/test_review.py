@@ -53,8 +53,8 @@ def records(*bots: Any, games: int = 60, rules: str = "coup") -> tuple[Record, .
 
 def test_who_never_blocks_is_told_so_first_and_who_challenges_always_that() -> None:
     for bot, habit in (
-        (Meek, "passes where to block with the card in its hand is better"),
-        (Blind, "challenges claims better let pass"),
+        (Meek, "passes where blocking with the card in its hand is better"),
+        (Blind, "challenges claims that are better let pass"),
     ):
         found = review(records(bot, Honest, Honest), "bot0", 100)
         assert found.habits[0].words == habit

@@ -118,7 +118,7 @@ export class Review {
             h(
               "tr",
               {},
-              h("td", {}, h("a", { href: this.href(one) }, all ? `match ${one.match}, game ${one.game}, turn ${one.from_turn}` : String(one.from_turn))),
+              h("td", {}, h("a", { href: this.href(one) }, all ? `match ${one.match}, game ${one.game}, turn ${one.turn}` : String(one.turn))),
               h("td", {}, plain(one.made)),
               h("td", {}, plain(one.better)),
               h("td", { class: "number" }, `${Math.round(100 * one.given)} ± ${Math.round(200 * one.error)} %`),
@@ -130,7 +130,7 @@ export class Review {
   }
 
   /** The link to a costly decision's moment, in the eyes of the bot. */
-  href({ match, game, seat, place, from_turn: turn }) {
+  href({ match, game, seat, place, turn }) {
     const held = this.matches.find((one) => one.match === match);
     const found = held?.games.find((one) => one.game === game);
     const curve = found && this.curve(held, found);
