@@ -1,8 +1,8 @@
 """The examiner's conversation with one process: a line goes out, the answer is waited for, everything else is noted.
 
-The referee judges by the match's clock and forgives what is free. This here is stricter and simpler: one process, wall
-time, of which only that counts in which the examiner could look, and the first thing that is wrong ends the
-conversation with a `BrokenError`, which holds the exchange.
+The referee forgives what is free. This here is stricter and simpler: one process, and the first thing that is wrong
+ends the conversation with a `BrokenError`, which holds the exchange. Time counts while the examiner could look, and an
+answer has as long as in a match: by the bot's own time (arena/referee/meter.py).
 """
 
 import os
@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from arena.referee import FREE_STRAYS, Capture, Facts, TimedOut, ending, facts_of, how_spent
-from arena.sandbox import Box, Exit, Limits, Spent, readable
+from arena.referee import FREE_STRAYS, Capture, Facts, Meter, TimedOut, ending, facts_of, how_spent
+from arena.sandbox import Box, Exit, Limits, readable
 from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply
 
 _TICK_MS = 50  # how often a process is looked at that holds its pipes open after its end
@@ -20,8 +20,7 @@ _STEP_S = 0.15  # of waiting that counts between two looks; more is a machine th
 _LAST_WORDS_S = 0.5  # how long a process whose output ended may take to end, and to say why
 _STRAYS_KEPT = 3
 _READS = 16  # of 64 KiB: as much as a pipe can hold; one that never stops writing would keep us for ever
-
-_Spent = tuple[int, dict[int, Spent]]  # CPU time in ns, and the tasks
+_QUICK_S = 0.05  # an answer that took less is told by the wall
 
 
 class BrokenError(Exception):
@@ -80,6 +79,8 @@ class Talk:
         self._ready: list[bytes] = []
         self._stale: tuple[int, bytes] | None = None  # the last reply to an earlier request, since the open one
         self._ended = False  # standard output has
+        self._tells = box.cpu_ns() is not None and box.spent() is not None
+        self._meter = Meter(box, self._tells, freezes=False, cores=limits.cores)
         self._poll = select.poll()
         for descriptor in (box.stdout, box.stderr):
             self._poll.register(descriptor, select.POLLIN)
@@ -98,11 +99,11 @@ class Talk:
                 self._gone(line.rstrip(b"\n"))
 
     def hello(self, line: bytes, within_s: float) -> float:
-        """Send the hello, and return the seconds that its answer took. Raises BrokenError."""
-        waited = _Wait(self._clock)
+        """Send the hello, and return the seconds that its answer took. Raises BrokenError, SandboxError."""
+        waited = self._charge(within_s)
         self.send(line)
         sent = line.rstrip(b"\n")
-        got = self._line(waited, within_s, sent)
+        got = self._line(waited, within_s, sent, charged=True)
         if got is None:
             waited_ms = round(within_s * 1000)
             raise self._silent("start_failed", f"no hello within {waited_ms} ms", sent, Facts(waited_ms))
@@ -110,20 +111,19 @@ class Talk:
         problem = message if isinstance(message, Malformed) else parse_hello(message)
         if not isinstance(problem, Greeting):
             raise BrokenError("start_failed", problem.message, sent, got)
-        return waited()
+        return self._cost(waited)
 
     def request(
         self, number: int, line: bytes, within_s: float, notify: tuple[float, Callable[[], None]] | None = None
     ) -> Answer:
-        """Send a request, and return the answer. Raises BrokenError.
+        """Send a request, and return the answer. Raises BrokenError, SandboxError.
 
         `notify` is called after so many seconds of silence.
         """
         self._note_strays()
         self._stale = None
         sent = line.rstrip(b"\n")
-        began, before = self._clock(), self._spent()
-        waited = _Wait(self._clock)
+        waited = self._charge(within_s)
         self.send(line)
         while True:
             if notify is not None and notify[0] < within_s:
@@ -133,16 +133,16 @@ class Talk:
                     notify = None
                     continue
             else:
-                got = self._line(waited, within_s, sent)
+                got = self._line(waited, within_s, sent, charged=True)
             if got is None:
-                facts = self._facts(self._clock() - began, before)
+                facts = self._facts()
                 detail = "; ".join(filter(None, (f"none within {within_s * 1000:.0f} ms", how_spent(facts))))
                 if self._stale is not None:
                     raise BrokenError("timeout", detail, sent, self._stale[1], facts)
                 raise self._silent("timeout", detail, sent, facts)
             answer = self._answer(number, got, sent)
             if answer is not None:
-                self.times.append(waited())
+                self.times.append(self._cost(waited))
                 return answer
 
     def leaves(self, within_s: float) -> Exit | None:
@@ -183,20 +183,24 @@ class Talk:
             raise BrokenError("stray_line", None, sent, got)
         return None
 
-    def _spent(self) -> _Spent | None:
-        """Return what the bot has spent, None where it isn't told."""
-        cpu_ns, tasks = self.box.cpu_ns(), self.box.spent()
-        return None if cpu_ns is None or tasks is None else (cpu_ns, tasks)
+    def _charge(self, within_s: float) -> _Wait:
+        """Begin to charge a line that may cost the bot so much."""
+        self._meter.start(self._clock(), within_s)
+        self._meter.mark(self._clock())
+        return _Wait(self._clock)
 
-    def _facts(self, wall_s: float, before: _Spent | None) -> Facts:
+    def _cost(self, waited: _Wait) -> float:
+        """Return the seconds that the line has cost the bot."""
+        if waited() < _QUICK_S:
+            return waited()
+        self._meter.settle(self._clock(), 0)
+        return min(waited(), self._meter.own_s)
+
+    def _facts(self) -> Facts:
         """Return what the bot did with its time, as far as it is known."""
-        after, own_s, cpu_s = self._spent(), wall_s, None
-        if before is not None and after is not None:
-            nothing = Spent(0, 0)
-            waits = (spent.waited_ns - before[1].get(task, nothing).waited_ns for task, spent in after[1].items())
-            own_s -= max(waits, default=0) / 1e9
-            cpu_s = (after[0] - before[0]) / 1e9
-        return facts_of(TimedOut(own_s, cpu_s, None if self._stale is None else self._stale[0]))
+        cpu_s = self._meter.cpu_s if self._tells else None
+        stale = None if self._stale is None else self._stale[0]
+        return facts_of(TimedOut(self._meter.own_s, cpu_s, stale))
 
     def _silent(self, code: str, detail: str, sent: bytes, facts: Facts) -> BrokenError:
         """Return what a silence is: at the end of its input a program that doesn't flush says what it had to say."""
@@ -211,11 +215,14 @@ class Talk:
             facts = facts._replace(unflushed=True)
         return BrokenError(code, detail, sent, got, facts)
 
-    def _line(self, waited: _Wait, within_s: float, sent: bytes) -> bytes | None:
-        """Return the next line, None if none comes in time. Raises BrokenError if nobody is there to write one."""
+    def _line(self, waited: _Wait, within_s: float, sent: bytes, charged: bool = False) -> bytes | None:
+        """Return the next line, None if none comes in time. Raises BrokenError if nobody is there to write one.
+
+        `charged`: the time in which the host kept the bot from a core doesn't count.
+        """
         while not self._ready:
             left = within_s - waited()
-            if left <= 0:
+            if left <= 0 and not (charged and self._meter.has_time(self._clock(), 0)):
                 return None
             if not self._look(min(_TICK_MS, max(1, int(left * 1000)))) and self.box.exit() is not None:
                 for _ in range(_READS):

@@ -11,6 +11,7 @@ from arena.referee.game_record import GameRecord, Notes
 from arena.referee.judge import Account, Allowance, Instead, Wrong, allowance, facts_of, how_spent, new_account, verdict
 from arena.referee.marks import by_game, by_turn, own_lines
 from arena.referee.match import MatchResult, MatchSpec, hello, play_match
+from arena.referee.meter import Meter
 from arena.referee.record import Header, Record, RecordError, read, replay, verify, write
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat

@@ -41,12 +41,18 @@ def bot(answer: Callable[[Message], object] | None = None) -> Script:
     return replies(lambda line: polite(json.loads(line), answer))
 
 
-def examined(folder: Path, script: Script, patience: Patience = PATIENT, hello_s: float = PATIENT_S) -> list[Step]:
+def examined(
+    folder: Path,
+    script: Script,
+    patience: Patience = PATIENT,
+    hello_s: float = PATIENT_S,
+    tells_waits: bool = False,
+) -> list[Step]:
     """Examine a script as if it were a bot's file."""
     file = folder / "bot.py"
     file.write_text("")
     argv = load([str(file)])[0][0].argv
-    sandbox = InsideSandbox({argv[0]: script})
+    sandbox = InsideSandbox({argv[0]: script}, tells_waits)
     exam = Exam(sandbox, Choice("process"), folder / "scratch", hello_s=hello_s, patience=patience)
     steps = list(examine(str(file), exam))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
@@ -399,3 +405,16 @@ def test_what_a_build_made_beside_the_bot_is_not_what_the_bot_wrote(tmp_path: Pa
     steps = list(examine(str(tmp_path / "bot"), exam))
     assert (tmp_path / "bot" / "made").exists()
     assert [step for step in steps if step.level is Level.FAIL] == []
+
+
+@pytest.mark.parametrize("starved_s", [0.2, 0.0], ids=["kept from a core", "slow"])
+def test_the_time_in_which_the_host_keeps_a_bot_from_a_core_is_not_its_own(tmp_path: Path, starved_s: float) -> None:
+    """As in a match: a start costs the bot's own time."""
+
+    def script(peer: Peer) -> None:
+        peer.starve(starved_s)
+        time.sleep(0.2)
+        bot()(peer)
+
+    steps = examined(tmp_path, script, hello_s=0.1, tells_waits=True)
+    assert [step.what for step in steps if step.level is Level.FAIL] == ([] if starved_s else ["hello"])
