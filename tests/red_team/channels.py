@@ -28,7 +28,7 @@ import secrets
 import statistics
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from arena.sandbox import SandboxError
@@ -60,6 +60,8 @@ class Known:
     as_user: str = ""  # why bubblewrap's boxes of an ordinary user have it
     width: int = 1  # bits that its program sends at once
     on_ci: bool = False
+    one_core: bool = False  # the kernel gives each core a share of the numbers, and a match's bots may use the same
+    outlives: bool = False  # a box that starts after the sender's has ended can still read it
 
 
 def _closed(sure: bool = True, on_ci: bool = False) -> Known:
@@ -69,8 +71,10 @@ def _closed(sure: bool = True, on_ci: bool = False) -> Known:
 _BOXES = ("bubblewrap", "docker")
 
 
-def _everywhere(why: str, lessens: str, sure: bool = False) -> Known:
-    return Known(dict.fromkeys(_BOXES, why), lessens, sure)
+def _everywhere(
+    why: str, lessens: str, sure: bool = False, width: int = 1, one_core: bool = False, outlives: bool = False
+) -> Known:
+    return Known(dict.fromkeys(_BOXES, why), lessens, sure, width=width, one_core=one_core, outlives=outlives)
 
 
 _TIMING = "a program that computes slows others down"
@@ -99,7 +103,18 @@ CHANNELS: dict[str, Known] = {
     "free-space": _closed(),
     "open-files": _closed(),
     "dentries": _closed(),
-    "inode-numbers": _everywhere("the kernel numbers all pipes of the machine", "the limit of CPU time", sure=True),
+    "look-ups": _everywhere(
+        "the kernel keeps which names were looked up below /usr, for all who see the same file system",
+        "a copy of /usr in memory (docs/box.md): tmpfs keeps none",
+        width=200,
+        outlives=True,
+    ),
+    "inode-numbers": _everywhere(
+        "the kernel numbers all pipes of the machine", "the limit of CPU time", sure=True, width=4, one_core=True
+    ),
+    "memfd-numbers": _everywhere(
+        "the kernel numbers all files in memory of the machine", "as for pipes", width=4, one_core=True
+    ),
     "socket-numbers": _closed(),
     "pipe-pages": Known({}, "as root each box is a user of its own", as_user="the kernel counts them for each user"),
     "page-cache": _closed(sure=False, on_ci=True),  # some file systems throw nothing out of memory
@@ -107,26 +122,24 @@ CHANNELS: dict[str, Known] = {
     "page-cache-once": _everywhere(
         "a file that somebody has read is read faster",
         "a box can't throw a file out of memory, so each file tells one bit until the machine needs the memory",
+        outlives=True,
     ),
     "handle-numbers": _closed(sure=False, on_ci=True),  # since Linux 6.9
     "shared-futex": Known({}, width=40),
-    "end-of-thread": replace(
-        _everywhere(
-            "the kernel wakes who waits for a shared futex when a thread ends; pthread_join lives by it",
-            "the limit of processes; who is frozen doesn't wait",
-            sure=True,
-        ),
+    "end-of-thread": _everywhere(
+        "the kernel wakes who waits for a shared futex when a thread ends; pthread_join lives by it",
+        "the limit of processes; who is frozen doesn't wait",
+        sure=True,
         width=40,
     ),
-    "eventfd-numbers": replace(
-        _everywhere("the kernel numbers all eventfds of the machine", "the limit of open files", sure=True), width=200
+    "eventfd-numbers": _everywhere(
+        "the kernel numbers all eventfds of the machine", "the limit of open files", sure=True, width=200
     ),
-    "mapped-pages": replace(
-        _everywhere("the kernel tells a process which of its pages others have mapped", "nothing", sure=False),
-        width=200,
+    "mapped-pages": _everywhere(
+        "the kernel tells a process which of its pages others have mapped", "nothing", width=200
     ),
     "others-free-space": _closed(sure=False),  # x86 alone has the call
-    "session-numbers": _everywhere("the kernel numbers all sessions of the machine", "the limit of CPU time"),
+    "session-numbers": _everywhere("the kernel numbers all sessions of the machine", "the limit of CPU time", width=3),
     "uptime": _closed(sure=False),  # needs a machine that is idle at times
     "pressure": _closed(sure=False),  # needs sender and receiver on one core
     "cpu-contention": _everywhere(_TIMING, "bots are frozen while they aren't asked"),
@@ -198,6 +211,8 @@ def _measured(pair: "_Pair", name: str, stage: Stage) -> Measured:
         if name == DELAY:
             return _delayed(pair, stage.tier, freezes)
         known = CHANNELS[name]
+        if known.one_core:
+            pair.stay_on({min(os.sched_getaffinity(0))})
         sure = known.sure or known.on_ci or stage.tier != "process"
         rate, errors, refused = _sent(pair, known, frozen=False, patient=sure)
         frozen = None
@@ -205,7 +220,35 @@ def _measured(pair: "_Pair", name: str, stage: Stage) -> Measured:
             frozen = _sent(pair, known, frozen=True)[0]
         return Measured(name, stage.tier, rate, errors, frozen, refused)
     finally:
+        pair.stay_on(os.sched_getaffinity(0))
         pair.shut()
+
+
+def lasting() -> list[str]:
+    """Return the open channels that might outlive a box: what is sent is a set of places, or of files."""
+    return [name for name, known in CHANNELS.items() if known.open and (known.width >= 40 or known.outlives)]
+
+
+def remembered(stage: Stage, name: str, symbols: int = 4) -> tuple[float, int]:
+    """Let a box send, and another read that starts after the first has ended; return the share of wrong bits, and
+    the number of bits. Raises SandboxError.
+
+    `symbols`: how many numbers are sent, of a channel that carries many bits at once; else 64 bits are.
+    """
+    width, token = CHANNELS[name].width, secrets.token_hex(8)
+    message = [secrets.randbits(width) for _ in range(symbols)] if width > 1 else _bits(BITS)
+    with Talk(stage.start("channel.py", token)) as sender:
+        for path in _ask(sender, {"do": "open", "channel": name}).get("files", []):
+            _evict(str(path))
+        for symbol in [0, *message] if width > 1 else message:  # what the other sees before the first
+            _ask(sender, {"do": "set", "bit": symbol})
+    with Talk(stage.start("channel.py", token)) as receiver:
+        _ask(receiver, {"do": "open", "channel": name})
+        if width > 1:
+            _ask(receiver, {"do": "read"})
+        values = [_ask(receiver, {"do": "read"}).get("value", 0) for _ in message]
+    wrong = share_of_errors(message, values) if width == 1 else share_of_wrong_bits(message, values, width)
+    return wrong, width * len(message)
 
 
 def _delayed(pair: "_Pair", tier: str, freezes: bool) -> Measured:
@@ -267,14 +310,14 @@ def _sent(pair: "_Pair", known: Known, frozen: bool, patient: bool = True) -> tu
 def _carried_at_once(pair: "_Pair", width: int, frozen: bool) -> tuple[float, float, str]:
     """Send numbers of `width` bits."""
     message = [secrets.randbits(width) for _ in range(WIDE_STEPS)]
-    _ask(pair.receiver, {"do": "read"})  # what it sees before the first
+    pair.send([0], frozen)  # what it sees before the first
     began = time.monotonic()
     values, refused = pair.send(message, frozen)
     if refused:
         return 0.0, 0.5, refused
     seconds = time.monotonic() - began
     errors = share_of_wrong_bits(message, values, width)
-    if errors > SURE:
+    if errors > (UNCLEAR if width * WIDE_STEPS > MORE_BITS else SURE):
         return 0.0, errors, ""
     return capacity(errors) * width * WIDE_STEPS / seconds, errors, ""
 
@@ -289,8 +332,7 @@ def _carried(pair: "_Pair", frozen: bool, patient: bool = True) -> tuple[float, 
     """Send a message, and a longer one in doubt; return bits/s, share of errors, errno of a refusal."""
     errors = 0.5
     for bits, enough in ((BITS, SURE), (MORE_BITS, UNCLEAR)):
-        message = [0, 1] * (bits // 2)
-        random.Random(secrets.randbits(64)).shuffle(message)
+        message = _bits(bits)
         began = time.monotonic()
         values, refused = pair.send(message, frozen)
         if refused:
@@ -302,6 +344,13 @@ def _carried(pair: "_Pair", frozen: bool, patient: bool = True) -> tuple[float, 
         if errors > UNCLEAR or not patient:
             break
     return 0.0, errors, ""
+
+
+def _bits(count: int) -> list[int]:
+    """Return a random message with as many ones as zeros."""
+    message = [0, 1] * (count // 2)
+    random.Random(secrets.randbits(64)).shuffle(message)
+    return message
 
 
 def share_of_errors(message: Sequence[int], values: Sequence[float]) -> float:
@@ -349,6 +398,13 @@ class _Pair:
         """End."""
         for side in (self.sender, self.receiver):
             _ask(side, {"do": "shut"})
+
+    def stay_on(self, cores: set[int]) -> None:
+        """Let both run on these cores alone."""
+        for side in (self.sender, self.receiver):
+            for task in side.box.spent() or ():
+                with contextlib.suppress(ProcessLookupError):
+                    os.sched_setaffinity(task, cores)
 
     def send(self, message: Sequence[int], frozen: bool) -> tuple[list[float], str]:
         """Send bits, or delays in us; return the receiver's numbers, and the errno of a refusal."""

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,8 @@ from tests.red_team import (
     share_of_wrong_bits,
     share_of_wrong_delays,
 )
+from tests.red_team.channels import UNCLEAR, lasting, remembered
+from tests.red_team.rates import BEGIN, END, write
 
 NOISY = 4  # times that a control is measured again: other tests disturb what all processes share
 StageOf = Callable[[str], Stage]
@@ -51,6 +54,34 @@ def test_a_channel_is_closed_unless_it_is_named_as_open(
             break
         (found,) = measure(stage_of(tier), [channel])
     assert found.problem(tier, on_ci) is None, found
+
+
+@pytest.mark.parametrize("tier", [tier for tier in TIERS if tier != "process"])
+@pytest.mark.parametrize("channel", lasting())
+def test_a_box_remembers_nothing_but_what_is_named(stage_of: StageOf, channel: str, tier: str) -> None:
+    """What was sent to nobody, a box that starts later reads, or it doesn't."""
+    shares = [remembered(stage_of(tier), channel)[0] for _ in range(NOISY if CHANNELS[channel].outlives else 1)]
+    assert (min(shares) < UNCLEAR) is CHANNELS[channel].outlives, shares
+
+
+def test_the_rates_go_between_their_marks(tmp_path: Path) -> None:
+    """A page without them is refused."""
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}old\n{END}after\n")
+    write("new\n", page)
+    assert page.read_text() == f"before\n{BEGIN}new\n{END}after\n"
+    page.write_text("before\n")
+    with pytest.raises(ValueError, match="no marks"):
+        write("new\n", page)
+
+
+def test_the_page_tells_of_each_open_channel() -> None:
+    """SECURITY.md's table was written by `make rates`."""
+    page = Path(__file__).parents[2].joinpath("SECURITY.md").read_text()
+    told = page.partition(BEGIN)[2].partition(END)[0]
+    assert [line.split("`")[1] for line in told.splitlines()[2:]] == [
+        name for name, known in CHANNELS.items() if known.open
+    ]
 
 
 def test_a_message_is_read_whichever_way_the_number_moves() -> None:

@@ -20,6 +20,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import itertools
 import json
 import mmap
 import os
@@ -49,6 +50,8 @@ RWF_NOWAIT = 8
 FUTEX_WAIT, FUTEX_WAKE = 0, 1  # of files, not of the process alone
 WORDS = 40  # a thread each, of the 64 that a bot may have
 PAGES = 200  # of a file each
+NAMES = 200
+NUMBERS_APART = 3  # used up for each unit of a symbol: somebody else may use one
 EVENTS = 200  # of the 256 files that it may have open
 
 
@@ -416,26 +419,95 @@ class Dentries(Counter):
             os.path.exists(f"/usr/red-team-{os.getpid()}-{self.round}-{number}")
 
 
+class Lookups(Channel):
+    """Which names somebody has looked up: the kernel keeps it of each file system, also where there is no such file."""
+
+    def begin(self) -> None:
+        """Agree on names."""
+        self.round = 0
+
+    def names(self) -> list[str]:
+        """Return the names of a step; none of them is a file."""
+        return [f"/usr/.{TOKEN}-{self.round}-{place}" for place in range(NAMES)]
+
+    def put(self, bit: int) -> None:
+        """Look up a name for each bit."""
+        names = self.names()
+        self.round += 1
+        for place in bits_of(bit):
+            os.access(names[place], os.F_OK)
+
+    def get(self) -> float:
+        """Look up all; see which took less time."""
+        times = []
+        for name in self.names():
+            began = time.perf_counter_ns()
+            os.access(name, os.F_OK)
+            times.append(time.perf_counter_ns() - began)
+        self.round += 1
+        limit = parted(times)
+        return sum((took < limit) << place for place, took in enumerate(times))
+
+    def end(self) -> None:
+        """Leave them."""
+
+
+def parted(numbers: list[int]) -> float:
+    """Return the limit that parts numbers best into two classes (Otsu). Very large ones count as large."""
+    most = 4 * sorted(numbers)[len(numbers) // 2]
+    ordered = sorted(min(number, most) for number in numbers)
+    total, low = sum(ordered), 0
+    best, limit = -1.0, 0.0
+    for count, (number, following) in enumerate(itertools.pairwise(ordered), 1):
+        low += number
+        rest = len(ordered) - count
+        apart = count * rest * ((total - low) / rest - low / count) ** 2
+        if apart > best:
+            best, limit = apart, (number + following) / 2
+    return limit
+
+
 class InodeNumbers(Channel):
-    """The next pipe's number: the machine has one counter, of which each core takes 1,000 at a time."""
+    """The next pipe's number: the machine has one counter, of which each core takes 1,024 at a time."""
+
+    def begin(self) -> None:
+        """Know no number."""
+        self.last = 0
 
     def put(self, bit: int) -> None:
         """Use up numbers."""
-        self.use(2200 * bit)
+        for _ in range(NUMBERS_APART * bit):
+            self.number()
 
-    def use(self, count: int) -> int:
-        """Make so many pipes; return the number of the last."""
-        number = 0
-        for _ in range(count):
-            ends = os.pipe()
-            number = os.fstat(ends[0]).st_ino
-            os.close(ends[0])
-            os.close(ends[1])
-        return number
+    def number(self) -> int:
+        """Make a pipe; return its number."""
+        ends = os.pipe()
+        found = os.fstat(ends[0]).st_ino
+        os.close(ends[0])
+        os.close(ends[1])
+        return found
 
     def get(self) -> float:
-        """Use up the core's 1,000; return the next."""
-        return float(self.use(1100))
+        """See how many were used up since the last time."""
+        number = self.number()
+        used = (number - self.last - 1) % 1024
+        self.last = number
+        return min(round(used / NUMBERS_APART), 15)
+
+    def end(self) -> None:
+        """Leave nothing."""
+
+
+class MemoryFileNumbers(InodeNumbers):
+    """The next memfd's number, which comes from such a counter, too."""
+
+    def number(self) -> int:
+        """Make a file in memory; return its number."""
+        file = os.memfd_create("red-team")
+        try:
+            return os.fstat(file).st_ino
+        finally:
+            os.close(file)
 
 
 class SocketNumbers(Channel):
@@ -778,15 +850,19 @@ class OthersFreeSpace(Channel):
             os.unlink(self.path)
 
 
-class SessionNumbers(Channel):
+class SessionNumbers(InodeNumbers):
     """The number of a new session's group of the scheduler, which /proc tells."""
 
     def put(self, bit: int) -> None:
         """Make some."""
-        for _ in range(8 * bit):
-            self.number()
+        for _ in range(bit):
+            child = os.fork()
+            if child == 0:
+                os.setsid()
+                os._exit(0)
+            os.waitpid(child, 0)
 
-    def number(self) -> float:
+    def number(self) -> int:
         """Make one in a child; return its number."""
         reading, writing = os.pipe()
         child = os.fork()
@@ -799,14 +875,14 @@ class SessionNumbers(Channel):
         said = os.read(reading, 100)
         os.close(reading)
         os.waitpid(child, 0)
-        return float(said.split()[0].rpartition(b"-")[2])
+        return int(said.split()[0].rpartition(b"-")[2])
 
     def get(self) -> float:
-        """Make one."""
-        return self.number()
-
-    def end(self) -> None:
-        """Leave nothing."""
+        """See how many were made since the last time."""
+        number = self.number()
+        made = number - self.last - 1
+        self.last = number
+        return min(max(made, 0), 7)
 
 
 def bits_of(number: int) -> list[int]:
@@ -945,7 +1021,9 @@ def channels() -> dict[str, Channel]:
         "free-space": FreeSpace(),
         "open-files": OpenFiles(),
         "dentries": Dentries(),
+        "look-ups": Lookups(),
         "inode-numbers": InodeNumbers(),
+        "memfd-numbers": MemoryFileNumbers(),
         "socket-numbers": SocketNumbers(),
         "pipe-pages": PipePages(),
         "page-cache": PageCache(),

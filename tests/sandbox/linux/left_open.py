@@ -30,7 +30,8 @@ LEFT_OPEN: tuple[tuple[str, str], ...] = (
         "read pread64 readv preadv preadv2 sendfile splice tee copy_file_range readahead execve execveat uselib",
     ),
     (
-        "files that all see are read-only, also in their times, locks and attributes; its own lie in its "
+        "OPEN look-ups: which names were looked up below /usr; files that all see are "
+        "read-only, also in their times, locks and attributes; its own lie in its "
         "own /tmp, /dev/shm "
         "and /bot, which no other box has",
         "open openat openat2 creat stat lstat fstat newfstatat statx access faccessat faccessat2 readlink readlinkat "
@@ -47,8 +48,8 @@ LEFT_OPEN: tuple[tuple[str, str], ...] = (
         "statfs fstatfs",
     ),
     (
-        "OPEN inode-numbers, eventfd-numbers, pipe-pages: the kernel numbers and counts these for the whole "
-        "machine or user",
+        "OPEN inode-numbers, memfd-numbers, eventfd-numbers, pipe-pages: the kernel numbers and counts these "
+        "for the whole machine or user",
         "pipe pipe2 eventfd eventfd2 epoll_create epoll_create1 timerfd_create signalfd signalfd4 memfd_create socket "
         "socketpair accept accept4",
     ),
