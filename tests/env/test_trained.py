@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from arena.env import env, save_bot
-from arena.sandbox import why_not
+from arena.sandbox import ISOLATING, why_not
 from protocol.kits.coup_env import Player, Policy, size
 from tests.each import each
 from tests.place import Place
@@ -143,16 +143,25 @@ def test_the_folder_is_a_bot_that_passes_its_examination_and_plays(place: Place,
     assert not any(row["faults"].values())
 
 
-@pytest.mark.boxes
-@pytest.mark.parametrize("box", ["bubblewrap", "docker"])
-def test_a_trained_bot_plays_in_a_box(place: Place, needs: Needs, box: str) -> None:
-    """Where nothing but the folder and the standard library can be relied on."""
+@pytest.mark.parametrize("box", ISOLATING)
+def test_a_trained_bot_plays_on_a_ladder(place: Place, needs: Needs, box: str) -> None:
+    """It is submitted, examined and plays in a box, where nothing but its folder and the standard library is sure."""
     needs(box, why_not(box))
-    trained(place.folder / "trained", "coup", 2)
-    ran = place.run("run", "trained", "sample:honest", "--games", 12, "--seed", 3, "--sandbox", box, "--json")
-    assert ran.code == 0, ran.err
-    row = next(row for row in ran.json["standings"] if row["bot"] == "trained")
-    assert not any(row["faults"].values())
+    trained(place.folder / "trained", "coup", 2, "drawn")
+    for words in (
+        ("init", "spring", "--seats", 2, "--match-games", 4, "--sandbox", box, "--reference", "sample:honest"),
+        ("owners", "add", "spring", "ann"),
+        ("submit", "spring", "trained", "--owner", "ann"),
+        ("run", "spring", "--until", "examined", "--jobs", 1),
+        ("run", "spring", "--matches", 2, "--jobs", 1),
+    ):
+        ran = place.run("ladder", *words)
+        assert ran.code == 0, ran.out + ran.err
+    told = place.run("ladder", "bot", "spring", "trained", "--json").json
+    (version,) = told["versions"]
+    assert (version["state"], version["active"], version["faults"]) == ("fit", True, {})
+    assert version["rated"]["games"] == 8
+    place.demand_nothing_left()
 
 
 def test_at_another_table_the_bot_says_so_and_plays_quietly(tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ build`; .ci/docker-engine starts an engine that has them.
 """
 
 import contextlib
+import io
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -323,6 +325,51 @@ def test_an_unknown_image_is_an_error_that_says_how_to_get_it(tmp_path: Path, fo
     with pytest.raises(SandboxError, match=r"there is no image no-such-image: .*docker pull no-such-image"):
         sandbox.start(Program(("true",), folder), Limits())
     sandbox.close()
+
+
+NETWORK_LACKS = ("Failed to fetch", "Temporary failure", "Could not resolve", "pull access denied", "no such host")
+NUMPY = """
+import coup_env
+policy = coup_env.Policy([([[1.0] * 100] * 200, [0.5] * 200)])
+print(policy._np and policy._np.__name__, policy.scores([2] * 100)[0])
+"""
+
+
+@pytest.fixture
+def with_numpy(needs: Needs, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Give the name of an image that is made as docs/box.md says, but on the tests' own base where that is there."""
+    document = (ROOT / "docs" / "box.md").read_text(encoding="utf-8")
+    (dockerfile,) = re.findall(r"^```dockerfile\n(.*?)^```", document, re.MULTILINE | re.DOTALL)
+    api = engine().api
+    if api.images("coup-arena/base"):
+        dockerfile = dockerfile.replace("FROM debian:bookworm-slim", "FROM coup-arena/base")
+    base, made = "tests-python-numpy", "tests-coup-arena/python"
+    parts = [*api.build(fileobj=io.BytesIO(dockerfile.encode()), tag=base, network_mode="host", rm=True, decode=True)]
+    log = "".join(str(part.get("stream", part.get("error", ""))) for part in parts)
+    if "error" in parts[-1]:
+        assert any(text in log for text in NETWORK_LACKS), log
+        needs("debian", f"its packages can't be fetched: {parts[-1]['error']}")
+    monkeypatch.setattr(docker.image, "tag", lambda language: f"tests-coup-arena/{language}")
+    docker.image.build("python", base)
+    yield made
+    for name in (made, base):
+        api.remove_image(name, force=True)  # a container of it may still be going
+
+
+def test_the_organiser_adds_numpy_for_all(
+    sandbox: DockerSandbox, with_numpy: str, tmp_path: Path, folder: Path
+) -> None:
+    """A trained policy with many weights computes with it there, and plays the same in the image that lacks it."""
+    shutil.copy(ROOT / "protocol" / "kits" / "coup_env.py", folder)
+    (folder / "bot.py").write_text(NUMPY)
+    program = Program(("python3", "bot.py"), folder)
+    organisers = DockerSandbox(tmp_path / "scratch", image=with_numpy)
+    try:
+        for box, said in ((sandbox, b"None 200.5\n"), (organisers, b"numpy 200.5\n")):
+            with running(box, program) as started:
+                assert read_to_end(started.stdout) == said, read_to_end(started.stderr).decode()
+    finally:
+        organisers.close()
 
 
 def test_an_unknown_runtime_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
