@@ -67,6 +67,7 @@ OTHERS |= {
     "--home-dir",
     "--now",
     "--target",
+    "--index-url",
 }  # of createdb, useradd, systemctl, pip
 
 

@@ -45,6 +45,7 @@ from tests.bench import (
     tables,
     web,
 )
+from tests.bench.peers import environments
 from tests.place import Place
 
 ROOT = Path(__file__).parents[2]
@@ -569,12 +570,21 @@ def local_rows() -> Iterator[Row]:
 
 
 def env_rows() -> Iterator[Row]:
-    """Measure random decisions in both forms of the environment, beside the engine alone."""
+    """Measure random decisions in both forms of the environment, beside the engine alone and other environments."""
     for seats in (2, 4, 6, 10):
         found = learning.beside_the_engine(seats, 12)
         for form, rate in (("AEC", found.aec), ("parallel", found.parallel)):
             name = f"arena.env, {form}, {seats} seats, decisions/CPU-s"
             yield Row(name, f"{rate:,.0f}", f"engine {found.engine:,.0f}", rate / found.engine, ">= .5")
+    for other in environments.ENVIRONMENTS:
+        pair = learning.beside_another(other, 12)
+        if pair is None:
+            print(f"{other} is left out: not installed")
+            continue
+        ours, theirs = pair
+        yield Row(
+            "arena.env, AEC, 2 seats, beside others", f"{ours:,.0f}", f"{other} {theirs:,.0f}", ours / theirs, "-"
+        )
 
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {

@@ -14,6 +14,7 @@ from arena.env import env, parallel_env
 from arena.local import play
 from tests.bench import engine, pipes
 from tests.bench.figures import programs
+from tests.bench.peers import environments
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,6 +82,20 @@ def beside_the_engine(seats: int, rounds: int, seconds: float = 0.15) -> Decisio
         for _ in range(rounds)
     ]
     return DecisionsRate(*map(max, zip(*measured, strict=True)))
+
+
+def beside_another(name: str, rounds: int, seconds: float = 0.15) -> tuple[float, float] | None:
+    """Return decisions a CPU-second of our turns at two seats and of one of ENVIRONMENTS, in turns, the best of each.
+
+    None where that isn't installed.
+    """
+    ours = theirs = 0.0
+    for _ in range(rounds):
+        found = environments.decisions_per_second(name, seconds)
+        if found is None:
+            return None
+        ours, theirs = max(ours, aec_decisions_per_second(2, seconds)), max(theirs, found)
+    return ours, theirs
 
 
 @dataclass(frozen=True)

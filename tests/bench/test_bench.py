@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable
@@ -35,6 +36,7 @@ from tests.bench import (
 )
 from tests.bench.flat import memory_mb
 from tests.bench.habits import HABITS, Habits, Reply
+from tests.bench.peers import environments
 from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
@@ -145,6 +147,17 @@ def test_the_benchmark_of_the_environment_plays() -> None:
     """Makefile: bench."""
     found = learning.beside_the_engine(3, 1, 0.02)
     assert min(found.engine, found.aec, found.parallel) > 0
+
+
+@pytest.mark.filterwarnings("ignore")  # theirs
+@pytest.mark.parametrize("name", environments.ENVIRONMENTS)
+def test_another_environment_is_measured_where_it_is_installed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is left out where it isn't."""
+    found = learning.beside_another(name, 1, 0.01)
+    assert found is None or min(found) > 0
+    for package in ("pyspiel", "rlcard", f"pettingzoo.classic.{environments.ENVIRONMENTS[name][1]}"):
+        monkeypatch.setitem(sys.modules, package, None)
+    assert learning.beside_another(name, 1, 0.01) is None
 
 
 def test_the_benchmark_of_bots_in_process_plays_them_over_pipes_too() -> None:
