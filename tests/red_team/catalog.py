@@ -354,7 +354,7 @@ _ROWS = (
     _row(
         62,
         "types into the terminal",
-        Probes("isolation", "ENXIO ENOTTY EPERM ENOENT EACCES EINVAL ABSENT", no_control="no box has a terminal"),
+        Probes("isolation", "ENXIO ENOTSUP ENOENT EACCES ABSENT", no_control="no box has a terminal"),
     ),
     _row(63, "the kernel's settings", Probes("isolation", FILES, no_control="only root may write them")),
     _row(64, "control files of its group", Probes("isolation", FILES, no_control="only root may write them")),

@@ -125,7 +125,12 @@ CHANNELS: dict[str, Known] = {
         outlives=True,
     ),
     "handle-numbers": _closed(sure=False, on_ci=True),  # since Linux 6.9
-    "shared-futex": Known({}, width=40),
+    "shared-futex": _everywhere(
+        "locks and pools of a bot's own processes live by them; the kernel knows one in a file by the file",
+        "the limit of processes; who is frozen doesn't wait",
+        sure=True,
+        width=40,
+    ),
     "end-of-thread": _everywhere(
         "the kernel wakes who waits for a shared futex when a thread ends; pthread_join lives by it",
         "the limit of processes; who is frozen doesn't wait",

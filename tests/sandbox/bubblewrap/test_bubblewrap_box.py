@@ -488,23 +488,6 @@ def test_the_organiser_adds_packages_for_all(
     assert told(sandbox, NUMPY, files, Limits(processes=64)) == 6
 
 
-WAKES = """
-import multiprocessing
-def work(semaphore):
-    while True: semaphore.acquire()
-semaphore = multiprocessing.Semaphore(0)
-multiprocessing.Process(target=work, args=(semaphore,), daemon=True).start()
-while True: semaphore.release()
-"""
-
-
-def test_a_semaphore_between_processes_fails_in_words(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """To wake another process by a futex is refused. The C library then says so, and ends the one that tried."""
-    with running(sandbox, python(WAKES, files)) as box:
-        assert exit_of(box) == Exit(None, signal.SIGABRT)
-        assert b"The futex facility returned an unexpected error code" in read_to_end(box.stderr)
-
-
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 HOG = "x = []\nwhile True: x.append(bytearray(b'1') * 1_000_000)"

@@ -3,7 +3,8 @@
 Must hold every call of x86_64 that `seccomp.RULES` doesn't refuse whatever its arguments. A reason that begins with
 OPEN names the channels of tests/red_team/channels.py that such calls are part of; SECURITY.md has their rates.
 
-Below, the same for the files of /proc that differ between two boxes, or move while another box acts.
+Below, the same for the files of /proc that differ between two boxes, or move while another box acts, and for options
+of sockets, commands of fcntl and requests of ioctl.
 """
 
 # (the reason, the calls)
@@ -69,9 +70,9 @@ LEFT_OPEN: tuple[tuple[str, str], ...] = (
     ),
     ("OPEN session-numbers: the scheduler numbers the groups of sessions for the whole machine", "setsid"),
     (
-        "OPEN end-of-thread: the kernel wakes who waits for the word that a thread left; shared futexes "
-        "can't be woken by call",
-        "futex set_tid_address set_robust_list exit exit_group",
+        "OPEN shared-futex, end-of-thread: who wakes a word of a file is told how many wait for it. A program waits at "
+        "words that it can write, in its own memory and files, unless it means to be found at one that all see",
+        "futex futex_wake futex_wait futex_requeue set_tid_address set_robust_list exit exit_group",
     ),
     (
         "signals and timers of its own",
@@ -173,3 +174,81 @@ PROC: tuple[tuple[str, str], ...] = (
         "net/sockstat net/protocols",
     ),
 )
+
+# (the reason, options of SOL_SOCKET). Sockets of AF_UNIX alone can be made, and they take no option of another level.
+OPTIONS: tuple[tuple[str, str], ...] = (
+    (
+        "how its own socket behaves: what waits in it, how much and how long; or AF_UNIX takes no notice",
+        "SO_DEBUG SO_REUSEADDR SO_REUSEPORT SO_TYPE SO_ERROR SO_DONTROUTE SO_BROADCAST SO_SNDBUF SO_RCVBUF "
+        "SO_KEEPALIVE SO_OOBINLINE SO_NO_CHECK SO_PRIORITY SO_LINGER SO_BSDCOMPAT SO_RCVLOWAT SO_SNDLOWAT "
+        "SO_RCVTIMEO_* SO_SNDTIMEO_* SO_ACCEPTCONN SO_PROTOCOL SO_DOMAIN SO_RXQ_OVFL SO_PEEK_OFF SO_NOFCS "
+        "SO_SELECT_ERR_QUEUE SO_MAX_PACING_RATE SO_CNX_ADVICE SO_MEMINFO SO_ZEROCOPY SO_TXTIME SO_BUF_LOCK "
+        "SO_RESERVE_MEM SO_TXREHASH SO_RCVMARK SO_RCVPRIORITY SO_INQ SO_LOCK_FILTER SO_DETACH_FILTER "
+        "SO_DETACH_REUSEPORT_BPF SO_WIFI_STATUS",
+    ),
+    (
+        "who is at the other end, or what he sends beside bytes: itself, since sockets are of its own network "
+        "namespace and files, in the numbers of its own pid namespace",
+        "SO_PASSCRED SO_PEERCRED SO_PEERNAME SO_PEERSEC SO_PASSSEC SO_PEERGROUPS SO_PASSRIGHTS",
+    ),
+    (
+        "when its own message came: sockets of AF_UNIX don't switch on the machine's time stamps",
+        "SO_TIMESTAMP* SCM_TIMESTAMPING_*",
+    ),
+    (
+        "interfaces, of which its network namespace has its own loopback alone, and their queues and memory",
+        "SO_BINDTODEVICE SO_BINDTOIFINDEX SO_BUSY_POLL SO_PREFER_BUSY_POLL SO_BUSY_POLL_BUDGET SO_INCOMING_CPU "
+        "SO_INCOMING_NAPI_ID SO_DEVMEM_*",
+    ),
+    ("need a capability, which no box has", "SO_SNDBUFFORCE SO_RCVBUFFORCE SO_MARK"),
+    ("the same on each machine with this kernel", "SO_BPF_EXTENSIONS"),
+    ("have no code in the kernel", "SO_SECURITY_* SCM_TS_OPT_ID"),
+)
+
+# (the reason, commands of fcntl)
+COMMANDS: tuple[tuple[str, str], ...] = (
+    ("its own descriptors", "F_DUPFD F_DUPFD_CLOEXEC F_DUPFD_QUERY F_GETFD F_SETFD F_GETFL F_SETFL F_CREATED_QUERY"),
+    (
+        "which of its own processes gets a signal for its own descriptor; files that all see send none",
+        "F_SETOWN F_GETOWN F_SETOWN_EX F_GETOWN_EX F_SETSIG F_GETSIG F_GETOWNER_UIDS",
+    ),
+    ("OPEN pipe-pages: the size of its own pipes, which counts for its user", "F_SETPIPE_SZ F_GETPIPE_SZ"),
+    ("its own files in memory", "F_ADD_SEALS F_GET_SEALS"),
+    ("hints of its own open file alone, and no more since Linux 5.17", "F_GET_FILE_RW_HINT F_SET_FILE_RW_HINT"),
+    ("are refused by the kernel of a machine of 64 bits, or by each", "F_GETLK64 F_SETLK64 F_SETLKW64 F_CANCELLK"),
+)
+
+# (the reason, requests of ioctl). All are of type 'T': the filter refuses the others.
+REQUESTS: tuple[tuple[str, str], ...] = (
+    (
+        "how its own descriptor behaves, and how much waits in it: pipe, socket, terminal, or file",
+        "FIONREAD TIOCOUTQ FIONBIO FIONCLEX FIOCLEX FIOASYNC FIOQSIZE",
+    ),
+    (
+        "terminals: bubblewrap's boxes have none, Docker's those of their own devpts, with numbers of their own",
+        "TCGETS* TCSETS* TCGETA TCSETA* TCGETX TCSETX* TCSBRK* TCXONC TCFLSH TIOCEXCL TIOCNXCL TIOCGEXCL TIOCSCTTY "
+        "TIOCNOTTY TIOCGPGRP TIOCSPGRP TIOCGSID TIOCGWINSZ TIOCSWINSZ TIOCPKT TIOCGPKT TIOCGETD TIOCSBRK TIOCCBRK "
+        "TIOCGPTN TIOCSPTLCK TIOCGPTLCK TIOCGPTPEER TIOCGDEV TIOCSIG TIOCGSOFTCAR TIOCSSOFTCAR TIOCGLCKTRMIOS",
+    ),
+    ("need a capability, which no box has", "TIOCVHANGUP TIOCCONS TIOCSLCKTRMIOS"),
+    (
+        "serial lines and their modems, of which a box has none",
+        "TIOCM* TIOCGSERIAL TIOCSSERIAL TIOCSER* TIOCGICOUNT TIOC?RS485 TIOC?ISO7816",
+    ),
+    ("its own timer, where the kernel saves processes", "TFD_IOC_SET_TICKS"),
+    ("network devices, whose file a box hasn't", "TUN*"),
+)
+
+# Those that are newer than many a header: <asm-generic/socket.h> and <linux/fcntl.h> of Linux 6.19
+NEWER_OPTIONS = {
+    "SO_PASSPIDFD": 76,
+    "SO_PEERPIDFD": 77,
+    "SO_DEVMEM_LINEAR": 78,
+    "SO_DEVMEM_DMABUF": 79,
+    "SO_DEVMEM_DONTNEED": 80,
+    "SCM_TS_OPT_ID": 81,
+    "SO_RCVPRIORITY": 82,
+    "SO_PASSRIGHTS": 83,
+    "SO_INQ": 84,
+}
+NEWER_COMMANDS = {"F_DUPFD_QUERY": 1027, "F_CREATED_QUERY": 1028, "F_GETDELEG": 1039, "F_SETDELEG": 1040}

@@ -12,7 +12,8 @@ import json
 import random
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,15 @@ import pytest
 from arena.sandbox.linux import ALLOW, ARCHES, ERRNO, KILL, RULES, Rule, seccomp
 from tests.each import each
 from tests.red_team import CHANNELS
-from tests.sandbox.linux.left_open import LEFT_OPEN, NEWER
+from tests.sandbox.linux.left_open import (
+    COMMANDS,
+    LEFT_OPEN,
+    NEWER,
+    NEWER_COMMANDS,
+    NEWER_OPTIONS,
+    OPTIONS,
+    REQUESTS,
+)
 
 Arguments = tuple[int, ...]
 Needs = Callable[[str, str | None], None]
@@ -29,6 +38,7 @@ NONE: Arguments = (0,) * 6
 HIGH = 1 << 32  # the lowest bit that the kernel drops from an int argument
 X86_64_HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
 GENERIC_HEADER = Path("/usr/include/asm-generic/unistd.h")
+HEADERS = Path("/usr/include")
 I386 = 0x40000003  # AUDIT_ARCH_I386
 ACCEPTED_BY_ALL = {"x86_64": (0, 1, 3, 11, 59, 60, 231), "aarch64": (63, 64, 57, 215, 221, 93, 94)}  # read, write, ...
 
@@ -174,14 +184,17 @@ def test_named_attacks_get_the_outcome_of_the_attack_list() -> None:
     assert refused("clone", 0, 0x4111) is None  # vfork
     for flag in namespaces:
         assert refused("clone", 0, flag | 17) == errno.EPERM
-    assert refused("ioctl", 1, 0x5412) == refused("ioctl", 1, 0x541C) == errno.EPERM
+    for request in (0x5412, 0x541C, 0x5423, 0xC020660B, 0x8912, 0xB707):
+        # TIOCSTI, TIOCLINUX, TIOCSETD, FS_IOC_FIEMAP, SIOCGIFCONF, NS_GET_MNTNS_ID
+        assert refused("ioctl", 1, request) == errno.EOPNOTSUPP
     assert refused("ioctl", 1, 0x5401) is None  # TCGETS: isatty
-    assert refused("ioctl", 1, 0xC020660B) == errno.EPERM  # FS_IOC_FIEMAP
     assert refused("ioctl", 1, 0x541B) is None  # FIONREAD
-    assert refused("fcntl", 1, 1036) == errno.ENOSYS  # F_SET_RW_HINT
+    for command in (5, 6, 7, 36, 37, 38, 1036, 1040):  # F_GETLK, ..., F_OFD_GETLK, ..., F_SET_RW_HINT, F_SETDELEG
+        assert refused("fcntl", 1, command) == errno.ENOSYS
     for option in (57, 71, 76, 77):  # SO_COOKIE, SO_NETNS_COOKIE, SO_PASSPIDFD, SO_PEERPIDFD
         assert refused("getsockopt", 2, option) == errno.ENOPROTOOPT
-    assert refused("setsockopt", 2, 76) == errno.ENOPROTOOPT
+    for option in (26, 50, 51, 52, 76):  # SO_ATTACH_FILTER, _BPF, _REUSEPORT_CBPF, _REUSEPORT_EBPF, SO_PASSPIDFD
+        assert refused("setsockopt", 2, option) == errno.ENOPROTOOPT
     for option in (3, 4, 7, 8, 16, 17):  # SO_TYPE, SO_ERROR, SO_SNDBUF, SO_RCVBUF, SO_PASSCRED, SO_PEERCRED
         assert refused("getsockopt", 2, option) is None
         assert refused("setsockopt", 2, option) is None
@@ -189,14 +202,6 @@ def test_named_attacks_get_the_outcome_of_the_attack_list() -> None:
         assert refused("fcntl", 1, command) is None
     assert refused("preadv2", 5, 0) is None
     assert refused("madvise", 2, 4) is None  # MADV_DONTNEED: every allocator's
-
-
-@each(("command", "clock"), itertools.product(range(16), [0, 0x100]))
-def test_a_futex_of_a_file_can_be_waited_on_but_not_woken(command: int, clock: int) -> None:
-    """<linux/futex.h>: who wakes is told how many wait, in whatever box. pthread_join waits: commands 0 and 9."""
-    may_be_shared = command in (0, 9)
-    assert refused("futex", 1, command | clock) == (None if may_be_shared else errno.ENOSYS)
-    assert refused("futex", 1, command | clock | 0x80) is None  # FUTEX_PRIVATE_FLAG: a process's own
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -270,6 +275,58 @@ def test_each_call_that_is_left_open_has_its_reason(needs: Needs) -> None:
     assert [name for name in listed if name in refused_always or name not in calls] == []
     assert len(listed) == len(set(listed))
     assert {rule.name for rule in RULES if rule.tests} <= set(listed)
+
+
+def judged(found: dict[str, int], table: tuple[tuple[str, str], ...], refuse: Callable[[int], bool]) -> None:
+    """Demand that each name of the headers is refused, by its number, or in the table, which has no other."""
+    patterns = [pattern for _, names in table for pattern in names.split()]
+    passed = [name for name, number in found.items() if not refuse(number)]
+    assert [name for name in passed if sum(fnmatchcase(name, pattern) for pattern in patterns) != 1] == []
+    assert [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in passed)] == []
+
+
+def defined(names: Sequence[str], pattern: str) -> dict[str, int]:
+    """Return what headers define by numbers, by their names; the rest of a line is a comment."""
+    text = "".join((HEADERS / name).read_text() for name in names)
+    text = text.replace("F_LINUX_SPECIFIC_BASE", "1024")
+    found = re.findall(rf"^#\s*define\s+({pattern})\s+(\(?[0-9a-fA-Fx+ ]+\)?)(?:\s*/\*.*)?$", text, re.MULTILINE)
+    return {name: sum(int(part, 0) for part in value.strip("() ").split("+")) for name, value in found}
+
+
+def requests() -> dict[str, int]:
+    """Return the requests of the kernel's headers, by their names: type and number, without direction and size."""
+    found = defined(("asm-generic/ioctls.h", "asm-generic/sockios.h", "linux/sockios.h"), r"(?:TC|TIOC|FIO|SIOC)\w+")
+    found = {name: number for name, number in found.items() if not name.startswith(("TIOCPKT_", "TIOCSER_"))}
+    for header in (HEADERS / "asm-generic/ioctls.h", *HEADERS.glob("linux/*.h")):
+        text = header.read_text(errors="replace")
+        for name, kind, number in re.findall(r"define\s+(\w+)\s+_IO[WR]*\(\s*('.'|\w+)\s*,\s*('.'|\w+)\s*[,)]", text):
+            values = [value_of(word, text) for word in (kind, number)]
+            if None not in values:
+                found[name] = values[0] << 8 | values[1]  # type: ignore[operator]
+    return found
+
+
+def value_of(word: str, text: str) -> int | None:
+    """Return the number that a word of a header stands for, None if that isn't in the same file."""
+    if word[0] == "'":
+        return ord(word[1])
+    if word[0].isdigit():
+        return int(word, 0)
+    told = re.search(rf"define\s+{word}\s+\(?('.'|\d\w*)", text)
+    return told and value_of(told[1], "")
+
+
+def test_each_option_command_and_request_that_is_left_open_has_its_reason(needs: Needs) -> None:
+    """As the calls: what a newer header has and nobody has judged fails."""
+    needs("headers", None if GENERIC_HEADER.exists() else f"{GENERIC_HEADER} is missing: apt install linux-libc-dev")
+    options = {**defined(["asm-generic/socket.h"], r"S(?:O|CM)_\w+"), **NEWER_OPTIONS}
+    judged(options, OPTIONS, lambda number: bool(refused("getsockopt", 2, number) or refused("setsockopt", 2, number)))
+    commands = defined(["asm-generic/fcntl.h", "linux/fcntl.h"], r"F_(?!SEAL_|OWNER_|\w*LCK\b|LINUX)\w+")
+    judged({**commands, **NEWER_COMMANDS}, COMMANDS, lambda number: refused("fcntl", 1, number) is not None)
+    found = requests()
+    assert {number >> 8 for number in found.values() if refused("ioctl", 1, number) is None} == {ord("T")}
+    judged(found, REQUESTS, lambda number: refused("ioctl", 1, number) is not None)
+    assert (len(options) > 70, len(commands) > 30, len(found) > 1000) == (True, True, True)
 
 
 def test_reasons_name_the_open_channels_that_are_measured() -> None:
