@@ -412,9 +412,12 @@ def test_the_time_in_which_the_host_keeps_a_bot_from_a_core_is_not_its_own(tmp_p
     """As in a match: a start costs the bot's own time."""
 
     def script(peer: Peer) -> None:
-        peer.starve(starved_s)
-        time.sleep(0.2)
-        bot()(peer)
+        for line in peer.lines():
+            message = json.loads(line)
+            if message["type"] == "hello":
+                peer.starve(starved_s)
+                time.sleep(0.2)
+            peer.send(polite(message) or b"")
 
     steps = examined(tmp_path, script, hello_s=0.1, tells_waits=True)
     assert [step.what for step in steps if step.level is Level.FAIL] == ([] if starved_s else ["hello"])
