@@ -151,7 +151,7 @@ class Examination:
         """Yield the steps before the bot runs, up to one that fails."""
         try:
             yield self.find(argument)
-            if not self.exam.choice.isolates and (names := foreign_imports(self.bot.path)):
+            if not self.exam.choice.isolates and (names := foreign_imports(self.bot)):
                 yield self.imports(names)
             if self.bot.build is not None:
                 yield self.build()

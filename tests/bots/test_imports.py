@@ -1,8 +1,17 @@
 """Tests of what a bot imports from neither the standard library nor its folder."""
 
+import warnings
 from pathlib import Path
 
-from arena.bots import foreign_imports
+import pytest
+
+from arena.bots import Bot, foreign_imports
+
+
+def bot(path: Path, *words: str) -> Bot:
+    """Return a bot that a Python starts with these words."""
+    folder = path if path.is_dir() else path.parent
+    return Bot("bot", path, ("/usr/bin/python3", *words), folder, None, "")
 
 
 def test_packages_from_elsewhere_are_named(tmp_path: Path) -> None:
@@ -13,13 +22,36 @@ def test_packages_from_elsewhere_are_named(tmp_path: Path) -> None:
         "import json, numpy.linalg\nfrom scipy import stats\nimport mine, attrs, coup_kit\nfrom . import own\n"
         "try:\n    import numba\nexcept ImportError:\n    pass\ndef f():\n    import cupy\n"
     )
-    (tmp_path / "test_bot.py").write_text("import pytest\n")
-    assert foreign_imports(tmp_path) == ("numpy", "scipy", "torch")
-    assert foreign_imports(tmp_path / "bot.py") == ("attrs", "mine", "numpy", "scipy")
+    assert foreign_imports(bot(tmp_path, "bot.py")) == ("numpy", "scipy", "torch")
+    alone = tmp_path / "bot.py"
+    assert foreign_imports(bot(alone, str(alone))) == ("attrs", "mine", "numpy", "scipy")
+
+
+@pytest.mark.parametrize("words", [("-B", "./src/bot.py"), ("-m", "src.bot"), ("-m", "play")])
+def test_files_that_never_play_are_passed_over(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What trains or tests a bot lies beside it. Its own imports are followed, also in a circle."""
+    for file, text in {
+        "src/bot.py": "import brain.deep.net, brain\n",
+        "play/__main__.py": "from brain.deep import net\n",
+        "brain/__init__.py": "from .deep import *\n",
+        "brain/deep/__init__.py": "import bs4\n",
+        "brain/deep/net.py": "from .. import eyes\nimport brain\n",
+        "brain/eyes.py": "import cv2\n",
+        "brain/train.py": "import torch\n",
+        "train.py": "import torch\nimport pandas\n",
+        "test_bot.py": "import pytest\n",
+    }.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    assert foreign_imports(bot(tmp_path, *words)) == ("bs4", "cv2")
 
 
 def test_a_file_that_is_no_python_has_none(tmp_path: Path) -> None:
-    """Its fault is told when it runs."""
+    """Its fault is told when it runs. What else a compiler warns of is told by nobody, from Python 3.12 on aloud."""
     (tmp_path / "bot.py").write_text("import (")
     (tmp_path / "bot.js").write_text("import numpy\n")
-    assert foreign_imports(tmp_path) == () == foreign_imports(tmp_path / "bot.js")
+    (tmp_path / "odd.py").write_text("import numpy\nprint('\\d', 1 is 1)\n")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert [foreign_imports(bot(tmp_path, name)) for name in ("bot.py", "bot.js", "odd.py")] == [(), (), ("numpy",)]
+    assert not told
