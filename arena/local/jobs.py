@@ -13,11 +13,13 @@ import traceback
 from collections.abc import Callable, Generator, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from time import monotonic
 from typing import TypeVar
 
 from ladder.schedule import Table
 
 Played = TypeVar("Played")
+_LAST_S = 1.0  # after the last answer, to write out what bots printed, and to end their threads
 
 
 class JobError(Exception):
@@ -57,6 +59,9 @@ def in_jobs(play: Callable[[Table], Played], tables: Sequence[Table], jobs: int)
             if problem is not None:
                 raise problem
             yield played
+        end = monotonic() + _LAST_S
+        for process in processes:
+            process.join(max(0.0, end - monotonic()))
     finally:
         for process in processes:
             process.kill()

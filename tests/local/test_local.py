@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -554,6 +555,19 @@ def test_a_process_that_a_bot_ends_is_told() -> None:
 
     with pytest.raises(JobError, match="match 0 ended with exit code 7"):
         play([Ends, Dice], games=48, jobs=2)
+
+
+def test_a_process_that_has_played_all_ends_by_itself(tmp_path: Path) -> None:
+    """A thread of a bot that still writes is waited for."""
+
+    class Writes(Dice):
+        def reply(self, message: Message) -> Message | None:
+            if message["type"] == "match_over":
+                threading.Timer(0.1, (tmp_path / str(os.getpid())).touch).start()
+            return super().reply(message)
+
+    play([Writes, Dice], games=48, jobs=2)
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_an_interrupt_leaves_no_process() -> None:
