@@ -16,20 +16,20 @@ from arena.bots import Bot, BotError, BuildError, build_all, completed, load, sh
 from arena.cli.out import EASY, Column, counted, note, refuse, show, table
 from arena.examine import BUILD_S
 from arena.referee import GameRecord, Record
-from arena.review import Asked, ask_again
+from arena.review import AnswerPair, ask_again
 
 _LONGEST_S = 600.0  # for all requests of a process
 
 
 @dataclass(frozen=True, slots=True)
-class Otherwise:
+class Differences:
     """Of so many requests, those at which a program chooses otherwise than the recorded bot, or not at all."""
 
     requests: int
-    rows: tuple[Asked, ...]
+    rows: tuple[AnswerPair, ...]
 
 
-def ask(argument: str, name: str | None, found: Sequence[tuple[Record, GameRecord, Path]]) -> Otherwise:
+def ask(argument: str, name: str | None, found: Sequence[tuple[Record, GameRecord, Path]]) -> Differences:
     """Ask a bot what it chooses in recorded games, in place of the bot of this name, or of its own.
 
     It runs as a plain process, without a clock, and what it writes to standard error is shown. Exits with 2 where
@@ -53,25 +53,25 @@ def ask(argument: str, name: str | None, found: Sequence[tuple[Record, GameRecor
                 games.setdefault(id(record), (record, set()))[1].add(game.game)
         if not games:
             refuse(f"{shown(name)} plays in none of these games: name whose requests are meant by --seat BOT")
-        rows: list[Asked] = []
+        rows: list[AnswerPair] = []
         for record, chosen in games.values():
             place = record.header.bots.index(name)
             rows += (each for each in ask_again(record, place, lambda sent: _printed(bot, sent)) if each.game in chosen)
-    return Otherwise(len(rows), tuple(each for each in rows if each.now is None or each.now != each.then))
+    return Differences(len(rows), tuple(each for each in rows if each.now is None or each.now != each.then))
 
 
-def show_otherwise(asked: Otherwise) -> None:
+def show_differences(differences: Differences) -> None:
     """Print what a bot chooses otherwise."""
-    silent = sum(each.now is None for each in asked.rows)
+    silent = sum(each.now is None for each in differences.rows)
     show(
-        Text(f"it chooses otherwise at {len(asked.rows)} of {counted(asked.requests, 'request')}"),
+        Text(f"it chooses otherwise at {len(differences.rows)} of {counted(differences.requests, 'request')}"),
         *([Text(f"at {silent} no allowed answer came")] if silent else []),
-        *([Text(), _table(asked.rows)] if asked.rows else []),
+        *([Text(), _table(differences.rows)] if differences.rows else []),
         widest=EASY,
     )
 
 
-def _table(rows: Sequence[Asked]) -> RenderableType:
+def _table(rows: Sequence[AnswerPair]) -> RenderableType:
     numbers = (Column(name, number=True) for name in ("match", "game", "turn"))
     return table(
         [*numbers, "asked", Column("then", least=16), Column("now", least=16)],

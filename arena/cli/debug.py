@@ -27,16 +27,16 @@ _SHELL = 'exec 2>>"$0"; echo "arena: $1 is process $$" >&2; shift; exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
-class Debugged:
+class Debuggee:
     """A bot under a debugger: its place among the table's bots, its name, the file of its standard error."""
 
     bot: int
     name: str
-    told_in: str
+    stderr: str
 
     def program(self, program: Program) -> Program:
         """Return how it is started: the process becomes the bot, and keeps its id."""
-        return replace(program, argv=("/bin/sh", "-c", _SHELL, self.told_in, self.name, *program.argv))
+        return replace(program, argv=("/bin/sh", "-c", _SHELL, self.stderr, self.name, *program.argv))
 
     def limits(self, limits: Limits) -> Limits:
         """Return its limits: all but that of CPU time."""
@@ -54,7 +54,7 @@ def as_plain(asked: Asked) -> Asked:
     return replace(asked, sandbox="process", ponder=True)
 
 
-def debugged(name: str, names: Sequence[str], live: bool) -> Debugged:
+def debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
     """Return the bot of that name, and say where its standard error goes. Exits with 2 if none at the table has it.
 
     It is the terminal if that is free (`live`) and is one, else a new file.
@@ -62,8 +62,8 @@ def debugged(name: str, names: Sequence[str], live: bool) -> Debugged:
     if name not in names:
         refuse(f"--debug {shown(name)}: the bots at the table are {', '.join(names)}")
     if live and os.isatty(2):
-        return Debugged(names.index(name), name, os.ttyname(2))
+        return Debuggee(names.index(name), name, os.ttyname(2))
     file, path = tempfile.mkstemp(".txt", "arena-debug-")
     os.close(file)
     note(f"{name} writes its standard error to {path}; in another terminal: tail -f {path}")
-    return Debugged(names.index(name), name, path)
+    return Debuggee(names.index(name), name, path)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from arena.cli.answers import answers, print_json
-from arena.cli.asking import Otherwise, ask, show_otherwise
+from arena.cli.asking import Differences, ask, show_differences
 from arena.cli.completion import complete_name
 from arena.cli.out import counted, fail, folded, note, reason, refuse, width, write
 from arena.cli.stepping import can_step, step_through
@@ -46,7 +46,7 @@ MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in second
 )
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page instead.")
 @click.option("--plain", is_flag=True, help="On a terminal, too: all at once, in lines.")
-@answers(ToldGames, Otherwise)
+@answers(ToldGames, Differences)
 def replay(
     path: Path, html: Path | None, plain: bool, since: int | None, asked: str | None, as_json: bool, **chosen: Any
 ) -> None:
@@ -69,8 +69,8 @@ def replay(
         if asked is not None:
             if html is not None or since is not None:
                 refuse("--ask prints a table: not with --html or --from")
-            otherwise = ask(asked, chosen["seat"], found)
-            print_json(otherwise) if as_json else show_otherwise(otherwise)
+            differences = ask(asked, chosen["seat"], found)
+            print_json(differences) if as_json else show_differences(differences)
             return
         if html is not None:
             if since is not None:

@@ -13,7 +13,7 @@ import click
 from arena.bots import Bot, Bytecode
 from arena.bots import load as load_bots
 from arena.cli import options
-from arena.cli.debug import Debugged, as_plain, debugged
+from arena.cli.debug import Debuggee, as_plain, debuggee
 from arena.cli.new_run import Asked, built, fit, new_folder, refusals, refuse_inside, run_of, terms_of, timing_of
 from arena.cli.out import note, refuse
 from arena.coup import derived
@@ -52,11 +52,11 @@ class Seated:
     folder: Path
     seed_key: bytes
     start: Callable[[int], Box]
-    debugged: Debugged | None = None
+    debuggee: Debuggee | None = None
 
     def timings(self, persons: int) -> tuple[Timing, ...]:
         """Return the times of the bots, and of so many persons behind them, who have no clock; () if all are alike."""
-        times, own = self.terms.timing, self.debugged
+        times, own = self.terms.timing, self.debuggee
         if own is None and not persons:
             return ()
         bots = [own.timing(times) if own and own.bot == bot else times for bot in range(len(self.bots))]
@@ -83,7 +83,7 @@ def seated(
 ) -> Iterator[Seated]:
     """Give the table that was asked for, with so many persons at it besides.
 
-    debug: the name of the bot that is debugged; `live`: what it writes may go to the terminal meanwhile.
+    debug: the name of the bot under a debugger; `live`: what it writes may go to the terminal meanwhile.
 
     Without bots they are three samples, or as many as --seats wants; samples also fill up what --seats wants more than
     were named. Exits with 2 if something can't be played as asked.
@@ -110,7 +110,7 @@ def _table(
     choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
     bots = _loaded(wanted, choice.name)
     refuse_inside(folder, bots)
-    own = None if debug is None else debugged(debug, [bot.name for bot in bots], live)
+    own = None if debug is None else debuggee(debug, [bot.name for bot in bots], live)
     config = _config(asked, bots, len(bots) + persons, terms_of(asked, ruleset), choice)
     clean_up(choice)
     building = Building(folder)

@@ -4,18 +4,18 @@ All of it is made from the lines that the seat was sent, so no hidden card can c
 command line.
 """
 
-from arena.review.again import Asked, ask_again
-from arena.review.judge import Judge, Judged, UnknownRulesError
+from arena.review.again import AnswerPair, ask_again
+from arena.review.judge import Evaluation, Judge, UnknownRulesError
 from arena.review.review import Chance, Curve, Decision, Habit, Review, lost_games, review
 
 __all__ = [
-    "Asked",
+    "AnswerPair",
     "Chance",
     "Curve",
     "Decision",
+    "Evaluation",
     "Habit",
     "Judge",
-    "Judged",
     "Review",
     "UnknownRulesError",
     "ask_again",

@@ -15,7 +15,7 @@ from protocol.words import tell_move
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerPair:
     """A request, what the recorded bot chose, and what the program chooses now, in words.
 
     then: None where a fault chose. now: None where no allowed answer came.
@@ -29,7 +29,7 @@ class Asked:
     now: str | None
 
 
-def ask_again(record: Record, bot: int, ask: Callable[[bytes], bytes]) -> Iterator[Asked]:
+def ask_again(record: Record, bot: int, ask: Callable[[bytes], bytes]) -> Iterator[AnswerPair]:
     """Yield each request of a bot with the answer of a program to it, in order.
 
     ask: gives lines to a new process, and returns what that printed. Raises RecordError as `sent` does.
@@ -39,7 +39,7 @@ def ask_again(record: Record, bot: int, ask: Callable[[bytes], bytes]) -> Iterat
         for each in lines:
             message = json.loads(each.line)
             if message["type"] == "request":
-                yield _asked(record, each, message, replies.get(message["id"]))
+                yield _pair(record, each, message, replies.get(message["id"]))
 
 
 def _processes(lines: list[Sent]) -> Iterator[list[Sent]]:
@@ -60,7 +60,7 @@ def _replies(printed: bytes) -> dict[int, Answer]:
     return replies
 
 
-def _asked(record: Record, each: Sent, request: dict[str, Any], answer: Answer | None) -> Asked:
+def _pair(record: Record, each: Sent, request: dict[str, Any], answer: Answer | None) -> AnswerPair:
     seating = next(game.seating for game in record.games if game.game == each.game)
     names = [record.header.bots[bot] for bot in seating]
     legal = request["legal"]
@@ -69,7 +69,7 @@ def _asked(record: Record, each: Sent, request: dict[str, Any], answer: Answer |
         spelled = {_key(move): place for place, move in enumerate(legal)}
         now = answer.choice if answer.move is None else spelled.get(_key(answer.move))
     words = [tell_move(move, names) for move in legal]
-    return Asked(
+    return AnswerPair(
         record.header.match,
         each.game,
         request["state"]["turn"],

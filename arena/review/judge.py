@@ -30,7 +30,7 @@ class UnknownRulesError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Evaluation:
     """A decision of a seat: the request, the move that was made, and the one that the playouts like best.
 
     chance: how likely the seat wins after its move, 0 to 1; error: its standard error. given: by how much `better` is
@@ -66,7 +66,7 @@ class Judge:
         self._weighed: tuple[Any, ...] | None = None
         self._problem: Exception | None = None
 
-    def judge(self, lines: Sequence[Sent], games: frozenset[int]) -> Iterator[Judged]:
+    def judge(self, lines: Sequence[Sent], games: frozenset[int]) -> Iterator[Evaluation]:
         """Yield the decisions of these games, in order. The other games tell how the others behave."""
         for each in lines:
             message = json.loads(each.line)
@@ -80,7 +80,7 @@ class Judge:
                     "the playouts know games with the five roles, or the inquisitor, and without the Reformation"
                 )
             if self._weighed is not None:
-                yield Judged(each.game, message, *self._weighed)
+                yield Evaluation(each.game, message, *self._weighed)
 
     def _sitting(self, game: Any) -> Any:
         """Return what the seat knows. It plays on as common players do: its own faults would hide one another."""

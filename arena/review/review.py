@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from arena.referee import Record, sent
-from arena.review.judge import Judge, Judged
+from arena.review.judge import Evaluation, Judge
 from ladder.rating import Z
 from protocol.words import tell_move
 
@@ -107,13 +107,13 @@ def review(records: Iterable[Record], bot: str, most: int) -> Review:
         lost += len(games)
         games = games[: max(0, most - len(curves))]
         chances: dict[int, list[Chance]] = {game: [] for game in games}
-        for judged in _judged(record, bot, games):
+        for evaluation in _evaluations(record, bot, games):
             decisions += 1
-            turn, kind = judged.request["state"]["turn"], judged.request["kind"]
-            chances[judged.game].append(Chance(turn, kind, judged.chance, judged.error))
-            if judged.given - Z * judged.given_error > judged.margin:
-                costly.append(_decision(record, judged, len(chances[judged.game]) - 1))
-                alike[_habit(judged)].append(((record.header.match, judged.game), judged.given))
+            turn, kind = evaluation.request["state"]["turn"], evaluation.request["kind"]
+            chances[evaluation.game].append(Chance(turn, kind, evaluation.chance, evaluation.error))
+            if evaluation.given - Z * evaluation.given_error > evaluation.margin:
+                costly.append(_decision(record, evaluation, len(chances[evaluation.game]) - 1))
+                alike[_habit(evaluation)].append(((record.header.match, evaluation.game), evaluation.given))
         place = record.header.bots.index(bot) if games else 0
         for game in record.games:
             if game.game in chances:
@@ -124,28 +124,28 @@ def review(records: Iterable[Record], bot: str, most: int) -> Review:
     return Review(bot, lost, len(curves), decisions, tuple(costly), tuple(habits), tuple(curves))
 
 
-def _judged(record: Record, bot: str, games: Sequence[int]) -> Iterator[Judged]:
+def _evaluations(record: Record, bot: str, games: Sequence[int]) -> Iterator[Evaluation]:
     if games:
         lines = list(sent(record, record.header.bots.index(bot)))
         yield from Judge().judge(lines, frozenset(games))
 
 
-def _decision(record: Record, judged: Judged, place: int) -> Decision:
-    seating = next(game.seating for game in record.games if game.game == judged.game)
+def _decision(record: Record, evaluation: Evaluation, place: int) -> Decision:
+    seating = next(game.seating for game in record.games if game.game == evaluation.game)
     names = [record.header.bots[bot] for bot in seating]
-    request = judged.request
+    request = evaluation.request
     return Decision(
         match=record.header.match,
-        game=judged.game,
+        game=evaluation.game,
         seat=request["you"]["seat"],
         place=place,
         turn=request["state"]["turn"],
         kind=request["kind"],
-        made=tell_move(judged.move, names),
-        better=tell_move(judged.better, names),
-        chance=judged.chance,
-        given=judged.given,
-        error=judged.given_error,
+        made=tell_move(evaluation.move, names),
+        better=tell_move(evaluation.better, names),
+        chance=evaluation.chance,
+        given=evaluation.given,
+        error=evaluation.given_error,
     )
 
 
@@ -163,16 +163,16 @@ def _habits(alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], games:
             yield Habit(words, len(given), cost, cost - half, cost + half)
 
 
-def _habit(judged: Judged) -> str:
+def _habit(evaluation: Evaluation) -> str:
     """Say what a costly decision is a case of."""
-    made, better, request = judged.move, judged.better, judged.request
+    made, better, request = evaluation.move, evaluation.better, evaluation.request
     cards, seat = request["you"]["cards"], request["you"]["seat"]
     last = len(cards) == 1 and request.get("pending", {}).get("action") == "assassinate"
     dies = " when its last card is attacked" if last and request["pending"].get("target") == seat else ""
     match request["kind"]:
         case "challenge" if "challenge" in made:
             return "challenges claims that are better let pass"
-        case "challenge" if judged.likely == 0:
+        case "challenge" if evaluation.likely == 0:
             return "lets claims pass that can't be true"
         case "challenge":
             return f"lets claims pass that are better challenged{dies}"

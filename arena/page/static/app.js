@@ -3,7 +3,7 @@
 import { control, percent } from "./cards.js";
 import { Answers, claiming, Claims, Stderr, verdict } from "./details.js";
 import { h, plain, read, refill, say, shade } from "./dom.js";
-import { Games, left } from "./games.js";
+import { Games, margin } from "./games.js";
 import { Log } from "./log.js";
 import { link, parsed, placed } from "./moment.js";
 import { chance } from "./odds.js";
@@ -81,7 +81,7 @@ class App {
   build() {
     this.games = new Games(
       this.matches,
-      (place) => this.ended(place),
+      (place) => this.row(place),
       this.review ? "mean chance" : "cards left",
       this.review
         ? "The mean of the chances to win after each decision tells how close a game was."
@@ -243,18 +243,18 @@ class App {
   }
 
   /** A game's row of the list. */
-  ended({ match: at, game: place }) {
+  row({ match: at, game: place }) {
     const match = this.matches[at];
     const game = match.games[place];
     const chance = this.review?.mean(match, game);
-    const cards = left(game, this.unfolded(game).at(-1));
+    const cards = margin(game, this.unfolded(game).at(-1));
     return {
       href: link({ match: this.several(match), game: game.game, seat: this.state.seat === this.lookers[0] ? null : this.seatIn(at, place) }),
       title: this.title(match, game),
       winner: game.winner === null ? null : match.bots[game.seating[game.winner]],
       end: this.words.tellEnd(game.reason),
       turns: game.turns,
-      close: this.review ? (chance < 0 ? "" : percent(chance)) : cards.join(" : "),
+      closeness: this.review ? (chance < 0 ? "" : percent(chance)) : cards.join(" : "),
       rank: this.review ? chance : game.turns / 1e6 - (cards[0] - cards[1]),
     };
   }

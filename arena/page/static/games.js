@@ -3,7 +3,7 @@
 import { h, name, refill } from "./dom.js";
 
 /** Return how many cards the winner had left, and the best of the others: all seats know it. Pure. */
-export function left(game, end) {
+export function margin(game, end) {
   const cards = end.hands.map((hand, seat) => (end.out[seat] ? 0 : hand.length));
   const best = game.winner ?? cards.indexOf(Math.max(...cards));
   return [cards[best], Math.max(...cards.toSpliced(best, 1))];
@@ -11,7 +11,7 @@ export function left(game, end) {
 
 export class Games {
   /**
-   * `row(place)` gives { href, title, winner, end, turns, close, rank } of a game: what tells how close it was, and a
+   * `row(place)` gives { href, title, winner, end, turns, closeness, rank } of a game: what tells how close it was, and a
    * number that is higher for closer. `heading` and `about` say what that is.
    */
   constructor(matches, row, heading, about) {
@@ -58,7 +58,7 @@ export class Games {
     refill(
       this.body,
       this.order.map((place) => {
-        const { href, title, winner, end, turns, close } = this.row(place);
+        const { href, title, winner, end, turns, closeness } = this.row(place);
         const current = place.match === this.now.match && place.game === this.now.game;
         return h(
           "tr",
@@ -66,7 +66,7 @@ export class Games {
           h("td", {}, h("a", { href, "aria-current": current ? "true" : null, onclick: () => this.element.close() }, title)),
           h("td", {}, winner === null ? h("span", { class: "muted" }, `a draw: ${end}`) : name(winner)),
           h("td", { class: "number" }, String(turns)),
-          h("td", { class: "number" }, close),
+          h("td", { class: "number" }, closeness),
         );
       }),
     );

@@ -7,7 +7,7 @@ import { link } from "./moment.js";
 const WIDE = 1000; // of the drawing, which is stretched to the scrubber
 
 /** Return the indexes of the moments in which a seat made decisions { turn, kind }, in their order. Pure. */
-export function decided(game, seat, decisions) {
+export function indexes(game, seat, decisions) {
   const asked = game.steps.flatMap((step, place) => {
     const own = step.given.some(([giver]) => giver === seat) && !step.fault?.some(([by]) => by === seat);
     return own ? [{ turn: step.turn, kind: step.kind, index: place + 1 }] : [];
@@ -80,7 +80,7 @@ export class Review {
     refill(this.here, h("h3", {}, "Costly decisions of this game"), costly.length ? this.table(costly, false) : h("p", {}, "None is clear."));
     this.chances = curve?.chances ?? [];
     this.last = game.steps.length;
-    this.indexes = curve ? decided(game, curve.seat, curve.chances) : [];
+    this.indexes = curve ? indexes(game, curve.seat, curve.chances) : [];
     const x = (place) => ((this.indexes[place] / this.last) * WIDE).toFixed(1);
     const y = (chance) => (100 - 100 * Math.max(0, Math.min(1, chance))).toFixed(1);
     const line = (sign) => this.chances.map(({ chance, error }, place) => `${x(place)},${y(chance + sign * 2 * error)}`);
@@ -135,7 +135,7 @@ export class Review {
     const found = held?.games.find((one) => one.game === game);
     const curve = found && this.curve(held, found);
     if (!curve) return link({ match, game, turn, seat });
-    const index = decided(found, seat, curve.chances)[place];
+    const index = indexes(found, seat, curve.chances)[place];
     const first = found.steps.findIndex((step) => step.turn === turn);
     return link({ match, game, turn, step: Math.max(0, index - 1 - first), seat });
   }
