@@ -65,5 +65,6 @@ def debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
         return Debuggee(names.index(name), name, os.ttyname(2))
     file, path = tempfile.mkstemp(".txt", "arena-debug-")
     os.close(file)
-    note(f"{name} writes its standard error to {path}; in another terminal: tail -f {path}")
+    pdb = "a terminal for it" if live else "--browser"
+    note(f"{name} writes its standard error to {path}; in another terminal: tail -f {path}; pdb needs {pdb}")
     return Debuggee(names.index(name), name, path)

@@ -374,6 +374,7 @@ def test_one_opponent_under_a_debugger_writes_to_a_file_while_the_table_is_shown
     done = piped(tmp_path, "q\ny\n", str(SAMPLES / "honest.py"), "--debug", "honest")
     assert "Traceback" not in done.stderr
     said = Path(done.stderr.partition("honest writes its standard error to ")[2].partition(";")[0])
+    assert "; pdb needs --browser\n" in done.stderr
     assert said.read_text().startswith("arena: honest is process ")
     said.unlink()
     assert [timing.timed for timing in record(tmp_path).header.timings] == [False, False]

@@ -145,6 +145,7 @@ def test_a_bot_under_a_debugger_has_no_clock_and_tells_its_process_in_a_file(tmp
     bot.write_text(SLOW.replace("HERE", "print('at', os.getpid(), file=sys.stderr)"))
     done = piped(tmp_path, str(bot), BOTS[0], "--debug", "slow", "--limit-ms", "50", "--bank-ms", "0", "--cpu-s", "1")
     assert done.returncode == 0, done.stderr
+    assert "; pdb needs a terminal for it\n" in done.stderr
     said = Path(done.stderr.partition("slow writes its standard error to ")[2].partition(";")[0])
     named, at = said.read_text().splitlines()
     said.unlink()
