@@ -18,6 +18,7 @@ from protocol.words import joined, tell, tell_end, tell_move
 
 HIDDEN = "??"
 BLUFF = " (bluff)"
+_SILENT = {"challenge": "nobody challenges", "block": "nobody blocks"}  # by the kind of a step, and of an event
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +122,17 @@ class Telling:
         return (moment for moment in self.moments() if moment.ends)
 
     def moments(self) -> Iterator[Moment]:
-        """Yield each moment at which something happened that is told, and the end of each turn."""
-        told: list[tuple[dict[str, Any], bool]] = []
+        """Yield each moment that tells something, and the end of each turn."""
+        told: list[tuple[str, str]] = []
         faults: list[Fault] = []
         for step in moments(self.record.header, self.game):
-            events = list(self._events(step))
-            told += events
+            texts = self._texts(step)
+            told += texts
             faults += self._faults(step)
             after = step.after.board
             ends = after.turn != step.turn or not after.phase.asked
-            if ends or any(event["event"] != "coins" for event, _ in events):
-                yield Moment(step.turn, step.before.board.actor, self._joined(told), tuple(faults), step.after, ends)
+            if ends or texts:
+                yield Moment(step.turn, step.before.board.actor, joined(told), tuple(faults), step.after, ends)
             if ends:
                 told, faults = [], []
 
@@ -143,10 +144,13 @@ class Telling:
                     words += f"; played instead: {tell_move(menus.move_payload(given.answer), self.names)}"
                 yield Fault(given.seat, words)
 
-    def _events(self, step: Step) -> Iterator[tuple[dict[str, Any], bool]]:
-        """Yield the events of a step as they are told, and whether each is a false claim."""
-        for payload in step.payloads(self.seat):
-            yield payload, self._is_bluff(payload, step)
+    def _texts(self, step: Step) -> list[tuple[str, str]]:
+        """Return what a step tells, coins aside: the words of events and their texts, after what nobody did."""
+        events = [event for event in step.payloads(self.seat) if event["event"] != "coins"]
+        texts = [(event["event"], tell(event, self.names) + BLUFF * self._is_bluff(event, step)) for event in events]
+        if step.kind in _SILENT and not any(event["event"] in _SILENT for event in events):
+            return [("", _SILENT[step.kind]), *texts]
+        return texts
 
     def _is_bluff(self, event: dict[str, Any], step: Step) -> bool:
         claim = event["role"] if event["event"] == "block" else event.get("claim")
@@ -155,10 +159,6 @@ class Telling:
         hand = step.before.hands[event["seat"]]
         denied = claim.removeprefix("not_")
         return claim not in hand if claim == denied else denied in hand
-
-    def _joined(self, told: Sequence[tuple[dict[str, Any], bool]]) -> str:
-        said = ((event, bluff) for event, bluff in told if event["event"] != "coins")
-        return joined((event["event"], tell(event, self.names) + BLUFF * bluff) for event, bluff in said)
 
     def table(self, state: State) -> str:
         """Return who has what in one line."""

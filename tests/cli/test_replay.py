@@ -1,17 +1,26 @@
 """Tests of arena replay: recorded games in words, and what can't be replayed."""
 
 import json
+import random
 import re
+import sys
+from collections.abc import Iterator
 from dataclasses import replace as changed
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from arena.cli import cli
-from arena.coup import PRESETS
-from arena.referee import Fault, Record, write
+from arena.coup import PRESETS, Blocked, Challenged
+from arena.referee import Fault, GameRecord, Header, Record, write
+from arena.referee import replay as replayed
+from arena.tell import moments
 from tests.tell.games import random_game
+from tests.unseen import disguised, redealt
+
+_SPOKEN = Challenged | Blocked
 
 
 def replay(*arguments: str | Path) -> Result:
@@ -54,6 +63,39 @@ def test_a_seat_sees_its_own_cards_and_no_bluff_of_others(kept: Path) -> None:
         bluffs = [part for part in line.split(" · ") if "(bluff)" in part]
         assert all("bot2" in part for part in bluffs)
     assert replay(kept, "--seat", "2").stdout == done.stdout
+
+
+def test_what_nobody_challenges_or_blocks_is_told(kept: Path) -> None:
+    """As on the page: of every window in which nobody spoke, to every seat."""
+    record = random_game(PRESETS["coup"], 4, seed=1)
+    windows = [step for step in moments(record.header, record.games[0]) if step.kind in ("challenge", "block")]
+    silent = [step.kind for step in windows if not any(isinstance(event, _SPOKEN) for event in step.events)]
+    assert 0 < len(silent) < len(windows)
+    for seat in ([], *(["--seat", str(seat)] for seat in range(4))):
+        assert re.findall(r"nobody (challenge|block)s\b", replay(kept, *seat).stdout) == silent
+
+
+@pytest.mark.parametrize("name", ["coup", "inquisitor"])
+def test_hidden_cards_change_no_byte_that_a_seat_is_told(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All cards that the seat can't see are dealt anew at each step, and in what others alone were told."""
+    rng, rules = random.Random(1), PRESETS[name]
+    folder = save(tmp_path, random_game(rules, 3, seed=2))
+
+    def elsewhere(header: Header, game: GameRecord) -> Iterator[Any]:
+        for step in replayed(header, game):
+            before, after = (redealt(state, seat, rng) for state in (step.before, step.after))
+            yield changed(step, before=before, after=after, events=tuple(disguised(step.events, seat, rng, rules)))
+
+    all_cards = replay(folder).stdout
+    for seat in range(3):
+        told = replay(folder, "--seat", str(seat))
+        with monkeypatch.context() as patched:
+            patched.setattr(sys.modules["arena.tell.moments"], "replay", elsewhere)
+            assert replay(folder, "--seat", str(seat)).stdout == told.stdout
+            assert replay(folder).stdout != all_cards
+        assert told.exit_code == 0
 
 
 def test_games_are_chosen_by_who_lost_and_from_a_turn(kept: Path) -> None:
