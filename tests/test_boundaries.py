@@ -175,6 +175,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.connect",
         "arena.examine",
         "arena.coup",
+        "arena.local",
         "arena.page",
         "arena.play",
         "ladder.tables",

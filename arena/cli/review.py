@@ -1,7 +1,8 @@
 """The command `arena review`: why a bot loses."""
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_name
 from arena.cli.out import EASY, Column, counted, fail, note, progress, refuse, show, table, write
 from arena.cli.replay import MOST_GAMES, write_page
+from arena.cli.session import cores
+from arena.local import JobError
 from arena.referee import Record, RecordError
 from arena.review import Decision, Habit, Review, UnknownRulesError
 from arena.review import review as look_at
@@ -29,6 +32,7 @@ _CAUTION = (
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
 @click.option("--bot", metavar="NAME", required=True, shell_complete=complete_name, help="Whose lost games.")
 @click.option("--most", type=click.IntRange(1), default=100, help="Look at so many lost games, the first.  [100]")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side, on Linux.  [number of cores]")
 @click.option("--top", type=click.IntRange(1), default=10, help="Show so many decisions.  [10]")
 @click.option(
     "--html",
@@ -37,7 +41,7 @@ _CAUTION = (
     help="Write a page of these games as well, as the bot saw them.",
 )
 @answers(Review)
-def review(path: Path, bot: str, most: int, top: int, html: Path | None, as_json: bool) -> None:
+def review(path: Path, bot: str, most: int, jobs: int | None, top: int, html: Path | None, as_json: bool) -> None:
     """Tell why a bot loses: the decisions of its lost games that gave most away, and what they have in common.
 
     RECORD is a file of a run's folder records/, DIR the run's folder. For each decision the cards that the bot couldn't
@@ -58,17 +62,15 @@ def review(path: Path, bot: str, most: int, top: int, html: Path | None, as_json
     def line() -> str:
         return f"{read} of {counted(len(records), 'match', 'es')} looked at"
 
-    def counting(tell: Callable[[], None]) -> Iterator[Record]:
+    def count() -> None:
         nonlocal read
-        for record in records:
-            yield record
-            read += 1
-            tell()
+        read += 1
+        tell()
 
     try:
         with progress(line, line) as tell:
-            answer = look_at(counting(tell), bot, most)
-    except (RecordError, UnknownRulesError) as problem:
+            answer = look_at(records, bot, most, (jobs or cores()) if sys.platform == "linux" else 1, count)
+    except (RecordError, UnknownRulesError, JobError) as problem:
         fail(f"{path}: {problem}")
     if not answer.lost and (html is not None or not as_json):
         note(f"{bot} lost no game of {path}" + (f": {html} isn't written" if html is not None else ""))

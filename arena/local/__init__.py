@@ -10,7 +10,7 @@ process can, and one that never returns is waited for. Must not know sandboxes' 
 line.
 """
 
-from arena.local.jobs import JobError
+from arena.local.jobs import JobError, in_jobs
 from arena.local.match import play_match
 from arena.local.players import Given, Player, Replies, WrongReplyError, entrants
 from arena.local.results import Results, Share
@@ -29,6 +29,7 @@ __all__ = [
     "Share",
     "WrongReplyError",
     "entrants",
+    "in_jobs",
     "play",
     "play_match",
     "sample",

@@ -1,6 +1,6 @@
 """Matches in several processes, which are forked: so a bot that only a notebook or `__main__` knows plays there too.
 
-The table at i is played by process i modulo their number, and answers come in the order of the tables. So nothing
+The match at i is played by process i modulo their number, and answers come in the order of the matches. So nothing
 depends on which process is faster.
 """
 
@@ -16,8 +16,6 @@ from multiprocessing.connection import Connection
 from time import monotonic
 from typing import TypeVar
 
-from ladder.schedule import Table
-
 Played = TypeVar("Played")
 _LAST_S = 1.0  # after the last answer, to write out what bots printed, and to end their threads
 
@@ -26,12 +24,15 @@ class JobError(Exception):
     """A process ended before its matches did, or an exception of a bot can't be brought out of it."""
 
 
-def in_jobs(play: Callable[[Table], Played], tables: Sequence[Table], jobs: int) -> Generator[Played, None, None]:
-    """Yield what `play` returns of each table, in their order; close the iterator, and no process is left.
+def in_jobs(play: Callable[[int], Played], matches: Sequence[int], jobs: int) -> Generator[Played, None, None]:
+    """Yield what `play` returns of each place in `matches`, in order; close the iterator, and no process is left.
 
-    The first exception in this order comes out, with a note of its traceback. Raises ValueError where forking isn't
-    safe, JobError for a process that ended early.
+    `matches` are their numbers, for messages. One job is this process. The first exception in the order comes out, with
+    a note of its traceback. Raises ValueError where forking isn't safe, JobError for a process that ended early.
     """
+    if jobs < 2:
+        yield from map(play, range(len(matches)))
+        return
     if not sys.platform.startswith("linux"):
         raise ValueError("jobs above 1 fork this process, which is safe on Linux alone: leave jobs at 1")
     context = get_context("fork")
@@ -41,20 +42,20 @@ def in_jobs(play: Callable[[Table], Played], tables: Sequence[Table], jobs: int)
     try:
         for job, (_, writer) in enumerate(ends):
             others = [*readers, *(other for _, other in ends[job + 1 :])]
-            work = (play, tables[job::jobs], writer, others, os.getpid())
+            work = (play, range(job, len(matches), jobs), writer, others, os.getpid())
             process = context.Process(target=_work, args=work, daemon=True)
             process.start()
             processes.append(process)
             writer.close()  # here, so that the end of the process is the end of its answers
-        for number, table in enumerate(tables):
+        for place, match in enumerate(matches):
             try:
-                played, problem = readers[number % jobs].recv()
+                played, problem = readers[place % jobs].recv()
             except (EOFError, OSError):  # at the end of a message, or in the middle of one
-                processes[number % jobs].join()
-                code = processes[number % jobs].exitcode
+                processes[place % jobs].join()
+                code = processes[place % jobs].exitcode
                 raise JobError(
-                    f"the process of match {table.match} ended with exit code {code}: a bot crashed or ended it. "
-                    "jobs=1 plays in this process"
+                    f"the process of match {match} ended with exit code {code}: a bot or the system ended it. "
+                    "With one job this process plays"
                 ) from None
             if problem is not None:
                 raise problem
@@ -72,13 +73,13 @@ def in_jobs(play: Callable[[Table], Played], tables: Sequence[Table], jobs: int)
 
 
 def _work(
-    play: Callable[[Table], Played],
-    tables: Sequence[Table],
+    play: Callable[[int], Played],
+    places: Sequence[int],
     writer: Connection,
     others: Sequence[Connection],
     parent: int,
 ) -> None:
-    """Play tables in this process and send what each gave, until the first exception."""
+    """Play matches in this process and send what each gave, until the first exception."""
     pr_set_pdeathsig = 1  # linux/prctl.h
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)  # a notebook's kernel is restarted by a kill
     if os.getppid() != parent:
@@ -87,9 +88,9 @@ def _work(
     for other in others:
         other.close()
     try:
-        for table in tables:
+        for place in places:
             try:
-                played = play(table)
+                played = play(place)
             except Exception as problem:
                 writer.send((None, _portable(problem)))
                 return

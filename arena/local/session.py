@@ -78,9 +78,8 @@ def play(
     results: list[GameResult] = []
     kept: list[Record] = []
     jobs = min(jobs, len(planned.tables))
-    with closing(
-        in_jobs(played, planned.tables, jobs) if jobs > 1 else (played(table) for table in planned.tables)
-    ) as matches:
+    tables = planned.tables
+    with closing(in_jobs(lambda place: played(tables[place]), [table.match for table in tables], jobs)) as matches:
         for ended, record in matches:
             results += ended
             if record is not None:

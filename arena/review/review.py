@@ -1,11 +1,13 @@
 """Why a bot lost: over its lost games the decisions that cost most, what they have in common, and its chances."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
+from arena.local import in_jobs
 from arena.referee import Record, sent
 from arena.review.judge import Evaluation, Judge
 from ladder.rating import Z
@@ -93,41 +95,50 @@ def lost_games(record: Record, bot: str) -> list[int]:
     return [game.game for game in record.games if game.seating.index(place) not in game.survivors]
 
 
-def review(records: Iterable[Record], bot: str, most: int) -> Review:
-    """Return what a bot's first `most` lost games tell. The same records give the same review.
+def review(
+    records: Iterable[Record], bot: str, most: int, jobs: int = 1, done: Callable[[], None] = lambda: None
+) -> Review:
+    """Return what a bot's first `most` lost games tell. The same records give the same review, whatever `jobs` is.
 
-    Raises RecordError where the engine doesn't play a record so, UnknownRulesError for rules that no playout knows.
+    jobs: how many processes look at matches, above 1 on Linux alone. done: is called after each match. Raises
+    RecordError where the engine doesn't play a record so, UnknownRulesError for rules that no playout knows, ValueError
+    and JobError as `arena.local.play` does.
     """
     lost = decisions = 0
     costly: list[Decision] = []
     alike: dict[str, list[tuple[tuple[int, int], float]]] = defaultdict(list)
     curves: list[Curve] = []
+    work: list[tuple[Record, list[int]]] = []
     for record in records:
         games = lost_games(record, bot)
+        work.append((record, games[: max(0, most - lost)]))
         lost += len(games)
-        games = games[: max(0, most - len(curves))]
-        chances: dict[int, list[Chance]] = {game: [] for game in games}
-        for evaluation in _evaluations(record, bot, games):
-            decisions += 1
-            turn, kind = evaluation.request["state"]["turn"], evaluation.request["kind"]
-            chances[evaluation.game].append(Chance(turn, kind, evaluation.chance, evaluation.error))
-            if evaluation.given - Z * evaluation.given_error > evaluation.margin:
-                costly.append(_decision(record, evaluation, len(chances[evaluation.game]) - 1))
-                alike[_habit(evaluation)].append(((record.header.match, evaluation.game), evaluation.given))
-        place = record.header.bots.index(bot) if games else 0
-        for game in record.games:
-            if game.game in chances:
-                seat = game.seating.index(place)
-                curves.append(Curve(record.header.match, game.game, seat, tuple(chances[game.game])))
+    numbers = [record.header.match for record, _ in work]
+    with closing(in_jobs(lambda place: _evaluations(bot, *work[place]), numbers, min(jobs, len(work)))) as found:
+        for (record, games), evaluations in zip(work, found, strict=True):
+            chances: dict[int, list[Chance]] = {game: [] for game in games}
+            for evaluation in evaluations:
+                decisions += 1
+                turn, kind = evaluation.request["state"]["turn"], evaluation.request["kind"]
+                chances[evaluation.game].append(Chance(turn, kind, evaluation.chance, evaluation.error))
+                if evaluation.given - Z * evaluation.given_error > evaluation.margin:
+                    costly.append(_decision(record, evaluation, len(chances[evaluation.game]) - 1))
+                    alike[_habit(evaluation)].append(((record.header.match, evaluation.game), evaluation.given))
+            place = record.header.bots.index(bot) if games else 0
+            for game in record.games:
+                if game.game in chances:
+                    seat = game.seating.index(place)
+                    curves.append(Curve(record.header.match, game.game, seat, tuple(chances[game.game])))
+            done()
     costly.sort(key=lambda decision: -decision.given)
     habits = sorted(_habits(alike, len(curves)), key=lambda habit: -habit.cost)[:_HABITS]
     return Review(bot, lost, len(curves), decisions, tuple(costly), tuple(habits), tuple(curves))
 
 
-def _evaluations(record: Record, bot: str, games: Sequence[int]) -> Iterator[Evaluation]:
-    if games:
-        lines = list(sent(record, record.header.bots.index(bot)))
-        yield from Judge().judge(lines, frozenset(games))
+def _evaluations(bot: str, record: Record, games: Sequence[int]) -> list[Evaluation]:
+    if not games:
+        return []
+    return list(Judge().judge(list(sent(record, record.header.bots.index(bot))), frozenset(games)))
 
 
 def _decision(record: Record, evaluation: Evaluation, place: int) -> Decision:
