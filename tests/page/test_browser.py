@@ -488,13 +488,13 @@ def test_every_key_of_the_help_does_what_it_says(look: Callable[..., Any]) -> No
 
 
 def test_v_looks_through_each_seat_in_turn(look: Callable[..., Any]) -> None:
-    """All cards, four seats, all cards."""
+    """All cards, four seats, what all could see, all cards."""
     page = look()
     seen = []
-    for _ in range(5):
+    for _ in range(6):
         page.keyboard.press("v")
         seen.append(choice(page, "whose cards are shown").input_value())
-    assert seen == ["0", "1", "2", "3", ""]
+    assert seen == ["0", "1", "2", "3", "-1", ""]
 
 
 def test_playing_ends_with_the_game(look: Callable[..., Any]) -> None:
@@ -819,6 +819,58 @@ def test_a_page_of_lost_games_opens_with_the_losers_eyes_in_each_match(reader: R
     seen.select_option("")
     expect(seen).to_have_value("")
     expect(choice(reader.open(file, "#match=0&game=0"), "whose cards are shown")).to_have_value("")
+
+
+def test_a_match_without_the_loser_shows_what_all_could_see(reader: Reader, folder: Path) -> None:
+    """However one gets there: never all cards. Back in its own matches the loser's eyes are there again."""
+    bots = ("honest", "mybot", "bluffer", "turtle")
+    first = sample(games=1, bots=bots)
+    second = {**sample(games=1, bots=("honest", "other", "bluffer", "turtle")), "match": 1}
+    third = {**sample(games=1, bots=bots), "match": 2}
+    file = folder / "apart.html"
+    file.write_text(page([first, second, third], "Lost", "mybot"), "utf-8")
+    opened = reader.open(file, "")
+    seen = choice(opened, "whose cards are shown")
+
+    def stands_apart() -> None:
+        expect(seen).to_have_value("-1")
+        assert opened.locator(".seat .role-name").count() == 0
+        assert "mybot isn't in this match: what all could see" in text(opened, ".facts")
+
+    expect(seen).to_have_value("1")
+    press(opened, "j")
+    stands_apart()
+    press(opened, "j")
+    expect(seen).to_have_value("1")
+    assert "isn't in" not in text(opened, ".facts")
+    press(opened, "g")
+    opened.locator(".games a").nth(1).click()
+    stands_apart()
+    press(opened, "k")
+    expect(seen).to_have_value("1")
+    seen.select_option("-1")
+    assert "isn't in" not in text(opened, ".facts")
+    press(opened, "j")
+    expect(seen).to_have_value("-1")
+    assert "isn't in" not in text(opened, ".facts")
+
+
+def test_who_was_caught_where_proving_is_automatic_has_not_the_card(reader: Reader, tmp_path: Path) -> None:
+    """Its bar is at 0 %, to all who look. Source: protocol/kits, "What is certain"."""
+    match = sample("treason-original", 3, 4)
+    (tmp_path / "page.html").write_text(page([match], "certain"), "utf-8")
+    opened, told = reader.open(tmp_path / "page.html", ""), []
+    for one in match["games"]:
+        for place, step in enumerate(one["steps"]):
+            for event in (event for event in step["events"] if event["event"] == "unproven"):
+                within = sum(before["turn"] == step["turn"] for before in one["steps"][:place])
+                link = f"#game={one['game']}&turn={step['turn']}&step={within}&seat=-1"
+                opened.goto(opened.url.partition("#")[0] + link)
+                bars = opened.locator(".seat").nth(event["seat"]).locator(".meters li")
+                titles = bars.evaluate_all("all => all.map(one => one.title)")
+                told += [title for title in titles if title.startswith(event["role"].capitalize())]
+    assert len(told) > 3
+    assert all(title.endswith(": 0 %") for title in told), told
 
 
 # ---------------------------------------------------------------- the list of games

@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 from collections import Counter
-from fractions import Fraction
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,9 @@ from typing import Any
 import pytest
 
 import arena.page
-from arena.coup import FORFEIT, PRESETS, Ending, Ruleset, held, notation, odds, parse, view
+from arena.coup import FORFEIT, PRESETS, Ending, Ruleset, notation, parse
 from arena.page import packed
-from arena.referee import Record, menus, wire
+from arena.referee import Record, menus, sent, wire
 from arena.tell import moments, told
 from protocol.kits.coup_kit import Bot
 from protocol.kits.coup_kit import Game as Followed
@@ -67,10 +66,10 @@ SEATS: list[tuple[int, tuple[int, ...]]] = [(-1, ()), (0, (0,)), (1, (0, 1)), (-
 ENDS = [*Ending, "earthquake", "toString"]
 
 
-class Sight(Bot):
+class Follower(Bot):
     """A bot whose game can be asked."""
 
-    def game_start(self, game: Followed) -> None:
+    def match_start(self, game: Followed) -> None:
         self.game = game
 
 
@@ -78,6 +77,7 @@ class Game:
     """One recorded game with what the modules say of it."""
 
     def __init__(self, record: Record, match: dict[str, Any], said: dict[str, Any]) -> None:
+        self.record = record
         self.rules: Ruleset = record.header.terms.rules
         self.game = match["games"][0]
         self.names = match["bots"]
@@ -215,54 +215,32 @@ def test_answers_that_the_referee_keeps_to_itself_are_shown_to_no_seat(game: Gam
             assert all(time is None for _, _, time in others)
 
 
-def test_odds_are_those_of_the_engine(game: Game) -> None:
-    """Source: arena.coup.odds, wherever the looker has seen nothing but its own cards and those that are face up."""
-    if game.rules.draft:  # the engine gives no odds after one; the next test is about them
-        return
-    seats = len(game.names)
-    roles = [*game.rules.roles, "not_duke"]
-    for looker, chances in enumerate(game.said["chances"]):
-        for index, state in enumerate(game.states):
-            known = game.said["known"][looker][index]
-            strange = any(cards for other, cards in enumerate(known) if other != looker)
-            if not state.hands[looker] or strange or not state.board.phase.asked:
+def test_odds_are_those_of_the_kit_at_every_request(twins: dict[Any, Any]) -> None:
+    """So the page knows what is certain as bots do. Source: the kit in Python, given the lines that a seat was sent."""
+    certain: Counter[float] = Counter()
+    for game, looker in ((twins[table], looker) for table in TABLES for looker in range(table[1])):
+        asked = [
+            (index, moment.kind)
+            for index, moment in enumerate(game.moments)
+            if any(given.seat == looker for given in moment.given)
+        ]
+        kit = Follower()
+        for line in sent(game.record, game.record.games[0].seating[looker]):
+            message = json.loads(line.line)
+            kit.reply(message)
+            if message["type"] != "request":
                 continue
-            revealed = [card for cards in state.board.revealed for card in cards]
-            others = [other for other in range(seats) if other != looker]
-            if state.drawn and state.board.actor == looker:  # these cards too are in sight
-                seen = Counter((*state.hands[looker], *state.drawn, *revealed))
-                copies = game.rules.copies(seats)
-                for other in others:
-                    for role, said in zip(game.rules.roles, chances[index][other][:-1], strict=True):
-                        unseen = copies * len(game.rules.roles) - seen.total()
-                        true = held(unseen, copies - seen[role], state.board.influence[other])
-                        assert said == pytest.approx(float(true), abs=1e-9)
+            index, kind = asked.pop(0)
+            assert kind == message["kind"]
+            if kind == "examine_decide":  # the page learns the card a moment later
                 continue
-            found = odds(
-                game.rules, seats, state.hands[looker], revealed, [state.board.influence[other] for other in others]
-            )
-            assert found.opponents
-            for other, expected in zip(others, found.opponents, strict=True):
-                for role, said in zip(roles, chances[index][other], strict=True):
-                    true = 1 - expected["duke"] if role == "not_duke" else expected[role]
-                    assert said == pytest.approx(float(Fraction(true)), abs=1e-9)
-
-
-def test_odds_after_a_draft_are_those_of_the_kits(game: Game) -> None:
-    """Source: the kit in Python, which counts what its own draft left over; cards of others are never known there."""
-    if not game.rules.draft:
-        return
-    asked = [(index, state) for index, state in enumerate(game.states) if state.board.phase.asked]
-    for looker, chances in enumerate(game.said["chances"]):
-        kit = Sight()
-        kit.reply(
-            {"type": "hello", "ruleset": {"deck": dict.fromkeys(game.rules.roles, game.rules.copies(len(game.names)))}}
-        )
-        for index, state in asked:
-            kit.reply(json.loads(wire.game_start(view(state, looker), 0, "", game.names)))
-            for other, said in enumerate(chances[index]):
-                expected = [kit.game.odds(other, role) for role in (*game.rules.roles, "not_duke")]
+            for owner, said in enumerate(game.said["chances"][looker][index]):
+                expected = [kit.game.odds(owner, role) for role in (*game.rules.roles, "not_duke")]
                 assert said == pytest.approx(expected, abs=1e-9)
+                lacks = kit.game.players[owner].influence and kit.game.players[owner].caught
+                certain.update(said if owner != looker and lacks else ())
+        assert not asked
+    assert certain[0] > 10
 
 
 def test_both_tell_the_same_words(game: Game) -> None:

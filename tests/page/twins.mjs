@@ -4,38 +4,37 @@ import { readFileSync } from "node:fs";
 
 const asked = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(new URL(`${name}.js`, asked.modules).href);
-const [{ fold }, { knowledge, seen, answers, faults, picked }, { chance }, { words, moveOf }, { unpacked }, { placed }] = await Promise.all(
-  ["state", "view", "odds", "words", "packed", "moment"].map(load),
+const [{ fold }, { chance, knowledge, seen, answers, faults, picked }, { words, moveOf }, { unpacked }, { placed }] = await Promise.all(
+  ["state", "view", "words", "packed", "moment"].map(load),
 );
+const hands = (...asked) => knowledge(...asked).map((moment) => moment.hands);
 const { tell, tellMove, tellEnd, story } = words(asked.words);
 
 const said = asked.matches.map((match) =>
   match.games.map((game) => {
     const moments = fold(game);
-    const deck = match.ruleset.deck;
+    const { ruleset } = match;
     const names = game.seating.map((bot) => match.bots[bot]);
     const seats = names.map((_, seat) => seat);
-    const roles = [...Object.keys(deck), "not_duke"];
+    const roles = [...Object.keys(ruleset.deck), "not_duke"];
     return {
       moments,
       placed: moments.map((moment) => (moment.step ? placed(moments, { turn: moment.turn, step: moment.within }) : 0)),
       seen: seats.map((seat) => game.steps.map((step) => seen(step.events, seat))),
       answers: seats.map((seat) => game.steps.map((step) => answers(step, seat))),
-      known: seats.map((seat) => knowledge(moments, seat)),
+      known: seats.map((seat) => hands(moments, ruleset, seat)),
       knownFromSeen: seats.map((seat) =>
-        knowledge(
+        hands(
           moments.map((moment) =>
             moment.step ? { ...moment, step: { ...moment.step, events: seen(moment.step.events, seat) } } : moment,
           ),
+          ruleset,
           seat,
         ),
       ),
-      chances: seats.map((looker) => {
-        const known = knowledge(moments, looker);
-        return moments.map((moment, index) =>
-          seats.map((seat) => roles.map((role) => chance(moment, known[index], deck, looker, seat, role))),
-        );
-      }),
+      chances: seats.map((looker) =>
+        knowledge(moments, ruleset, looker).map(({ chances }) => seats.map((seat) => roles.map((role) => chance(chances[seat], role)))),
+      ),
       told: game.steps.map((step) => step.events.map((event) => tell(event, names))),
       stories: game.steps.map((step) => [story(step.events, names), story(step.events, names, true)]),
       moves: game.steps.map((step) => step.given.map(([, word]) => moveOf(word))),
@@ -44,20 +43,18 @@ const said = asked.matches.map((match) =>
   }),
 );
 
-const sights = [0, 1, 2].map((seat) => knowledge(fold(asked.sights), seat));
+const sights = [0, 1, 2].map((seat) => hands(fold(asked.sights), { deck: {} }, seat));
 
 // All that is shown to a seat (-1: an onlooker) of a match that was told with all cards, and of one that was cut for it.
 const shown = (match, seat) =>
   match.games.map((game) => {
     const moments = fold(game);
-    const known = knowledge(moments, seat);
-    const { deck } = match.ruleset;
+    const known = knowledge(moments, match.ruleset, seat);
     return moments.map((moment, index) => ({
       known: known[index],
       table: [moment.hands.map((hand) => hand.length), moment.revealed, moment.coins, moment.deck, moment.out, moment.sides],
       drawn: picked(moment, seat),
       step: moment.step ? [seen(moment.step.events, seat), answers(moment.step, seat), faults(moment.step, seat)] : [],
-      chances: game.seating.map((_, owner) => Object.keys(deck).map((role) => chance(moment, known[index], deck, seat, owner, role))),
       claims: moment.claims.map((claim) => ({ ...claim, honest: claim.seat === seat ? claim.honest : null })),
       bluff: moment.marks.includes("bluff") && moment.claims.some((claim) => claim.seat === seat && claim.index === index),
     }));

@@ -6,13 +6,12 @@ import { h, plain, read, refill, say, shade } from "./dom.js";
 import { Games, margin } from "./games.js";
 import { Log } from "./log.js";
 import { link, parsed, placed } from "./moment.js";
-import { chance } from "./odds.js";
 import { unpacked } from "./packed.js";
 import { Review } from "./review.js";
 import { MARKS, Scrubber } from "./scrubber.js";
 import { fold } from "./state.js";
 import { Table } from "./table.js";
-import { answers, faults, knowledge, seen } from "./view.js";
+import { answers, chance, faults, knowledge, seen } from "./view.js";
 import { moveOf, words } from "./words.js";
 
 const KEYS = [
@@ -24,7 +23,7 @@ const KEYS = [
   [["j", "k"], "the next game of the list, the game before"],
   [["g"], "the list of games"],
   [["+", "-"], "faster, slower"],
-  [["v"], "whose cards are shown: all, then each seat's knowledge"],
+  [["v"], "whose cards are shown: all, then each seat's knowledge, then what all could see"],
   [["t"], "what is true, beside what was likely"],
   [["d"], "dark or light"],
   [["?"], "this help"],
@@ -43,6 +42,7 @@ class App {
     this.review = review && new Review(review, matches, (index) => this.go(index));
     this.words = words(table);
     this.state = { match: 0, game: 0, index: 0, seat: null, truth: front === null }; // seat: as in view.js
+    this.eyes = null; // the name of the bot whose knowledge is shown wherever it plays; null: all cards; "": no bot's
     this.timer = null;
     this.speed = SPEEDS[1][0];
     this.folded = new Map(); // moments by game
@@ -68,8 +68,7 @@ class App {
   /** Whose eyes there are to look through, the first of them to begin with; of all cards the page may have a part only. */
   get lookers() {
     const { eyes } = this.match;
-    if (eyes) return [...eyes.map((bot) => this.game.seating.indexOf(bot)), -1];
-    return [null, ...this.game.seating.keys()];
+    return [...(eyes ? eyes.map((bot) => this.game.seating.indexOf(bot)) : [null, ...this.game.seating.keys()]), -1];
   }
 
   get truth() {
@@ -213,6 +212,8 @@ class App {
     const moved = match !== this.state.match || game !== this.state.game || !this.moments;
     Object.assign(this.state, { match, game });
     if (!this.lookers.includes(this.state.seat)) [this.state.seat] = this.lookers;
+    const away = this.eyes && !this.match.bots.includes(this.eyes);
+    if (this.state.seat !== -1 || !away) this.eyes = this.looker;
     if (moved) this.play(false);
     this.moments = this.unfolded(this.game);
     this.load();
@@ -235,11 +236,16 @@ class App {
     this.open(match, game);
   }
 
-  /** The seat of the looker's bot in another game. An onlooker stays -1. */
+  /** The seat of the looker's bot in a game; -1 where it doesn't play: then what all could see is shown. */
   seatIn(match, game) {
     const { bots, games } = this.matches[match];
+    return this.eyes === null ? null : games[game].seating.indexOf(bots.indexOf(this.eyes));
+  }
+
+  /** The name of the bot through whose eyes the game is seen: null for all cards, "" for an onlooker's. */
+  get looker() {
     const { seat } = this.state;
-    return seat === null ? null : games[game].seating.indexOf(bots.indexOf(this.match.bots[this.game.seating[seat]]));
+    return seat === null ? null : (this.match.bots[this.game.seating[seat]] ?? "");
   }
 
   /** A game's row of the list. */
@@ -247,7 +253,7 @@ class App {
     const match = this.matches[at];
     const game = match.games[place];
     const chance = this.review?.mean(match, game);
-    const cards = margin(game, this.unfolded(game).at(-1));
+    const cards = this.review ? null : margin(game, this.unfolded(game).at(-1));
     return {
       href: link({ match: this.several(match), game: game.game, seat: this.state.seat === this.lookers[0] ? null : this.seatIn(at, place) }),
       title: this.title(match, game),
@@ -263,15 +269,15 @@ class App {
     return `${this.matches.length > 1 ? `Match ${match.match} · ` : ""}Game ${game.game}`;
   }
 
-  /** Look through the eyes of the bot of this name, where the page has them; what is true is a choice. */
+  /** Look through the eyes of the bot of this name, here and wherever it plays; what is true is a choice. */
   lookAs(name) {
-    const seat = this.game.seating.indexOf(this.match.bots.indexOf(name));
-    if (seat < 0 || !this.lookers.includes(seat)) return;
-    this.look(seat);
+    this.eyes = name;
+    this.turnTo(this.state.game, this.state.match);
   }
 
   look(seat) {
     this.state.seat = seat;
+    this.eyes = this.looker;
     this.load();
     this.show(this.state.index);
   }
@@ -362,11 +368,9 @@ class App {
   load() {
     const { game, match, moments, truth } = this;
     const { seat } = this.state;
-    const looker = seat ?? -1; // an onlooker, who sees what is face up
     this.names = game.seating.map((bot) => plain(match.bots[bot]));
     this.told = this.names.map((text) => `\u2068${text}\u2069`); // cut off from what stands around it
-    this.known = knowledge(moments, seat);
-    this.guessed = knowledge(moments, looker);
+    this.known = knowledge(moments, match.ruleset, seat);
     this.entries = game.stderr ?? [];
     if (seat !== null) this.entries = this.entries.filter((entry) => entry.seat === seat);
     this.marks = this.marked();
@@ -375,7 +379,7 @@ class App {
     this.choose();
     this.table = new Table(
       game.seating.map((bot) => ({ name: match.bots[bot], handle: match.handles[bot] })),
-      match.ruleset.deck,
+      Object.keys(match.ruleset.deck),
     );
     refill(this.table.stage, this.turnText, this.sentence, this.claimText, this.facts);
     refill(this.place, this.table.root);
@@ -399,7 +403,7 @@ class App {
     this.review?.load(match, game);
     const who = this.told[seat] ?? "an onlooker";
     const guess = match.ruleset.draft ? " After a draft it is only a guess." : "";
-    this.claims.load(`How likely each claim was to ${who} when it was made, by the cards in sight.${guess}`, seat === null || truth, seat !== -1);
+    this.claims.load(`How likely each claim was to ${who} when it was made, by the cards in sight.${guess}`, seat === null || truth, seat !== -1 || truth);
   }
 
   /** Fill the choices of the header for this match and game. */
@@ -491,6 +495,7 @@ class App {
         `court deck: ${moment.deck}`,
         match.ruleset.reformation ? `treasury reserve: ${moment.reserve}` : "",
         seat !== null && this.truth ? "framed: held in truth" : "",
+        seat === -1 && this.eyes ? `\u2068${plain(this.eyes)}\u2069 isn't in this match: what all could see` : "",
       ]
         .filter(Boolean)
         .join(" · "),
@@ -549,17 +554,9 @@ class App {
   }
 
   behind(claim) {
-    const { seat } = this.state;
-    const { index } = claim;
-    const likely =
-      claim.seat === seat
-        ? null
-        : chance(this.atClaim(claim), this.guessed[index], this.match.ruleset.deck, seat ?? -1, claim.seat, claim.role);
-    return { name: this.match.bots[this.game.seating[claim.seat]], likely, href: this.href(this.moments[index]) };
-  }
-
-  atClaim(claim) {
-    return this.moments[claim.index];
+    const { index, seat } = claim;
+    const likely = seat === this.state.seat ? null : chance(this.known[index].chances[seat], claim.role);
+    return { name: this.match.bots[this.game.seating[seat]], likely, href: this.href(this.moments[index]) };
   }
 
   move(word) {

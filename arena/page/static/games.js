@@ -49,7 +49,8 @@ export class Games {
 
   sort() {
     const closest = this.order === this.all;
-    this.order = closest ? this.all.toSorted((one, other) => this.row(other).rank - this.row(one).rank) : this.all;
+    const ranks = closest && new Map(this.all.map((place) => [place, this.row(place).rank]));
+    this.order = closest ? this.all.toSorted((one, other) => ranks.get(other) - ranks.get(one)) : this.all;
     this.sorter.setAttribute("aria-pressed", String(closest));
     this.fill();
   }

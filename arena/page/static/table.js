@@ -4,17 +4,15 @@
 
 import { badge, card, coins, percent, title } from "./cards.js";
 import { h, name, refill } from "./dom.js";
-import { chance } from "./odds.js";
 import { holds } from "./state.js";
 import { picked } from "./view.js";
 
 const LABELS = { actor: "acts", target: "target", challenger: "challenges", blocker: "blocks" };
 
-/** A table for `seats` players; `players[seat]` is { name, handle }, `deck` the copies of each role in the pack. */
+/** A table; `players[seat]` is { name, handle }, `roles` are those of the pack. */
 export class Table {
-  constructor(players, deck) {
-    this.deck = deck;
-    this.roles = Object.keys(deck);
+  constructor(players, roles) {
+    this.roles = roles;
     this.places = players.map((player, seat) => new Place(player, seat, players.length));
     this.stage = h("div", { class: "stage" });
     this.element = h("ol", { class: "seats", "aria-label": "The table" }, this.places.map((place) => place.element));
@@ -22,16 +20,16 @@ export class Table {
     this.root.style.setProperty("--columns", 2 * Math.ceil(players.length / 2));
   }
 
-  /** Show a moment as `seat` knows it (null: all cards). `truth`: mark what is true beside what was likely. */
+  /** Show a moment as `seat` knows it (null: all cards; `known`: view.js's `knowledge`). `truth`: mark what is true beside what was likely. */
   show(moments, index, known, { seat, truth }) {
     const moment = moments[index];
     const parts = taking(moment);
     this.places.forEach((place, owner) => {
-      const likely = seat === null || owner === seat || moment.out[owner] ? null : this.likely(moment, known, seat, owner);
+      const likely = seat === null || owner === seat || moment.out[owner] ? null : Object.entries(known.chances[owner]);
       place.show({
         coins: moment.coins[owner],
         change: index ? moment.coins[owner] - moments[index - 1].coins[owner] : 0,
-        hand: hand(moment, known[owner], owner),
+        hand: hand(moment, known.hands[owner], owner),
         known: seat !== null && owner !== seat,
         drawn: owner === moment.actor ? picked(moment, seat) : [],
         revealed: moment.revealed[owner],
@@ -45,10 +43,6 @@ export class Table {
         true: truth && likely ? this.roles.filter((role) => holds(moment.hands[owner], role)) : [],
       });
     });
-  }
-
-  likely(moment, known, seat, owner) {
-    return this.roles.map((role) => [role, chance(moment, known, this.deck, seat, owner, role)]);
   }
 }
 

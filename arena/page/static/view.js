@@ -1,42 +1,43 @@
 // What one seat knows of a moment: its own cards, what is face up, and which cards of others it has seen and not lost
 // sight of. Pure. In place of a seat, `null` is a looker who sees all cards, and -1 an onlooker, who sees what is face up.
 
+import { Bot } from "../../../protocol/kits/coup_kit.js";
 import { without } from "./state.js";
 
-/** Return, for each moment, what the seat knows of every hand: knowledge[moment][seat] is an array of roles. */
-export function knowledge(moments, seat) {
-  let known = moments[0].hands.map(() => []);
+// Follows a game as bots do: so the page knows what is certain just as they do.
+class Follower extends Bot {
+  matchStart(game) {
+    this.game = game;
+  }
+}
+
+/**
+ * Return, for each moment, what the seat knows: `hands[owner]`, the roles that the owner certainly has, and
+ * `chances[owner]`, by role how likely it has one by the cards in sight (the kit's `odds`). Who sees all cards has the
+ * chances of an onlooker.
+ */
+export function knowledge(moments, ruleset, seat) {
+  const looker = seat ?? -1;
+  const roles = Object.keys(ruleset.deck);
+  const bot = new Follower();
+  bot.reply({ type: "hello", ruleset });
   return moments.map((moment) => {
-    if (moment.step) known = learned(known, moment.step.events, seat);
-    return moment.hands.map((hand, owner) => (seat === null || owner === seat ? hand : known[owner]));
+    const you = { seat: looker, cards: moment.hands[looker] ?? [] };
+    if (moment.picks[looker]) you.discards = without(roles, moment.picks[looker]); // a set has one of each role
+    if (looker === moment.actor && moment.drawn.length) you.drawn = moment.drawn;
+    const players = moment.hands.map((hand, owner) => ({ influence: hand.length, revealed: moment.revealed[owner] }));
+    const events = moment.step ? seen(moment.step.events, looker) : [];
+    bot.reply({ type: "request", legal: [{}], events, you, state: { players } });
+    return {
+      hands: moment.hands.map((hand, owner) => (seat === null || owner === seat ? hand : [...bot.game.players[owner].known])),
+      chances: players.map((_, owner) => Object.fromEntries(roles.map((role) => [role, bot.game.odds(owner, role)]))),
+    };
   });
 }
 
-function learned(before, events, seat) {
-  const known = [...before];
-  for (const event of events) {
-    const owner = event.target ?? event.seat;
-    switch (event.event) {
-      case "shown":
-        if (event.replaced !== false) known[event.seat] = without(known[event.seat], event.role);
-        else if (!known[event.seat].includes(event.role)) known[event.seat] = [...known[event.seat], event.role];
-        break;
-      case "examined":
-        if (event.replaced) known[owner] = event.seat === seat ? without(known[owner], event.role) : [];
-        else if (event.seat === seat && !known[owner].includes(event.role)) known[owner] = [...known[owner], event.role];
-        break;
-      case "lost":
-        known[event.seat] = without(known[event.seat], event.role);
-        break;
-      case "exchanged":
-      case "shown_hand":
-      case "forfeit":
-        known[event.seat] = [];
-        break;
-      default:
-    }
-  }
-  return known;
+/** Return how likely a claim ("duke", "not_duke") is true by the chances of its owner. */
+export function chance(chances, claim) {
+  return claim.startsWith("not_") ? 1 - chances[claim.slice(4)] : chances[claim];
 }
 
 /** Return the events as the seat was sent them: without what is private to others (SPEC.md, "Events"). */
