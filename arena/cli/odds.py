@@ -50,6 +50,9 @@ def odds(own: str, players: int, revealed: str, influences: str | None, name: st
     """Print how likely opponents hold each role, from the cards you see.
 
     The odds of a uniform deal, before you learn from what anybody does: arena odds --own captain,contessa --players 2
+
+    It is told cards alone. The odds of a kit, and of a game's page, know what follows from the game, too: who was
+    caught lacks the role, where proving is automatic.
     """
     ruleset = load_or_refuse(name)
     mine = _roles("--own", own, ruleset)

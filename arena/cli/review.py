@@ -24,7 +24,8 @@ from arena.run import KeptError, record_at, records_at
 
 _CAUTION = (
     "By playouts of the sample bot strategist: it imagines the hidden cards from what the bot was sent, and plays each "
-    "move to the end by simple habits, which aren't your opponents'. Read it as a list of moments to look at."
+    "move to the end by simple habits, which aren't your opponents'. Read it as a list of moments to look at. "
+    "A habit is a hint: a bot that is changed bluntly may get worse, so measure the change by arena compare."
 )
 
 
