@@ -596,19 +596,20 @@ except KeyboardInterrupt:
 def test_a_killed_parent_leaves_no_process() -> None:
     """As when a notebook's kernel is restarted."""
     program = """
-import time
+import os, time
 from arena.local import play
 class Stuck:
     def reply(self, message):
-        print("plays", flush=True)
+        os.write(1, b"plays\\n")  # at once, or the lines of two processes mix
         while True:
             time.sleep(1)
 play({"a": Stuck, "b": Stuck}, games=48, jobs=2)
 """
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
-        assert [parent.stdout.readline() for _ in range(2)] == ["plays\n"] * 2
+        lines = [parent.stdout.readline() for _ in range(2)]
         parent.kill()
+        assert lines == ["plays\n"] * 2
         assert parent.stdout.read() == ""  # ends when the last process that could write has gone
 
 
