@@ -103,6 +103,7 @@ MUTANTS = [
         ("a sealed final's record", "ladder/views/replay.py", "line = find_match(reader.connection, id, reader.sealed)", "line = find_match(reader.connection, id)", f"{TESTS}/views/test_replay.py"),
         ("bluffs that a page can't tell", "arena/page/static/state.js", "now.hands[seat].includes(null) ? null : holds", "holds", "tests/page/test_modules.py"),
         ("a view that a page lacks", "arena/page/static/app.js", "if (!this.lookers.includes(this.state.seat)) [this.state.seat] = this.lookers;", "", "tests/page/test_browser.py"),
+        ("all cards where the loser isn't", "arena/page/static/app.js", "return this.eyes === null ?", "return this.eyes === null || !bots.includes(this.eyes) ?", "tests/page/test_browser.py"),
         ("what others drew", "arena/page/static/view.js", "seat === null || seat === moment.actor ? role : null", "role", "tests/page/test_modules.py tests/page/test_browser.py"),
         ("hidden truth", "arena/page/static/details.js", "const truth = this.truth || likely === null;", "const truth = true;", "tests/page/test_browser.py"),
     )
