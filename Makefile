@@ -17,7 +17,7 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run play ladder serve quick test test-long test-boxes attack rates setup check lint bench gauntlet mutants soak soak-boxes soak-numbers soak-ladder format clean
+.PHONY: run play ladder serve quick test test-long test-boxes attack rates setup check lint package coverage bench gauntlet mutants soak soak-boxes soak-numbers soak-ladder format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -91,6 +91,18 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# Builds the wheel, and uses it in a fresh environment, far from the sources.
+package:
+	PYTHON=$(PYTHON) .ci/wheel
+
+# Which lines run in `make quick`, also in processes that tests start; of more tests with ARGS="tests/referee tests/run".
+# What runs in another environment or namespace isn't seen.
+coverage: $(VENV)/.dev
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --sort cover
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
