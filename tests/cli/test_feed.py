@@ -41,7 +41,7 @@ def test_a_crash_comes_again_outside_of_the_arena(place: Place, run: Path) -> No
 
 def test_what_is_no_game_or_no_bot_of_the_match_is_refused(place: Place, run: Path) -> None:
     for words, told in (
-        (("--seat", "nobody"), "the bots are crash ("),
+        (("--seat", "nobody"), "nobody: the bots are "),
         (("--seat", "crash", "--game", 9), "has the games 0 to 1"),
         (("--seat", "crash", "--match", 4), "choose one by --match"),
         (("--seat", 0), "a number is a seat in the game"),
