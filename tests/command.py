@@ -84,7 +84,7 @@ class Command(subprocess.Popen[Any]):
         ends = [number if end == -1 else end for number, end in enumerate((pipes[0], pipes[3], pipes[5]))]
         self.pid = helper().start({**self._task, "cwd": str(given[5] or os.getcwd())}, ends)
         self._child_created = True
-        self._close_pipe_fds(*pipes)
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
 
 def completed(words: Sequence[str], typed: str | None = None, **given: Any) -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,7 @@ import sys
 import time
 
 
-def stay(name, done):
+def stay(name: str, done: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     os.write(2, f"{name} {os.getpid()}\n".encode())  # in one piece: the other one writes too
     os.close(done)

@@ -101,7 +101,7 @@ HABITS: dict[str, Habit] = {
 }
 
 
-class Reply(Honest):
+class Reply(Honest):  # type: ignore[valid-type]
     """A bot with these habits."""
 
     name = "reply"

@@ -135,8 +135,8 @@ def bare_loop(programs: Sequence[Program], match: MatchSpec, result: MatchResult
                 json.loads(os.read(output, 65536))
                 missing -= 1
     own = time.process_time() - own
-    for bot in bots:
-        bot.stdin.close()  # type: ignore[union-attr]
-        bot.stdout.close()  # type: ignore[union-attr]
-        bot.wait()
+    for process in bots:
+        process.stdin.close()
+        process.stdout.close()
+        process.wait()
     return Cost(own / requests * 1e6, (_children() - children) / requests * 1e6, requests)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def arena_sandbox(*arguments: str) -> Result:
-    result = CliRunner().invoke(cli.commands["sandbox"].load(), arguments, prog_name="arena sandbox")
+    result = CliRunner().invoke(cli.commands["sandbox"].load(), arguments, prog_name="arena sandbox")  # type: ignore[attr-defined]
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from arena.cli import cli
 from arena.coup import PRESETS
 
-odds, rules = cli.commands["odds"].load(), cli.commands["rules"].load()
+odds, rules = cli.commands["odds"].load(), cli.commands["rules"].load()  # type: ignore[attr-defined]
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 60  # of every process that a test starts

@@ -37,7 +37,7 @@ def values(name: str, games: int) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("name", ["coup", "duel", "treason", "reformation-inquisitor", "andy"])
-def test_no_value_of_a_game_can_be_changed(name):
+def test_no_value_of_a_game_can_be_changed(name: str) -> None:
     kinds = {type(value): value for value in values(name, 30)}
     assert len(kinds) > 20
     for value in kinds.values():
@@ -49,7 +49,7 @@ def test_no_value_of_a_game_can_be_changed(name):
                 delattr(value, field)
 
 
-def test_values_of_different_kinds_are_never_equal():
+def test_values_of_different_kinds_are_never_equal() -> None:
     found: dict[Any, type] = {}
     for name in PRESETS:
         for value in values(name, 5):

@@ -153,7 +153,7 @@ def groups_of(pids: set[int]) -> list[str]:
 
 def test_what_a_killed_worker_leaves_is_gone_at_the_end_of_its_run(place: Place, needs: Needs, docker: Engine) -> None:
     """kill -9 of a worker during a match: the run goes on with another worker, and leaves nothing of the first."""
-    needs("cgroup", None if cgroup.lacking() is None else str(cgroup.why_not()))
+    needs("cgroup", cgroup.lacking())
     flags = ("--games", 12, "--match-games", 2, "--jobs", 1, "--sandbox", "docker", "--out", "out")
     process = place.start("run", *place.bots(2), *flags)
     place.wait((place.folder / "out" / "records" / "000001.jsonl").exists, process=process)

@@ -235,7 +235,7 @@ def test_nothing_else_begins_while_a_void_match_pauses_and_all_places_are_filled
     hand.futures["c"].set_result("C")
     assert isinstance(next(events), Completed)
     assert hand.began == "abacd"
-    events.close()
+    events.close()  # type: ignore[attr-defined]
 
 
 def test_each_void_match_has_its_own_pause() -> None:
@@ -289,7 +289,7 @@ def test_a_match_is_counted_before_the_next_event_is_waited_for() -> None:
     first = next(events)
     assert isinstance(first, Completed)
     assert first.result == "A"
-    events.close()
+    events.close()  # type: ignore[attr-defined]
     assert stage.submitted == list("ab"), "the next is under way while the consumer stores the first"
 
 

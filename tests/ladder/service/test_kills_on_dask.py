@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def cluster(place: Place) -> Iterator[Cluster]:
     made.close()
 
 
-def start_worker(place: Place, cluster: Cluster):
+def start_worker(place: Place, cluster: Cluster) -> Any:
     return cluster.start_worker(**cache(place), TMPDIR=str(place.tmp))
 
 

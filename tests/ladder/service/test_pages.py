@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -207,7 +208,7 @@ def test_a_version_that_plays_no_more_leaves_no_rated_match_behind(own: Term) ->
     with closing(open_ladder(own.path)) as ladder:
         from ladder.store.database import ids_of_labels, put_matches
 
-        def queue(connection):
+        def queue(connection: Any) -> Any:
             ids = ids_of_labels(connection, ["late@1", "one@1"])
             return [
                 put_matches(connection, kind, [list(ids.values())], 5.0)[0] for kind in ("rated", "challenge", "final")

@@ -47,7 +47,7 @@ def ladder(url: str, bots: Sequence[str] = "abcd", patience_s: float = 20.0) -> 
 def add_bot(database: Database, name: str, login: str) -> int:
     """Add a version of a bot, which is examined, fit and active; return its id."""
 
-    def act(connection: Connection):
+    def act(connection: Connection) -> Any:
         put_owners(connection, [Owner(login, login.title(), f"pseudonym of {login}")], 1.0)
         owner = find_owner(connection, login)
         bot = put_bot(connection, name, owner.id, 1.0)
@@ -68,7 +68,7 @@ def queue(database: Database, tables: Sequence[Sequence[int]], kind: str = "rate
 def numbered(database: Database, ids: Sequence[int]) -> None:
     """Queue matches with these ids, at a table of the versions 1 and 2."""
 
-    def act(connection: Connection):
+    def act(connection: Connection) -> Any:
         values = {"kind": "rated", "state": "queued", "attempts": 0, "rates": False, "at": 3.0}
         matches = TABLES.tables["matches"]
         for id in ids:

@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, select
@@ -230,7 +231,7 @@ def test_a_writer_that_is_stopped_does_not_keep_others_from_writing(postgres_url
         process.wait()
 
 
-def test_a_database_that_restarts_is_waited_for(postgres_url: str, postgres_server) -> None:
+def test_a_database_that_restarts_is_waited_for(postgres_url: str, postgres_server: Any) -> None:
     """By who reads and by who writes, between two transactions and within one."""
     match = queue(made := ladder(postgres_url), [(1, 2)])[0]
     restarts = [1]
@@ -254,7 +255,7 @@ def test_a_database_that_restarts_is_waited_for(postgres_url: str, postgres_serv
             assert state_of(connection, match) == ("queued", None)
 
 
-def until(what) -> None:
+def until(what: Callable[[], object]) -> None:
     deadline = time.monotonic() + 60
     while not what():
         assert time.monotonic() < deadline, "waited in vain"
