@@ -118,7 +118,9 @@ def test_an_exception_travels_to_the_caller_and_costs_no_worker(workers: Workers
     assert set(workers.pids) >= before
 
 
-@pytest.mark.parametrize("ending", [(os._exit, 3), (sys.exit, 0), (signal.raise_signal, signal.SIGKILL)], ids=str)
+@pytest.mark.parametrize(
+    "ending", [(os._exit, 3), (sys.exit, 0), (signal.raise_signal, signal.SIGKILL)], ids=["_exit", "exit", "kill"]
+)
 def test_a_worker_that_dies_costs_only_its_call(workers: Workers, ending: tuple[Callable[..., Any], int]) -> None:
     """The call says that its worker died; another worker takes its place for the calls behind it."""
     fn, argument = ending
