@@ -97,7 +97,7 @@ package:
 	PYTHON=$(PYTHON) .ci/wheel
 
 # Which lines run in `make quick`, also in processes that tests start; of more tests with ARGS="tests/referee tests/run".
-# What runs in another environment or namespace isn't seen.
+# What runs in another environment or namespace isn't seen. The measuring fails five tests, of full disks and ends of processes.
 coverage: $(VENV)/.dev
 	$(BIN)/coverage erase
 	-$(BIN)/coverage run -m pytest $(PARALLEL) -m "not boxes and not clock and not long" $(QUICK) $(ARGS)
