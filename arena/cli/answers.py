@@ -8,24 +8,30 @@ from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import TypeAdapter
 
 from arena.cli.out import write
 
+# pydantic takes longer to import than `arena check` to examine a bot, which seldom needs it.
 
-def answers(*shapes: type, about: str = "Print JSON on stdout.") -> Callable[..., Any]:
+
+def answers(
+    *shapes: type, later: Callable[[], tuple[type, ...]] = tuple, about: str = "Print JSON on stdout."
+) -> Callable[..., Any]:
     """Add `--json` and `--json-schema` to a command; the former gives it `as_json`.
 
-    shapes: the types of what is printed.
+    shapes: the types of what is printed. later: returns further ones, which are slow to import.
     """
 
     def print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
         """Print the schema, and exit."""
         if wanted and not context.resilient_parsing:
+            from pydantic import TypeAdapter
+
             title = f"arena {context.command_path.partition(' ')[2]} --json"
             write(
                 json.dumps(
-                    TypeAdapter(reduce(or_, shapes)).json_schema(mode="serialization") | {"title": title}, indent=2
+                    TypeAdapter(reduce(or_, shapes + later())).json_schema(mode="serialization") | {"title": title},
+                    indent=2,
                 )
             )
             context.exit()
@@ -49,6 +55,8 @@ def print_json(value: Any, kept: Path | None = None) -> None:
 
     Bytes that programs wrote are text, what is no UTF-8 as escapes. `kept` is as for `write`.
     """
+    from pydantic import TypeAdapter
+
     write(json.dumps(TypeAdapter(type(value)).dump_python(value), default=_text), kept)
 
 

@@ -16,9 +16,14 @@ from arena.cli.new_run import Asked, begin, refusals, run_of
 from arena.cli.out import note, progress, refuse, show, write
 from arena.cli.session import again, cores, play, resumed, told_in_json
 from arena.run import Run, RunConfig
-from arena.run.answer import Answer, Refused, answer, to_csv
 from ladder.pool import Voided
 from ladder.store import RunFolder
+
+
+def _shapes() -> tuple[type, ...]:
+    from arena.run.answer import Answer, Refused
+
+    return Answer, Refused
 
 
 @click.command(cls=options.GroupedCommand)
@@ -64,7 +69,7 @@ from ladder.store import RunFolder
 @click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
 @click.option("--leave-out", is_flag=True, help="Play without the bots that can't play, and say which.")
 @click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
-@answers(Answer, Refused)
+@answers(later=_shapes)
 @click.option("--csv", "as_csv", is_flag=True, help="Print the standings, and who beats whom, as CSV on stdout.")
 def run(
     bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: bool, as_csv: bool, **given: Any
@@ -81,7 +86,7 @@ def run(
         refuse("--json and --csv are two forms of one answer: give one of them")
     end_like_ctrl_c()
     try:
-        with told_in_json(Refused) if as_json else nullcontext(), refusals():
+        with told_in_json(_shapes()[1]) if as_json else nullcontext(), refusals():
             config, folder = (
                 begin(Asked.of(bots, given), run_of, "arena-runs") if resume is None else resumed(RunConfig, resume)
             )
@@ -110,6 +115,8 @@ def _report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: 
     """Print the standings and what else there is to tell."""
     board = this.progress.board()
     if as_json or as_csv:
+        from arena.run.answer import answer, to_csv  # pydantic, whose models are slow to make
+
         told = answer(this, folder, board, problem)
         if as_json:
             print_json(told, folder.path)

@@ -156,11 +156,11 @@ def _many_lines(seen: Evidence) -> Words | None:
     return {} if _no_json(seen) and seen.line in ("{", "[") else None
 
 
-_DEBUGGER = re.compile(r"(?:> \S+\(\d+\)|\(Pdb\)|--Return--|--Call--|debug> |< Debugger )")
+_DEBUGGER = r"(?:> \S+\(\d+\)|\(Pdb\)|--Return--|--Call--|debug> |< Debugger )"
 
 
 def _debugger(seen: Evidence) -> Words | None:
-    return {"line": _quoted(seen.line)} if _no_json(seen) and _DEBUGGER.match(seen.line) else None
+    return {"line": _quoted(seen.line)} if _no_json(seen) and re.match(_DEBUGGER, seen.line) else None
 
 
 def _prompt(seen: Evidence) -> Words | None:
@@ -294,72 +294,69 @@ def _no_index(seen: Evidence) -> Words | None:
 
 # ---------------------------------------------------------------- signs on standard error, and in how it ended
 
-_MODULE = re.compile(
+# Texts, which are compiled where a bot has failed: all of them take as long as the rest of this module.
+_MODULE = (
     r"(?:No module named|Cannot find (?:module|package)) '([^']+)'"
     r"|(?:ClassNotFoundException|NoClassDefFoundError): (\S+)"
     r"|error while loading shared libraries: ([^:\s]+)"
 )
-_KIT_MODULE = re.compile(r"(?:No module named|Cannot find module) '(?:\./)?(coup_kit(?:\.js)?)'")
-_PROGRAM = re.compile(
+_KIT_MODULE = r"(?:No module named|Cannot find module) '(?:\./)?(coup_kit(?:\.js)?)'"
+_PROGRAM = (
+    r"(?m)"
     r"^(?:[\w./-]*(?:sh|env|make)): (?:\d+: |line \d+: )?(?:exec: )?[\u2018'\"]?([^\s:\u2018\u2019'\"]+)[\u2019'\"]?: "
-    r"(?:command )?(?:not found|No such file or directory)",
-    re.MULTILINE,
+    r"(?:command )?(?:not found|No such file or directory)"
 )
-_BY_PYTHON = re.compile(r"^FileNotFoundError: \[Errno 2\] [^:\n]*: '([^']*)'", re.MULTILINE)  # of subprocess
-_BY_NODE = re.compile(r"\bspawn (\S+) ENOENT")
-_FILE = re.compile(
-    r"\[Errno 2\] No such file or directory: b?'([^']*)'"
+_BY_PYTHON = r"(?m)^FileNotFoundError: \[Errno 2\] [^:\n]*: '([^']*)'"  # of subprocess
+_BY_NODE = r"\bspawn (\S+) ENOENT"
+_FILE = (
+    r"(?m)\[Errno 2\] No such file or directory: b?'([^']*)'"
     r"|ENOENT: no such file or directory, \w+ '([^']*)'"
-    r"|(?:open |^|: )((?!E[A-Z]+\b)[^\s:'\"]+)(?:: | \()(?i:no such file or directory)",
-    re.MULTILINE,
+    r"|(?:open |^|: )((?!E[A-Z]+\b)[^\s:'\"]+)(?:: | \()(?i:no such file or directory)"
 )
-_WRITE = re.compile(
-    r"(?:Read-only file system|Permission denied): b?'([^']*)'"
+_WRITE = (
+    r"(?m)(?:Read-only file system|Permission denied): b?'([^']*)'"
     r"|(?:EROFS|EACCES)[^,\n]*, \w+ '([^']*)'"
-    r"|(?:open |^|: )((?!E[A-Z]+\b)[^\s:'\"]+)(?:: | \()(?i:read-only file system)",
-    re.MULTILINE,
+    r"|(?:open |^|: )((?!E[A-Z]+\b)[^\s:'\"]+)(?:: | \()(?i:read-only file system)"
 )
-_THREADS = re.compile(
+_THREADS = (
     r"(can't start new thread|unable to create (?:new )?native thread|pthread_create failed|Cannot fork"
     r"|(?:fork|clone|thread|Thread)\b.*Resource temporarily unavailable|uv_thread_create)"
 )
-_HIDDEN = re.compile(
+_HIDDEN = (
     r"(?:module '(\w+)' has no attribute|partially initialized module '(\w+)'"
     r"|cannot import name '\w+' from (?:partially initialized module )?'(\w+)')"
 )
-_INSTALLS = re.compile(r"(No module named pip\b|'?pip3?'?,? '?install|pip3? install|npm (?:ERR!|error) network)")
-_EMPTY_LINE = re.compile(r"(JSONDecodeError: Expecting value: line 1 column 1 \(char 0\)|Unexpected end of JSON input)")
-_ALL_AT_ONCE = re.compile(r"(JSONDecodeError: Extra data: line 2 column 1)")
-_READS_ALL = re.compile(
-    rb"stdin\.(?:read|readlines)\(\)|json\.load\(sys\.stdin\)|readFileSync\((?:0|['\"]/dev/stdin)|stdin\.read_to_(?:string|end)"
+_INSTALLS = r"(No module named pip\b|'?pip3?'?,? '?install|pip3? install|npm (?:ERR!|error) network)"
+_EMPTY_LINE = r"(JSONDecodeError: Expecting value: line 1 column 1 \(char 0\)|Unexpected end of JSON input)"
+_ALL_AT_ONCE = r"(JSONDecodeError: Extra data: line 2 column 1)"
+_READS_ALL = (
+    rb"stdin\.(?:read|readlines)\(\)|json\.load\(sys\.stdin\)"
+    rb"|readFileSync\((?:0|['\"]/dev/stdin)|stdin\.read_to_(?:string|end)"
 )
-_RUN = re.compile(rb"^\s*(?:coup_kit\.)?run\(", re.MULTILINE)
-_MAIN = re.compile(rb"^def main\(", re.MULTILINE)
-_CALLS_MAIN = re.compile(rb"(?<!def )\bmain\(")
-_NETWORK = re.compile(
+_RUN = rb"(?m)^\s*(?:coup_kit\.)?run\("
+_MAIN = rb"(?m)^def main\("
+_CALLS_MAIN = rb"(?<!def )\bmain\("
+_NETWORK = (
     r"(Network is unreachable|Temporary failure in name resolution|Name or service not known|EAI_AGAIN|ENETUNREACH)"
 )
-_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.MULTILINE)
-_EXCEPTION = re.compile(
-    r"^(Exception in thread .*|thread '.*' .*panicked at .*|panic: .*|terminate called .*|.*Assertion .* failed.*"
-    r"|(?:Uncaught )?(?:\w+\.)*\w*(?:Error|Exception)\b(?:[:\s].*)?)$",
-    re.MULTILINE,
+_TRACEBACK = r"(?m)^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)"
+_EXCEPTION = (
+    r"(?m)^(Exception in thread .*|thread '.*' .*panicked at .*|panic: .*|terminate called .*|.*Assertion .* failed.*"
+    r"|(?:Uncaught )?(?:\w+\.)*\w*(?:Error|Exception)\b(?:[:\s].*)?)$"
 )
 
-_KIT = re.compile(
-    r"^coup_kit: (.* failed (?:at|in) .*|the bot crashed .*)$", re.MULTILINE
-)  # a kit says at which request its bot failed
+_KIT = r"(?m)^coup_kit: (.* failed (?:at|in) .*|the bot crashed .*)$"  # a kit says at which request its bot failed
 
 
-def _last(pattern: re.Pattern[str], text: str) -> str | None:
+def _last(pattern: str, text: str) -> str | None:
     """Return what the last match of a pattern names."""
     found = None
-    for match in pattern.finditer(text):
+    for match in re.finditer(pattern, text):
         found = next((group for group in match.groups() if group), "")
     return None if found is None else _quoted(found)
 
 
-def _names(pattern: re.Pattern[str], when: Callable[[Evidence], bool] = lambda seen: True) -> Sign:
+def _names(pattern: str, when: Callable[[Evidence], bool] = lambda seen: True) -> Sign:
     """Return a sign: the last words of a bot that is gone have the pattern."""
 
     def sign(seen: Evidence) -> Words | None:
@@ -436,12 +433,12 @@ def _crlf(seen: Evidence) -> Words | None:
 
 def _no_run(seen: Evidence) -> Words | None:
     ended = seen.ended and seen.facts.exit_code == 0 and b"coup_kit" in seen.source and b"def " in seen.source
-    return {} if ended and not _RUN.search(seen.source) else None
+    return {} if ended and not re.search(_RUN, seen.source) else None
 
 
 def _no_main(seen: Evidence) -> Words | None:
-    ended = seen.ended and seen.facts.exit_code == 0 and _MAIN.search(seen.source)
-    return {} if ended and not _CALLS_MAIN.search(seen.source) else None
+    ended = seen.ended and seen.facts.exit_code == 0 and re.search(_MAIN, seen.source)
+    return {} if ended and not re.search(_CALLS_MAIN, seen.source) else None
 
 
 def _on_stderr(seen: Evidence) -> Words | None:
@@ -460,7 +457,7 @@ def _unended(seen: Evidence) -> Words | None:
 
 def _reads_all(seen: Evidence) -> Words | None:
     silent = seen.code in ("start_failed", "timeout") and (seen.got is None or seen.facts.unflushed)
-    found = _READS_ALL.search(seen.source) if silent else None
+    found = re.search(_READS_ALL, seen.source) if silent else None
     return None if found is None else {"name": _quoted(found[0].decode(errors="replace"))}
 
 

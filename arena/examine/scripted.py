@@ -32,7 +32,7 @@ from arena.examine.talk import BrokenError, Talk
 from arena.referee import FAULTS, MatchSpec, SayError, hello, menus, messages, read_say, wire
 from protocol import encode
 
-_AHEAD = 60  # games that are played ahead to find a way
+_AHEAD = 20  # games that are played ahead to find a way; with fewer, bots are asked more before all kinds were
 _AHEAD_DEPTH = 40  # decisions of each
 _OVERRIDES = 2  # a game: with the third fault the bot would be out of lives
 

@@ -5,6 +5,7 @@ Both shares come from one fit, so their errors go together: the interval is of t
 
 import math
 
+from ladder.rating import student
 from ladder.rating.estimate import Estimate
 from ladder.rating.strengths import UPPER, Fit
 
@@ -19,8 +20,6 @@ def lead(found: Fit, bot: int, other: int) -> Estimate | None:
     value = float(shares.values[one] - shares.values[two])
     if not shares.known:
         return Estimate(value)
-    from scipy.special import stdtrit  # see `strengths`: it is slow to import
-
     variance = float(shares.variances[one] + shares.variances[two] - 2 * shares.covariances(one)[two])
-    half = float(stdtrit(shares.freedom[[one, two]].min(), UPPER)) * math.sqrt(max(0.0, variance))
+    half = float(student.quantile(shares.freedom[[one, two]], UPPER).max()) * math.sqrt(max(0.0, variance))
     return Estimate(value, value - half, value + half)

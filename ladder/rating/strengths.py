@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ladder.rating import student
 from ladder.rating.dispersion import Dispersion, dispersion
 from ladder.rating.estimate import Estimate, Field, Strength, least_matches
 from ladder.rating.matches import Floats, Ints, Matches, matches_of_rows, parts
@@ -220,7 +221,7 @@ def _ratings(
     if not known:
         return [Estimate(float(value)) for value in mu], [(1, int(rank)) for rank in last]
     others = np.flatnonzero(active)
-    quantile = _quantile(spread.freedom)
+    quantile = student.quantile(spread.freedom, UPPER)
     errors = found.errors(spread.values, weights)
     variance = errors.own + (errors.shared**2).sum(1)
     best, worst = np.ones_like(last), last.copy()
@@ -236,13 +237,6 @@ def _ratings(
         [Estimate(*map(float, (value, value - half, value + half))) for value, half in zip(mu, width, strict=True)],
         list(zip(best.tolist(), worst.tolist(), strict=True)),
     )
-
-
-def _quantile(freedom: Floats) -> Floats:
-    """Return Student's quantile at UPPER."""
-    from scipy.special import stdtrit  # takes half a second, which a run that is too short for intervals saves
-
-    return np.asarray(stdtrit(freedom, UPPER))
 
 
 def _shares(found: Posterior, spread: Dispersion, weights: Floats, known: bool, active: Ints, seats: int) -> Shares:
@@ -264,7 +258,7 @@ def _intervals(shares: Shares) -> list[Estimate]:
     value = shares.values
     if not shares.known:
         return [Estimate(float(each)) for each in value]
-    ratio = _quantile(shares.freedom) ** 2 * shares.variances / (value * (1 - value))
+    ratio = student.quantile(shares.freedom, UPPER) ** 2 * shares.variances / (value * (1 - value))
     centre = (value + ratio / 2) / (1 + ratio)
     half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4) / (1 + ratio)
     return [Estimate(*map(float, each)) for each in zip(value, centre - half, centre + half, strict=True)]
