@@ -7,6 +7,7 @@ how far a long command is. Everything is printed as it is: no markup, no emoji c
 
 import errno
 import os
+import shutil
 import sys
 import textwrap
 import time
@@ -187,8 +188,7 @@ def _to_stdout(kept: Path | None) -> Iterator[None]:
 
 def width() -> int:
     """Return the columns of the terminal that stdout is; WIDE where it is none."""
-    printer = console()
-    return printer.width if printer.is_terminal else WIDE
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else WIDE
 
 
 def console(stderr: bool = False) -> "Console":

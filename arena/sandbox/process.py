@@ -58,7 +58,7 @@ from arena.sandbox.cause import caused
 from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, Watch, cgroup, children, launch, tasks
-from arena.sandbox.programs import Programs
+from arena.sandbox.programs import Programs, behind
 from arena.sandbox.spawning import spawn
 from arena.sandbox.trees import remove_tree
 from arena.sandbox.wait import reap_late, reap_later
@@ -272,7 +272,8 @@ def _spawn(
     calls += launch.join(group)
     calls += launch.set_rlimits(launch.rlimits(limits, rough, fork_limit))
     try:
-        return spawn(program.argv, str(program.cwd), env, calls, lent=() if group is None else group.joins)
+        argv = (behind(program.argv[0], program.cwd), *program.argv[1:])
+        return spawn(argv, str(program.cwd), env, calls, lent=() if group is None else group.joins)
     except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
         raise ProgramError(f"{program.argv[0]!r}: {error}") from error
     except OSError as error:

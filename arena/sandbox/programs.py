@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 
@@ -44,3 +46,22 @@ class Programs:
         if self.image and not Path(os.path.normpath(path)).is_relative_to(folder):
             return word
         return path if os.path.isfile(path) and os.access(path, os.X_OK) else None
+
+
+@cache
+def behind(path: str, folder: Path) -> str:
+    """Return what pyenv's shim at a path starts in a folder, any other path as it is: a shim takes 0.1 s a start."""
+    shims, name = os.path.split(path)
+    pyenv = shutil.which("pyenv") if os.path.basename(shims) == "shims" else None
+    if pyenv is None:
+        return path
+    known = os.environ | {"PYENV_ROOT": os.path.dirname(shims)}
+    known.pop("PYENV_VERSION", None)  # no box has it
+    try:
+        asked = subprocess.run(
+            [pyenv, "which", name], cwd=folder, env=known, capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return path
+    found = asked.stdout.strip()
+    return found if asked.returncode == 0 and os.access(found, os.X_OK) else path

@@ -34,6 +34,12 @@ Figures = dict[str, float | str]
 PYTHON_BOTS = ("honest", "opportunist", "bluffer", "counter")
 SEATS = 4
 WAIT_MS = 30_000
+_TOLD = """
+import atexit, resource, sys
+atexit.register(lambda: print(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]), file=sys.stderr))
+from arena.cli import main
+main()
+"""  # the command `arena`, which says at its end what CPU seconds its own process took
 FAREWELL = b'{"type":"match_over"}\n'
 
 
@@ -178,14 +184,28 @@ def run(tree: Path, sandbox: str) -> Figures:
     stretched = sum(cpu_s()) - sum(before)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "run")
-        argv = [sys.executable, "-m", "arena.cli", "run", "--sandbox", sandbox, "--jobs", "1", "--seed", "1"]
+        argv = [sys.executable, "-c", _TOLD, "run", "--sandbox", sandbox, "--jobs", "1", "--seed", "1"]
         argv += ["--games", str(games), "--match-games", "12", "--seats", str(SEATS), "--json", "--out", str(out)]
         argv += [f"{name}={tree / 'sample_bots' / 'python'}" for name in "abcd"]
         before = cpu_s()
-        subprocess.run(argv, check=True, capture_output=True)
+        done = subprocess.run(argv, check=True, capture_output=True)
         spent = cpu_s()[1] - before[1] - stretched
+        owner = float(done.stderr.splitlines()[-1]) - stretched
         digest = hashlib.sha256((out / "results.jsonl").read_bytes()).hexdigest()
-    return {f"run, kit bots, {sandbox}: CPU-ms a game": 1000 * spent / games, f"results.jsonl, {sandbox}": digest}
+    return {
+        f"run, kit bots, {sandbox}: CPU-ms a game": 1000 * spent / games,
+        f"run, {sandbox}, the owner of 336 games: CPU-ms": 1000 * owner,
+        f"results.jsonl, {sandbox}": digest,
+    }
+
+
+def command(tree: Path, name: str) -> Figures:
+    """Measure a command as a user starts it, with all that it starts."""
+    bot = [str(tree / "sample_bots" / "honest.py"), "--sandbox", "process"]
+    argv = [sys.executable, "-m", "arena.cli", *{"version": ["--version"], "check": ["check", *bot]}[name]]
+    before = cpu_s()
+    subprocess.run(argv, check=True, capture_output=True)
+    return {f"arena {name}: CPU-ms": 1000 * (cpu_s()[1] - before[1])}
 
 
 class First:
@@ -240,6 +260,8 @@ def main(tree: str, name: str, bot: str) -> None:
             found = referee(root, kind, Path(bot))
         case "run":
             found = run(root, more or "process")
+        case "command":
+            found = command(root, more)
         case "engine":
             found = decisions()
         case "local":

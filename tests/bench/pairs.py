@@ -2,8 +2,9 @@
 
 Each measurement is a process of its own, pinned to one core, with the packages and sample bots of one of the two trees;
 the measuring code (tests/bench/figures.py) is this tree's for both. The trees take turns, so that both see the same
-noise. All figures are CPU time, of the process and of all that it starts: a ratio under 1 means that this tree is
-cheaper. On a busy machine the ratios count, the figures don't.
+noise; the other one twice, so that its ratio to itself (A/A) tells how much is noise. All figures are CPU time, of the
+process and of all that it starts: a ratio under 1 means that this tree is cheaper. On a busy machine the ratios count,
+the figures don't.
 """
 
 import argparse
@@ -22,6 +23,8 @@ NEEDED = ("arena", "ladder", "protocol", "sample_bots")
 BIN = Path(sys.executable).parent  # plain processes find their python3 there: a version manager's shim costs 100 ms
 LIMIT_S = 600
 
+Measured = list[dict[str, object]]  # the figures of a tree, one entry a turn
+
 MEASUREMENTS = {
     "start-c": "a C bot's start: spawned, greeted, ended",
     "start-c-bubblewrap": "the same in bubblewrap",
@@ -34,6 +37,8 @@ MEASUREMENTS = {
     "referee-kit": "requests of four kit bots",
     "run": "arena run: 336 games, 12 a match, four kit bots; all processes; the stretching of the seed taken off",
     "run-bubblewrap": "the same in bubblewrap",
+    "command-version": "arena --version",
+    "command-check": "arena check of honest.py, with the bots",
     "engine": "random decisions of the engine alone",
     "local": "games in one process, without pipes",
     "live": "a drawing of the live table, 60 bots, after 100,000 games",
@@ -74,34 +79,42 @@ def measure(tree: Path, name: str, core: int | None, bot: Path) -> dict[str, obj
 
 
 def compare(other: Path, name: str, pairs: int, core: int | None, bot: Path) -> bool:
-    """Measure both trees in turns, and print a row for each figure; return whether their texts are the same."""
-    found: tuple[list[dict[str, object]], list[dict[str, object]]] = ([], [])
+    """Measure the other tree twice and this one, in turns; print a row for each figure. Return whether texts agree.
+
+    What one tree's two measurements differ by is chance: a ratio within that says nothing.
+    """
+    found: tuple[Measured, Measured, Measured] = ([], [], [])
     for number in range(pairs):
-        for which in (0, 1) if number % 2 == 0 else (1, 0):
-            found[which].append(measure((other, ROOT)[which], name, core, bot))
-    return told(found)
+        for which in range(number, number + 3):
+            found[which % 3].append(measure((other, other, ROOT)[which % 3], name, core, bot))
+    return told(*found)
 
 
-def told(found: tuple[list[dict[str, object]], list[dict[str, object]]]) -> bool:
+def told(old: Measured, again: Measured, new: Measured) -> bool:
     """Print a row for each figure of the other tree and of this one; return whether their texts are the same."""
     alike = True
-    for figure, first in found[0][0].items():
-        before, after = ([each[figure] for each in side] for side in found)
+    for figure, first in old[0].items():
+        before, repeated, after = ([each.get(figure) for each in side] for side in (old, again, new))
         if isinstance(first, str):
-            same = set(before) == set(after)
-            print(f"{'':6}  {'':13}  {'the same' if same else 'DIFFERENT':>17}  {figure}")
+            same = {*before, *repeated} == set(after)
+            print(f"{'':29}  {'':13}  {'the same' if same else 'DIFFERENT':>17}  {figure}")
             alike = alike and same
             continue
-        print(row(figure, [float(str(each)) for each in before], [float(str(each)) for each in after]), flush=True)
+        print(row(figure, *([float(str(each)) for each in side] for side in (before, repeated, after))), flush=True)
     return alike
 
 
-def row(figure: str, before: list[float], after: list[float]) -> str:
-    """Return the line of a figure: the median of the ratios, their middle half, both medians."""
+def row(figure: str, before: list[float], again: list[float], after: list[float]) -> str:
+    """Return the line of a figure: the median of the ratios, their middle half; of the old tree to itself; medians."""
+    shown = [_ratio(before, after), _ratio(before, again)]
+    return f"{'  '.join(shown)}  {median(before):8.2f} {median(after):8.2f}  {figure}"
+
+
+def _ratio(before: list[float], after: list[float]) -> str:
     ratios = [new / old for old, new in zip(before, after, strict=True)]
     low, _, high = quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
     middle = f"{low:.2f}-{high:.2f}"
-    return f"x{median(ratios):5.3f}  {middle:>13}  {median(before):8.2f} {median(after):8.2f}  {figure}"
+    return f"x{median(ratios):5.3f}  {middle:>13}"
 
 
 def main(arguments: list[str]) -> None:
@@ -135,7 +148,7 @@ def main(arguments: list[str]) -> None:
         bot = c_bot(Path(folder)).argv[0]
         core = max(os.sched_getaffinity(0)) if given.core is None and hasattr(os, "sched_getaffinity") else given.core
         print(f"CPU time of {ROOT} (new) beside {other} (old), {given.pairs} pairs, core {core}; load {load()}")
-        print(f"{'ratio':6}  {'middle half':>13}  {'old':>8} {'new':>8}")
+        print(f"{'ratio':6}  {'middle half':>13}  {'A/A':6}  {'middle half':>13}  {'old':>8} {'new':>8}")
         good = True
         for name in names:
             try:

@@ -244,15 +244,16 @@ def test_a_pair_is_measured_in_the_packages_of_its_tree(tmp_path: Path) -> None:
 
 def test_a_row_of_pairs_has_the_ratio_first() -> None:
     """It's what counts on a busy machine."""
-    assert pairs.row("a figure", [10.0, 20.0, 30.0], [5.0, 10.0, 24.0]).split() == [
-        *("x0.500", "0.50-0.65", "20.00", "10.00", "a", "figure")
+    assert pairs.row("a figure", [10.0, 20.0, 30.0], [10.0, 22.0, 30.0], [5.0, 10.0, 24.0]).split() == [
+        *("x0.500", "0.50-0.65", "x1.000", "1.00-1.05", "20.00", "10.00", "a", "figure")
     ]
 
 
 def test_pairs_say_whether_the_texts_of_both_trees_are_the_same() -> None:
     """A run that ends otherwise is a failure, and no figure."""
-    assert pairs.told(([{"text": "a", "us": 1.0}], [{"text": "a", "us": 2.0}]))
-    assert not pairs.told(([{"text": "a", "more": "b"}], [{"text": "c", "more": "b"}]))
+    assert pairs.told([{"text": "a", "us": 1.0}], [{"text": "a", "us": 1.0}], [{"text": "a", "us": 2.0}])
+    old = [{"text": "a", "more": "b"}]
+    assert not pairs.told(old, old, [{"text": "c", "more": "b"}])
 
 
 @needs_cc

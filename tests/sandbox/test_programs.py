@@ -1,9 +1,15 @@
 """Where a sandbox finds interpreters. Source: the docstring of arena/sandbox/programs.py."""
 
 import os
+import select
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+
+import pytest
+
+from arena.sandbox import Choice, Limits, Program, make
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,3 +24,25 @@ def test_pythons_that_are_one_have_one_path() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     paths = {subprocess.check_output([path, "-c", script], env=environment, timeout=60) for path in pythons}
     assert len(paths) == 1
+
+
+@pytest.mark.parametrize(("known", "started"), [("exec echo", "real"), ("exit 1; echo", "shim")])
+def test_a_bot_is_started_without_the_shim_of_pyenv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: str, started: str
+) -> None:
+    """The shim takes 0.1 s a start. What it would start is asked for once; where pyenv can't tell, the shim runs."""
+    for folder, name, script in (
+        ("shims", "python9", "echo shim"),
+        ("real", "python9", "echo real"),
+        ("bin", "pyenv", f'[ "$1 $2 $PYENV_ROOT" = "which python9 {tmp_path}" ] && {known} {tmp_path}/real/python9'),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    (tmp_path / "scratch").mkdir()
+    with closing(make(Choice("process"), tmp_path / "scratch")) as sandbox:
+        program = Program((str(tmp_path / "shims" / "python9"),), tmp_path)
+        with closing(sandbox.start(program, Limits())) as box:
+            select.select([box.stdout], [], [], 10)
+            assert os.read(box.stdout, 100) == started.encode() + b"\n"
