@@ -169,7 +169,7 @@ def _present(matches: Matches, field: Field) -> tuple[Ints, Ints]:
         first = further
     else:
         raise ValueError("versions precede one another in a circle: each needs a predecessor that was made before it")
-    present = np.flatnonzero(np.isin(first, first[np.unique(matches.tables)]))
+    present = np.flatnonzero(np.isin(first, first[np.flatnonzero(np.bincount(matches.tables.ravel()))]))
     place = np.full(field.bots + 1, -1)
     place[present] = np.arange(len(present))
     return present, place[before[present]]
