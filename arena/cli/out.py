@@ -7,7 +7,6 @@ how far a long command is. Everything is printed as it is: no markup, no emoji c
 
 import errno
 import os
-import shutil
 import sys
 import textwrap
 import time
@@ -188,7 +187,9 @@ def _to_stdout(kept: Path | None) -> Iterator[None]:
 
 def width() -> int:
     """Return the columns of the terminal that stdout is; WIDE where it is none."""
-    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else WIDE
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else WIDE
 
 
 def console(stderr: bool = False) -> "Console":
