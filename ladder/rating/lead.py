@@ -5,9 +5,9 @@ Both shares come from one fit, so their errors go together: the interval is of t
 
 import math
 
-from ladder.rating import student
 from ladder.rating.estimate import Estimate
 from ladder.rating.strengths import UPPER, Fit
+from ladder.rating.student import quantile
 
 
 def lead(found: Fit, bot: int, other: int) -> Estimate | None:
@@ -21,5 +21,5 @@ def lead(found: Fit, bot: int, other: int) -> Estimate | None:
     if not shares.known:
         return Estimate(value)
     variance = float(shares.variances[one] + shares.variances[two] - 2 * shares.covariances(one)[two])
-    half = float(student.quantile(shares.freedom[[one, two]], UPPER).max()) * math.sqrt(max(0.0, variance))
+    half = float(quantile(shares.freedom[[one, two]], UPPER).max()) * math.sqrt(max(0.0, variance))
     return Estimate(value, value - half, value + half)

@@ -29,13 +29,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ladder.rating import student
 from ladder.rating.dispersion import Dispersion, dispersion
 from ladder.rating.estimate import Estimate, Field, Strength, least_matches
 from ladder.rating.matches import Floats, Ints, Matches, matches_of_rows, parts
 from ladder.rating.plackett_luce import Slopes, field_chances, plackett_luce
 from ladder.rating.posterior import ROWS, Posterior, Prior, posterior
 from ladder.rating.star import MODEL, NOISE, star
+from ladder.rating.student import quantile
 
 WIDE = 3.0  # the prior of log-strengths: wider than any field, so that it pulls a share only where games are few
 LINK = 0.8  # of log-strengths: between a version and its predecessor
@@ -221,18 +221,18 @@ def _ratings(
     if not known:
         return [Estimate(float(value)) for value in mu], [(1, int(rank)) for rank in last]
     others = np.flatnonzero(active)
-    quantile = student.quantile(spread.freedom, UPPER)
+    times = quantile(spread.freedom, UPPER)
     errors = found.errors(spread.values, weights)
     variance = errors.own + (errors.shared**2).sum(1)
     best, worst = np.ones_like(last), last.copy()
     for rows in parts(len(mu), ROWS):
         covariance = errors.shared[rows] @ errors.shared[others].T
         error = np.sqrt((variance[rows, None] + variance[others] - 2 * covariance).clip(min=0.0))
-        far = NOISE * np.maximum.outer(quantile[rows], quantile[others]) * error
+        far = NOISE * np.maximum.outer(times[rows], times[others]) * error
         ahead = mu[rows, None] - mu[others]
         best[rows] += (-ahead > far).sum(1)
         worst[rows] -= (ahead > far).sum(1)
-    width = NOISE * quantile * np.sqrt(errors.variances.clip(min=0.0))
+    width = NOISE * times * np.sqrt(errors.variances.clip(min=0.0))
     return (
         [Estimate(*map(float, (value, value - half, value + half))) for value, half in zip(mu, width, strict=True)],
         list(zip(best.tolist(), worst.tolist(), strict=True)),
@@ -258,7 +258,7 @@ def _intervals(shares: Shares) -> list[Estimate]:
     value = shares.values
     if not shares.known:
         return [Estimate(float(each)) for each in value]
-    ratio = student.quantile(shares.freedom, UPPER) ** 2 * shares.variances / (value * (1 - value))
+    ratio = quantile(shares.freedom, UPPER) ** 2 * shares.variances / (value * (1 - value))
     centre = (value + ratio / 2) / (1 + ratio)
     half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4) / (1 + ratio)
     return [Estimate(*map(float, each)) for each in zip(value, centre - half, centre + half, strict=True)]
