@@ -2,7 +2,7 @@
 
 Must not know where results are stored, what a table of standings looks like, or the rules of the game. numpy and scipy
 take longer to import than `arena --help` may take to answer: so numpy is imported when something is rated, and scipy
-where a ladder looks for a decision or for favours.
+when there are matches enough for intervals.
 """
 
 from collections.abc import Mapping, Sequence

@@ -161,7 +161,7 @@ class _Met:
 
 def _tail(wins: Floats, games: Floats, chance: Floats, ratio: Floats) -> Floats:
     """Return the chance of so many wins or more, as of `ratio` times fewer independent games."""
-    from scipy.special import betainc  # see `student`: it is slow to import
+    from scipy.special import betainc  # see `strengths`: it is slow to import
 
     won, lost = wins / ratio, (games - wins) / ratio
     found: Floats = np.where(won > 0, betainc(np.maximum(won, 1e-9), lost + 1, chance), 1.0)

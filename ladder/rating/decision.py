@@ -19,7 +19,7 @@ def decided(found: Fit, within: float = 0.02, level: float = 0.98) -> Decision:
     shares = found.shares
     if not shares.known or not len(shares.bots) or len(shares.bots) < len(found.field.playing()):
         return Decision(None, 0.0, decided=False)
-    from scipy.special import stdtr  # see `student`: it is slow to import, and not needed before there are intervals
+    from scipy.special import stdtr  # see `strengths`: it is slow to import, and not needed before there are intervals
 
     leader = int(np.argmax(shares.values))
     variance = shares.variances

@@ -7,7 +7,6 @@ import math
 
 from ladder.rating.estimate import Estimate
 from ladder.rating.strengths import UPPER, Fit
-from ladder.rating.student import quantile
 
 
 def lead(found: Fit, bot: int, other: int) -> Estimate | None:
@@ -20,6 +19,8 @@ def lead(found: Fit, bot: int, other: int) -> Estimate | None:
     value = float(shares.values[one] - shares.values[two])
     if not shares.known:
         return Estimate(value)
+    from scipy.special import stdtrit  # see `strengths`: it is slow to import
+
     variance = float(shares.variances[one] + shares.variances[two] - 2 * shares.covariances(one)[two])
-    half = float(quantile(shares.freedom[[one, two]], UPPER).max()) * math.sqrt(max(0.0, variance))
+    half = float(stdtrit(shares.freedom[[one, two]].min(), UPPER)) * math.sqrt(max(0.0, variance))
     return Estimate(value, value - half, value + half)

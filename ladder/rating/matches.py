@@ -44,9 +44,9 @@ def matches_of_rows(match: Ints, bot: Ints, wins: Floats, games: Floats, bots: i
     _, starts, counts = np.unique(match, return_index=True, return_counts=True)
     if not len(starts):
         return Matches(np.zeros((0, 0), np.int64), np.zeros((0, 0)), np.zeros(0))
-    if len(sizes := sorted(set(counts.tolist()))) > 1:  # np.unique would load numpy.ma
-        raise ValueError(f"tables of {sizes} seats: rate games of one number of seats")
-    shape = (len(starts), sizes[0])
+    if len(sizes := np.unique(counts)) > 1:
+        raise ValueError(f"tables of {sizes.tolist()} seats: rate games of one number of seats")
+    shape = (len(starts), int(sizes[0]))
     tables = tables.reshape(shape)
     won = np.asarray(wins, dtype=np.float64)[order].reshape(shape)
     played = np.asarray(games, dtype=np.float64)[order].reshape(shape)

@@ -35,7 +35,6 @@ from ladder.rating.matches import Floats, Ints, Matches, matches_of_rows, parts
 from ladder.rating.plackett_luce import Slopes, field_chances, plackett_luce
 from ladder.rating.posterior import ROWS, Posterior, Prior, posterior
 from ladder.rating.star import MODEL, NOISE, star
-from ladder.rating.student import quantile
 
 WIDE = 3.0  # the prior of log-strengths: wider than any field, so that it pulls a share only where games are few
 LINK = 0.8  # of log-strengths: between a version and its predecessor
@@ -169,7 +168,7 @@ def _present(matches: Matches, field: Field) -> tuple[Ints, Ints]:
         first = further
     else:
         raise ValueError("versions precede one another in a circle: each needs a predecessor that was made before it")
-    present = np.flatnonzero(np.isin(first, first[np.flatnonzero(np.bincount(matches.tables.ravel()))]))
+    present = np.flatnonzero(np.isin(first, first[np.unique(matches.tables)]))
     place = np.full(field.bots + 1, -1)
     place[present] = np.arange(len(present))
     return present, place[before[present]]
@@ -221,22 +220,29 @@ def _ratings(
     if not known:
         return [Estimate(float(value)) for value in mu], [(1, int(rank)) for rank in last]
     others = np.flatnonzero(active)
-    times = quantile(spread.freedom, UPPER)
+    quantile = _quantile(spread.freedom)
     errors = found.errors(spread.values, weights)
     variance = errors.own + (errors.shared**2).sum(1)
     best, worst = np.ones_like(last), last.copy()
     for rows in parts(len(mu), ROWS):
         covariance = errors.shared[rows] @ errors.shared[others].T
         error = np.sqrt((variance[rows, None] + variance[others] - 2 * covariance).clip(min=0.0))
-        far = NOISE * np.maximum.outer(times[rows], times[others]) * error
+        far = NOISE * np.maximum.outer(quantile[rows], quantile[others]) * error
         ahead = mu[rows, None] - mu[others]
         best[rows] += (-ahead > far).sum(1)
         worst[rows] -= (ahead > far).sum(1)
-    width = NOISE * times * np.sqrt(errors.variances.clip(min=0.0))
+    width = NOISE * quantile * np.sqrt(errors.variances.clip(min=0.0))
     return (
         [Estimate(*map(float, (value, value - half, value + half))) for value, half in zip(mu, width, strict=True)],
         list(zip(best.tolist(), worst.tolist(), strict=True)),
     )
+
+
+def _quantile(freedom: Floats) -> Floats:
+    """Return Student's quantile at UPPER."""
+    from scipy.special import stdtrit  # takes half a second, which a run that is too short for intervals saves
+
+    return np.asarray(stdtrit(freedom, UPPER))
 
 
 def _shares(found: Posterior, spread: Dispersion, weights: Floats, known: bool, active: Ints, seats: int) -> Shares:
@@ -258,7 +264,7 @@ def _intervals(shares: Shares) -> list[Estimate]:
     value = shares.values
     if not shares.known:
         return [Estimate(float(each)) for each in value]
-    ratio = quantile(shares.freedom, UPPER) ** 2 * shares.variances / (value * (1 - value))
+    ratio = _quantile(shares.freedom) ** 2 * shares.variances / (value * (1 - value))
     centre = (value + ratio / 2) / (1 + ratio)
     half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4) / (1 + ratio)
     return [Estimate(*map(float, each)) for each in zip(value, centre - half, centre + half, strict=True)]
