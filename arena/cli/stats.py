@@ -12,8 +12,8 @@ from arena.cli.completion import complete_name
 from arena.cli.out import counted, fail, note, progress, reason, refuse, show, write
 from arena.count import Fold
 from arena.referee import RecordError
-from arena.run import KeptError, record_at, records_at
-from arena.stats import Answer, Profile, answer, page, to_csv, with_comparison
+from arena.run import KeptError, records_at
+from arena.stats import Answer, Profile, answer, counts_at, page, to_csv, with_comparison
 
 Counts = tuple[Answer, Fold]
 
@@ -112,7 +112,7 @@ def _counted(paths: Sequence[Path], pair: tuple[str, str] | None = None) -> Coun
 def _add(fold: Fold, file: Path) -> str | None:
     """Count the record in a file, or return why it can't be."""
     try:
-        fold.add(record_at(file))
+        fold.take(counts_at(file))
     except KeptError as problem:
         return str(problem)
     except RecordError as problem:

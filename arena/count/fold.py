@@ -6,7 +6,7 @@ role when it claims it, or has it where it claims to lack it.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from arena.count.tally import Both, Tally
@@ -34,12 +34,30 @@ from arena.coup import (
     Unproven,
 )
 from arena.referee import GameRecord, Record
-from arena.run import Times
+from arena.run import Times, steps
 from arena.tell import Moment, moments
 
 ALL = "all"  # the name of a section's sum
 LOSSES = ("coup", "assassinate", "unproven", "wrong_challenge", "forfeit")  # what a card is lost by
 _ATTACKS = (Action.COUP, Action.ASSASSINATE, Action.STEAL)
+
+
+@dataclass
+class MatchCounts:
+    """What a match counts: values that JSON has. Each row is a key and its numbers, in the order in which they came."""
+
+    bots: Sequence[str]
+    rules: str
+    own: bool  # whether bots were charged their own time
+    seats: Sequence[int]
+    draws: int
+    requests: int
+    turns: Sequence[int]  # of each game
+    cases: Sequence[tuple[str, str, str, float, int]]  # bot, section, name, count, of
+    attacks: Sequence[tuple[str, str, str, int]]  # bot, target, action, number
+    times: Sequence[tuple[str, str, Sequence[int]]]  # bot, kind of request, the `steps` of its times
+    faults: Sequence[tuple[str, str, int]]  # bot, code, number
+    out: Sequence[tuple[str, int, int]]  # bot, turn, number
 
 
 @dataclass(slots=True)
@@ -73,11 +91,7 @@ class Fold:
 
     def add(self, record: Record) -> None:
         """Count a record. Raises RecordError, and counts nothing, where the engine doesn't play it so."""
-        match = _Match(record)
-        for game in record.games:
-            match.play(game)
-        match.mix()
-        self._take(match)
+        self.take(counts_of(record))
 
     def ties(self, now: str, before: str) -> Mapping[tuple[str, str], Both]:
         """Return what rates of the pair have in the same matches, by section and name."""
@@ -85,37 +99,60 @@ class Fold:
             raise ValueError(f"Fold(({now!r}, {before!r})) ties these bots, not Fold({self._pair!r})")
         return self._ties
 
-    def _take(self, match: "_Match") -> None:
-        header = match.record.header
+    def take(self, match: MatchCounts) -> None:
+        """Add what a match counts."""
         self.records += 1
-        self.games += len(match.record.games)
-        self.draws += sum(game.winner is None for game in match.record.games)
+        self.games += len(match.turns)
+        self.draws += match.draws
         self.requests += match.requests
-        self.turns.update(game.turns for game in match.record.games)
-        self.rules[header.terms.rules.name] = None
-        self.seats.update(len(game.seating) for game in match.record.games)
-        self.clocks.add("own" if header.terms.timing.own else "wall")
-        for name in header.bots:
+        self.turns.update(match.turns)
+        self.rules[match.rules] = None
+        self.seats.update(match.seats)
+        self.clocks.add("own" if match.own else "wall")
+        for name in match.bots:
             counted = self.bots[name]
             counted.matches += 1
-            counted.games += len(match.record.games)
-        for (name, section, what), (count, of) in match.cases.items():
-            self.bots[name].tallies[section, what].add(count, int(of))
+            counted.games += len(match.turns)
+        for name, section, what, count, of in match.cases:
+            self.bots[name].tallies[section, what].add(count, of)
         if self._pair is not None:
             now, before = self._pair
-            for (name, section, what), (count, of) in match.cases.items():
-                other = match.cases.get((before, section, what)) if name == now else None
-                if other is not None:
-                    self._ties[section, what].add((count, int(of)), (other[0], int(other[1])))
-        for (name, target, action), number in match.attacks.items():
+            cases = {(name, section, what): (count, of) for name, section, what, count, of in match.cases}
+            for (name, section, what), case in cases.items():
+                if name == now and (before, section, what) in cases:
+                    self._ties[section, what].add(case, cases[before, section, what])
+        for name, target, action, number in match.attacks:
             self.bots[name].attacks[target][action] += number
-        for (name, kind), times in match.times.items():
+        for name, kind, took in match.times:
             for each in (ALL, kind):
-                self.bots[name].times[each].add(times)
-        for (name, code), number in match.faults.items():
+                self.bots[name].times[each].add_steps(took)
+        for name, code, number in match.faults:
             self.bots[name].faults[code] += number
-        for (name, turn), number in match.out.items():
+        for name, turn, number in match.out:
             self.bots[name].out[turn] += number
+
+
+def counts_of(record: Record) -> MatchCounts:
+    """Return what a record counts. Raises RecordError where the engine doesn't play it so."""
+    match = _Match(record)
+    for game in record.games:
+        match.play(game)
+    match.mix()
+    header, games = record.header, record.games
+    return MatchCounts(
+        bots=header.bots,
+        rules=header.terms.rules.name,
+        own=header.terms.timing.own,
+        seats=sorted({len(game.seating) for game in games}),
+        draws=sum(game.winner is None for game in games),
+        requests=match.requests,
+        turns=[game.turns for game in games],
+        cases=[(*key, count, int(of)) for key, (count, of) in match.cases.items()],
+        attacks=[(*key, number) for key, number in match.attacks.items()],
+        times=[(*key, steps(times)) for key, times in match.times.items()],
+        faults=[(*key, number) for key, number in match.faults.items()],
+        out=[(*key, number) for key, number in match.out.items()],
+    )
 
 
 @dataclass(slots=True)

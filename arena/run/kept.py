@@ -69,12 +69,23 @@ def replay_all(path: Path) -> Replayed:
 
 def record_at(file: Path) -> Record:
     """Return the record in a file. Raises KeptError for one that can't be read."""
+    return record_of(file, text_at(file))
+
+
+def text_at(file: Path) -> str:
+    """Return the text of a record's file. Raises KeptError for one that can't be read."""
     try:
-        return read(file.read_text(encoding="utf-8"))
+        return file.read_text(encoding="utf-8")
     except OSError as problem:
         raise KeptError(f"{file}: {problem.strerror}; name a run's folder or a record file") from None
     except UnicodeDecodeError:
         raise KeptError(f"{file}: this is no record: it isn't text") from None
+
+
+def record_of(file: Path, text: str) -> Record:
+    """Return the record that is the text of a file. Raises KeptError for one that can't be read."""
+    try:
+        return read(text)
     except (RecordError, RecursionError) as problem:
         raise KeptError(f"{file}: {problem}") from None
 

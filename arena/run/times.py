@@ -22,7 +22,11 @@ class Times:
 
     def add(self, times_us: Iterable[int]) -> None:
         """Count some more."""
-        self._counts.update(map(_step, times_us))
+        self.add_steps(steps(times_us))
+
+    def add_steps(self, steps: Iterable[int]) -> None:
+        """Count some more, by their steps."""
+        self._counts.update(steps)
 
     @property
     def count(self) -> int:
@@ -37,3 +41,8 @@ class Times:
             if left <= 0:
                 return math.exp(step / _STEPS) / 1000
         return None
+
+
+def steps(times_us: Iterable[int]) -> list[int]:
+    """Return the step of each time, in microseconds: times that are about the same have one."""
+    return [_step(time_us) for time_us in times_us]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -164,3 +165,46 @@ def test_a_page_is_written_and_one_that_cannot_be_is_a_failure(kept: Place) -> N
     assert (kept.folder / "bot1.html").read_text().startswith("<!doctype html>")
     ran = kept.call("stats", "new", "--html", "nowhere/page.html")
     assert (ran.code, len(ran.told)) == (1, 1)
+
+
+FORMS: tuple[list[str], ...] = (
+    [],
+    ["--bot", "bot1"],
+    ["--json"],
+    ["--csv"],
+    ["--compare", "old"],
+    ["--bot", "bot1", "--with", "bot2", "--json"],
+)
+
+
+def test_tallies_change_no_byte_of_what_is_printed(kept: Place) -> None:
+    """Whatever form is asked for, and whichever of them are there; standard error says no more either."""
+    plain = [kept.call("stats", "new", *form) for form in FORMS]
+    (kept.folder / "new" / "run.json").write_text("{}")
+    tallies = kept.folder / "new" / "tallies"
+    for left in (4, 2, 0):
+        for tally in sorted(tallies.glob("*"))[left:]:
+            tally.unlink()
+        assert [kept.call("stats", "new", *form) for form in FORMS] == plain
+        assert len(list(tallies.iterdir())) == 4
+    record = kept.folder / "new" / "records" / "000002.jsonl"
+    record.write_text(write(random_game(COUP, 4, 50)))
+    changed = kept.call("stats", "new", "--json")
+    shutil.rmtree(tallies)
+    (kept.folder / "new" / "run.json").unlink()
+    assert kept.call("stats", "new", "--json") == changed
+    assert changed != plain[2]
+
+
+def test_who_is_killed_leaves_tallies_that_change_nothing(kept: Place) -> None:
+    records, tallies = kept.folder / "new" / "records", kept.folder / "new" / "tallies"
+    for match in range(4, 60):
+        (records / f"{match:06d}.jsonl").write_bytes((records / f"{match % 4:06d}.jsonl").read_bytes())
+    plain = kept.call("stats", "new")
+    (kept.folder / "new" / "run.json").write_text("{}")
+    for more in (1, 30):
+        process = kept.start("stats", "new")
+        kept.wait(lambda more=more: len(list(tallies.glob("*"))) >= more, process=process)
+        process.kill()
+        kept.end(process)
+    assert kept.call("stats", "new") == plain
