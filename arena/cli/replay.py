@@ -18,7 +18,7 @@ from arena.cli.stepping import can_step, step_through
 from arena.cli.unfold import Telling, ToldGames
 from arena.page import page
 from arena.referee import GameRecord, Record, RecordError
-from arena.run import KeptError, logs_of, record_at, records_at
+from arena.run import KeptError, logs_of, records_in
 from arena.tell import told
 
 _MOST_NAMES = 6  # of a page's title
@@ -96,14 +96,7 @@ def _chosen(
     """Yield the games that are asked for, with their records and files. Exits with 2 where that can't be."""
     seen: set[str] = set()
     try:
-        for file in records_at(path):
-            try:
-                record = record_at(file)
-            except KeptError as problem:
-                if not path.is_dir():
-                    raise
-                note(f"left out: {problem}")
-                continue
+        for record, file in records_in(path, lambda why: note(f"left out: {why}")):
             header = record.header
             seen.update(header.bots)
             if match not in (None, header.match) or (lost is not None and lost not in header.bots):
@@ -112,7 +105,7 @@ def _chosen(
                 seats = [header.bots[bot] for bot in each.seating]
                 if (
                     game in (None, each.game)
-                    and (lost is None or seats.index(lost) not in each.survivors)
+                    and (lost is None or each.lost_by(header.bots.index(lost)))
                     and (not faults or any(_may_know(seat, record, each, fault.bot) for fault in each.faults))
                     and (seat is None or seat in seats or seat.isdecimal())
                 ):

@@ -20,7 +20,7 @@ from arena.local import JobError
 from arena.referee import Record, RecordError
 from arena.review import Decision, Habit, Review, UnknownRulesError
 from arena.review import review as look_at
-from arena.run import KeptError, record_at, records_at
+from arena.run import KeptError, records_in
 
 _CAUTION = (
     "By playouts of the sample bot strategist: it imagines the hidden cards from what the bot was sent, and plays each "
@@ -53,7 +53,10 @@ def review(path: Path, bot: str, most: int, jobs: int | None, top: int, html: Pa
     """
     if html is not None and most > MOST_GAMES:
         refuse(f"--most {most}: a page has room for {MOST_GAMES} games")
-    kept = _records(path)
+    try:
+        kept = list(records_in(path, lambda why: note(f"left out: {why}")))
+    except KeptError as problem:
+        refuse(str(problem))
     records = [record for record, _ in kept if bot in record.header.bots]
     if not records:
         names = sorted({name for record, _ in kept for name in record.header.bots})
@@ -96,25 +99,6 @@ def _write_page(html: Path, path: Path, kept: Sequence[tuple[Record, Path]], ans
         if answer.bot in record.header.bots and (record.header.match, game.game) in looked
     ]
     write_page(html, path, found, None, answer.bot, asdict(answer) | {"caution": _CAUTION})
-
-
-def _records(path: Path) -> list[tuple[Record, Path]]:
-    """Return the records that can be read, with their files. Exits with 2 where there is none."""
-    records: list[tuple[Record, Path]] = []
-    trouble = []
-    try:
-        for file in records_at(path):
-            try:
-                records.append((record_at(file), file))
-            except KeptError as problem:
-                trouble.append(str(problem))
-    except KeptError as problem:
-        refuse(str(problem))
-    if not records:
-        refuse(trouble[0])
-    for each in trouble:
-        note(f"left out: {each}")
-    return records
 
 
 def _parts(answer: Review, top: int) -> Iterator[RenderableType]:

@@ -39,6 +39,10 @@ class GameRecord:
     events: int = 0
     digest: str = ""
 
+    def lost_by(self, bot: int) -> bool:
+        """Return whether a bot of the match lost, by its number. Who survives to a draw hasn't lost."""
+        return self.seating.index(bot) not in self.survivors
+
 
 class Notes:
     """What was noted of a game so far; `feed` has its events.

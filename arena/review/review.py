@@ -88,11 +88,11 @@ class Review:
 
 
 def lost_games(record: Record, bot: str) -> list[int]:
-    """Return the numbers of the games of a record that a bot lost. Who survives to a draw hasn't lost."""
+    """Return the numbers of the games of a record that a bot lost."""
     if bot not in record.header.bots:
         return []
     place = record.header.bots.index(bot)
-    return [game.game for game in record.games if game.seating.index(place) not in game.survivors]
+    return [game.game for game in record.games if game.lost_by(place)]
 
 
 def review(

@@ -4,6 +4,7 @@ A path is a record's file, or a folder: a run's, or one that holds records.
 """
 
 import shlex
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +66,24 @@ def replay_all(path: Path) -> Replayed:
         again = f"arena run --resume {shlex.quote(str(path))}"
         raise RecordError(f"{listed} is not what the records say; {again} writes it anew")
     return Replayed(len(files), games, faults)
+
+
+def records_in(path: Path, leave_out: Callable[[str], object]) -> Iterator[tuple[Record, Path]]:
+    """Yield the records at a path with their files, in the order of their matches.
+
+    At the end `leave_out` is told of each file that can't be read: which, and why. Raises KeptError if none can be.
+    """
+    trouble = []
+    files = records_at(path)
+    for file in files:
+        try:
+            yield record_at(file), file
+        except KeptError as problem:
+            trouble.append(str(problem))
+    if len(trouble) == len(files):
+        raise KeptError(trouble[0])
+    for each in trouble:
+        leave_out(each)
 
 
 def record_at(file: Path) -> Record:

@@ -98,6 +98,24 @@ def test_hidden_cards_change_no_byte_that_a_seat_is_told(
         assert told.exit_code == 0
 
 
+@pytest.mark.parametrize("command", [["replay"], ["review", "--bot", "bot0"]])
+def test_a_record_that_cannot_be_read_is_named_and_the_others_are_shown(kept: Path, command: list[str]) -> None:
+    """Where none can be read the first is."""
+    whole = CliRunner().invoke(cli, [*command, str(kept)])
+    (kept / "records" / "000009.jsonl").write_text("cut")
+    some = CliRunner().invoke(cli, [*command, str(kept)])
+    assert (some.exit_code, some.stdout) == (0, whole.stdout)
+    left_out = [line for line in some.stderr.splitlines() if "left out" in line]
+    assert len(left_out) == 1
+    assert "000009.jsonl: the record is cut off" in left_out[0]
+    for file in (kept / "records").iterdir():
+        file.write_text("cut")
+    for path in (kept, file):
+        none = CliRunner().invoke(cli, [*command, str(path)])
+        assert (none.exit_code, none.stdout, len(none.stderr.splitlines())) == (2, "", 1)
+        assert "the record is cut off" in none.stderr
+
+
 def test_games_are_chosen_by_who_lost_and_from_a_turn(kept: Path) -> None:
     """Options that take nothing away are errors, in one line."""
     winner = replay(kept).stdout.splitlines()[-2].split()[0]

@@ -104,6 +104,14 @@ def test_chances_are_those_of_the_games_to_come() -> None:
         assert fmean(won for _, won in bin) == pytest.approx(fmean(chance for chance, _ in bin), abs=0.15)
 
 
+def test_who_survives_to_a_draw_has_not_lost() -> None:
+    record = records(Honest, Honest, Honest, games=1)[0]
+    game = replace(record.games[0], seating=(2, 0, 1), winner=None, survivors=(0, 2))
+    drawn = replace(record, games=(game,))
+    assert [lost_games(drawn, bot) for bot in record.header.bots] == [[game.game], [], []]
+    assert lost_games(drawn, "nobody") == []
+
+
 def test_a_review_is_the_same_each_time_and_links_decisions_of_lost_games_alone() -> None:
     games = records(Meek, Honest, games=24)
     done: list[None] = []
