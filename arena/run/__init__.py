@@ -8,17 +8,7 @@ from arena.run.config import RunConfig, keyed_shuffle, seed_key
 from arena.run.example import Example, example
 from arena.run.executor import open_executor
 from arena.run.job import Job, Played
-from arena.run.kept import (
-    KeptError,
-    Replayed,
-    logs_of,
-    record_at,
-    record_of,
-    records_at,
-    records_in,
-    replay_all,
-    text_at,
-)
+from arena.run.kept import KeptError, Replayed, logs_of, record_at, records_at, records_in, replay_all, text_at
 from arena.run.looking import Unfit, look_at_all
 from arena.run.parcel import MissingError, Parcel, cache_folder, check_machine, play_parcel
 from arena.run.progress import Progress

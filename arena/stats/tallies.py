@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from arena.count import MatchCounts, counts_of
-from arena.run import record_of, text_at
+from arena.run import record_at, text_at
 
 _ARENA = Path(__file__).parents[1]
 CODE = ("count", "coup", "referee", "run", "sandbox", "stats", "tell", "../protocol")  # the rooms that make a tally
@@ -34,7 +34,7 @@ def counts_at(file: Path) -> MatchCounts:
             kept = tally.read_bytes()
             if kept[:_SIZE] == _seal(basis, kept[_SIZE:]):
                 return MatchCounts(**json.loads(zlib.decompress(kept[_SIZE:])))
-    counts = counts_of(record_of(file, text))
+    counts = counts_of(record_at(file, text))
     if basis is not None:
         body = zlib.compress(json.dumps(vars(counts), separators=(",", ":")).encode(), 1)
         with suppress(OSError):
