@@ -20,7 +20,7 @@ _SHOWN_BY = {
     "Perl": ("perl", ".pl"),
     "Lua": ("lua", ".lua"),
     "Haskell": ("ghc", "cabal", "runghc", ".hs"),
-    "C#": ("dotnet", "mono", ".cs"),
+    "C#": ("csharp", "dotnet", "mono", ".cs"),
     "shell": ("sh", "bash", "dash", "zsh", ".sh"),
 }
 

@@ -33,6 +33,7 @@ KITS = {
     "cpp": "coup_kit.hpp",
     "rust": "coup_kit.rs",
     "go": "coup_kit.go",
+    "csharp": "CoupKit.cs",
 }
 
 _SHELL_WORDS = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"})

@@ -39,6 +39,7 @@ LANGUAGES = {
     "cpp": Starter("bot.cpp", ("make", "c++")),
     "rust": Starter("bot.rs", ("rustc",)),
     "go": Starter("bot.go", ("go",)),
+    "csharp": Starter("MyBot.cs", ("mcs", "mono")),
 }
 _MADE = {"build"}  # where builds and tests put what they make
 

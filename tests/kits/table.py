@@ -41,6 +41,7 @@ KITS = (
     Kit("cpp", "coup_kit.hpp", ("c++", "make")),
     Kit("rust", "coup_kit.rs", ("rustc",)),
     Kit("go", "coup_kit.go", ("go",)),
+    Kit("csharp", "CoupKit.cs", ("mcs", "mono")),
 )
 
 STARTERS = (*KITS, Kit("typescript", "coup_kit.js", ("node",)))  # the last plays with another language's kit
