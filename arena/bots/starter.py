@@ -41,7 +41,7 @@ LANGUAGES = {
     "go": Starter("bot.go", ("go",)),
     "csharp": Starter("MyBot.cs", ("mcs", "mono")),
 }
-_MADE = {"build"}  # where builds and tests put what they make
+_MADE = ("build", "*.exe", *NOT_GIVEN)  # what builds and tests make
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,9 @@ def _copy(source: Path, target: Path) -> None:
     """Copy a folder without what was made in it; the copies are writable, however the arena was installed."""
     target.mkdir()
     for each in sorted(source.iterdir()):
+        if any(each.match(made) for made in _MADE):
+            continue
         if each.is_dir():
-            if each.name not in _MADE | set(NOT_GIVEN):
-                _copy(each, target / each.name)
+            _copy(each, target / each.name)
         else:
             shutil.copyfile(each, target / each.name)

@@ -44,6 +44,8 @@ _LANGUAGES = {
     "g++": "g++",
     "rustc": "rustc",
     "go": "golang-go",
+    "mcs": "mono-mcs",
+    "mono": "mono-runtime",
 }
 
 

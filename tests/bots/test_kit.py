@@ -22,6 +22,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "coup_kit.hpp": (5, "fec382eb58bd"),
     "coup_kit.rs": (6, "c7043d7544f3"),
     "coup_kit.go": (6, "37becb034961"),
+    "CoupKit.cs": (1, "7e5213b4adf0"),
 }
 
 

@@ -7,7 +7,7 @@ from tests.each import each
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 NAMES = {
-    "c": "C", "cpp": "C++", "go": "Go", "java": "Java", "javascript": "JavaScript", "python": "Python",
+    "c": "C", "cpp": "C++", "csharp": "C#", "go": "Go", "java": "Java", "javascript": "JavaScript", "python": "Python",
     "rust": "Rust", "llm": "Python", "honest.py": "Python", "honest.js": "JavaScript", "shell.sh": "shell",
 }  # fmt: skip
 

@@ -118,6 +118,15 @@ def test_java_compiles_without_a_warning(tmp_path: Path) -> None:
         passes(folder, "javac", "-Xlint:all", "-Werror", "-d", "build", *sorted(folder.glob("*.java")))
 
 
+@needs("mcs")
+def test_csharp_compiles_without_a_warning(tmp_path: Path) -> None:
+    """At the highest level; nothing that names C# 8 or a package."""
+    for folder in copied("csharp", tmp_path):
+        main = f"-main:{'TestMyBot' if folder.name == 'starter' else 'Probe'}"
+        sources = sorted(folder.glob("*.cs"))
+        passes(folder, "mcs", "-langversion:7", "-warn:4", "-warnaserror", main, "-out:a.exe", *sources)
+
+
 @needs("cargo-clippy")
 def test_rust_passes_clippy_by_the_starters_manifest(tmp_path: Path) -> None:
     """Offline, its tests too; the probe by the same manifest."""

@@ -104,6 +104,16 @@ int main() { return coup::run(MyBot{}); }
 """,
         [],
     ),
+    "csharp": (
+        "MyBot.cs",
+        """using Coup;
+public class MyBot : Bot {
+    public override Move Challange(Game game) { return game.Find("challenge"); }
+    public static void Main() { CoupKit.Run(new MyBot()); }
+}
+""",
+        [],
+    ),
     "rust": (
         "bot.rs",
         """mod coup_kit;
@@ -147,7 +157,7 @@ def test_a_misspelt_method_is_named_at_the_start_or_refused_by_the_compiler(kit:
     if not named:
         with pytest.raises(BuildError) as failed:
             heard(folder, tmp_path / "logs")
-        assert any(b"challange" in line for line in failed.value.told.lines)
+        assert any(b"challange" in line.lower() for line in failed.value.told.lines)
         return
     ran = heard(folder, tmp_path / "logs")
     lines = [line for line in ran.err.splitlines() if "never calls" in line]
@@ -163,6 +173,27 @@ def test_a_method_that_is_spelled_right_is_called(kit: Kit, tmp_path: Path) -> N
     ran = heard(spelled(kit, tmp_path / "bot", False), tmp_path / "logs")
     assert ran.code == 0, ran.err
     assert "challenge;" not in ran.err.lower()
+
+
+@pytest.mark.parametrize("kit", [kit for kit in KITS if kit.language == "csharp"], ids=["csharp"])
+@pytest.mark.needs("mcs", None if shutil.which("mcs") else "mcs isn't installed")
+def test_in_csharp_a_method_without_override_is_named(kit: Kit, tmp_path: Path) -> None:
+    """Whether its name is the kit's or not: it hides the kit's, which is called."""
+    folder = spelled(kit, tmp_path / "bot", False)
+    methods = """
+    public Move Turn(Game game) { return Best(game); }
+    public void GameEnd(Game game) {}
+    public double MyOdds(Game game) { return 0; }
+    private Move Best(Game game) { return game.Find("tax"); }
+    public override void GameOver(Game game) {}
+"""
+    source = (folder / "MyBot.cs").read_text()
+    (folder / "MyBot.cs").write_text(source.replace("    public static", f"{methods}    public static"))
+    ran = heard(folder, tmp_path / "logs")
+    start = "coup_kit: the kit never calls MyBot."
+    named = [line.removeprefix(start) for line in ran.err.splitlines() if line.startswith(start)]
+    assert [line.split("; write override ")[0] for line in sorted(named)] == ["GameEnd", "Turn"], ran.err
+    assert ran.code == 0
 
 
 def test_check_says_that_the_kit_never_calls_a_method(place: Place) -> None:

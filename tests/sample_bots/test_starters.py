@@ -77,8 +77,7 @@ def take_built(place: Place, factory: pytest.TempPathFactory) -> None:
         made, folder = built(factory, kit, kit.starter), place.folder / kit.language
         for name in (kit.file.name, "bot.toml"):
             assert (made / name).read_bytes() == (folder / name).read_bytes()
-        if (made / "build").exists():
-            shutil.copytree(made / "build", folder / "build", dirs_exist_ok=True)
+        shutil.copytree(made, folder, dirs_exist_ok=True)
         lines = (folder / "bot.toml").read_text().splitlines(keepends=True)
         (folder / "bot.toml").write_text("".join(line for line in lines if not line.startswith("build")))
 
