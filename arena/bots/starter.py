@@ -41,7 +41,7 @@ LANGUAGES = {
     "go": Starter("bot.go", ("go",)),
     "csharp": Starter("MyBot.cs", ("mcs", "mono")),
 }
-_MADE = ("build", "*.exe", *NOT_GIVEN)  # what builds and tests make
+_MADE = ("build", "*.exe", "*.exe.mdb", *NOT_GIVEN)  # what builds and tests make
 
 
 @dataclass(frozen=True, slots=True)
