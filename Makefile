@@ -17,7 +17,7 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run play ladder serve quick test test-long test-boxes attack rates setup check lint package coverage bench gauntlet mutants soak soak-boxes soak-numbers soak-ladder format clean
+.PHONY: run play ladder serve quick test test-long test-boxes attack rates setup check lint package coverage bench gauntlet site mutants soak soak-boxes soak-numbers soak-ladder format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -111,6 +111,12 @@ bench: $(VENV)/.dev
 gauntlet: $(VENV)/.dev
 	$(BIN)/python -m tests.bench.gauntlet $(if $(WRITE),--write)
 
+# The documents as pages, in build/site; a warning, such as a link that leads nowhere, is an error.
+site: $(VENV)/.docs
+	rm -rf build/site
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --fresh-env --conf-dir docs --doctree-dir build/doctrees . build/site
+	cp build/site/README.html build/site/index.html
+
 # Changes lines that must not change unseen, one by one: five minutes.
 mutants: $(VENV)/.dev
 	$(BIN)/python -m tests.mutants
@@ -152,6 +158,10 @@ $(VENV)/.ladder: $(VENV)/.run
 
 $(VENV)/.web: $(VENV)/.run
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[web]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.run
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run

@@ -64,6 +64,7 @@ LONG = re.compile(
     r"|ladder/pool/test_cluster\.py|run/test_(crashes|parcels_on_dask|soak)\.py|red_team/test_interrupted\.py"
     # Every language's compiler builds, every sample bot plays every preset, a class goes through a term.
     r"|sample_bots/test_(starters|presets)\.py|kits/test_starters\.py|ladder/service/test_(term|course)\.py"
+    r"|test_docs_run\.py::test_a_lecturer"
     # A thousand fits of ladders that look again and again.
     r"|ladder/rating/test_findings\.py::test_a_ladder_that_looks_often"
     # The benchmarks measure little, so that they are known to run.

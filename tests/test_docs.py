@@ -86,6 +86,8 @@ OTHERS |= {
         "docs/box.md",
         "docs/rules.md",
         "docs/samples.md",
+        "docs/course.md",
+        "docs/research.md",
     ],
 )
 def test_a_document_names_no_option_that_is_not(name: str) -> None:
@@ -139,6 +141,9 @@ def test_the_page_of_the_sample_bots_has_each_with_its_idea() -> None:
         "docs/env.md",
         "docs/box.md",
         "docs/rules.md",
+        "docs/README.md",
+        "docs/course.md",
+        "docs/research.md",
     ],
 )
 def test_what_a_document_links_to_exists(name: str) -> None:

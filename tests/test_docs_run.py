@@ -4,21 +4,28 @@ Commands are run with the present interpreter's environment in the place of `.ve
 would make from the network.
 """
 
+import csv
+import io
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from functools import reduce
 from pathlib import Path
 
 import pytest
 
 from tests.command import completed
+from tests.place import Place
 from tests.test_docs import FIRST_BOT, README, ROOT, blocks
 
-LOCAL = (ROOT / "docs" / "local.md").read_text(encoding="utf-8")
+LOCAL, COURSE, RESEARCH = (
+    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("local", "course", "research")
+)
 
 PREFIX = Path(sys.prefix)
 LIMIT_S = 120
@@ -147,6 +154,50 @@ def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Pa
     assert numbers[1] != numbers[0]
     assert all(re.fullmatch(r"[01]\.\d\d", number) for number in numbers[1])
     assert "12 pairs in 1 block" in run(f"{comparison} --cap 12 --sandbox process", tmp_path)
+
+
+def test_a_lecturer_goes_through_the_course_as_its_page_says(place: Place) -> None:
+    """docs/course.md: its settings, with deadlines that are over, and each command, but for few games."""
+    (settings,) = blocks("toml", COURSE)
+    baselines = tomllib.loads(settings)["baselines"]
+    assert sum(baseline["points"] for baseline in baselines) == 100
+    assert len(re.findall("^at = 2027-", settings, re.MULTILINE)) == 4
+    (place.folder / "roster.csv").write_text("login,name\nada,Ada Lovelace\nbob,Bob Noyce\n")
+    begin, *commands = re.findall("^arena (.*)", "".join(blocks("sh", COURSE)), re.MULTILINE)
+    made = place.call(*shlex.split(begin), "--sandbox", "process", "--seats", 2, "--match-games", 2)
+    assert made.code == 0, made.err
+    (place.folder / "spring" / "ladder.toml").write_text(settings.replace("at = 2027-", "at = 2021-"))
+    told = {}
+    for command in commands:
+        words = shlex.split(re.sub(r"--games \d+", "--games 2", command), comments=True)
+        if words[1] == "serve":  # without end; meanwhile somebody hands in
+            words = ["ladder", "run", "spring", "--until", "examined"]
+            in_time = ["--owner", "ada", "--name", "mine", "--at", "2021-04-10T12:00Z"]
+            assert place.call("ladder", "submit", "spring", "sample:bluffer", *in_time).code == 0
+        ran = place.run(*words, "--jobs", 2) if words[1] == "run" else place.call(*words)
+        assert ran.code == 0 or words[1] == "doctor", (command, ran.err)
+        told[command] = ran.out
+    (final,) = (out for command, out in told.items() if command.endswith("--final week-4 --release week-4"))
+    ada, bob = csv.DictReader(io.StringIO(final))
+    assert (ada["version"], ada["possible"], bob["reason"]) == ("mine@1", "100", "nothing was submitted")
+    for baseline in baselines:
+        assert f"{baseline['name']}: not passed, " in ada["reason"]  # there are too few games
+
+
+def test_a_run_becomes_the_tables_that_the_page_of_research_shows(tmp_path: Path) -> None:
+    """docs/research.md: its command with fewer games, its script as it stands, and the rows of what it prints."""
+    (command,), (script,) = blocks("sh", RESEARCH), blocks("python", RESEARCH)
+    assert "--games 1200 --seed 7" in command
+    run(command.replace("--games 1200", "--games 60 --sandbox process"), tmp_path)
+    (tmp_path / "tables.py").write_text(script)
+    made = subprocess.run(
+        [sys.executable, "tables.py", "run"], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    (shown,) = re.findall(r"^```\n(how often.*?)^```", RESEARCH, re.MULTILINE | re.DOTALL)
+    names = [sorted(re.findall(r"^(?:how .*|│ +\w+ +)", text, re.MULTILINE)) for text in (shown, made.stdout)]
+    assert names[0] == names[1]
+    assert {path.name for path in tmp_path.glob("*.parquet")} == {"results.parquet", "games.parquet", "moves.parquet"}
 
 
 def commands_of(text: str) -> list[str]:

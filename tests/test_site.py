@@ -1,0 +1,129 @@
+"""The documents as pages, as `make site` builds them: every link leads somewhere, and a reader asks nobody else.
+
+Source: docs/conf.py. That each link of a document has its file and its anchor Sphinx demands itself.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tests.chromium import Reader
+from tests.test_docs import ROOT, tracked
+from tests.test_docs_run import LIMIT_S, make
+
+TEXTS = ("README.md", "docs/*", "protocol/*.md", "protocol/kits/*.md", "sample_bots/*/README.md")
+
+
+def built(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
+    """Build the site by the command of `make site`."""
+    planned = make("--dry-run", "--always-make", "site").stdout
+    (words,) = (line.split()[1:-2] for line in planned.splitlines() if " -m sphinx " in line)
+    words[words.index("build/doctrees")] = str(out.parent / "doctrees")
+    return subprocess.run(
+        [sys.executable, *words, ".", str(out)], cwd=source, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the pages."""
+    out = tmp_path_factory.mktemp("site") / "pages"
+    made = built(ROOT, out)
+    assert (made.returncode, made.stderr) == (0, "")
+    return out
+
+
+class Page(HTMLParser):
+    """What a page leads to (a), what a browser fetches for it (link, script, img ...), and its anchors."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.led: list[str] = []
+        self.fetched: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id":
+                self.anchors.add(value or "")
+            elif name in ("href", "src", "srcset", "action", "data", "poster"):
+                (self.led if tag == "a" else self.fetched).append(value or "")
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    """Return every page by its path."""
+    return {path: Page(path) for path in site.rglob("*.html")}
+
+
+def test_every_document_of_the_repository_is_a_page(site: Path) -> None:
+    """docs/README.md is the menu; what tests explain to themselves is no document."""
+    names = [path.relative_to(ROOT) for path in tracked() if path.suffix == ".md"]
+    documents = [name for name in names if name.parts[0] not in ("tests", ".github")]
+    assert len(documents) > 25
+    assert [str(name) for name in documents if not (site / name).with_suffix(".html").is_file()] == []
+
+
+def test_every_link_of_the_pages_leads_to_a_file_and_an_anchor(pages: dict[Path, Page]) -> None:
+    """The menu's, the theme's and the downloads', too."""
+    lost = []
+    for path, page in pages.items():
+        for link in (*page.led, *page.fetched):
+            url = urlsplit(link)
+            if url.scheme:
+                continue
+            target = (path.parent / unquote(url.path)).resolve() if url.path else path
+            known = pages[target].anchors if target in pages else set()
+            if not target.is_file() or (url.fragment and unquote(url.fragment) not in {*known, "top"}):
+                lost.append(f"{path.name}: {link}")
+    assert lost == []
+
+
+def test_no_page_fetches_anything_from_elsewhere(site: Path, pages: dict[Path, Page]) -> None:
+    """Neither by an attribute nor by a style sheet: fonts, scripts, pictures, counters."""
+    far = re.compile(r"^(?:\w+:)?//")
+    assert [link for page in pages.values() for link in page.fetched if far.match(link)] == []
+    for path in site.rglob("*.css"):
+        wanted = re.findall(r"(?:url\(|@import\s+)['\"]?([^'\")\s]+)", path.read_text(encoding="utf-8"))
+        assert [link for link in wanted if far.match(link)] == [], path
+
+
+@pytest.fixture(scope="module")
+def window(reader: Reader) -> Iterator[Any]:
+    """Return the reader; what its pages ask for is forgotten at the end."""
+    yield reader
+    reader.asked.clear()
+
+
+def test_a_browser_asks_for_files_of_the_site_alone(site: Path, reader: Reader) -> None:
+    """On a phone, too, where no page is wider than the screen."""
+    for name in ("README", "docs/ladder", "docs/course", "docs/research", "protocol/SPEC", "search"):
+        for width in (1280, 390):
+            page = reader.open(site / f"{name}.html", width=width)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+    assert [url for url in reader.asked if not url.startswith((site.as_uri(), "about:", "data:"))] == []
+    assert reader.wrong == []
+
+
+@pytest.mark.parametrize("link", ["rules.md#no-such-section", "no-such-page.md", "../no-such-folder", "#nowhere"])
+def test_a_link_that_leads_nowhere_stops_the_site(link: str, tmp_path: Path) -> None:
+    """In a copy of the documents."""
+    for name in (*TEXTS, "arena/__init__.py"):
+        for path in ROOT.glob(name):
+            copy = tmp_path / "copy" / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+    document = tmp_path / "copy" / "docs" / "box.md"
+    document.write_text(f"{document.read_text()}\n[lost]({link})\n")
+    made = built(tmp_path / "copy", tmp_path / "pages")
+    assert made.returncode != 0
+    assert "docs/box.md" in made.stderr
