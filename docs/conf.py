@@ -21,7 +21,10 @@ def page(folder: str, target: str) -> str:
 
 
 SECTIONS = [
-    (section.partition("\n")[0], [(label, normpath(join("docs", page("docs", to)))) for label, to in LINK.findall(section)])
+    (
+        section.partition("\n")[0],
+        [(label, normpath(join("docs", page("docs", to)))) for label, to in LINK.findall(section)],
+    )
     for section in (ROOT / "docs" / "README.md").read_text(encoding="utf-8").split("\n## ")[1:]
 ]
 

@@ -7,10 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -19,8 +17,6 @@ from tests.chromium import Reader
 from tests.test_docs import ROOT, tracked
 from tests.test_docs_run import LIMIT_S, make
 
-TEXTS = ("README.md", "docs/*", "protocol/*.md", "protocol/kits/*.md", "sample_bots/*/README.md")
-
 
 def built(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
     """Build the site by the command of `make site`."""
@@ -28,7 +24,12 @@ def built(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
     (words,) = (line.split()[1:-2] for line in planned.splitlines() if " -m sphinx " in line)
     words[words.index("build/doctrees")] = str(out.parent / "doctrees")
     return subprocess.run(
-        [sys.executable, *words, ".", str(out)], cwd=source, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        [sys.executable, *words, ".", str(out)],
+        cwd=source,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
     )
 
 
@@ -97,33 +98,30 @@ def test_no_page_fetches_anything_from_elsewhere(site: Path, pages: dict[Path, P
         assert [link for link in wanted if far.match(link)] == [], path
 
 
-@pytest.fixture(scope="module")
-def window(reader: Reader) -> Iterator[Any]:
-    """Return the reader; what its pages ask for is forgotten at the end."""
-    yield reader
-    reader.asked.clear()
-
-
-def test_a_browser_asks_for_files_of_the_site_alone(site: Path, reader: Reader) -> None:
-    """On a phone, too, where no page is wider than the screen."""
+def test_a_browser_asks_for_files_of_the_site_alone(site: Path, browser: Reader) -> None:
+    """On a phone, too, where no page is wider than the screen. Style and scripts lie beside the pages."""
     for name in ("README", "docs/ladder", "docs/course", "docs/research", "protocol/SPEC", "search"):
         for width in (1280, 390):
-            page = reader.open(site / f"{name}.html", width=width)
+            page = browser.open(site / f"{name}.html", width=width)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-    assert [url for url in reader.asked if not url.startswith((site.as_uri(), "about:", "data:"))] == []
-    assert reader.wrong == []
+    asked, browser.asked, wrong, browser.wrong = browser.asked, [], browser.wrong, []
+    assert [url for url in asked if not url.startswith((site.as_uri(), "about:", "data:"))] == []
+    assert wrong == []
 
 
-@pytest.mark.parametrize("link", ["rules.md#no-such-section", "no-such-page.md", "../no-such-folder", "#nowhere"])
-def test_a_link_that_leads_nowhere_stops_the_site(link: str, tmp_path: Path) -> None:
-    """In a copy of the documents."""
-    for name in (*TEXTS, "arena/__init__.py"):
-        for path in ROOT.glob(name):
-            copy = tmp_path / "copy" / path.relative_to(ROOT)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
-    document = tmp_path / "copy" / "docs" / "box.md"
-    document.write_text(f"{document.read_text()}\n[lost]({link})\n")
-    made = built(tmp_path / "copy", tmp_path / "pages")
+def test_a_link_that_leads_nowhere_stops_the_site(tmp_path: Path) -> None:
+    """To a section, a page, a folder and a file that aren't: each is named with its line."""
+    copy = tmp_path / "copy"
+    for path in tracked():
+        if path.suffix == ".md" or path.parent == ROOT / "docs":
+            (copy / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy / path.relative_to(ROOT))
+    document = copy / "docs" / "box.md"
+    text = document.read_text(encoding="utf-8") + "\n"
+    lost = ["rules.md#no-such-section", "no-such-page.md", "../no-such-folder", "no-such-file.py", "#nowhere"]
+    document.write_text(text + "".join(f"[lost]({link})\n\n" for link in lost), encoding="utf-8")
+    made = built(copy, tmp_path / "pages")
     assert made.returncode != 0
-    assert "docs/box.md" in made.stderr
+    first = text.count("\n") + 1
+    named = {int(line) for line in re.findall(r"docs/box\.md:(\d+): WARNING", made.stderr)}
+    assert {first + 2 * place for place in range(len(lost))} <= named, made.stderr
