@@ -4,7 +4,7 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -59,30 +59,32 @@ def replay(
     --ask starts a bot that was edited, as a plain process, and gives it the lines that the recorded one was sent: where
     it chooses otherwise is printed. The games go on as they went. What it draws, it draws anew, but for game_seed's.
     """
-    found = list(_chosen(path, **chosen))
-    if not found:
+    games = _chosen(path, **chosen)
+    first = next(games, None)
+    if first is None:
         wanted = [f"{chosen['lost']} lost"] * bool(chosen["lost"]) + ["has a fault of a bot"] * chosen["faults"]
         if wanted and (chosen["match"], chosen["game"]) == (None, None):
             refuse(f"no game of {path} is one that {' and that '.join(wanted)}")
         refuse(f"{path} has no such game; arena stats {shlex.quote(str(path))} tells what there is")
+    games = chain((first,), games)
     try:
         if asked is not None:
             if html is not None or since is not None:
                 refuse("--ask prints a table: not with --html or --from")
-            differences = ask(asked, chosen["seat"], found)
+            differences = ask(asked, chosen["seat"], list(games))
             print_json(differences) if as_json else show_differences(differences)
             return
         if html is not None:
             if since is not None:
                 refuse("--from is for the terminal: the page shows all turns")
-            write_page(html, path, found, chosen["lost"], chosen["seat"])
+            write_page(html, path, list(games), chosen["lost"], chosen["seat"])
             return
-        tellings = [Telling(record, game, place_of(record, game, chosen["seat"])) for record, game, _ in found]
+        tellings = (Telling(record, game, place_of(record, game, chosen["seat"])) for record, game, _ in games)
         if as_json:
             print_json(ToldGames(tuple(telling.told(since or 1) for telling in tellings)))
             return
         if not plain and can_step():
-            step_through(tellings, since or 1)
+            step_through(list(tellings), since or 1)
             return
         for telling in tellings:
             tell(telling, since or 1)
