@@ -118,7 +118,7 @@ def test_a_link_that_leads_nowhere_stops_the_site(tmp_path: Path) -> None:
             shutil.copyfile(path, copy / path.relative_to(ROOT))
     document = copy / "docs" / "box.md"
     text = document.read_text(encoding="utf-8") + "\n"
-    lost = ["rules.md#no-such-section", "no-such-page.md", "../no-such-folder", "no-such-file.py", "#nowhere"]
+    lost = ["ladder.md#no-such-section", "no-such-page.md", "../no-such-folder", "no-such-file.py", "#nowhere"]
     document.write_text(text + "".join(f"[lost]({link})\n\n" for link in lost), encoding="utf-8")
     made = built(copy, tmp_path / "pages")
     assert made.returncode != 0
