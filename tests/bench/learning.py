@@ -29,14 +29,7 @@ def aec_decisions_per_second(seats: int, seconds: float) -> float:
     while (spent := time.process_time() - start) < seconds:
         game.reset(seed=seed)
         seed = None
-        for _ in game.agent_iter():
-            observation, _, terminated, truncated, _ = game.last()
-            if terminated or truncated:
-                game.step(None)
-                continue
-            legal = observation["action_mask"].nonzero()[0]
-            game.step(legal[int(pick() * len(legal))])
-            decisions += 1
+        decisions += environments.random_game(game, pick)
     return decisions / spent
 
 

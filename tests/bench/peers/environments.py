@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 Pick = Callable[[], float]
 Game = Callable[[], int]  # plays one, and returns the decisions
@@ -51,19 +52,24 @@ def _pettingzoo(name: str, pick: Pick) -> Game:
     game = import_module(f"pettingzoo.classic.{name}").raw_env()  # in no wrappers, as arena.env
 
     def play() -> int:
-        decisions = 0
         game.reset()
-        for _ in game.agent_iter():
-            observation, _, terminated, truncated, _ = game.last()
-            if terminated or truncated:
-                game.step(None)
-                continue
-            legal = observation["action_mask"].nonzero()[0]
-            game.step(legal[int(pick() * len(legal))])
-            decisions += 1
-        return decisions
+        return random_game(game, pick)
 
     return play
+
+
+def random_game(game: Any, pick: Pick) -> int:
+    """Play a game in PettingZoo's AEC form, which was reset, to its end; return the decisions."""
+    decisions = 0
+    for _ in game.agent_iter():
+        observation, _, terminated, truncated, _ = game.last()
+        if terminated or truncated:
+            game.step(None)
+            continue
+        legal = observation["action_mask"].nonzero()[0]
+        game.step(legal[int(pick() * len(legal))])
+        decisions += 1
+    return decisions
 
 
 ENVIRONMENTS: dict[str, tuple[Callable[[str, Pick], Game], str]] = {
