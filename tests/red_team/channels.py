@@ -105,7 +105,7 @@ CHANNELS: dict[str, Known] = {
     "dentries": _closed(),
     "look-ups": _everywhere(
         "the kernel keeps which names were looked up below /usr, for all who see the same file system",
-        "a copy of /usr in memory (docs/box.md): tmpfs keeps none",
+        "in bubblewrap a copy of /usr in memory (docs/box.md): tmpfs keeps none",
         width=200,
         outlives=True,
     ),

@@ -195,7 +195,7 @@ RULES = (
     Rule("syncfs", 306, 267, errno.EPERM),
     Rule("sched_setaffinity", 203, 122, errno.EPERM),  # a bot stays on the cores of its worker
     # --- what boxes that see the same files below /usr tell each other, and learn of each other
-    Rule("futex_waitv", 449, 449, errno.ENOSYS),  # on 128 futexes at once it would carry more than any open channel
+    Rule("futex_waitv", 449, 449, errno.ENOSYS),  # on 128 at once, also of files; no language needs it
     Rule("fcntl", 72, 25, errno.ENOSYS, _LOCKS),
     Rule("flock", 73, 32, errno.ENOSYS),
     Rule("ustat", 136, None, errno.ENOSYS),  # the free blocks and files of any mounted file system: another's /tmp
