@@ -244,17 +244,19 @@ _USUAL_BYTES = 100  # after the id; the longest move of the basic game takes hal
 def usual_reply(line: bytes, number: int) -> Answer | None:
     """Return what `decode` and `parse_reply` make of a reply to this request; None says nothing about the line.
 
-    The line must begin with its id. What follows is parsed once for all requests, beside the id 0.
+    The line must begin with its id, and may have its newline. What follows is parsed once for all requests: the answer
+    has the id 0.
     """
     head, _, rest = line.partition(b",")
     if len(rest) > _USUAL_BYTES or (head != b'{"id":%d' % number and head != b'{"id": %d' % number):
         return None
-    known = _beside_an_id(rest)
-    return known and Answer(number, known.move, known.choice, known.say)
+    return _beside_an_id(rest)
 
 
 @lru_cache(maxsize=1000)
 def _beside_an_id(rest: bytes) -> Answer | None:
+    if b"\n" in rest[:-1]:
+        return None  # more than one line
     message = decode(b'{"id":0,' + rest)
     answer = message if isinstance(message, Malformed) else parse_reply(message)
     return answer if isinstance(answer, Answer) else None

@@ -16,7 +16,7 @@ from arena.referee.record import Header, Record, RecordError, read, replay, veri
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
 from arena.referee.sent import Sent, sent
-from arena.referee.table import Ask, Table
+from arena.referee.table import Table
 from arena.referee.talk import SayError, clean, read_say, written
 from arena.referee.terms import SETTABLE, TIMES, UNTIMED_MS, Terms, Timing
 from arena.referee.watch import Watch

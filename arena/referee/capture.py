@@ -21,16 +21,15 @@ class Capture:
         self._head = bytearray()
         self._tail = bytearray()  # up to twice `kept`, so that dropping is rare
         self._line_open = False  # the stream's last byte isn't a newline
-        self._moment = ""  # the mark that waits
+        self.moment = ""  # a mark that waits: it is written as a line of its own before the next bytes
         self.heard = False  # something was read
 
     def feed(self, data: bytes) -> None:
         """Append bytes; amortised cost is their number."""
         if not data:
             return
-        if self._moment:
-            moment, self._moment = self._moment, ""
-            self.mark(moment)
+        if self.moment:
+            self.mark(self.moment)
         self.total += len(data)
         self._line_open = not data.endswith(b"\n")
         room = self._kept - len(self._head)
@@ -55,12 +54,8 @@ class Capture:
 
     def mark(self, text: str) -> None:
         """Append the text as a line of its own; an unfinished line before it is ended."""
-        self._moment = ""  # what waits belongs before the mark, where nothing was written
+        self.moment = ""  # what waits belongs before the mark, where nothing was written
         self.feed(b"\n" * self._line_open + text.encode(errors="replace") + b"\n")
-
-    def moment(self, text: str) -> None:
-        """Have the text stand as a line of its own before the next bytes, in the place of one that waits."""
-        self._moment = text
 
     def render(self) -> bytes:
         """Give head, a line that counts what is left out (if anything is), and tail."""

@@ -24,6 +24,7 @@ from arena.coup import (
 )
 
 _Cards = tuple[Role, ...]
+_MOVE_CARDS = frozenset((Lost, Shown, HandShown, Drafted, Examination))
 
 
 def draws(before: State, answers: Sequence[Answer], after: State, events: Sequence[Event]) -> list[str]:
@@ -31,6 +32,8 @@ def draws(before: State, answers: Sequence[Answer], after: State, events: Sequen
     words = []
     hands = list(before.hands)
     for event in events:
+        if type(event) not in _MOVE_CARDS:
+            continue
         match event:
             case Lost(seat, role):
                 hands[seat] = _without(hands[seat], (role,))

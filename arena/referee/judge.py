@@ -45,14 +45,8 @@ class Wrong(NamedTuple):
     facts: Facts = Facts()
 
 
-class Verdict(NamedTuple):
-    """What counts: an index into the legal moves or what is played instead, the fault, and the account afterwards."""
-
-    choice: int | Instead
-    wrong: Wrong | None
-    account: Account
-
-
+# What counts: an index into the legal moves or what is played instead, the fault, and the account afterwards.
+Verdict = tuple[int | Instead, Wrong | None, Account]
 Find = Callable[[dict[str, Any]], int | None]  # a reply's move -> its index in the legal moves, None if it is no move
 
 
@@ -76,7 +70,7 @@ def verdict(reply: Reply, legal: int, find: Find, account: Account, allowed: All
             return _charged(Wrong("illegal_move", None, line), account)
         index = message.choice if message.move is None else find(message.move)
         if index is not None and 0 <= index < legal:
-            return Verdict(index, None, account)
+            return index, None, account
         return _charged(Wrong("illegal_move", _out_of_range(message, legal), line), account)
     if isinstance(reply, Unreadable):
         account = _paid(account, reply.own_s, allowed)
@@ -85,7 +79,7 @@ def verdict(reply: Reply, legal: int, find: Find, account: Account, allowed: All
         facts = facts_of(reply)
         return _charged(Wrong("timeout", how_spent(facts), None, facts), Account(account.lives, 0.0))
     code, detail = ending(reply.code, reply.ended, allowed.limits)
-    return Verdict(Instead.FORFEIT, Wrong(code, reply.detail or detail, None, facts_of(reply)), account)
+    return Instead.FORFEIT, Wrong(code, reply.detail or detail, None, facts_of(reply)), account
 
 
 def facts_of(reply: Reply) -> Facts:
@@ -119,7 +113,7 @@ def _paid(account: Account, own_s: float, allowed: Allowance) -> Account:
 def _charged(wrong: Wrong, account: Account) -> Verdict:
     """Take a life: with the last one the bot forfeits."""
     lives = account.lives - 1
-    return Verdict(Instead.DEFAULT if lives > 0 else Instead.FORFEIT, wrong, account._replace(lives=lives))
+    return Instead.DEFAULT if lives > 0 else Instead.FORFEIT, wrong, account._replace(lives=lives)
 
 
 def _out_of_range(message: Answer, legal: int) -> str | None:

@@ -293,7 +293,7 @@ class _Match:
         for player, _ in started:
             player.sent = hello(self.spec, player.bot)
         self.watch.asked([player.bot for player, _ in started])
-        asks = [Ask(seat, 0, player.sent, player.timing.start_ms / 1000) for player, seat in started]
+        asks = [(seat, 0, player.sent, player.timing.start_ms / 1000) for player, seat in started]
         replies = self.table.exchange(asks)
         for (player, _), reply in zip(started, replies, strict=True):
             why = self.no_hello(player, reply)
@@ -416,6 +416,7 @@ class _Game:
         board = state.board
         self.moment = state.events
         question = wire.Question(board, self.notes.game)
+        mark = turn_mark(board.turn)
         asked = []
         asks = []
         for number in board.phase.asked:
@@ -424,7 +425,7 @@ class _Game:
             menu = menus.menu(legal(sight))
             asked.append((player, sight, menu))
             if player.seat is not None:
-                asks.append(self.request(player, player.seat, question, sight, menu))
+                asks.append(self.request(player, player.seat, question, mark, sight, menu))
         self.match.watch.asked([player.bot for player, _, _ in asked])
         replies = iter(self.match.table.exchange(asks))
         self.match.watch.answered()
@@ -434,16 +435,18 @@ class _Game:
             for player, sight, menu in asked
         ]
 
-    def request(self, player: _Player, seat: Seat, question: wire.Question, sight: View, menu: menus.Menu) -> Ask:
+    def request(
+        self, player: _Player, seat: Seat, question: wire.Question, mark: str, sight: View, menu: menus.Menu
+    ) -> Ask:
         """Return the request to a bot, which is told first what was wrong with lines that it sent unasked."""
         if seat.stray_count > player.warned and seat.gone is None:
             self.warn(player, seat)
         bank_s = player.account.bank_s
         number = seat.number + 1
         events = self.notes.feed.take(sight.seat)
-        seat.moment(turn_mark(sight.board.turn))
+        seat.moment(mark)
         player.sent = line = question.line(sight, number, events, menu, player.timing.limit_ms, bank_ms(bank_s))
-        return Ask(seat, number, line, player.allowed.free_s + bank_s)
+        return (seat, number, line, player.allowed.free_s + bank_s)
 
     def absence(self, player: _Player) -> Gone:
         """Return the reply of a bot that has no process."""
@@ -453,15 +456,17 @@ class _Game:
         """Return the answer that counts for a seat, and record what it took and what was wrong."""
         notes = self.notes
         choice, wrong, player.account = verdict(reply, len(menu.moves), menu.find, player.account, player.allowed)
-        notes.times.append(round(reply.own_s * 1_000_000))
-        if not isinstance(reply, Gone):
-            self.match.times[player.bot].append(notes.times[-1])
+        own_us = round(reply.own_s * 1_000_000)
+        notes.times.append(own_us)
         if wrong is None:
-            assert not isinstance(choice, Instead)
+            assert type(choice) is int
+            self.match.times[player.bot].append(own_us)
             if self.talk and isinstance(reply, Answered):
                 self.listen(reply, player, sight)
             notes.words.append(menu.words[choice])
             return menu.moves[choice]
+        if not isinstance(reply, Gone):
+            self.match.times[player.bot].append(own_us)
         player.drained = player.drained or wrong.code == "timeout"
         if choice is Instead.DEFAULT:
             return self.default(player, sight, wrong)

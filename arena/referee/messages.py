@@ -15,7 +15,6 @@ from typing import Any, get_args
 
 from arena.coup import (
     FIELDS,
-    PRIVATE,
     Act,
     Action,
     Allegiance,
@@ -43,6 +42,7 @@ from arena.coup import (
 )
 from arena.referee import feed
 from arena.referee.menus import Menu
+from arena.referee.once import Once
 
 Message = dict[str, Any]
 
@@ -157,17 +157,16 @@ _FIELDS = {
 
 def event(number: int, happened: Event, seat: int | None) -> Message:
     """Return the event, the game's `number`th from 0, as the seat sees it (None: a spectator)."""
-    return _own(_shared(number, happened, seat))
+    return _own(_shared(number, seen(happened, seat)))
 
 
 def whole_event(number: int, happened: Event) -> Message:
-    """Return the event with all its private parts, which is for nobody at the table."""
-    return _own({"n": number, **unnumbered(happened)})
+    """Return the event with all that it has: unless it went through `seen`, that is for nobody at the table."""
+    return _own(_shared(number, happened))
 
 
-@lru_cache(maxsize=10_000)
 def unnumbered(happened: Event) -> Message:
-    """Return an event with all parts that it has, which nobody may change."""
+    """Return an event with all parts that it has."""
     message: Message = {"event": happened.word, "seat": happened.seat}
     for name, absent in _FIELDS[type(happened)]:
         value = getattr(happened, name)
@@ -185,8 +184,11 @@ def _plain(value: Any) -> Any:
     return value._value_ if isinstance(value, StrEnum) else value
 
 
-def _shared(number: int, happened: Event, seat: int | None) -> Message:
-    return {"n": number, **unnumbered(seen(happened, seat) if type(happened) in PRIVATE else happened)}
+_UNNUMBERED = Once(unnumbered)
+
+
+def _shared(number: int, happened: Event) -> Message:
+    return {"n": number, **_UNNUMBERED.of(happened)}
 
 
 def _own(message: Message) -> Message:

@@ -41,13 +41,13 @@ class Meter:
 
     `asked_at` and `look_at` are readings of the table's clock, `allowed_s` is what the line may cost, `own_s` what it
     has cost when it was last read, of which `cpu_s` is the second bound; all in s. `settled`: no line is being charged.
+    `frozen`: the process is stopped.
     """
 
     __slots__ = (
         "_box",
         "_cores",
         "_freezes",
-        "_frozen",
         "_last",
         "_last_at",
         "_lost_ns",
@@ -58,6 +58,7 @@ class Meter:
         "allowed_s",
         "asked_at",
         "cpu_s",
+        "frozen",
         "look_at",
         "own_s",
         "settled",
@@ -69,7 +70,7 @@ class Meter:
         self._freezes = freezes
         self._cores = max(1.0, cores)
         self._stretch = MOST_WALL * max(cores, 1 / cores)
-        self._frozen = False
+        self.frozen = False
         self._last: dict[int, Spent] = {}  # the last reading of the tasks, for this line or one before
         self._last_at = 0.0
         self._lost_ns = 0  # from one reading of this line to the next, by tasks that didn't sleep
@@ -106,7 +107,7 @@ class Meter:
     def settle(self, now: float, referee_ns: int) -> None:
         """End the line: read what it has cost. `referee_ns`: how long the referee waited before it read the answer."""
         self.settled = True
-        self._read(now, self._tasks() if self._mark is not None else {}, referee_ns)
+        self._read(now, referee_ns)
 
     def has_time(self, now: float, referee_ns: int) -> bool:
         """Tell whether the line may cost more, and if so set when to look again.
@@ -115,8 +116,7 @@ class Meter:
         """
         if now < self.look_at:
             return True
-        tasks = self._tasks() if self._mark is not None else {}
-        self._read(now, tasks, referee_ns)
+        tasks = self._read(now, referee_ns)
         left = self.allowed_s - self.own_s
         if left > 0:
             self._moved_ns = -1
@@ -131,27 +131,30 @@ class Meter:
 
     def thaw(self) -> None:
         """Let the process run; nothing if it does."""
-        if self._frozen:
-            self._frozen = False
+        if self.frozen:
+            self.frozen = False
             self._box.thaw()
 
     def freeze(self) -> None:
         """Stop the process; nothing if it is stopped, or may ponder."""
-        if self._freezes and not self._frozen:
-            self._frozen = True
+        if self._freezes and not self.frozen:
+            self.frozen = True
             self._box.freeze()
 
-    def _read(self, now: float, tasks: dict[int, Spent], referee_ns: int) -> None:
-        self.own_s = wall_s = now - self.asked_at
+    def _read(self, now: float, referee_ns: int) -> dict[int, Spent]:
+        """Read what the line has cost; return what its tasks have spent, nothing before the line's first reading."""
+        wall_s = now - self.asked_at
         mark = self._mark
         if mark is None:
             self.own_s = max(wall_s - referee_ns / 1e9, 0.0)
-            return
+            return {}
+        tasks = self._tasks()
         self._lost_ns += _lost_ns(self._last, tasks, int((now - self._last_at) * 1e9))
         self._last, self._last_at = tasks, now
         waited_ns = mark.waited_ns + max(_waited_ns(mark.tasks, tasks), self._lost_ns) + referee_ns
         self.cpu_s = (self._cpu_ns() - mark.cpu_ns) / 1e9 / self._cores
         self.own_s = max(wall_s - waited_ns / 1e9, self.cpu_s, 0.0)
+        return tasks
 
     def _still_ready(self, tasks: dict[int, Spent]) -> bool:
         """Tell whether a task is ready, and none has run or ended a wait since this was last asked."""

@@ -16,6 +16,7 @@ from arena.sandbox import Box
 from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply, usual_reply
 
 _LATE = "late"
+_NEWLINE = ord("\n")
 _STRAYS_KEPT = 3  # examples of stray lines that are kept until they are reported; the rest is only counted
 
 
@@ -66,10 +67,7 @@ class Seat:
 
     def send(self, data: bytes) -> None:
         """Write, keeping what the pipe doesn't take for `flush`."""
-        if self._unsent:
-            self._unsent += data
-        else:
-            self._unsent = data
+        self._unsent += data
         self.flush()
 
     def flush(self) -> None:
@@ -88,23 +86,25 @@ class Seat:
         """Count as gone, with a fault's code; the first reason stays."""
         self.gone = self.gone or code
 
-    def ask(self, number: int, line: bytes) -> None:
+    def ask(self, number: int, line: bytes) -> bool:
         """Send a line that wants an answer: the request of that number, or the hello, which is number 0.
 
-        A seat that is gone only forgets its last answer.
+        Returns whether the pipe took all of it. A seat that is gone only forgets its last answer.
         """
         self.answer = None
         if self.gone is not None:
-            return
+            return True
         self.number = number
         self.stale = None
         self._received = 0
         self.line = b""
         self.waiting = True
-        self.send(line)
+        self._unsent += line
+        self.flush()
         if self._unasked > FREE_STRAYS:  # they came when nothing was open
             self._take_strays_for_answer()
         self._unasked = 0
+        return not self._unsent
 
     def receive(self) -> None:
         """Read once from the bot's output."""
@@ -118,6 +118,16 @@ class Seat:
             self.leave("closed")  # or exited: the table looks at the process when it matters
             return
         self._received += len(data)
+        if (
+            self.waiting
+            and self.number
+            and data[-1] == _NEWLINE
+            and self._received <= self._flood_bytes
+            and not self._lines.pending
+            and (usual := usual_reply(data, self.number))
+        ):
+            self.answer, self.line, self.waiting = usual, data[:-1], False
+            return
         for line in self._lines.feed(data):
             if len(line) > LINE_LIMIT:
                 self.leave("line_too_long")
@@ -206,7 +216,7 @@ class Seat:
         """Have the text stand before what the bot writes next, if it writes anything; see `Capture.moment`."""
         if self.capture.heard:  # a read for each request of a silent bot costs more than its first words are worth
             self.receive_stderr()
-        self.capture.moment(text)
+        self.capture.moment = text
 
     def receive_stderr(self) -> bool:
         """Read once from the bot's standard error; False at its end."""

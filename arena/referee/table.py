@@ -27,7 +27,6 @@ import math
 import select
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import NamedTuple
 
 from arena.referee.meter import Meter
 from arena.referee.replies import Answered, Gone, Misplaced, Reply, TimedOut, Unreadable
@@ -44,15 +43,8 @@ _DRAIN_READS = 16  # reads of 64 KiB: as much as a pipe can hold; one that never
 _DYING_S = 0.1  # how long a process that closed its output may take to end and so count as exited
 
 
-class Ask(NamedTuple):
-    """A line that wants an answer, its number, and the time that it may cost, in s; infinite where it has no clock."""
-
-    seat: Seat
-    number: int
-    line: bytes
-    allowed_s: float
-
-
+# A line that wants an answer: its seat, its number, the line, and the time that it may cost, in s (infinite: no clock).
+Ask = tuple[Seat, int, bytes, float]
 _WRONG = (Malformed, Misplaced)  # a tuple: isinstance takes three times as long for a union
 _Asked = tuple[Seat, Meter]
 
@@ -113,10 +105,9 @@ class Table:
         asked = []
         for seat, number, line, allowed_s in asks:
             meter = self._meters[seat]
-            if seat.gone is None:
+            if meter.frozen and seat.gone is None:
                 meter.thaw()
-            seat.ask(number, line)
-            if seat.blocked:
+            if not seat.ask(number, line):
                 self._watch_input(seat, meter)
             asked.append((seat, meter, allowed_s))
         start = self._clock()
@@ -141,7 +132,7 @@ class Table:
         pause = _SLOW_S
         while waiting:
             now = self._clock()
-            left = min(meter.look_at for _, meter in waiting) - now
+            left = min([meter.look_at for _, meter in waiting]) - now
             nap = 0.0 if left < 0 else min(left, pause)
             before = self._now
             self._due = before + nap

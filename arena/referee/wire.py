@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import repeat
 
-from arena.coup import PRIVATE, Allegiance, Board, Event, Over, Phase, Role, View, seen
+from arena.coup import Allegiance, Board, Event, Over, Phase, Role, View, seen
 from arena.referee import feed, messages
 from arena.referee.menus import Menu
+from arena.referee.once import Once
 from protocol import encode
 
 MATCH_OVER = encode({"type": "match_over"})
@@ -40,7 +41,7 @@ class Question:
     def __init__(self, board: Board, game: int) -> None:
         self._head = f',"kind":"{messages.KINDS[type(board.phase)]}","game":{game},"events":['
         self._before = f'],"state":{_state(board)},"you":'
-        self._after = f'{_own_fields(board.actor, board.phase)},"legal":'
+        self._after = f'{_OWN.of(board.phase, board.actor)},"legal":'
 
     def line(self, view: View, number: int, events: Sequence[str], menu: Menu, limit_ms: int, bank_ms: int) -> bytes:
         """Return the request line of one seat; `number` is the request's id, times are in milliseconds."""
@@ -50,10 +51,16 @@ class Question:
         ).encode()
 
 
-@lru_cache(maxsize=10_000)
-def _own_fields(actor: int, phase: Phase) -> str:
+def _own_fields(phase: Phase, actor: int) -> str:
     text = _text(messages.own_fields(actor, phase))[1:-1]
     return f",{text}" if text else ""
+
+
+def _unnumbered(happened: Event) -> str:
+    return _text(messages.unnumbered(happened))[1:]
+
+
+_OWN, _EVENTS = Once(_own_fields), Once(_unnumbered)
 
 
 def _state(board: Board) -> str:
@@ -88,34 +95,25 @@ def _you(
 
 def event(number: int, happened: Event, seat: int | None) -> str:
     """Return the event, the game's `number`th from 0, as the seat sees it (None: a spectator), without a newline."""
-    return f'{{"n":{number},{_unnumbered(seen(happened, seat))}'
+    return whole_event(number, seen(happened, seat))
 
 
 def whole_event(number: int, happened: Event) -> str:
-    """Return the event with all its private parts, which is for nobody at the table."""
-    return f'{{"n":{number},{_unnumbered(happened)}'
-
-
-@lru_cache(maxsize=10_000)
-def _unnumbered(happened: Event) -> str:
-    return _text(messages.unnumbered(happened))[1:]
+    """Return the event with all that it has: unless it went through `seen`, that is for nobody at the table."""
+    return f'{{"n":{number},{_EVENTS.of(happened)}'
 
 
 class Feed(feed.Feed[str]):
     """The events of one game as texts."""
 
-    __slots__ = ("_whole",)
+    __slots__ = ()
 
     def __init__(self, seats: int) -> None:
-        super().__init__(seats, event)
-        self._whole: list[str] = []
-
-    def add(self, events: Sequence[Event]) -> None:
-        """Take in what happened."""
-        super().add(events)
-        for number, happened in enumerate(events, start=len(self._whole)):
-            self._whole.append(whole_event(number, happened) if type(happened) in PRIVATE else self._public[number])
+        super().__init__(seats, whole_event)
 
     def digest(self) -> str:
         """Return the SHA-256 of all events with their private parts, one a line."""
-        return hashlib.sha256("\n".join(self._whole).encode()).hexdigest()
+        whole = list(self._public)
+        for number, happened in self._private.items():
+            whole[number] = whole_event(number, happened)
+        return hashlib.sha256("\n".join(whole).encode()).hexdigest()

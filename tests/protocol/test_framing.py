@@ -297,16 +297,19 @@ def test_a_usual_reply_is_known_to_its_own_request_alone(line: bytes) -> None:
     assert usual_reply(line, 41) == general(line, 41)
     assert usual_reply(line, 41) is not None
     assert [usual_reply(line, number) for number in (0, 4, 1, 40, 42, 410, 141)] == [None] * 7
+    assert usual_reply(line + b"\n", 41) == general(line, 41)
+    assert usual_reply(line + b"\n\n", 41) is None  # two lines
+    assert usual_reply(line.replace(b",", b",\n", 1), 41) is None
     assert usual_reply(line + b" " * 100, 41) is None  # what is remembered is short
 
 
 def general(line: bytes, number: int) -> Answer | None:
-    """Return the answer to a request that a line is when each of its bytes is looked at."""
+    """Return the answer to a request that a line is when each of its bytes is looked at, with the id 0."""
     message = decode(line)
     if isinstance(message, Malformed):
         return None
     answer = parse_reply(message)
-    return answer if isinstance(answer, Answer) and answer.id == number else None
+    return answer._replace(id=0) if isinstance(answer, Answer) and answer.id == number else None
 
 
 def holds(line: bytes) -> None:

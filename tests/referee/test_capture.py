@@ -78,10 +78,10 @@ def test_however_the_stream_is_cut_into_chunks_the_result_is_the_same(chunks: li
 def test_a_moment_stands_before_what_comes_next_and_nowhere_else() -> None:
     """A turn in which nothing was written has no mark."""
     capture = Capture()
-    capture.moment("--- turn 1 ---")
-    capture.moment("--- turn 2 ---")
+    capture.moment = "--- turn 1 ---"
+    capture.moment = "--- turn 2 ---"
     capture.feed(b"hm")
     capture.feed(b"\n")
-    capture.moment("--- turn 3 ---")
+    capture.moment = "--- turn 3 ---"
     capture.mark("--- game 1 ---")
     assert capture.render() == b"--- turn 2 ---\nhm\n--- game 1 ---\n"

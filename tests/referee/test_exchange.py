@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from arena.referee import Answered, Ask, Gone, Reply, Seat, Table, TimedOut
+from arena.referee import Answered, Gone, Reply, Seat, Table, TimedOut
 from arena.sandbox import Box, Exit, Spent
 from protocol import Answer
 
@@ -98,7 +98,7 @@ def table(seat: Seat, clock: Readings) -> Table:
 
 def exchange(table: Table, seat: Seat, clock: Readings) -> Reply:
     clock.count = 0
-    (reply,) = table.exchange([Ask(seat, seat.number + 1, b"{}\n", WALL_S)])
+    (reply,) = table.exchange([(seat, seat.number + 1, b"{}\n", WALL_S)])
     return reply
 
 
@@ -211,7 +211,7 @@ def test_who_had_answered_is_not_given_up_with_those_who_had_not(clock: Readings
     for seat in seats:
         table.add(seat)
     clock.on = {3: lambda: boxes[0].says(choice(1)), 5: lambda: clock.passes(WALL_S + 0.03125)}
-    first, second = table.exchange([Ask(seat, 1, b"{}\n", WALL_S) for seat in seats])
+    first, second = table.exchange([(seat, 1, b"{}\n", WALL_S) for seat in seats])
     assert chosen(first) == 1
     assert second == TimedOut(WALL_S)
 

@@ -40,18 +40,18 @@ def test_the_account_and_the_allowance_are_those_of_the_terms() -> None:
 
 def test_who_has_no_clock_may_take_as_long_as_it_takes() -> None:
     allowed = allowance(Timing(UNTIMED_MS), Limits())
-    found = verdict(chose(0, own_s=1e6), 1, lambda _: None, FULL, allowed)
-    assert (found.choice, found.account) == (0, FULL)
+    choice, _, account = verdict(chose(0, own_s=1e6), 1, lambda _: None, FULL, allowed)
+    assert (choice, account) == (0, FULL)
 
 
 @pytest.mark.parametrize(("index", "counts"), [(-1, False), (0, True), (4, True), (5, False)])
 def test_a_choice_is_an_index_into_the_legal_moves(index: int, counts: bool) -> None:
     """The first, the last, and one beyond each."""
-    found = verdict(chose(index), 5, lambda _: None, FULL, ALLOWED)
-    assert (found.choice == index) is counts
-    assert (found.wrong is None) is counts
-    if found.wrong is not None:
-        assert found.wrong.detail == f"choice {index} is not one of 0 to 4"
+    choice, wrong, _ = verdict(chose(index), 5, lambda _: None, FULL, ALLOWED)
+    assert (choice == index) is counts
+    assert (wrong is None) is counts
+    if wrong is not None:
+        assert wrong.detail == f"choice {index} is not one of 0 to 4"
 
 
 @pytest.mark.parametrize(("own_s", "bank_s"), [(0.0, 10.0), (0.5, 10.0), (0.75, 9.75), (10.5, 0.0), (20.0, 0.0)])
@@ -59,8 +59,8 @@ def test_a_choice_is_an_index_into_the_legal_moves(index: int, counts: bool) -> 
 def test_only_what_is_beyond_the_free_time_comes_from_the_bank(kind: str, own_s: float, bank_s: float) -> None:
     """The free time itself is free; a bank is never overdrawn."""
     reply = chose(0, own_s) if kind == "answered" else Unreadable(Malformed("bad_json", "no"), b"x", own_s)
-    found = verdict(reply, 1, lambda _: None, FULL, ALLOWED)
-    assert found.account == Account(3 if kind == "answered" else 2, bank_s)
+    _, _, account = verdict(reply, 1, lambda _: None, FULL, ALLOWED)
+    assert account == Account(3 if kind == "answered" else 2, bank_s)
 
 
 @pytest.mark.parametrize(("lives", "instead"), [(3, Instead.DEFAULT), (2, Instead.DEFAULT), (1, Instead.FORFEIT)])
@@ -71,9 +71,9 @@ def test_only_what_is_beyond_the_free_time_comes_from_the_bank(kind: str, own_s:
 )
 def test_a_fault_takes_one_life_and_the_last_one_forfeits(reply: Reply, lives: int, instead: Instead) -> None:
     """SPEC.md: a default move is played while lives are left."""
-    found = verdict(reply, 5, lambda _: None, FULL._replace(lives=lives), ALLOWED)
-    assert found.choice is instead
-    assert found.account.lives == lives - 1
+    choice, _, account = verdict(reply, 5, lambda _: None, FULL._replace(lives=lives), ALLOWED)
+    assert choice is instead
+    assert account.lives == lives - 1
 
 
 @pytest.mark.parametrize(
@@ -90,19 +90,19 @@ def test_a_fault_takes_one_life_and_the_last_one_forfeits(reply: Reply, lives: i
 )
 def test_a_timeout_empties_the_bank_and_tells_what_is_known(reply: Reply, detail: str | None, facts: Facts) -> None:
     """SPEC.md, "The clock"."""
-    found = verdict(reply, 5, lambda _: None, FULL, ALLOWED)
-    assert found.account == Account(2, 0.0)
-    assert found.wrong == Wrong("timeout", detail, None, facts)
+    _, wrong, account = verdict(reply, 5, lambda _: None, FULL, ALLOWED)
+    assert account == Account(2, 0.0)
+    assert wrong == Wrong("timeout", detail, None, facts)
 
 
 def test_who_is_gone_forfeits_at_once_and_pays_no_life() -> None:
     """The detail is how the process ended, or what the table knew."""
-    found = verdict(Gone("exited", Exit(3, None)), 5, lambda _: None, FULL, ALLOWED)
-    assert (found.choice, found.account) == (Instead.FORFEIT, FULL)
-    assert found.wrong == Wrong("exited", "exited with code 3", None, Facts(exit_code=3))
-    found = verdict(Gone("start_failed", detail="no such file"), 5, lambda _: None, FULL, ALLOWED)
-    assert found.wrong == Wrong("start_failed", "no such file", None)
+    choice, wrong, account = verdict(Gone("exited", Exit(3, None)), 5, lambda _: None, FULL, ALLOWED)
+    assert (choice, account) == (Instead.FORFEIT, FULL)
+    assert wrong == Wrong("exited", "exited with code 3", None, Facts(exit_code=3))
+    choice, wrong, account = verdict(Gone("start_failed", detail="no such file"), 5, lambda _: None, FULL, ALLOWED)
+    assert wrong == Wrong("start_failed", "no such file", None)
     silent = Gone("start_failed", detail="no hello within 300 ms", hello=TimedOut(0.3, 0.01))
-    assert verdict(silent, 5, lambda _: None, FULL, ALLOWED).wrong == Wrong(
+    assert verdict(silent, 5, lambda _: None, FULL, ALLOWED)[1] == Wrong(
         "start_failed", "no hello within 300 ms", None, Facts(300, 10)
     )
