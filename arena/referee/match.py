@@ -10,7 +10,7 @@ then void.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from arena.coup import (
     FORFEIT,
@@ -24,12 +24,9 @@ from arena.coup import (
     apply,
     deal,
     default,
-    derived,
-    draw,
     first_seat,
     legal,
     notation,
-    permuted,
     view,
 )
 from arena.referee import menus, messages, wire
@@ -38,9 +35,11 @@ from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
 from arena.referee.game_record import GameRecord, Notes
 from arena.referee.judge import Instead, Wrong, allowance, new_account, verdict
 from arena.referee.marks import game_mark, turn_mark
-from arena.referee.record import Header, Record
+from arena.referee.record import Record
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
+from arena.referee.result import MatchResult
 from arena.referee.seat import Seat
+from arena.referee.spec import MatchSpec
 from arena.referee.table import Ask, Table
 from arena.referee.talk import SayError, read_say
 from arena.referee.terms import Terms, Timing
@@ -51,70 +50,6 @@ from protocol import LINE_LIMIT, Greeting, encode, framing, show
 
 _GOT_SHOWN = 1000  # bytes of a faulty line that are kept in the record
 _ECHO_SHOWN = 200  # bytes of it that are sent back to the bot
-
-
-@dataclass(frozen=True, slots=True)
-class MatchSpec:
-    """What a match is made of. `seatings` has one entry a game: the bot (index into `bots`) of each seat.
-
-    `timings` has the times of each bot where they aren't the same for all, as the terms have them: a person has no
-    clock. A bot is told its own alone.
-    """
-
-    match: int
-    key: bytes
-    bots: tuple[str, ...]
-    seatings: tuple[tuple[int, ...], ...]
-    terms: Terms = field(default_factory=Terms)
-    timings: tuple[Timing, ...] = ()
-
-    @property
-    def seats(self) -> int:
-        """Return the number of seats of the table."""
-        return len(self.bots)
-
-    @property
-    def handles(self) -> tuple[str, ...]:
-        """Return the name under which each bot plays: its own, or a letter drawn for this match."""
-        if self.terms.open_names:
-            return self.bots
-        letters = "ABCDEFGHIJ"[: self.seats]
-        return tuple(permuted(letters, draw(self.key, "handles")))
-
-    @property
-    def header(self) -> Header:
-        """Return what the record says of the whole match."""
-        return Header(self.match, self.key, self.bots, self.handles, self.terms, self.timings)
-
-    def timing(self, bot: int) -> Timing:
-        """Return the times of a bot."""
-        return self.timings[bot] if self.timings else self.terms.timing
-
-    def bot_seed(self, bot: int) -> str:
-        """Return the seed that a bot is given for its own randomness: 32 hexadecimal digits of a stream of its own."""
-        return derived(self.key, f"bot|{bot}").hex()[:32]
-
-    def game_seed(self, bot: int, game: int) -> str:
-        """Return the same for one game: in another match of this key the bot rolls the same dice in this game."""
-        return derived(self.key, f"bot|{bot}|game|{game}").hex()[:32]
-
-
-@dataclass(frozen=True, slots=True)
-class MatchResult:
-    """A complete match: its record, and the standard error of each process as (bot, number, bytes).
-
-    `exchanges` has the first faulty exchange of each bot and kind of fault, in the order in which they came. `times`
-    has for each bot what its requests took, in microseconds, as the record has them. `peaks` has for each bot the most
-    memory, in bytes, that a process of it has had; None where the sandbox doesn't tell.
-    """
-
-    record: Record
-    logs: tuple[tuple[int, int, bytes], ...]
-    exchanges: tuple[Exchange, ...]
-    times: tuple[tuple[int, ...], ...]
-    peaks: tuple[int | None, ...]
-    requests: int
-    startup_s: float
 
 
 Launch = Callable[[int], Box]

@@ -12,8 +12,9 @@ from arena.referee import menus, wire
 from arena.referee.faults import FAULTS, Consequence, Fault
 from arena.referee.game_record import GameRecord
 from arena.referee.judge import Account, new_account
-from arena.referee.match import MatchSpec, bank_ms, error_line, hello
+from arena.referee.match import bank_ms, error_line, hello
 from arena.referee.record import Record, replay
+from arena.referee.spec import MatchSpec
 
 
 @dataclass(frozen=True, slots=True)
