@@ -17,7 +17,7 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run play ladder serve quick test test-long test-boxes attack rates setup check lint package coverage bench gauntlet site mutants soak soak-boxes soak-numbers soak-ladder format clean
+.PHONY: run play ladder serve quick test test-long test-boxes test-compiled attack rates setup check lint package wheel coverage bench gauntlet site mutants soak soak-boxes soak-numbers soak-ladder format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -73,6 +73,14 @@ test-long: $(VENV)/.dev
 test-boxes: $(VENV)/.dev
 	$(call tests,boxes)
 
+# Tests of the engine and the referee over a copy of the tree in which they are compiled, as in the wheel of `make wheel`.
+test-compiled: $(VENV)/.dev
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	git ls-files -z | xargs -0 cp --parents --target-directory "$$folder" && \
+	PYTHON=$(abspath $(BIN))/python .ci/compile "$$folder" && \
+	cd "$$folder" && PYTHONPATH="$$folder" $(abspath $(BIN))/python -m pytest $(PARALLEL) -m "not boxes and not clock and not long" \
+	  tests/coup tests/conformance tests/oracle tests/protocol tests/referee tests/local tests/run $(ARGS)
+
 # Attacks the boxes that work here with all that the project knows, and prints what came of it; or the one named, as in BOX=docker.
 # About ten minutes.
 attack: $(VENV)/.dev
@@ -95,6 +103,10 @@ lint: $(VENV)/.dev
 # Builds the wheel, and uses it in a fresh environment, far from the sources.
 package:
 	PYTHON=$(PYTHON) .ci/wheel
+
+# A wheel in dist/ for this Python and machine, whose referee mypyc has compiled: it takes two thirds of the CPU.
+wheel: $(VENV)/.dev
+	PYTHON=$(abspath $(BIN))/python .ci/compiled-wheel dist
 
 # Which lines run in `make quick`, also in processes that tests start; of more tests with ARGS="tests/referee tests/run".
 # What runs in another environment or namespace isn't seen. The measuring fails five tests, of full disks and ends of processes.
