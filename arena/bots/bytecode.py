@@ -8,8 +8,8 @@ where it is. The bytecode isn't checked by time, since each copy of a file has a
 What comes out of that box is the bot's own word, as a build is. It is shown to this bot alone, and nothing of ours
 reads it. Whatever goes wrong costs the bot its bytecode and nothing else: a syntax error is told when it is imported.
 
-The plain process has no copy to put bytecode into: there a bot plays where it stands, with the `__pycache__` that its
-author's own Python may have left.
+As a plain process a bot plays where it stands, with the `__pycache__` that its author's own Python may have left, or
+from the copy in which its kit is compiled (kit.py).
 """
 
 import os

@@ -3,8 +3,12 @@
 A folder asks for a kit by its bot.toml (`kit = "python"`), a bare file by importing it. Such a bot plays from a copy of
 its files to which the kit is added, so its digest covers the kit and its archive holds it. Nothing is written into the
 author's folder. A kit that lies beside the bot is the one that it gets.
+
+As a plain process a bot in Python starts from that copy each time, so the kit is compiled there once: that takes as
+long as all the rest of a start. In a box bytecode.py sees to it.
 """
 
+import py_compile
 import re
 import shutil
 import tempfile
@@ -76,6 +80,8 @@ def completed(bot: Bot, boxed: bool, place: Path) -> Bot:
         unpack(archive, place, MAX_BYTES, MAX_FILES, links_out=True)
     beside = bot.cwd / KITS[bot.kit]
     shutil.copyfile(beside if beside.is_file() else kit_file(bot.kit), place / KITS[bot.kit])
+    if bot.kit == "python" and not boxed:
+        py_compile.compile(str(place / KITS[bot.kit]), doraise=True)  # the arena's own: none lies beside the bot
     copy = relocated(replace(bot, path=bot.cwd), bot.cwd, place)
     return replace(copy, digest=digest_of(place))
 

@@ -2,6 +2,8 @@
 
 import hashlib
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,6 +58,20 @@ def test_a_bot_gets_the_kit_in_a_copy_and_its_folder_stays_as_it_is(
     assert not lacks_kit(copy, True)
     (tmp_path / "copy" / "coup_kit.py").write_bytes(b"")
     assert digest_of(tmp_path / "copy") != copy.digest
+
+
+@pytest.mark.parametrize("make", [bare, whole])
+def test_a_plain_process_finds_the_kit_compiled(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    """In a box it is compiled with the bot's own modules: tests/bots/test_bytecode.py."""
+    ((bot,), _) = load([str(make(tmp_path / "mine"))])
+    boxed, plain = (completed(bot, isolates, tmp_path / f"{isolates}") for isolates in (True, False))
+    assert not (boxed.path / "__pycache__").exists()
+    assert plain.digest == boxed.digest == digest_of(plain.path)
+    code = "import sys; sys.path[0] = sys.argv[1]; import coup_kit"
+    done = subprocess.run(
+        [sys.executable, "-v", "-c", code, str(plain.path)], capture_output=True, text=True, check=True
+    )
+    assert re.search(r"__pycache__/coup_kit\.\S+\.pyc matches", done.stderr)
 
 
 @pytest.mark.parametrize("make", [bare, whole])
