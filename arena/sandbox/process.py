@@ -3,11 +3,11 @@
 Must not know what the bytes mean. It protects against accidents (a bot that forks, hangs, dumps core, fills a file or
 outlives its match), not against malice: the program has all rights of the user.
 
-Theory of operation. `start` makes a private folder (home/ and tmp/) below `scratch`, then a process that gets all of
-this before it becomes the program (spawning.py):
+Theory of operation. `start` makes a private folder below `scratch`, then a process that gets all of this before it
+becomes the program (spawning.py):
 
     own session           its own process group, which one kill ends; no terminal, no Ctrl-C
-    clean environment     PATH, a UTF-8 locale, the private folders, two Python switches, the marker, `pass_env`
+    clean environment     PATH, a UTF-8 locale, the private folder, two Python switches, the marker, `pass_env`
     descriptors 0, 1, 2   all others are closed; the referee's ends are close-on-exec, so boxes don't share pipes, and
                           the program's ends are closed here, so that its death is seen as end of file
     limits                core 0, open files, file size, CPU time of each process
@@ -244,24 +244,20 @@ class ProcessBox(ChildBox):
 
 def _make_private_folder(scratch: Path) -> Path:
     scratch.mkdir(parents=True, exist_ok=True)
-    private = Path(tempfile.mkdtemp(prefix="box-", dir=scratch))
-    (private / "home").mkdir()
-    (private / "tmp").mkdir()
-    return private
+    return Path(tempfile.mkdtemp(prefix="box-", dir=scratch))
 
 
 def _remove_empty(private: Path) -> bool:
     """Remove a folder to which its program, if it ran, added nothing; tell whether it is gone. Needs no descriptor."""
     with contextlib.suppress(OSError):
-        for folder in (private / "home", private / "tmp", private):
-            folder.rmdir()
+        private.rmdir()
         return True
     return False
 
 
 def _environment(private: Path, marker: str) -> dict[str, str]:
     path = os.environ.get("PATH", os.defpath)
-    return {**launch.environment(path, str(private / "home"), str(private / "tmp")), MARKER: marker}
+    return {**launch.environment(path, str(private)), MARKER: marker}
 
 
 def _spawn(

@@ -104,7 +104,7 @@ def _top_level() -> tuple[str, ...]:
 
 def environment(trees: list[Path], limits: Limits) -> list[str]:
     """Return the options that set the environment."""
-    variables = launch.environment(toolchain.search_path(trees), "/tmp", "/tmp")
+    variables = launch.environment(toolchain.search_path(trees), "/tmp")
     if toolchain.has_java():
         # The filter refuses sysinfo(2), which sizes the heap, and flock(2), whose failure the JVM reports on stdout.
         variables["JDK_JAVA_OPTIONS"] = f"-XX:MaxRAM={limits.memory_mb}m -XX:-UsePerfData"

@@ -65,7 +65,7 @@ def config(engine: Engine, recipe: Recipe, command: Sequence[str], mounts: list[
         "Hostname": "bot",
         "User": f"{uid}:{uid}",
         "WorkingDir": HOME,
-        "Env": [f"{name}={value}" for name, value in launch.environment(PATH, HOME, HOME).items()],
+        "Env": [f"{name}={value}" for name, value in launch.environment(PATH, HOME).items()],
         "Labels": {OWNER: owner_anywhere()},
         "NetworkDisabled": True,
         "HostConfig": {

@@ -16,7 +16,7 @@ from arena.sandbox.limits import Limits
 from arena.sandbox.linux.group import Cgroup
 from arena.sandbox.linux.step import Call
 
-# What all boxes share; PATH and the private folders differ.
+# What all boxes share; PATH and the private folder differ.
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
@@ -29,9 +29,9 @@ PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 
-def environment(path: str, home: str, tmp: str) -> dict[str, str]:
-    """Return a program's environment: what all share, and its private folders."""
-    return {"PATH": path, **ENVIRONMENT, "HOME": home, "TMPDIR": tmp}
+def environment(path: str, home: str) -> dict[str, str]:
+    """Return a program's environment: what all share, and its private folder."""
+    return {"PATH": path, **ENVIRONMENT, "HOME": home, "TMPDIR": home}
 
 
 def rlimits(limits: Limits, rough: bool = False, forks: int | None = None) -> dict[str, tuple[int, int]]:
