@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from ladder.rating import Strength, fit_rows
-from ladder.results import GameResult, committed
+from ladder.results import GameResult, count_committed
 
 WIN = 2520  # parts of a win: a draw among any number up to 10 gives each a whole number of them
 MIN_MATCHES = 10  # of a pair: with fewer, a duel says more of its few tables than of the bots
@@ -140,7 +140,7 @@ class Tally:
             **{field.name: getattr(strength, field.name) for field in fields(strength)},
             place=place,
             bot=self._bots[bot],
-            faults=committed(codes.items()),
+            faults=count_committed(codes.items()),
             forfeits=self._forfeits[bot],
             wins=self._wins[bot] / WIN,
             codes=codes,

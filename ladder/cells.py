@@ -51,7 +51,7 @@ def unsure(shares: Iterable["Estimate | None"]) -> bool:
     return all(share is None or share.low is None for share in shares)
 
 
-def rated(rating: "Estimate") -> str:
+def rating_text(rating: "Estimate") -> str:
     """Return a rating with half its interval: "24.1 ± 1.2"."""
     return f"{rating.value:.1f}" + ("" if rating.high is None else f" ± {rating.high - rating.value:.1f}")
 

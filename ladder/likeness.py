@@ -41,7 +41,7 @@ class Prints:
         return self.name, int(self.line_at[start]), int(self.line_at[end - 1])
 
 
-def reduced(kind: str, text: str) -> tuple[str, Any]:
+def reduce_text(kind: str, text: str) -> tuple[str, Any]:
     """Return a text without what can be changed easily, and the line on which each of its characters stood.
 
     kind: a file name with the ending of the language.
@@ -65,7 +65,7 @@ def prints(name: str, kind: str, text: str, common: Any) -> Prints:
     import numpy as np
     from copydetect.utils import winnow
 
-    short, line_at = reduced(kind, text)
+    short, line_at = reduce_text(kind, text)
     hashes, places = winnow(grams(short), WINDOW, remove_duplicates=False)
     own = ~np.isin(hashes, common)
     return Prints(name, hashes[own], places[own], line_at)
@@ -126,7 +126,7 @@ def compare(
     """
     import numpy as np
 
-    given = np.unique(np.concatenate([grams(""), *(grams(reduced(*each)[0]) for each in common)]))
+    given = np.unique(np.concatenate([grams(""), *(grams(reduce_text(*each)[0]) for each in common)]))
     skipped: list[tuple[int, str, str]] = []
     taken: list[list[Prints]] = [[] for _ in programs]
     for number, (_, files) in enumerate(programs):

@@ -85,7 +85,7 @@ def place_key(key: bytes, place: int) -> bytes:
     return derived(key, f"match|{place}")
 
 
-def published(proof: Proof) -> str:
+def publication(proof: Proof) -> str:
     """Return what is published before a final: it fixes deals, tables, terms and versions."""
     owners = [each.owner for each in proof.entrants]
     matches = len(tables_of(proof.key, owners, proof.seats, proof.games, proof.match_games))
@@ -166,7 +166,7 @@ def verify_proof(lines: Iterable[str]) -> Verified:
             games += _verify_record(match.record, proof, place, bots)
     if next(rest, None) is not None:
         raise ProofError(f"it has more matches than the {len(tables)} of the plan")
-    return Verified(proof.name, len(tables), games, without, proof.commitment, published(proof))
+    return Verified(proof.name, len(tables), games, without, proof.commitment, publication(proof))
 
 
 def _header(values: Any) -> Proof:

@@ -12,7 +12,7 @@ from typing import Any
 FOLLOWING = ("out_of_lives", "retired")  # faults that follow from others before them
 
 
-def committed(faults: Iterable[tuple[str, int]]) -> int:
+def count_committed(faults: Iterable[tuple[str, int]]) -> int:
     """Return how many faults (code, count) a bot committed: those that follow from others aren't counted."""
     return sum(count for code, count in faults if code not in FOLLOWING)
 
@@ -42,7 +42,7 @@ class GameResult:
 
     def faults_of(self, seat: int) -> int:
         """Return how many faults a seat committed."""
-        return committed((code, count) for at, code, count in self.faults if at == seat)
+        return count_committed((code, count) for at, code, count in self.faults if at == seat)
 
     def to_line(self) -> str:
         """Return the game's line of results.jsonl, with its end."""

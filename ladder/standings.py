@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from ladder.board import Standing
-from ladder.rating import Field, decided, favours, rate
+from ladder.rating import Field, decide, favours, rate
 
 if TYPE_CHECKING:
     from ladder.rating import Fit, Start
@@ -209,7 +209,7 @@ def standings(
             )
         )
     games = int(matches.games.sum())
-    found = decided(fit)
+    found = decide(fit)
     leader = None if found.leader is None else contestants[found.leader].label
     verdict = Verdict(leader, found.probability, found.decided)
     return Standings(tuple(rows), 1 / seats, games, len(matches.games), at, verdict), fit

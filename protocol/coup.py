@@ -29,7 +29,7 @@ def _not_null(value: Any) -> Any:
     return value
 
 
-def _sorted(roles: tuple[str, ...]) -> tuple[str, ...]:
+def _sort(roles: tuple[str, ...]) -> tuple[str, ...]:
     if list(roles) != sorted(roles):
         raise ValueError("cards are in alphabetical order, so that no order tells a slot")
     return roles
@@ -60,7 +60,7 @@ Allegiance = TypeAliasType("Allegiance", Literal["loyalist", "reformist"])
 Seat = Annotated[int, Field(ge=0, description="A seat, 0-based; seats are numbered clockwise.")]
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
-Cards = Annotated[tuple[Role, ...], AfterValidator(_sorted), Field(description="Roles in alphabetical order.")]
+Cards = Annotated[tuple[Role, ...], AfterValidator(_sort), Field(description="Roles in alphabetical order.")]
 LossReason = Literal["coup", "assassinate", "challenge"]
 CoinReason = Literal[
     "income", "foreign_aid", "tax", "steal", "stolen", "coup", "assassinate", "refund", "exile", "convert", "embezzle"

@@ -21,12 +21,12 @@ _SEATS = frozenset({"seat", "target", "claimant"})
 
 def tell(event: Mapping[str, Any], names: Sequence[str]) -> str:
     """Return one event in words, "" for one that isn't told. `names` has the players' names by seat."""
-    return _told("events", _event_names(event), event, names)
+    return _words("events", _event_names(event), event, names)
 
 
 def tell_move(move: Mapping[str, Any], names: Sequence[str]) -> str:
     """Return a move of `legal` in words, "" for one that the table doesn't know."""
-    return _told("moves", _move_names(move), move, names)
+    return _words("moves", _move_names(move), move, names)
 
 
 def tell_end(reason: str) -> str:
@@ -92,7 +92,7 @@ def _move_names(move: Mapping[str, Any]) -> Iterator[str]:
     yield word
 
 
-def _told(part: str, keys: Iterator[str], fields: Mapping[str, Any], names: Sequence[str]) -> str:
+def _words(part: str, keys: Iterator[str], fields: Mapping[str, Any], names: Sequence[str]) -> str:
     texts = WORDS[part]
     text = next((texts[key] for key in keys if key in texts), "")
     if not text:

@@ -8,16 +8,16 @@ from arena.bots.bot import Bot, relocated
 from arena.bots.build import BuildError, Telling, build_all, build_in_box, log_of, warnings_in
 from arena.bots.bytecode import Bytecode, bytecode_of
 from arena.bots.cache import BotCache
-from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged, digest_of, size_of
+from arena.bots.digest import MAX_BYTES, MAX_FILES, check_unchanged, differs, digest_of, size_of
 from arena.bots.errors import BotError, cell, shown
 from arena.bots.imports import foreign_imports
 from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake
+from arena.bots.intake_process import intake_apart, intake_each, unzip_apart
 from arena.bots.kit import completed, is_older, kit_of_file, lacks_kit
 from arena.bots.language import language_of
-from arena.bots.limited import intake_apart, intake_each, unzip_apart
 from arena.bots.load import check_commands, load, sample_file, sample_names
-from arena.bots.names import checked_name
+from arena.bots.names import normal_name
 from arena.bots.portable import NotHereError, PortableBot, portable
 from arena.bots.revision import check_out, copy_of
-from arena.bots.starter import LANGUAGES, NewBot, given_files, new_bot
+from arena.bots.starter import LANGUAGES, NewBot, new_bot, shipped_files
 from arena.bots.toml_file import read_toml

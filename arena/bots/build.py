@@ -31,7 +31,7 @@ from typing import IO, BinaryIO, NamedTuple
 
 from arena.bots.archive import ArchiveError, unpack
 from arena.bots.bot import Bot, relocated
-from arena.bots.digest import MAX_FILES, digested
+from arena.bots.digest import MAX_FILES, with_digest
 from arena.bots.errors import BotError, shown
 from arena.bots.manifest import MANIFEST, no_program
 from arena.sandbox import FULL, LIMITS, Box, Exit, Limits, Program, ProgramError, Programs, Sandbox, remove_tree
@@ -158,7 +158,7 @@ def _telling(output: BinaryIO, *sought: re.Pattern[bytes]) -> Telling:
     lines = _lines(head)
     cut = size > _HEAD_BYTES or any(len(line) > _LINE_BYTES for line in lines)
     if len(lines) <= _FIRST_LINES + _LAST_LINES and size <= _HEAD_BYTES:
-        return Telling(_shortened(lines), cut)
+        return Telling(_shorten(lines), cut)
     at = next((place for each in sought if (place := _first(lines, each)) is not None), 0)
     first, rest = lines[at : at + _FIRST_LINES], lines[at + _FIRST_LINES :]
     left_out = at > 0
@@ -168,7 +168,7 @@ def _telling(output: BinaryIO, *sought: re.Pattern[bytes]) -> Telling:
     elif len(rest) > _LAST_LINES:
         rest = [_GAP, *rest[-_LAST_LINES:]]
         left_out = True
-    return Telling(_shortened([*([_GAP] if at else []), *first, *rest]), cut or left_out)
+    return Telling(_shorten([*([_GAP] if at else []), *first, *rest]), cut or left_out)
 
 
 _GAP = b"[...]"
@@ -179,7 +179,7 @@ def _lines(data: bytes) -> list[bytes]:
     return [line.rstrip().expandtabs() for line in data.split(b"\n") if line.strip()]
 
 
-def _shortened(lines: Sequence[bytes]) -> tuple[bytes, ...]:
+def _shorten(lines: Sequence[bytes]) -> tuple[bytes, ...]:
     return tuple(line[:_LINE_BYTES] for line in lines)
 
 
@@ -202,7 +202,7 @@ def build_all(bots: Sequence[Bot], logs: Path, timeout_s: float) -> list[Bot]:
     for number, bot in to_build:
         with _log(number, bot, logs) as log:
             _build_as_user(bot, log, timeout_s)
-    return [digested(bot) for bot in bots] if to_build else list(bots)
+    return [with_digest(bot) for bot in bots] if to_build else list(bots)
 
 
 def _build_as_user(bot: Bot, log: BinaryIO, timeout_s: float) -> None:
@@ -278,7 +278,7 @@ def build_in_box(
         with _log(number, bot, logs) as log:
             _build_in_box(bot, sandbox, programs, folder, log, timeout_s)
             _check_built(relocated(bot, bot.path, folder), log)
-    return [bot if bot.build is None else digested(relocated(bot, bot.path, built[bot.path])) for bot in bots]
+    return [bot if bot.build is None else with_digest(relocated(bot, bot.path, built[bot.path])) for bot in bots]
 
 
 def _build_in_box(

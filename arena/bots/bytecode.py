@@ -72,7 +72,7 @@ class Bytecode:
         key = (bot.digest, bot.argv[0], choice)
         made = self._made.pop(key, None)
         if made is None:
-            made = _compiled(bot, sandbox)
+            made = _compile(bot, sandbox)
             if made is None:
                 return ()
             self._bytes += _size(made)
@@ -92,14 +92,14 @@ def _size(files: Files) -> int:
     return sum(len(data) for _, data in files)
 
 
-def _compiled(bot: Bot, sandbox: Sandbox) -> Files | None:
+def _compile(bot: Bot, sandbox: Sandbox) -> Files | None:
     """Compile the modules in a bot's folder, as many as can be; None where this machine fails."""
     # -I keeps the bot's folder from the compiler's own imports: nothing of the bot's is run.
     program = Program((bot.argv[0], "-I", "-S", "-W", "ignore", "-c", _PROGRAM), bot.cwd, files=bot.path)
     try:
         box = sandbox.start(program, Limits())
         try:
-            return bytecode_of(_printed(box))
+            return bytecode_of(_output(box))
         finally:
             box.close()
     except ProgramError:  # the match that follows meets it too, and tells it
@@ -108,7 +108,7 @@ def _compiled(bot: Bot, sandbox: Sandbox) -> Files | None:
         return None
 
 
-def _printed(box: Box) -> bytes:
+def _output(box: Box) -> bytes:
     """Return what a program prints, up to its end or a bound."""
     printed = bytearray()
     deadline = time.monotonic() + _MOST_S

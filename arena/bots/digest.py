@@ -33,7 +33,7 @@ MAX_BYTES = 1 << 30  # likewise: about a second of SHA-256
 _READ_BYTES = 1 << 20  # at once
 
 
-def changed(bot: Bot, left_out: frozenset[str] = NOT_GIVEN) -> bool:
+def differs(bot: Bot, left_out: frozenset[str] = NOT_GIVEN) -> bool:
     """Tell whether the bot's files differ from its digest; files that are gone or can't be read do.
 
     `left_out`: as for `digest_of`.
@@ -47,7 +47,7 @@ def changed(bot: Bot, left_out: frozenset[str] = NOT_GIVEN) -> bool:
 def check_unchanged(bots: Sequence[Bot]) -> None:
     """Raise BotError, naming the bot, if the files of one differ from its digest."""
     for bot in bots:
-        if changed(bot):
+        if differs(bot):
             raise BotError(
                 f'"{bot.name}" has changed since the run began: {shown(bot.path)}\n'
                 "Start a new run. If the bot wrote there: its folder must stay as it is, its files belong in $TMPDIR."
@@ -157,7 +157,7 @@ def _too_large(bot: Path, what: str) -> BotError:
     )
 
 
-def digested(bot: Bot) -> Bot:
+def with_digest(bot: Bot) -> Bot:
     """Return the bot with the digest of its files as they are now. Raises BotError."""
     with reading(bot.path):
         return replace(bot, digest=digest_of(bot.path))

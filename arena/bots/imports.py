@@ -36,7 +36,7 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
         if file in read:
             continue
         read.add(file)
-        for base, name in _imported(file):
+        for base, name in _imports(file):
             top = name.split(".")[0]
             if base is None and top not in own and top not in _KITS:
                 foreign.add(top)
@@ -48,7 +48,7 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
     return tuple(sorted(foreign - sys.stdlib_module_names))
 
 
-def _imported(file: Path) -> Iterator[tuple[Path | None, str]]:
+def _imports(file: Path) -> Iterator[tuple[Path | None, str]]:
     """Yield the modules that a file imports at its top, also what may be one, with the folder of a relative import."""
     try:
         if file.stat().st_size > _MOST_BYTES:

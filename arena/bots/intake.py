@@ -28,7 +28,7 @@ from arena.bots.archive import ArchiveError, pack, unpack
 from arena.bots.digest import digest_of
 from arena.bots.errors import BotError, reading, shown
 from arena.bots.manifest import MANIFEST, read
-from arena.bots.names import checked_name
+from arena.bots.names import normal_name
 from arena.bots.tar_file import without_pax
 from arena.bots.zip_file import tar_of_zip
 from arena.sandbox import NOT_GIVEN, scratch_folder
@@ -79,7 +79,7 @@ def intake(path: Path, name: str | None = None, most_upload: int = MOST_UPLOAD) 
         inside = scratch / "files"
         inside.mkdir()
         with _refusals(name):
-            stem = _taken_in(path, name, inside, scratch, most_upload)
+            stem = _take_in(path, name, inside, scratch, most_upload)
             _check_names(inside)
             found = _bot_in(inside)
             return _bundle(found, stem if found == inside else found.name, scratch)
@@ -98,7 +98,7 @@ def _refusals(name: str) -> Iterator[None]:
 # --- from what was submitted to files ---------------------------------------------------------------------------------
 
 
-def _taken_in(path: Path, name: str, inside: Path, scratch: Path, most_upload: int) -> str:
+def _take_in(path: Path, name: str, inside: Path, scratch: Path, most_upload: int) -> str:
     """Write what was submitted into `inside`; return its name without an archive's ending."""
     with reading(path):
         mode = path.stat().st_mode
@@ -106,7 +106,7 @@ def _taken_in(path: Path, name: str, inside: Path, scratch: Path, most_upload: i
             path, mode = path.absolute().parent, stat.S_IFDIR
             name = path.name
     if stat.S_ISDIR(mode):
-        with _bounded(scratch) as tar:
+        with _bounded_file(scratch) as tar:
             _pack(path, tar)
             _unpack(tar, inside)
         return name
@@ -120,7 +120,7 @@ def _taken_in(path: Path, name: str, inside: Path, scratch: Path, most_upload: i
     if kind is None:
         _write_bare(data, name, inside)
         return name
-    with _bounded(scratch) as made, _bounded(scratch) as tar:
+    with _bounded_file(scratch) as made, _bounded_file(scratch) as tar:
         kind(data, made)
         made.seek(0)
         without_pax(made, tar)
@@ -171,7 +171,7 @@ def _plain(data: bytes, tar: IO[bytes]) -> None:
     tar.write(data)
 
 
-def _inflated(make: Callable[[], Any]) -> "Callable[[bytes, IO[bytes]], None]":
+def _inflater(make: Callable[[], Any]) -> "Callable[[bytes, IO[bytes]], None]":
     """Return what decompresses to a file. `make` gives a decompressor of one stream, as of bz2 and lzma."""
 
     def inflate(data: bytes, tar: IO[bytes]) -> None:
@@ -229,9 +229,9 @@ def _zip(data: bytes, tar: IO[bytes]) -> None:
 _KINDS: "dict[bytes, Callable[[bytes, IO[bytes]], None]]" = {
     b"PK\3\4": _zip,
     b"PK\5\6": _zip,  # an empty one
-    b"\x1f\x8b": _inflated(_Gunzip),
-    b"BZh": _inflated(bz2.BZ2Decompressor),
-    b"\xfd7zXZ\0": _inflated(lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY)),
+    b"\x1f\x8b": _inflater(_Gunzip),
+    b"BZh": _inflater(bz2.BZ2Decompressor),
+    b"\xfd7zXZ\0": _inflater(lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY)),
 }
 
 
@@ -251,7 +251,7 @@ class _BoundedFile(io.FileIO):
 
 
 @contextmanager
-def _bounded(scratch: Path) -> Iterator[_BoundedFile]:
+def _bounded_file(scratch: Path) -> Iterator[_BoundedFile]:
     descriptor, _ = tempfile.mkstemp(dir=scratch)
     with _BoundedFile(descriptor, "w+") as file:
         yield file
@@ -339,10 +339,10 @@ def _bundle(found: Path, stem: str, scratch: Path) -> Bundle:
     if not bare:
         wish = read(found / MANIFEST, Path(MANIFEST)).name or stem
     try:
-        wish = checked_name(wish)
+        wish = normal_name(wish)
     except ValueError as problem:
         raise BotError(f"{shown(where)}: {problem}.\nRename it, or write another name.") from None
-    with _bounded(scratch) as archive:  # once more: hard links have become files
+    with _bounded_file(scratch) as archive:  # once more: hard links have become files
         pack(found, archive)
         archive.seek(0)
         return Bundle(archive.read(), digest_of(found), wish, found.name if bare else None)

@@ -26,7 +26,7 @@ from arena.bots.digest import digest_of
 from arena.bots.errors import BotError, reading, shown
 from arena.bots.kit import bare_file_in, kit_of_file
 from arena.bots.manifest import MANIFEST, no_program, read
-from arena.bots.names import Wish, checked_name, shared_out
+from arena.bots.names import Wish, assign_names, normal_name
 from arena.sandbox import Programs
 
 _SAMPLE = "sample:"
@@ -55,11 +55,11 @@ def load(
             if bot.path.is_file() and (bot.path.parent / MANIFEST).is_file():
                 notes.append(f"{shown(path)} runs by itself; to run it by its {MANIFEST}, give the folder")
         try:
-            wishes.append(Wish(checked_name(bot.name if name is None else name), name is not None, shown(path)))
+            wishes.append(Wish(normal_name(bot.name if name is None else name), name is not None, shown(path)))
         except ValueError as error:
             raise BotError(f"{shown(path)}: {error}.\nName it on the command line: name={shown(path)}") from None
         bots.append(bot)
-    names = shared_out(wishes)
+    names = assign_names(wishes)
     for wish, got in zip(wishes, names, strict=True):
         if got != wish.name:
             notes.append(f'"{wish.name}" is taken, so {wish.shown} plays as "{got}"')
@@ -188,7 +188,7 @@ def _from_folder(folder: Path, given: Path, programs: Programs) -> Bot:
     name = folder.name
     if manifest.name is not None:
         try:
-            name = checked_name(manifest.name)
+            name = normal_name(manifest.name)
         except ValueError as error:
             raise BotError(f'{shown(where)}: {error}.\nChange the line name = "..."') from None
     program = programs.find(manifest.run[0], folder)

@@ -62,10 +62,10 @@ def read(file: Path, where: Path) -> Manifest:
         data = read_toml(file, 'run = "python3 bot.py"')
     except ValueError as problem:
         raise BotError(f"{shown(where)}: {problem}") from None
-    return _checked(data, where)
+    return _check_fields(data, where)
 
 
-def _checked(data: dict[str, object], where: Path) -> Manifest:
+def _check_fields(data: dict[str, object], where: Path) -> Manifest:
     """Check the fields of a bot.toml. Raises BotError at the first that is wrong."""
     # Here, not above: pydantic takes longer to import than `arena --help` may take to answer.
     from pydantic import BaseModel, ConfigDict, ValidationError

@@ -25,7 +25,7 @@ class Wish:
     shown: str
 
 
-def checked_name(name: str) -> str:
+def normal_name(name: str) -> str:
     """Return the name in NFC (macOS hands out decomposed file names). Raises ValueError saying what is wrong with it.
 
     `isprintable` refuses control characters (so ANSI sequences), bidi and zero-width marks, surrogates, odd spaces.
@@ -44,7 +44,7 @@ def checked_name(name: str) -> str:
     return name
 
 
-def shared_out(wishes: Sequence[Wish]) -> list[str]:
+def assign_names(wishes: Sequence[Wish]) -> list[str]:
     """Give each bot a name of its own: demanded names first, then whoever comes first, then numbers from 2."""
     taken: dict[str, str] = {}
     names: list[str | None] = [None] * len(wishes)
@@ -60,10 +60,10 @@ def shared_out(wishes: Sequence[Wish]) -> list[str]:
                     f'Two bots are to be named "{wish.name}": {taken[wish.name]} and {wish.shown}.\n'
                     "Give each a name of its own, or leave one name away."
                 )
-    return [name or _numbered(wish, taken) for name, wish in zip(names, wishes, strict=True)]
+    return [name or _with_number(wish, taken) for name, wish in zip(names, wishes, strict=True)]
 
 
-def _numbered(wish: Wish, taken: dict[str, str]) -> str:
+def _with_number(wish: Wish, taken: dict[str, str]) -> str:
     number = 2
     while True:
         ending = f"-{number}"

@@ -9,7 +9,7 @@ from arena.bots.errors import BotError, shown
 from arena.bots.kit import kit_files
 from arena.bots.load import sample_folder
 from arena.bots.manifest import KITS
-from arena.bots.names import checked_name
+from arena.bots.names import normal_name
 from arena.sandbox import NOT_GIVEN
 
 
@@ -55,7 +55,7 @@ class NewBot:
     missing: tuple[str, ...]
 
 
-def given_files() -> list[Path]:
+def shipped_files() -> list[Path]:
     """Return the files of the kits and the samples: what `arena new` writes, and what a newcomer copies."""
     kits = [file for language in KITS for file in kit_files(language)]
     return [*kits, *(path for path in sorted(sample_folder().rglob("*")) if path.is_file())]
@@ -83,7 +83,7 @@ def new_bot(path: Path, language: str) -> NewBot:
 def _name(path: Path) -> str:
     """Return the name of a bot whose folder is to be there. Raises BotError for one that can't play by it."""
     try:
-        name = checked_name(path.name)
+        name = normal_name(path.name)
     except ValueError as problem:
         raise BotError(f"{shown(path)} can't be a bot's folder: {problem}.\nName another one.") from None
     if not any(character.isalnum() for character in name):

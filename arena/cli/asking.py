@@ -56,7 +56,7 @@ def ask(argument: str, name: str | None, found: Sequence[tuple[Record, GameRecor
         rows: list[AnswerPair] = []
         for record, chosen in games.values():
             place = record.header.bots.index(name)
-            rows += (each for each in ask_again(record, place, lambda sent: _printed(bot, sent)) if each.game in chosen)
+            rows += (each for each in ask_again(record, place, lambda sent: _output(bot, sent)) if each.game in chosen)
     return Differences(len(rows), tuple(each for each in rows if each.now is None or each.now != each.then))
 
 
@@ -89,7 +89,7 @@ def _table(rows: Sequence[AnswerPair]) -> RenderableType:
     )
 
 
-def _printed(bot: Bot, lines: bytes) -> bytes:
+def _output(bot: Bot, lines: bytes) -> bytes:
     """Give a new process of the bot all lines at once; return what it printed until it ended.
 
     What it has started is ended with it.

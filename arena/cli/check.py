@@ -15,7 +15,7 @@ from arena.bots import Bot, shown
 from arena.cli import gradescope, options
 from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_bot, complete_rules
-from arena.cli.findings import failed, log_has_more, step_lines, verdict_line
+from arena.cli.findings import has_failure, log_has_more, step_lines, verdict_line
 from arena.cli.out import fail, note, reason, refuse, stop, write
 from arena.examine import BUILD_S, HELLO_S, Exam, Examinations, Examined, Patience, Step, examine_all
 from arena.run import RulesetError, load
@@ -81,7 +81,7 @@ def check(
                 exam = replace(exam, hello_s=start_ms / 1000)
             if limit_ms is not None:
                 exam = replace(exam, patience=Patience(limit_ms / 1000, exam.patience.bank_s))
-            found = _examined(bots, exam, as_json)
+            found = _examine(bots, exam, as_json)
     except RulesetError as problem:
         refuse(str(problem))
     except SandboxError as problem:
@@ -97,10 +97,10 @@ def check(
             stop(problem)
     if as_json:
         print_json(Examinations(2, tuple(map(_examination, bots, found))))
-    sys.exit(1 if any(failed(steps) for steps in found) else 0)
+    sys.exit(1 if any(has_failure(steps) for steps in found) else 0)
 
 
-def _examined(bots: tuple[str, ...], exam: Exam, quiet: bool) -> list[list[Step]]:
+def _examine(bots: tuple[str, ...], exam: Exam, quiet: bool) -> list[list[Step]]:
     """Examine the bots, and print the steps of each as they come, bot after bot."""
     steps: list[list[Step]] = []
     with closing(examine_all(bots, exam)) as found:
@@ -109,7 +109,7 @@ def _examined(bots: tuple[str, ...], exam: Exam, quiet: bool) -> list[list[Step]
             if not quiet:
                 write(("\n" if place else "") + click.style(shown(bots[place]), bold=True))
             for _, step in each:
-                step = _with_log_kept(step, bots[place])
+                step = _keep_log(step, bots[place])
                 steps[place].append(step)
                 if not quiet:
                     write("\n".join(step_lines(step.view())))
@@ -122,7 +122,7 @@ def _say_that_it_builds(bot: Bot) -> None:
     note(f"building {bot.name}, for at most {BUILD_S} s")
 
 
-def _with_log_kept(step: Step, bot: str) -> Step:
+def _keep_log(step: Step, bot: str) -> Step:
     """Write what a failed build printed into a file where not all of it is shown, and say where.
 
     It takes the place of the one that the bot's last failed build left.
@@ -147,4 +147,4 @@ def _with_log_kept(step: Step, bot: str) -> Step:
 
 
 def _examination(bot: str, steps: list[Step]) -> Examined:
-    return Examined(shown(bot), not failed(steps), tuple(step.view() for step in steps))
+    return Examined(shown(bot), not has_failure(steps), tuple(step.view() for step in steps))

@@ -17,7 +17,7 @@ from arena.cli.completion import complete_bot
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.new_run import Asked, begin, match_games_of, refusals, seats_of
 from arena.cli.out import Column, counted, note, progress, refuse, show, table
-from arena.cli.session import again, cores, play, resumed, told_in_json
+from arena.cli.session import again, cores, play, refusal_in_json, resume_run
 from arena.compare import DOUBT, NAMES, NEW, OLD, CompareConfig, Comparison, Version
 from arena.compare.answer import Answer, Refused, answer, hint, pays, remarks, signed, words
 from arena.compare.page import page
@@ -111,11 +111,11 @@ def compare(
     """
     end_like_ctrl_c()
     try:
-        with told_in_json(Refused) if as_json else nullcontext(), refusals():
+        with refusal_in_json(Refused) if as_json else nullcontext(), refusals():
             if resume is not None:
-                config, folder = resumed(CompareConfig, resume)
+                config, folder = resume_run(CompareConfig, resume)
             else:
-                versions, arguments = _named(bots, against, ladder)
+                versions, arguments = _versions(bots, against, ladder)
                 asked = Asked.of(arguments, given)
                 of_bots = partial(_comparison_of, versions, points, cap)
                 config, folder = begin(asked, of_bots, "arena-compare")
@@ -131,7 +131,7 @@ def compare(
     sys.exit(status)
 
 
-def _named(
+def _versions(
     bots: tuple[str, ...], against: tuple[str, ...], ladder: Path | None
 ) -> tuple[tuple[Version, ...], tuple[str, ...]]:
     """Return what OLD and NEW mean, and the arguments of all bots. Exits with 2 where one is missing."""

@@ -15,12 +15,12 @@ from ladder.store import RunFolder
 def complete_bot(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete what `arena run` takes: a file, a folder, `sample:NAME`, each also behind `name=`."""
     name, sign, path = typed.rpartition("=")
-    return _completed(sample_names(), path, "*", name + sign)
+    return _completions(sample_names(), path, "*", name + sign)
 
 
 def complete_rules(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete a preset, or a ruleset's file."""
-    return _completed(PRESETS, typed, "*.toml")
+    return _completions(PRESETS, typed, "*.toml")
 
 
 def complete_name(context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -33,7 +33,7 @@ def complete_name(context: click.Context, _parameter: click.Parameter, typed: st
     return [CompletionItem(bot.name) for bot in config.bots if bot.name.startswith(typed)]
 
 
-def _completed(names: Iterable[str], typed: str, pattern: str, before: str = "") -> list[CompletionItem]:
+def _completions(names: Iterable[str], typed: str, pattern: str, before: str = "") -> list[CompletionItem]:
     """Return the names that begin so, and files beside them; without such a name the shell completes files itself."""
     named = [CompletionItem(before + name) for name in names if name.startswith(typed)]
     if not named:

@@ -65,7 +65,7 @@ def connect(
     if server.readable:
         note(f"{server.url} isn't encrypted: others on the way can read your token")
     if challenge is not None:
-        url = server.url + _opened(server, challenge.split(","), command, given)
+        url = server.url + _open_table(server, challenge.split(","), command, given)
     end_like_ctrl_c()
     try:
         played = asyncio.run(carry(re.sub("^http", "ws", url), token, command, note, away))
@@ -76,7 +76,7 @@ def connect(
         fail("the match wasn't played to its end by this program")
 
 
-def _opened(server: Server, bots: list[str], command: tuple[str, ...], given: dict[str, Any]) -> str:
+def _open_table(server: Server, bots: list[str], command: tuple[str, ...], given: dict[str, Any]) -> str:
     """Have a table opened; return the path of the program's seat."""
     name = given.pop("name") or Path(command[-1]).stem
     asked = {

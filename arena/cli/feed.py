@@ -10,7 +10,7 @@ import click
 from arena.bots import shown
 from arena.cli.completion import complete_name
 from arena.cli.out import fail, reason, refuse
-from arena.referee import Record, RecordError, Sent, sent
+from arena.referee import Record, RecordError, SentLine, sent_lines
 from arena.run import KeptError, record_at, records_at
 
 
@@ -39,7 +39,7 @@ def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | No
         refuse(f"match {record.header.match} has the games 0 to {len(record.games) - 1}")
     bot = _bot(record, game, seat)
     try:
-        lines = _of_game(list(sent(record, bot)), game)
+        lines = _of_game(list(sent_lines(record, bot)), game)
     except RecordError as problem:
         fail(str(problem))
     if not program:
@@ -54,7 +54,7 @@ def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | No
     sys.exit(done.returncode if done.returncode >= 0 else 128 - done.returncode)
 
 
-def _of_game(lines: list[Sent], game: int | None) -> bytes:
+def _of_game(lines: list[SentLine], game: int | None) -> bytes:
     """Return the lines as they are piped: all, or those of a game after the hello of its process."""
     if game is None:
         return b"".join(each.line for each in lines)

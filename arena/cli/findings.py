@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from arena.bots import shown
-from arena.cli.out import NARROW, WIDE, asked_first, counted, width
+from arena.cli.out import NARROW, WIDE, counted, request_first, width
 from arena.examine import Finding, Step, StepView
 from protocol import show
 
@@ -28,7 +28,7 @@ def finding_lines(
     head = f"{before}{finding.level:4}  {finding.what:{widest}}  "
     indent = " " * (4 if narrow else len(before) + 8)
     taken = len(indent if narrow else head)
-    first, *rest = _folded(shown(finding.text), taken, columns) or [""]
+    first, *rest = _fold(shown(finding.text), taken, columns) or [""]
     coloured = head.replace(finding.level, click.style(finding.level, fg=_COLOURS[finding.level]), 1)
     yield (coloured if narrow else coloured + first).rstrip()
     yield from (f"{' ' * taken}{line}" for line in ([first] if narrow else []) + rest if line)
@@ -36,7 +36,7 @@ def finding_lines(
     if finding.mend:
         yield f"{indent}$ {shown(finding.mend)}"
     for paragraph in filter(str.strip, map(shown, finding.do.split("\n"))):
-        first, *rest = _folded(paragraph, len(indent) + 3, columns)
+        first, *rest = _fold(paragraph, len(indent) + 3, columns)
         yield f"{indent}-> {first}"
         yield from (f"{indent}   {line}" for line in rest)
 
@@ -58,20 +58,20 @@ def _exchange(step: StepView) -> Iterator[str]:
     """Yield what was sent and what came, and what the bot wrote to standard error, each below its step."""
     narrow = width() < NARROW
     indent = " " * (4 if narrow else 12)
-    asked = None if step.sent is None else asked_first(step.sent.encode()).decode()
+    asked = None if step.sent is None else request_first(step.sent.encode()).decode()
     for name, line in (("sent" if asked == step.sent else "request", asked), ("got", step.got)):
         if line is not None:
-            first, *rest = _folded(show(line.encode(), _SHOWN), len(indent) + 9) or ["(an empty line)"]
+            first, *rest = _fold(show(line.encode(), _SHOWN), len(indent) + 9) or ["(an empty line)"]
             yield f"{indent}{name:7}  {first}"
             yield from (f"{indent}         {more}" for more in rest)
     if step.level == "fail" and step.sent is not None and step.got is None:
         yield f"{indent}got      nothing"
     for line in step.stderr:
         text = show(line.encode(), _LINE)  # whole where there is room: compilers point below what they mean
-        yield from (f"{indent}|  {part}" for part in (_folded(text, len(indent) + 3) if narrow else [text]))
+        yield from (f"{indent}|  {part}" for part in (_fold(text, len(indent) + 3) if narrow else [text]))
 
 
-def _folded(text: str, taken: int, columns: int = _COLUMNS) -> list[str]:
+def _fold(text: str, taken: int, columns: int = _COLUMNS) -> list[str]:
     """Return a text as lines that fit beside what is taken of each."""
     return textwrap.wrap(text, max(20, min(width(), columns) - taken), break_on_hyphens=False, break_long_words=True)
 
@@ -89,6 +89,6 @@ def verdict_line(bot: str, findings: Iterable[Finding]) -> str:
     )
 
 
-def failed(findings: Iterable[Finding]) -> bool:
+def has_failure(findings: Iterable[Finding]) -> bool:
     """Tell whether one of them needs a hand."""
     return any(finding.level == "fail" for finding in findings)

@@ -7,8 +7,8 @@ from typing import Any
 
 from arena.cli.out import note, reason
 from arena.cli.person import Screen
-from arena.cli.seated import where_kept
-from arena.play import NUMBERS, Ended, GameOver, Happening, Kept, Line, Option, Row, Sight, Sitting, Waiting
+from arena.cli.seating import where_kept
+from arena.play import NUMBERS, GameOver, Happening, Line, MatchEnd, Option, RecordFolder, Row, Sight, Sitting, Waiting
 from arena.referee import FAULTS, GameRecord
 
 HELP = """\
@@ -28,7 +28,7 @@ _PATIENCE_S = 1.0  # until it is said whom the table waits for
 class Host:
     """Tells a person what happens, and the match what the person answers; keeps each game as it ends."""
 
-    def __init__(self, screen: Screen, sitting: Sitting, kept: Kept) -> None:
+    def __init__(self, screen: Screen, sitting: Sitting, kept: RecordFolder) -> None:
         self._screen = screen
         self._sitting = sitting
         self._kept = kept
@@ -50,7 +50,7 @@ class Host:
             happened = self._sitting.next(_PATIENCE_S if self._waiting and not self._said_waiting else None)
             if happened is None:
                 self._say_waiting()
-            elif isinstance(happened, Ended):
+            elif isinstance(happened, MatchEnd):
                 self.problem = happened.problem
                 return
             else:
@@ -69,7 +69,7 @@ class Host:
         self._sitting.give_up()
         self._screen.say("The game isn't kept." if self._playing else "")
         happened = self._sitting.next(_PATIENCE_S)
-        while happened is not None and not isinstance(happened, Ended):
+        while happened is not None and not isinstance(happened, MatchEnd):
             if isinstance(happened, Waiting):
                 self._take(happened)
             happened = self._sitting.next(_PATIENCE_S)

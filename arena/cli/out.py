@@ -42,10 +42,10 @@ def note(text: str) -> None:
     from arena.bots import shown
 
     columns = os.get_terminal_size(2).columns if os.isatty(2) else WIDE
-    click.echo("\n".join(folded(shown(line), columns) for line in text.split("\n")), err=True)
+    click.echo("\n".join(fold_line(shown(line), columns) for line in text.split("\n")), err=True)
 
 
-def asked_first(sent: bytes) -> bytes:
+def request_first(sent: bytes) -> bytes:
     """Return a line that was sent with what matters first: what was asked, and what could be answered."""
     from protocol import decode, encode
 
@@ -55,7 +55,7 @@ def asked_first(sent: bytes) -> bytes:
     return sent
 
 
-def folded(line: str, columns: int) -> str:
+def fold_line(line: str, columns: int) -> str:
     """Return a line folded at blanks, the further lines as far in as the first and two columns more."""
     if len(line) <= columns:
         return line
@@ -75,7 +75,7 @@ def error(text: str) -> None:
     note(f"arena: {text}")
 
 
-class Ended(SystemExit):
+class CommandEnd(SystemExit):
     """The end of a command that said why on stderr: `text`."""
 
     def __init__(self, code: int, text: str) -> None:
@@ -86,13 +86,13 @@ class Ended(SystemExit):
 def refuse(text: str) -> NoReturn:
     """Say what is wrong with the input, and exit with 2."""
     error(text)
-    raise Ended(2, text)
+    raise CommandEnd(2, text)
 
 
 def fail(text: str) -> NoReturn:
     """Say what went wrong on this machine, and exit with 1."""
     error(text)
-    raise Ended(1, text)
+    raise CommandEnd(1, text)
 
 
 def stop(problem: OSError) -> NoReturn:

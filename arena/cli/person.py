@@ -12,7 +12,7 @@ import click
 
 from arena.bots import shown
 from arena.cli.keys import Keys
-from arena.cli.out import folded, width
+from arena.cli.out import fold_line, width
 
 EASY = 80  # columns; longer lines are hard to read
 
@@ -39,7 +39,7 @@ class Screen:
             line = " " * indent + shown(line)
             if self._plain:
                 line = line.replace("·", "-").replace("…", "...")
-            line = folded(line, self.columns)
+            line = fold_line(line, self.columns)
             self._print(click.style(line, bold=bold or None, dim=dim or None) if self._styled else line)
 
     def prompt(self, text: str) -> None:

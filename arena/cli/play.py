@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from arena.bots import checked_name
+from arena.bots import normal_name
 from arena.cli import options
 from arena.cli.completion import complete_bot
 from arena.cli.debug import DEBUG
@@ -17,8 +17,8 @@ from arena.cli.keys import keys
 from arena.cli.out import fail, reason, refuse
 from arena.cli.person import Screen
 from arena.cli.play_page import sit_in_browser
-from arena.cli.seated import CLOCK, PLACE, seated
-from arena.play import Kept, Sitting
+from arena.cli.seating import CLOCK, PLACE, open_seating
+from arena.play import RecordFolder, Sitting
 
 
 @click.command(cls=options.GroupedCommand)
@@ -55,9 +55,9 @@ def play(
     BOT is as for arena run. You see what a bot in your seat would be told, and nothing else; what the players are
     called is told after the match. What was played is kept: arena replay shows it, with all cards.
     """
-    name = _checked(name)
+    name = _check_name(name)
     end_like_ctrl_c()
-    with nullcontext() if browser else keys() as read, seated(given, bots, 1, debug, browser) as table:
+    with nullcontext() if browser else keys() as read, open_seating(given, bots, 1, debug, browser) as table:
         names = [*(bot.name for bot in table.bots), name]
         if name in names[:-1]:
             refuse(f"a bot is called {name!r}: name yourself by --name")
@@ -71,9 +71,9 @@ def play(
         fail(f"the match is void: {problem}")
 
 
-def _checked(name: str) -> str:
+def _check_name(name: str) -> str:
     try:
-        return checked_name(name)
+        return normal_name(name)
     except ValueError as problem:
         refuse(f"--name: {problem}")
 
@@ -83,7 +83,7 @@ def _sit(screen: Screen, table: Any, names: list[str], given: dict[str, Any]) ->
     spec = table.spec(given["games"], names, table.timings(1), given["open_names"])
     interrupted = False
     with _writing():
-        kept = Kept(table.folder)
+        kept = RecordFolder(table.folder)
     sitting = Sitting(spec, len(table.bots), table.start)
     host = Host(screen, sitting, kept)
     try:

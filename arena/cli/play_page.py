@@ -11,27 +11,27 @@ from typing import Any
 from arena import with_extra
 from arena.cli import sheet
 from arena.cli.out import fail, note, reason, refuse
-from arena.cli.seated import Seated, where_kept
+from arena.cli.seating import Seating, where_kept
 from arena.coup import card
 from arena.page import page, table_page
-from arena.play import Kept
+from arena.play import RecordFolder
 from arena.referee import GameRecord, Record
-from arena.tell import told
+from arena.tell import as_object
 
 
-def sit_in_browser(table: Seated, names: Sequence[str], given: dict[str, Any], port: int, pace_s: float) -> None:
+def sit_in_browser(table: Seating, names: Sequence[str], given: dict[str, Any], port: int, pace_s: float) -> None:
     """Serve the table until the person ends it, and keep what was played. pace_s: how long a move is seen, in s."""
     try:
         from ladder.tables import Deal, Logs, Offer, Place, Table, serve_local
     except ModuleNotFoundError as missing:
         refuse(f"--browser needs {missing.name}: {with_extra('web')}")
-    kept: list[Kept] = []
+    kept: list[RecordFolder] = []
     records: dict[int, Record] = {}
 
     def keep(record: Record, logs: Logs) -> str | None:
         try:
             if not kept:
-                kept.append(Kept(table.folder))
+                kept.append(RecordFolder(table.folder))
             kept[0].keep(record, logs)
         except OSError as problem:
             note(f"the record can't be written: {reason(problem)}")
@@ -49,7 +49,7 @@ def sit_in_browser(table: Seated, names: Sequence[str], given: dict[str, Any], p
         return Table("here", [*places, Place("person", names[-1], secret)], offer, deal, pace_s=pace_s)
 
     def replay() -> str | None:
-        return page([told(records[max(records)])], "The match") if records else None
+        return page([as_object(records[max(records)])], "The match") if records else None
 
     def begun(url: str) -> None:
         note(f"the table stands at {url}; Ctrl-C ends it")

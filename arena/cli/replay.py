@@ -13,13 +13,13 @@ import click
 from arena.cli.answers import answers, print_json
 from arena.cli.asking import Differences, ask, show_differences
 from arena.cli.completion import complete_name
-from arena.cli.out import counted, fail, folded, note, reason, refuse, width, write
+from arena.cli.out import counted, fail, fold_line, note, reason, refuse, width, write
 from arena.cli.stepping import can_step, step_through
 from arena.cli.unfold import Telling, ToldGames
 from arena.page import page
 from arena.referee import GameRecord, Record, RecordError
 from arena.run import KeptError, logs_of, records_in
-from arena.tell import told
+from arena.tell import as_object
 
 _MOST_NAMES = 6  # of a page's title
 MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in seconds
@@ -59,7 +59,7 @@ def replay(
     --ask starts a bot that was edited, as a plain process, and gives it the lines that the recorded one was sent: where
     it chooses otherwise is printed. The games go on as they went. What it draws, it draws anew, but for game_seed's.
     """
-    games = _chosen(path, **chosen)
+    games = _choose_games(path, **chosen)
     first = next(games, None)
     if first is None:
         wanted = [f"{chosen['lost']} lost"] * bool(chosen["lost"]) + ["has a fault of a bot"] * chosen["faults"]
@@ -92,7 +92,7 @@ def replay(
         fail(str(problem))
 
 
-def _chosen(
+def _choose_games(
     path: Path, match: int | None, game: int | None, lost: str | None, faults: bool, seat: str | None
 ) -> Iterator[tuple[Record, GameRecord, Path]]:
     """Yield the games that are asked for, with their records and files. Exits with 2 where that can't be."""
@@ -142,16 +142,16 @@ def tell(telling: Telling, since: int) -> None:
     write(telling.title)
     game = telling.told(since)
     for turn in game.turns:
-        write(folded(f"{turn.turn:>4}  {turn.words}", columns))
+        write(fold_line(f"{turn.turn:>4}  {turn.words}", columns))
         for fault in turn.faults:
-            write(folded(f"      ! {game.names[fault.seat]}: {fault.words}", columns))
-        write(click.style(folded(f"      {turn.table}", columns), dim=_styled() or None))
+            write(fold_line(f"      ! {game.names[fault.seat]}: {fault.words}", columns))
+        write(click.style(fold_line(f"      {turn.table}", columns), dim=_takes_styles() or None))
     for stray in game.strays:
-        write(folded(f"      ! {stray}", columns))
+        write(fold_line(f"      ! {stray}", columns))
     write(f"{game.ending}\n")
 
 
-def _styled() -> bool:
+def _takes_styles() -> bool:
     """Whether the terminal may be sent styles; where standard output is none, click takes them out."""
     return "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb"
 
@@ -179,7 +179,7 @@ def write_page(
         games = list(group)
         record = replace(games[0][0], games=tuple(game for _, game, _ in games))
         eyes = None if only is None else (record.header.bots.index(only),)
-        matches.append(told(record, logs_of(path, record), eyes))
+        matches.append(as_object(record, logs_of(path, record), eyes))
     try:
         file.write_text(
             page(matches, f"Coup: {title}", bot if only is None else None, review), encoding="utf-8", errors="replace"

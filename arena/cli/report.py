@@ -14,11 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.bots import Bot, shown
-from arena.cli.out import Column, asked_first, counted, table
+from arena.cli.out import Column, counted, request_first, table
 from arena.referee import FAULTS, own_lines
 from arena.run import Example, Progress, Run, example
 from ladder.board import MIN_MATCHES, Board, RunStanding
-from ladder.cells import ends_of, percent, rated, span
+from ladder.cells import ends_of, percent, rating_text, span
 from ladder.rating import least_matches
 from ladder.store import FolderError, KeptExchange, RunFolder
 from protocol import show
@@ -121,7 +121,7 @@ def standings(run: Run, board: Board) -> Table:
     """Return the standings as a table."""
     times = run.progress.times
     names = ["rank", "bot", "rating\n± 95 %", "win\nshare", "95 %", "plain\nshare", "games/\nmatches", "faults"]
-    if timed := _timed(run, board):
+    if timed := _knows_times(run, board):
         names.append(f"{_clock(run)}\nms")
     rows: list[list[str | Text]] = []
     for row in board.standings:
@@ -130,7 +130,7 @@ def standings(run: Run, board: Board) -> Table:
             [
                 span(row.ranks),
                 row.bot,
-                rated(row.rating),
+                rating_text(row.rating),
                 percent(row.adjusted.value if row.adjusted and row.adjusted.low is not None else None),
                 ends_of(row.adjusted),
                 percent(row.share),
@@ -141,10 +141,10 @@ def standings(run: Run, board: Board) -> Table:
         if timed:
             took = times[row.bot].quantile_ms(0.5)
             rows[-1].append("-" if took is None else f"{took:.1f}")
-    return _ranked(names, 1, rows)
+    return _number_table(names, 1, rows)
 
 
-def _timed(run: Run, board: Board) -> bool:
+def _knows_times(run: Run, board: Board) -> bool:
     """Return whether this session knows what bots took for a decision."""
     return any(run.progress.times[row.bot].quantile_ms(0.5) is not None for row in board.standings)
 
@@ -153,7 +153,7 @@ def _clock(run: Run) -> str:
     return "own" if run.config.terms.timing.own else "wall"
 
 
-def _ranked(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | Text]]) -> Table:
+def _number_table(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | Text]]) -> Table:
     """Return a table of numbers; the column `bot` holds names, which wrap if need be."""
     columns = [
         Column(name, least=_NAME_WIDTH) if place == bot else Column(name, number=place > bot)
@@ -170,7 +170,7 @@ def notes(run: Run, board: Board) -> list[str]:
     if known:
         lines.append("rank, ± 95 % and 95 % hold the true value in 95 of 100 such runs, ranks in more")
     lines.append("rating: TrueSkill, from all games at once; a match counts as one observation")
-    if _timed(run, board):
+    if _knows_times(run, board):
         session = " in this session" if run.progress.resumed else ""
         lines.append(f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision{session}")
     lines.append(seats_line(board))
@@ -203,7 +203,7 @@ def times(progress: Progress, board: Board) -> Iterator[RenderableType]:
     if rows:
         known = bool(progress.peaks)
         yield ""
-        yield _ranked(
+        yield _number_table(
             ["bot", "99 % of decisions within", *(["memory"] if known else [])], 0, [row[: 2 + known] for row in rows]
         )
 
@@ -223,7 +223,7 @@ def duels(run: Run, board: Board) -> Iterator[RenderableType]:
         games = math.ceil((MIN_MATCHES + 1) * pairs) * run.config.match_games  # one more: pairs don't meet quite alike
         yield Text(f"who beats whom: no pair has met in {MIN_MATCHES} matches; it takes about --games {games}", "dim")
         return
-    yield _ranked(["#", "wins against", "matches", *(str(row.place) for row in board.standings)], 1, rows)
+    yield _number_table(["#", "wins against", "matches", *(str(row.place) for row in board.standings)], 1, rows)
     yield Text(f"of the games that either of the two won; - below {MIN_MATCHES} matches of the pair", "dim")
 
 
@@ -247,7 +247,7 @@ def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iter
     yield Text(text)
     try:
         kept = folder.exchanges(row.bot)
-        seen = {exchange: _seen(folder, exchange, bot, sandbox) for exchange in kept}
+        seen = {exchange: _example(folder, exchange, bot, sandbox) for exchange in kept}
     except (FolderError, OSError, ValueError) as problem:
         yield Text(f"  {shown(str(problem))}")
         return
@@ -269,7 +269,7 @@ def first_examples(kept: Sequence[KeptExchange]) -> list[KeptExchange]:
     return sorted(first.values(), key=lambda each: (each.match, each.game or 0, each.step or 0))
 
 
-def _seen(folder: RunFolder, kept: KeptExchange, bot: Bot, sandbox: str) -> Example:
+def _example(folder: RunFolder, kept: KeptExchange, bot: Bot, sandbox: str) -> Example:
     """Return what a kept exchange tells. Raises FolderError where the record doesn't have it."""
     record = folder.read(kept.match)
     logs = [(str(path), path.read_bytes()) for path in folder.log_files(kept.match, kept.bot)]
@@ -282,7 +282,7 @@ def _seen(folder: RunFolder, kept: KeptExchange, bot: Bot, sandbox: str) -> Exam
 
 def example_lines(seen: Example) -> Iterator[RenderableType]:
     """Yield what happened and what to do, what was sent and came, and what the bot wrote to standard error."""
-    rows = [("request", show(asked_first(seen.sent), _LINE_SHOWN))] if seen.sent else []
+    rows = [("request", show(request_first(seen.sent), _LINE_SHOWN))] if seen.sent else []
     if seen.got is not None:
         rows.append(("answer", show(seen.got, _LINE_SHOWN)))
     if seen.used:

@@ -14,7 +14,7 @@ from arena.cli.completion import complete_bot
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.new_run import Asked, begin, refusals, run_of
 from arena.cli.out import note, progress, refuse, show, write
-from arena.cli.session import again, cores, play, resumed, told_in_json
+from arena.cli.session import again, cores, play, refusal_in_json, resume_run
 from arena.run import Run, RunConfig
 from ladder.pool import Voided
 from ladder.store import RunFolder
@@ -86,9 +86,9 @@ def run(
         refuse("--json and --csv are two forms of one answer: give one of them")
     end_like_ctrl_c()
     try:
-        with told_in_json(_shapes()[1]) if as_json else nullcontext(), refusals():
+        with refusal_in_json(_shapes()[1]) if as_json else nullcontext(), refusals():
             config, folder = (
-                begin(Asked.of(bots, given), run_of, "arena-runs") if resume is None else resumed(RunConfig, resume)
+                begin(Asked.of(bots, given), run_of, "arena-runs") if resume is None else resume_run(RunConfig, resume)
             )
             this = Run(config, folder)
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ import click
 from arena.bots import BotError, check_commands, check_unchanged, shown
 from arena.cli import options
 from arena.cli.answers import print_json
-from arena.cli.out import Ended, error, note, reason, refuse
+from arena.cli.out import CommandEnd, error, note, reason, refuse
 from arena.run import HostError, Run, RunConfig, clean_up, record_results
 from arena.sandbox import make, programs_of, scratch_folder
 from ladder.store import FolderError, RunFolder
@@ -20,7 +20,7 @@ from ladder.store import FolderError, RunFolder
 Config = TypeVar("Config", bound=RunConfig)
 
 
-def resumed(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:
+def resume_run(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:
     """Return the config of the run that was begun in a folder, and the folder, locked."""
     _refuse_options()
     folder = RunFolder(resume, record_results)
@@ -92,11 +92,11 @@ def again(config: RunConfig, folder: RunFolder) -> str:
 
 
 @contextmanager
-def told_in_json(refused: Callable[..., Any]) -> Iterator[None]:
+def refusal_in_json(refused: Callable[..., Any]) -> Iterator[None]:
     """Print why a run doesn't begin as --json promises, besides: `refused(error=...)` makes the answer."""
     try:
         yield
-    except Ended as ended:
+    except CommandEnd as ended:
         print_json(refused(error=ended.text))
         raise
 

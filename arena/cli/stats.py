@@ -65,9 +65,9 @@ def stats(
     if other is not None and bot is None:
         refuse("--with names the bot to compare with: add --bot NAME, the bot that is compared")
     pair = (bot, other) if bot is not None and other is not None and compare is None else None
-    now = _counted(paths, pair)
-    before = now if pair is not None else None if compare is None else _counted([compare])
-    told = _told(now, before, bot, other)
+    now = _count(paths, pair)
+    before = now if pair is not None else None if compare is None else _count([compare])
+    told = _answer(now, before, bot, other)
     if html is not None:
         _write_page(html, told)
     elif as_json:
@@ -80,7 +80,7 @@ def stats(
     sys.exit(1 if left_out else 0)
 
 
-def _counted(paths: Sequence[Path], pair: tuple[str, str] | None = None) -> Counts:
+def _count(paths: Sequence[Path], pair: tuple[str, str] | None = None) -> Counts:
     """Return what the records hold, and of a pair of bots what ties them; say which can't be read.
 
     Exits with 2 where none can.
@@ -120,15 +120,15 @@ def _add(fold: Fold, file: Path) -> str | None:
     return None
 
 
-def _told(counts: Counts, counts_before: Counts | None, bot: str | None, other: str | None) -> Answer:
+def _answer(counts: Counts, counts_before: Counts | None, bot: str | None, other: str | None) -> Answer:
     """Return the answer with the bots that were asked for. Exits with 2 for one that isn't there."""
     now = counts[0]
-    bots = now.bots if bot is None else [_named(now, bot)]
+    bots = now.bots if bot is None else [_profile(now, bot)]
     if counts_before is None:
         return now.model_copy(update={"bots": bots})
     before = counts_before[0]
     names = {each.bot for each in before.bots}
-    pairs = [(each, _named(before, other or each.bot)) for each in bots if bot is not None or each.bot in names]
+    pairs = [(each, _profile(before, other or each.bot)) for each in bots if bot is not None or each.bot in names]
     if not pairs:
         refuse(f"no bot plays in both {_where(now)} and {_where(before)}; name two: --bot NAME --with NAME-BEFORE")
     return with_comparison(counts, counts_before, pairs)
@@ -143,7 +143,7 @@ def _write_page(file: Path, told: Answer) -> None:
     note(f"{counted(len(told.bots), 'bot')} in {file}: open it in a browser")
 
 
-def _named(told: Answer, name: str) -> Profile:
+def _profile(told: Answer, name: str) -> Profile:
     found = {each.bot: each for each in told.bots}
     if name not in found:
         known = ", ".join(found)

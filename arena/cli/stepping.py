@@ -12,7 +12,7 @@ from functools import lru_cache
 from rich.text import Text
 
 from arena.cli.keys import Keys, keys
-from arena.cli.out import console, folded
+from arena.cli.out import console, fold_line
 from arena.cli.unfold import Moment, Telling
 
 FASTEST_S, SLOWEST_S = 0.05, 30.0
@@ -43,7 +43,7 @@ def step_through(games: Sequence[Telling], since: int = 1, seconds: float | None
     """Show games until the user leaves. `seconds` a step; None: paused at first. Raises RecordError."""
     with keys() as read, console().screen(hide_cursor=True) as screen:
         assert read is not None
-        shown = _Shown(games, since, seconds)
+        shown = _Screen(games, since, seconds)
         while not shown.left:
             screen.console.size  # noqa: B018  # rich asks the terminal anew
             columns, rows = screen.console.size
@@ -51,7 +51,7 @@ def step_through(games: Sequence[Telling], since: int = 1, seconds: float | None
             shown.take(read)
 
 
-class _Shown:
+class _Screen:
     """What is on the screen, and what keys do to it."""
 
     def __init__(self, games: Sequence[Telling], since: int, seconds: float | None) -> None:
@@ -214,4 +214,4 @@ class _Shown:
 
 def _lines(text: str, columns: int, style: str = "") -> list[Text]:
     """Return a text as lines that are folded at blanks."""
-    return [Text(line, style=style) for line in folded(text, columns).split("\n")]
+    return [Text(line, style=style) for line in fold_line(text, columns).split("\n")]

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from arena.bots import BotError, pack, shown
 from arena.cli.answers import answers, print_json
-from arena.cli.findings import failed, step_lines, verdict_line
+from arena.cli.findings import has_failure, step_lines, verdict_line
 from arena.cli.out import error, fail, note, reason, refuse, write
 from arena.cli.server import AwayError, RefusedError, Server, token_file, token_of
 from arena.examine import StepView
@@ -73,34 +73,34 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
     Exit code 1 if a step failed.
     """
     file = token_file(file)
-    with _told(url, file):
+    with _exit_on_refusal(url, file):
         server = Server(url, token_of(file, url))
         if server.readable:
             note(f"{server.url} isn't encrypted: others on the way can read your token")
-        sent = Submitted(**_sent(server, bot, name))
+        sent = Submitted(**_send(server, bot, name))
         where = f"/bots/{quote(sent.name, safe='')}/{sent.number}"
         try:
-            say_taken(sent.label, sent.again, sent.left, sent.late, sent.disabled)
+            print_submission(sent.label, sent.again, sent.left, sent.late, sent.disabled)
             if no_wait:
                 note(f"its examination: {server.url}{where}")
             else:
                 if not as_json:
                     write(click.style(shown(sent.label), bold=True))
-                sent = _followed(server, where, sent, as_json)
+                sent = _follow(server, where, sent, as_json)
         except KeyboardInterrupt:
             note(f"{sent.label} stays in, and is examined; see {server.url}{where}")
             raise
     if as_json:
         print_json(sent)
     elif not no_wait:
-        if sent.state == "unfit" and not failed(sent.steps):
+        if sent.state == "unfit" and not has_failure(sent.steps):
             error(sent.reason or "it is unfit")
         else:
             write(verdict_line(sent.label, sent.steps))
     sys.exit(1 if sent.state == "unfit" else 0)
 
 
-def say_taken(label: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
+def print_submission(label: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
     """Say what became of a submission."""
     if again:
         note(f"{label} has the same files: nothing was taken in")
@@ -113,7 +113,7 @@ def say_taken(label: str, again: bool, left: int | None, late: str | None, disab
 
 
 @contextmanager
-def _told(url: str, file: Path) -> Iterator[None]:
+def _exit_on_refusal(url: str, file: Path) -> Iterator[None]:
     """Exit with 2 for what was asked wrongly, and with 1 where the server can't just now."""
     try:
         yield
@@ -130,7 +130,7 @@ def _told(url: str, file: Path) -> Iterator[None]:
         refuse(str(problem) if type(problem) is ValueError else f"{url} answers otherwise than a ladder: {problem!r}")
 
 
-def _sent(server: Server, bot: Path, name: str | None) -> dict[str, Any]:
+def _send(server: Server, bot: Path, name: str | None) -> dict[str, Any]:
     """Send the bot, and return what the server says of it; one that is busy is asked again when it says."""
     most = server.ask("/api/submit")["upload_mb"]  # a wrong address or token is told before anything is sent
     with _archive(bot) as (file, called):
@@ -186,7 +186,7 @@ def _archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
         fail(reason(problem))
 
 
-def _followed(server: Server, where: str, sent: Submitted, quiet: bool) -> Submitted:
+def _follow(server: Server, where: str, sent: Submitted, quiet: bool) -> Submitted:
     """Wait for the end of an examination, and return what came of it; print each step as it ends, unless `quiet`."""
     away_since: float | None = None
     said = ""

@@ -14,10 +14,10 @@ from arena.cli.debug import DEBUG
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.out import counted, fail, note, reason, refuse
 from arena.cli.replay import place_of, tell
-from arena.cli.seated import CLOCK, PLACE, Seated, seated, where_kept
+from arena.cli.seating import CLOCK, PLACE, Seating, open_seating, where_kept
 from arena.cli.stepping import USUAL_S, can_step, step_through
 from arena.cli.unfold import Telling
-from arena.play import Kept
+from arena.play import RecordFolder
 from arena.referee import ArenaError, Record, RecordError, play_match
 
 
@@ -50,9 +50,9 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
     standard output is no terminal, all is written at once, a line for each turn.
     """
     end_like_ctrl_c()
-    with seated(given, bots, 0, debug) as table:
+    with open_seating(given, bots, 0, debug) as table:
         _check_seat(seat, [bot.name for bot in table.bots])
-        record = _played(table, given)
+        record = _play(table, given)
         folder = table.folder
     tellings = [Telling(record, game, place_of(record, game, seat)) for game in record.games]
     try:
@@ -73,11 +73,11 @@ def _check_seat(seat: str | None, names: list[str]) -> None:
         refuse(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name: {', '.join(names)}")
 
 
-def _played(table: Seated, given: dict[str, Any]) -> Record:
+def _play(table: Seating, given: dict[str, Any]) -> Record:
     """Play the games, and keep them."""
     spec = table.spec(given["games"], [bot.name for bot in table.bots], table.timings(0), given["open_names"])
     try:
-        kept = Kept(table.folder)  # first: what can't be kept isn't played
+        kept = RecordFolder(table.folder)  # first: what can't be kept isn't played
         note(f"playing {counted(len(spec.seatings), 'game')} of {spec.terms.rules.name}")
         try:
             result = play_match(spec, table.start)

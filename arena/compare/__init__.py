@@ -7,4 +7,4 @@ often one looks. Must not know click, and prints nothing.
 from arena.compare.comparison import Comparison, Pair
 from arena.compare.config import NAMES, NEW, OLD, CompareConfig, Version
 from arena.compare.differing import Difference, Differences, differences
-from arena.compare.evidence import DOUBT, Evidence, Seen
+from arena.compare.evidence import DOUBT, Evidence, Summary

@@ -159,7 +159,7 @@ def _first(old: Header, old_game: GameRecord, new: Header, new_game: GameRecord)
             left, right = (f"forfeit ({fault})" if isinstance(each.answer, Forfeit) else "play on" for each in mine)
             return _First(None, "whatever is asked", left, right, one.before, turns)
         left, right = (_choice(one.before.board, one.before.hands[seat], seat, given) for given in mine)
-        return _First(None, _asked(one, seat), left, right, one.before, turns)
+        return _First(None, _request_words(one, seat), left, right, one.before, turns)
     return None
 
 
@@ -172,7 +172,7 @@ def _rest(moment: Moment, later: Iterator[Moment]) -> Iterator[Moment]:
     return takewhile(lambda other: other.turn == moment.turn, later)
 
 
-def _asked(moment: Moment, seat: int) -> str:
+def _request_words(moment: Moment, seat: int) -> str:
     """Return in words what was asked."""
     board = moment.before.board
     match board.phase:
@@ -234,7 +234,7 @@ def _example(pair: Pair, header: Header, game: GameRecord, first: _First) -> Exa
         for at, name in enumerate(names)
         if board.influence[at]
     )
-    old, new = (_told(turn, names) for turn in first.turns)
+    old, new = (_turn_words(turn, names) for turn in first.turns)
     return Example(
         match=match_of(pair.block, OLD),
         new_match=match_of(pair.block, NEW),
@@ -249,7 +249,7 @@ def _example(pair: Pair, header: Header, game: GameRecord, first: _First) -> Exa
     )
 
 
-def _told(turn: Iterable[Moment], names: Sequence[str]) -> str:
+def _turn_words(turn: Iterable[Moment], names: Sequence[str]) -> str:
     payloads = [payload for moment in turn for payload in moment.payloads()]
     return story(payloads, names) or "nothing is seen of it"
 

@@ -40,7 +40,7 @@ _HALVINGS = 20  # of the range of an end: a millionth is left
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Summary:
     """What is known after so many blocks. Differences are from -1 to 1, evidence from 0 on.
 
     `low` and `high`: each end alone holds with 95 %, at all looks together, where blocks fall above their true mean as
@@ -86,12 +86,12 @@ class Evidence:
         enough = math.log(DOUBT)
         return next((better >= enough for better, other in self._logs if max(better, other) >= enough), None)
 
-    def seen(self, blocks: int | None = None) -> Seen:
+    def seen(self, blocks: int | None = None) -> Summary:
         """Return what was known after so many blocks, all if None."""
         blocks = len(self._bets) if blocks is None else blocks
         bets = self._bets[:blocks]
         better, not_better = self._logs[blocks]
-        return Seen(
+        return Summary(
             blocks=blocks,
             mean=math.fsum(bet.x for bet in bets) / blocks if blocks else 0.0,
             low=_end(bets, 1),

@@ -61,7 +61,7 @@ class MatchCounts:
 
 
 @dataclass(slots=True)
-class Counted:
+class BotCounts:
     """What was counted of one bot."""
 
     games: int = 0
@@ -87,7 +87,7 @@ class Fold:
         self.rules: dict[str, None] = {}  # names, in the order in which they came
         self.seats: set[int] = set()
         self.clocks: set[str] = set()
-        self.bots: dict[str, Counted] = defaultdict(Counted)
+        self.bots: dict[str, BotCounts] = defaultdict(BotCounts)
 
     def add(self, record: Record) -> None:
         """Count a record. Raises RecordError, and counts nothing, where the engine doesn't play it so."""
@@ -156,7 +156,7 @@ def counts_of(record: Record) -> MatchCounts:
 
 
 @dataclass(slots=True)
-class _Made:
+class _OpenClaim:
     """A claim that was made, and what became of it."""
 
     seat: int
@@ -178,7 +178,7 @@ class _Match:
         self.faults: Counter[tuple[str, str]] = Counter()
         self.out: Counter[tuple[str, int]] = Counter()
         self._names: tuple[str, ...] = ()
-        self._made: _Made | None = None
+        self._made: _OpenClaim | None = None
         self._challenger = ""  # whose challenge counted last
 
     def play(self, game: GameRecord) -> None:
@@ -264,10 +264,10 @@ class _Match:
                     self._mixes[name, "attacked"][self._names[target]] += 1
                     self.attacks[name, self._names[target], action.value] += 1
                 if role is not None:
-                    self._made = _made(before, Claim(seat, role, block=False, denies=denies))
+                    self._made = _open_claim(before, Claim(seat, role, block=False, denies=denies))
             case Blocked(seat, role):
                 self._close()
-                self._made = _made(before, Claim(seat, role, block=True))
+                self._made = _open_claim(before, Claim(seat, role, block=True))
             case Challenged(seat):
                 assert self._made is not None
                 self._made.called = True
@@ -294,7 +294,7 @@ class _Match:
                 self._case(name, "caught", what, made.called)
 
 
-def _why(reason: LossReason, seat: int, made: _Made | None) -> str:
+def _why(reason: LossReason, seat: int, made: _OpenClaim | None) -> str:
     if reason is not LossReason.CHALLENGE:
         return reason.value
     return "unproven" if made is not None and made.seat == seat else "wrong_challenge"
@@ -304,5 +304,5 @@ def _lie(state: State, claim: Claim) -> bool:
     return (claim.role in state.hands[claim.seat]) == claim.denies
 
 
-def _made(state: State, claim: Claim) -> _Made:
-    return _Made(claim.seat, f"not_{claim.role}" if claim.denies else claim.role.value, _lie(state, claim))
+def _open_claim(state: State, claim: Claim) -> _OpenClaim:
+    return _OpenClaim(claim.seat, f"not_{claim.role}" if claim.denies else claim.role.value, _lie(state, claim))

@@ -7,7 +7,7 @@ wanted to do and what didn't count: it is for the bot's owner.
 import json
 from collections.abc import Mapping
 
-from arena.count.fold import ALL, Counted, Fold
+from arena.count.fold import ALL, BotCounts, Fold
 from arena.referee import Record
 
 # Section -> the names in it that are kept, None for all.
@@ -25,14 +25,14 @@ def styles(record: Record) -> tuple[tuple[str, str], ...]:
     fold.add(record)
     turns = [sum(number * games for number, games in fold.turns.items()), fold.games]
 
-    def told(counted: Counted) -> str:
+    def told(counted: BotCounts) -> str:
         public = {"turns": turns} | _numbers(counted, _PUBLIC)
         return json.dumps({"public": public, "hidden": _numbers(counted, _HIDDEN)}, separators=(",", ":"))
 
     return tuple((name, told(counted)) for name, counted in fold.bots.items())
 
 
-def _numbers(counted: Counted, sections: _Sections) -> dict[str, list[int]]:
+def _numbers(counted: BotCounts, sections: _Sections) -> dict[str, list[int]]:
     return {
         f"{section} {what}": [int(tally.count), tally.of]
         for (section, what), tally in sorted(counted.tallies.items())

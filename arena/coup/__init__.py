@@ -80,7 +80,7 @@ from arena.coup.moves import (
     notation,
     parse,
 )
-from arena.coup.odds import Odds, held, nobody_holds, odds
+from arena.coup.odds import Odds, chance_of_role, nobody_holds, odds
 from arena.coup.play import IllegalMoveError, apply, deal, first_seat
 from arena.coup.rules import (
     ABOUT,

@@ -31,14 +31,14 @@ def effect(row: ActionRule, rules: Ruleset) -> str:
     """Return what an action does, in words."""
     match row.effect:
         case Effect.GAIN:
-            return f"take {_counted(row.gain, 'coin')}"
+            return f"take {_quantity(row.gain, 'coin')}"
         case Effect.STEAL:
-            return f"take up to {_counted(row.gain, 'coin')} from the target"
+            return f"take up to {_quantity(row.gain, 'coin')} from the target"
         case Effect.HIT:
             return "the target loses an influence"
         case Effect.EXCHANGE:
             back = "the claimed one" if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE else str(rules.draw)
-            return f"draw {_counted(rules.draw, 'card')}, return {back}"
+            return f"draw {_quantity(rules.draw, 'card')}, return {back}"
         case Effect.EXAMINE:
             return "look at a card of the target; hand it back or have it replaced"
         case Effect.CONVERT:
@@ -60,5 +60,5 @@ def _blockers(row: ActionRule, rules: Ruleset) -> str | None:
     return f"{who} as {' or '.join(row.block_roles)}{'; see Blocks' if other_side else ''}"
 
 
-def _counted(number: int, noun: str) -> str:
+def _quantity(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"

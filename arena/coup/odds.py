@@ -36,7 +36,7 @@ class Odds:
     nobody: dict[Role, Fraction] | None
 
 
-def held(unseen: int, copies_unseen: int, cards: int) -> Fraction:
+def chance_of_role(unseen: int, copies_unseen: int, cards: int) -> Fraction:
     """Return the probability that at least one of `cards` hidden cards is of a role.
 
     `copies_unseen` of the `unseen` cards are of the role. Raises ValueError for numbers that no table can have.
@@ -51,11 +51,11 @@ def held(unseen: int, copies_unseen: int, cards: int) -> Fraction:
 def nobody_holds(unseen: int, copies_unseen: int, opponents: int, cards: int = 2) -> Fraction:
     """Return the probability that none of so many opponents, with so many cards each, has a role.
 
-    Raises ValueError as `held` does, and for fewer than no opponents.
+    Raises ValueError as `chance_of_role` does, and for fewer than no opponents.
     """
     if opponents < 0 or cards < 0:
         raise ValueError(f"there can't be {opponents} opponents with {cards} cards")
-    return 1 - held(unseen, copies_unseen, opponents * cards)
+    return 1 - chance_of_role(unseen, copies_unseen, opponents * cards)
 
 
 def odds(
@@ -84,7 +84,7 @@ def odds(
     copies = {role: rules.copies(seats) - seen[role] for role in rules.roles}
 
     def each(cards: int) -> dict[Role, Fraction]:
-        return {role: held(unseen, number, cards) for role, number in copies.items()}
+        return {role: chance_of_role(unseen, number, cards) for role, number in copies.items()}
 
     known = None if influences is None else tuple(influences)
     return Odds(

@@ -23,7 +23,7 @@ except ImportError as missing:
 from arena.env.aec import env, raw_env
 from arena.env.observation import Watcher
 from arena.env.parallel import parallel_env
+from arena.env.policy_bot import save_bot
 from arena.env.rival import Rival
-from arena.env.trained import save_bot
 
 __all__ = ["Rival", "Watcher", "env", "parallel_env", "raw_env", "save_bot"]

@@ -9,6 +9,6 @@ from arena.examine.causes import CAUSES, Advice, Evidence, advice
 from arena.examine.doctor import Host, boxes, findings, languages
 from arena.examine.exam import BUILD_S, HELLO_S, KEY, Exam, Examination, examine, quick_look
 from arena.examine.finding import Finding, Level
-from arena.examine.scripted import Patience, kinds
+from arena.examine.scripted_table import Patience, kinds
 from arena.examine.several import examine_all
 from arena.examine.step import Examinations, Examined, Step, StepView

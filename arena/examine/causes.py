@@ -114,7 +114,7 @@ def advice(seen: Evidence) -> Advice:
 # ---------------------------------------------------------------- signs in the line that came
 
 
-def _quoted(text: object) -> str:
+def _quotation(text: object) -> str:
     return show(str(text).encode(errors="backslashreplace"), _QUOTED)
 
 
@@ -160,7 +160,7 @@ _DEBUGGER = r"(?:> \S+\(\d+\)|\(Pdb\)|--Return--|--Call--|debug> |< Debugger )"
 
 
 def _debugger(seen: Evidence) -> Words | None:
-    return {"line": _quoted(seen.line)} if _no_json(seen) and re.match(_DEBUGGER, seen.line) else None
+    return {"line": _quotation(seen.line)} if _no_json(seen) and re.match(_DEBUGGER, seen.line) else None
 
 
 def _prompt(seen: Evidence) -> Words | None:
@@ -169,7 +169,7 @@ def _prompt(seen: Evidence) -> Words | None:
         return None
     text, brace, rest = seen.line.partition("{")
     reply = decode(f"{brace}{rest}".encode()) if text and brace else None
-    return None if reply is None or isinstance(reply, Malformed) else {"text": _quoted(text.strip())}
+    return None if reply is None or isinstance(reply, Malformed) else {"text": _quotation(text.strip())}
 
 
 def _list(seen: Evidence) -> Words | None:
@@ -180,7 +180,7 @@ def _list(seen: Evidence) -> Words | None:
         json.loads(seen.line)
     except ValueError:
         return None
-    return {"line": _quoted(seen.line), "asked": _asked(seen)}
+    return {"line": _quotation(seen.line), "asked": _request_name(seen)}
 
 
 def _bytes(seen: Evidence) -> Words | None:
@@ -212,57 +212,57 @@ def _second_hello(seen: Evidence) -> Words | None:
 
 def _text(seen: Evidence) -> Words | None:
     """A line that nobody meant as a message: a banner, a debug print."""
-    return {"line": _quoted(seen.line)} if _no_json(seen) and not seen.line.startswith("{") and seen.line else None
+    return {"line": _quotation(seen.line)} if _no_json(seen) and not seen.line.startswith("{") and seen.line else None
 
 
 def _no_hello(seen: Evidence) -> Words | None:
     reply = seen.reply
     ours = seen.code == "start_failed" and reply is not None and reply.get("type") != "hello"
-    return {"line": _quoted(seen.line)} if ours else None
+    return {"line": _quotation(seen.line)} if ours else None
 
 
 def _string_id(seen: Evidence) -> Words | None:
     id = (seen.reply or {}).get("id")
-    return {"sent": _quoted(json.dumps(id)), "asked": _asked(seen)} if isinstance(id, str) else None
+    return {"sent": _quotation(json.dumps(id)), "asked": _request_name(seen)} if isinstance(id, str) else None
 
 
 def _no_id(seen: Evidence) -> Words | None:
     reply = seen.reply
     there = seen.code == "bad_reply" and reply is not None and "id" not in reply
-    return {"asked": _asked(seen)} if there else None
+    return {"asked": _request_name(seen)} if there else None
 
 
 def _wrong_id(seen: Evidence) -> Words | None:
     if seen.code not in ("wrong_id", "stray_line", "timeout"):
         return None
     if seen.facts.stale is not None:
-        return {"sent": str(seen.facts.stale), "asked": _asked(seen)}
+        return {"sent": str(seen.facts.stale), "asked": _request_name(seen)}
     id, asked = (seen.reply or {}).get("id"), seen.asked.get("id")
     if type(id) is not int or asked is None or id == asked:
         return None
-    return {"sent": _quoted(id), "asked": _asked(seen)}
+    return {"sent": _quotation(id), "asked": _request_name(seen)}
 
 
 def _twice(seen: Evidence) -> Words | None:
     id = (seen.reply or {}).get("id")
     again = seen.code == "stray_line" and type(id) is int and id == seen.asked.get("id")
-    return {"sent": _quoted(id)} if again else None
+    return {"sent": _quotation(id)} if again else None
 
 
-def _asked(seen: Evidence) -> str:
-    return _quoted(seen.asked.get("id", "ID"))
+def _request_name(seen: Evidence) -> str:
+    return _quotation(seen.asked.get("id", "ID"))
 
 
 def _odd_choice(seen: Evidence) -> Words | None:
     reply = seen.reply or {}
     odd = seen.code == "bad_reply" and "choice" in reply and "move" not in reply and type(reply.get("id")) is int
-    return {"sent": _quoted(json.dumps(reply["choice"]))} if odd else None
+    return {"sent": _quotation(json.dumps(reply["choice"]))} if odd else None
 
 
 def _odd_id(seen: Evidence) -> Words | None:
     reply = seen.reply or {}
     odd = seen.code == "bad_reply" and "id" in reply and type(reply["id"]) is not int
-    return {"sent": _quoted(json.dumps(reply["id"])), "asked": _asked(seen)} if odd else None
+    return {"sent": _quotation(json.dumps(reply["id"])), "asked": _request_name(seen)} if odd else None
 
 
 def _both(seen: Evidence) -> Words | None:
@@ -279,7 +279,7 @@ def _bare_move(seen: Evidence) -> Words | None:
     named = next((name for name in reply if name in fields), None)
     if "move" in reply:
         named = "move" if not isinstance(reply["move"], dict) else None
-    return None if named is None else {"name": _quoted(named), "asked": _asked(seen)}
+    return None if named is None else {"name": _quotation(named), "asked": _request_name(seen)}
 
 
 def _no_index(seen: Evidence) -> Words | None:
@@ -289,7 +289,7 @@ def _no_index(seen: Evidence) -> Words | None:
         return None
     if 0 <= choice < len(legal):
         return None
-    return {"choice": _quoted(choice), "last": str(len(legal) - 1)}
+    return {"choice": _quotation(choice), "last": str(len(legal) - 1)}
 
 
 # ---------------------------------------------------------------- signs on standard error, and in how it ended
@@ -353,7 +353,7 @@ def _last(pattern: str, text: str) -> str | None:
     found = None
     for match in re.finditer(pattern, text):
         found = next((group for group in match.groups() if group), "")
-    return None if found is None else _quoted(found)
+    return None if found is None else _quotation(found)
 
 
 def _names(pattern: str, when: Callable[[Evidence], bool] = lambda seen: True) -> Sign:
@@ -369,7 +369,7 @@ def _names(pattern: str, when: Callable[[Evidence], bool] = lambda seen: True) -
 
 
 def _program(seen: Evidence) -> str:
-    return _quoted(Path(seen.argv[0]).name) if seen.argv else "its interpreter"
+    return _quotation(Path(seen.argv[0]).name) if seen.argv else "its interpreter"
 
 
 def _missing_program(seen: Evidence) -> Words | None:
@@ -397,7 +397,7 @@ def _exception(seen: Evidence) -> Words | None:
 
 def _error_code(seen: Evidence) -> Words | None:
     failed = seen.ended and seen.facts.exit_code and seen.last_words
-    return {"detail": _quoted(seen.detail)} if failed else None
+    return {"detail": _quotation(seen.detail)} if failed else None
 
 
 _CRASHES = {
@@ -411,7 +411,7 @@ _CRASHES = {
 
 def _crash(seen: Evidence) -> Words | None:
     remedy = _CRASHES.get(signal.Signals(seen.facts.signal)) if seen.ended and seen.facts.signal else None
-    return None if remedy is None else {"detail": _quoted(seen.detail), "remedy": remedy}
+    return None if remedy is None else {"detail": _quotation(seen.detail), "remedy": remedy}
 
 
 def _too_many(seen: Evidence) -> Words | None:
@@ -458,7 +458,7 @@ def _unended(seen: Evidence) -> Words | None:
 def _reads_all(seen: Evidence) -> Words | None:
     silent = seen.code in ("start_failed", "timeout") and (seen.got is None or seen.facts.unflushed)
     found = re.search(_READS_ALL, seen.source) if silent else None
-    return None if found is None else {"name": _quoted(found[0].decode(errors="replace"))}
+    return None if found is None else {"name": _quotation(found[0].decode(errors="replace"))}
 
 
 def _silent_end(seen: Evidence) -> Words | None:
@@ -503,7 +503,7 @@ def _computed(share: Callable[[float], bool]) -> Sign:
         own_ms, cpu_ms, *_ = seen.facts
         if seen.code != "timeout" or own_ms is None or cpu_ms is None or not share(cpu_ms / max(1, own_ms)):
             return None
-        return {"detail": _quoted(seen.detail), "how": _flush(seen.argv)}
+        return {"detail": _quotation(seen.detail), "how": _flush(seen.argv)}
 
     return sign
 

@@ -25,8 +25,8 @@ from arena.bots import (
     Telling,
     build_all,
     build_in_box,
-    changed,
     completed,
+    differs,
     foreign_imports,
     is_older,
     load,
@@ -37,7 +37,7 @@ from arena.bots import (
 from arena.coup import PRESETS, Ruleset
 from arena.examine.causes import Evidence, advice
 from arena.examine.finding import Level
-from arena.examine.scripted import Patience, Table, kinds
+from arena.examine.scripted_table import Patience, Table, kinds
 from arena.examine.step import Step
 from arena.examine.talk import BrokenError, Talk
 from arena.referee import MatchSpec, Terms, Timing
@@ -383,7 +383,7 @@ class Examination:
         made = sorted(_beside(self.bot) - beside)
         if self.exam.choice.isolates and self.refused:
             return replace(self.found(Level.NOTE, "a write was refused", help), stderr=self.refused)
-        if not self.exam.choice.isolates and (made or (self.bot.build is None and changed(self.bot))):
+        if not self.exam.choice.isolates and (made or (self.bot.build is None and differs(self.bot))):
             what = ", ".join(made[:3]) or "a file of its own"
             if self.shares and made:
                 told = f"it wrote beside itself, or another bot of its folder did: {what}"

@@ -7,6 +7,6 @@ values.
 """
 
 from arena.page.frame import data, frame, script, style
-from arena.page.packed import packed
+from arena.page.packing import pack
 from arena.page.page import page
 from arena.page.table_page import table_page

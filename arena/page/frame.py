@@ -38,7 +38,7 @@ def frame(title: str, body: str, styles: Sequence[str], scripts: Sequence[str], 
     """
     connected = "connect-src 'self'; " if connects else ""
     policy = (
-        f"default-src 'none'; script-src {_allowed(scripts)}; style-src {_allowed(styles)}; "
+        f"default-src 'none'; script-src {_source_list(scripts)}; style-src {_source_list(styles)}; "
         f"{connected}img-src data:; base-uri 'none'; form-action 'none'"
     )
     return "".join(
@@ -63,7 +63,7 @@ def style(*names: str) -> str:
 
 def script(name: str) -> str:
     """Return a module and all that it imports, as the text of one inline module."""
-    return "\n".join(("const modules = {};", *dict(_needed(name, ())).values()))
+    return "\n".join(("const modules = {};", *dict(_modules(name, ())).values()))
 
 
 def data(name: str, value: Any) -> str:
@@ -77,7 +77,7 @@ def data(name: str, value: Any) -> str:
     return f'<script type="application/json" id="{name}">{text}</script>\n'
 
 
-def _needed(name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _modules(name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of all that a module imports, and then its own."""
     if name in above:
         raise ValueError(f"modules import each other in a circle: {' -> '.join((*above, name))}")
@@ -88,13 +88,13 @@ def _needed(name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         return
     source = _UNREAD.sub("", (_STATIC / f"{name}.js").read_text("utf-8"))
     for _, needed in _IMPORT.findall(source):
-        yield from _needed(needed, (*above, name))
+        yield from _modules(needed, (*above, name))
     exported = ", ".join(_EXPORT.findall(source))
     inner = _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", source))
     yield name, f"modules.{name} = (() => {{\n{inner}\nreturn {{ {exported} }};\n}})();"
 
 
-def _allowed(texts: Sequence[str]) -> str:
+def _source_list(texts: Sequence[str]) -> str:
     """Return a source list of the policy that has these texts by their hashes."""
     hashes = (b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
     return " ".join(f"'sha256-{value}'" for value in hashes) or "'none'"

@@ -6,7 +6,7 @@ from typing import Any
 
 from arena.bots import shown
 from arena.page.frame import data, frame, script, style
-from arena.page.packed import packed
+from arena.page.packing import pack
 from protocol.words import WORDS, story, tell_end
 
 
@@ -16,7 +16,7 @@ def page(
     front: str | None = None,
     review: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the HTML of a page that shows the matches (`arena.tell.told`), at least one, with a game each at least.
+    """Return the HTML of a page that shows matches (`arena.tell.as_object`): at least one, each with at least a game.
 
     What a match was told without, for the eyes of some bots, the page neither shows nor holds; it says what it holds.
     front: the name of the bot through whose eyes it opens where its matches were told whole; all cards are a choice.
@@ -33,7 +33,7 @@ def page(
             "Your browser runs no JavaScript here, so below are the games as text.</p>\n",
             *(_match(match) for match in matches),
             "</main>\n</noscript>\n",
-            data("matches", packed([match for match in matches if match["games"]])),
+            data("matches", pack([match for match in matches if match["games"]])),
             data("words", WORDS),
             data("front", front),
             data("review", review),

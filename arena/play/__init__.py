@@ -4,8 +4,8 @@ Whatever a person sees of a game comes from the lines that its box gets, so it k
 Must not know terminals, keys or click, and prints nothing.
 """
 
-from arena.play.kept import Kept
 from arena.play.menu import NUMBERS, Option, menu
-from arena.play.playing import Ended, GameOver, Happening, Line, Message, Moved, Playing, Waiting
-from arena.play.sight import Row, Seen, Sight
+from arena.play.playing import GameOver, Happening, Line, MatchEnd, Message, Playing, Progress, Waiting
+from arena.play.record_folder import RecordFolder
+from arena.play.sight import GameView, Row, Sight
 from arena.play.sitting import Sitting

@@ -47,7 +47,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Progress:
     """A game has begun, or something happened in it, as those who were asked for may know it: None is an onlooker.
 
     A seat's next line tells the same again: events have the same numbers there.
@@ -64,7 +64,7 @@ class GameOver:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class MatchEnd:
     """The match is over, and all boxes are closed. `problem`: what this machine failed at, None if it didn't."""
 
     problem: str | None
@@ -73,7 +73,7 @@ class Ended:
 _HURRIES = 3  # times as fast moves are seen once all people are out
 _ABANDONED_S = 0.5  # for the referee to see that its boxes are closed
 
-Happening = Line | Waiting | Moved | GameOver | Ended
+Happening = Line | Waiting | Progress | GameOver | MatchEnd
 
 
 class _GivenUpError(Exception):
@@ -195,7 +195,7 @@ class Playing(Watch):
             seat = None if bot is None else seating.index(bot)
             sight = None if seat is None else view(state, seat)
             told[bot] = messages.moment(game, handles, state.board, sight, first, events)
-        self._tell(Moved(told))
+        self._tell(Progress(told))
         if events:
             plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
             self._ending.wait(self._pace_s if plays else self._pace_s / _HURRIES)
@@ -223,7 +223,7 @@ class Playing(Watch):
             if not self._abandoned:  # else its boxes were closed while it used them
                 raise
         finally:
-            self._tell(Ended(problem))
+            self._tell(MatchEnd(problem))
 
     def _start(self, bot: int) -> Box:
         if bot in self._far:

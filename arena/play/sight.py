@@ -1,5 +1,5 @@
 """What a person sees of the match: made of the lines that its seat got, of moments as the seat may know them, and of
-nothing else. As lines of text for a terminal, as one value (`Seen`) for a page; an onlooker has moments alone.
+nothing else. As lines of text for a terminal, as one value (`GameView`) for a page; an onlooker has moments alone.
 
 `take` takes in each message. The players appear under the names that the wire has for them, the person as "you". What
 happened is told in the words that the whole arena uses, in the second person where it was the person who acted.
@@ -33,7 +33,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenSeat:
+class SeatView:
     """A seat as it is seen: `cards` has None for each that is hidden; `claims` counts by role."""
 
     name: str
@@ -49,7 +49,7 @@ class SeenSeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OpenRequest:
     """The open request. `ends_at`: when its time is over by time.monotonic, None without a clock; answers name `id`."""
 
     id: int
@@ -60,7 +60,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class GameView:
     """A game as a person sees it now; `seat` is None for an onlooker, `told` has a line for each turn."""
 
     number: int
@@ -69,9 +69,9 @@ class Seen:
     actor: int
     deck: int
     reserve: int | None
-    seats: tuple[SeenSeat, ...]
+    seats: tuple[SeatView, ...]
     told: tuple[str, ...]
-    ask: Asked | None
+    ask: OpenRequest | None
     end: str | None
 
 
@@ -249,7 +249,7 @@ class Sight:
             own = player.seat == game.seat
             mark = ">" if player.seat == game.actor and player.alive else " "
             line = f"{mark} {name.ljust(wide)}  {self._has(player)}"
-            claims = f"   claimed {_listed(player.claims)}" if not own and player.alive and player.claims else ""
+            claims = f"   claimed {_claims_text(player.claims)}" if not own and player.alive and player.claims else ""
             rows.append(Row(line + claims if len(line + claims) <= columns else line, own))
         if game.rules.get("reformation"):
             rows.append(Row(f"  {'reserve'.ljust(wide)}  {game.state.get('reserve', 0)}"))
@@ -309,7 +309,7 @@ class Sight:
         cards = self.game.cards
         return menu(self.game.legal, cards, self.game.rules, self.names)
 
-    def seen(self) -> Seen | None:
+    def seen(self) -> GameView | None:
         """Return the game as it is seen now; None before the first."""
         if not hasattr(self._follower, "game") or not self.game.request:
             return None
@@ -321,7 +321,7 @@ class Sight:
             own = player.seat == you["seat"]
             hidden: list[str | None] = [None] * player.influence
             seats.append(
-                SeenSeat(
+                SeatView(
                     name,
                     player.handle,
                     player.coins,
@@ -337,7 +337,7 @@ class Sight:
         seat = None if you["seat"] == _ONLOOKER else you["seat"]
         told = tuple(_sentence(line) for line in self.told)
         end = self.end() if self._over else None
-        return Seen(
+        return GameView(
             game.number,
             state["turn"],
             seat,
@@ -350,7 +350,7 @@ class Sight:
             end,
         )
 
-    def _ask(self) -> Asked | None:
+    def _ask(self) -> OpenRequest | None:
         request = self.request
         if not request:
             return None
@@ -369,7 +369,7 @@ class Sight:
             for option in self.options()
         )
         timed = clock["limit_ms"] < UNTIMED_MS
-        return Asked(request["id"], request["kind"], self.question(), ends_at if timed else None, options)
+        return OpenRequest(request["id"], request["kind"], self.question(), ends_at if timed else None, options)
 
     def _risks(self, move: Mapping[str, Any], bluff: bool) -> bool:
         """Tell whether a move may cost two cards: to doubt one's assassin, or to lie to him."""
@@ -440,7 +440,7 @@ def _the(role: str) -> str:
     return f"to have no {role.removeprefix('not_')}" if role.startswith("not_") else f"the {role}"
 
 
-def _listed(claims: Mapping[str, int]) -> str:
+def _claims_text(claims: Mapping[str, int]) -> str:
     return ", ".join(role if number == 1 else f"{role} x{number}" for role, number in claims.items())
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from types import TracebackType
 
-from arena.play.playing import Ended, Happening, Message, Playing
+from arena.play.playing import Happening, MatchEnd, Message, Playing
 from arena.referee import GameRecord, MatchSpec, Record
 from arena.sandbox import Box
 
@@ -24,7 +24,7 @@ class Sitting:
         self.spec = spec
         self.person = person
         self._happened: SimpleQueue[Happening] = SimpleQueue()
-        self._ended: Ended | None = None
+        self._ended: MatchEnd | None = None
         self._playing = Playing(spec, (person,), launch, self._take)
 
     def __enter__(self) -> "Sitting":
@@ -54,7 +54,7 @@ class Sitting:
         return self._playing.record
 
     def next(self, timeout_s: float | None = None) -> Happening | None:
-        """Return what happened next; None if nothing did in time. After `Ended` there is nothing but `Ended`."""
+        """Return what happened next; None if nothing did in time. After `MatchEnd` there is nothing but `MatchEnd`."""
         if self._ended is not None and self._happened.empty():  # an interrupt may lose what was just taken
             return self._ended
         try:
@@ -83,6 +83,6 @@ class Sitting:
         self._playing.close()
 
     def _take(self, happening: Happening) -> None:
-        if isinstance(happening, Ended):
+        if isinstance(happening, MatchEnd):
             self._ended = happening
         self._happened.put(happening)

@@ -16,7 +16,7 @@ from arena.referee.record import Header, Record, RecordError, read, replay, veri
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.result import MatchResult
 from arena.referee.seat import Seat
-from arena.referee.sent import Sent, sent
+from arena.referee.sent_lines import SentLine, sent_lines
 from arena.referee.spec import MatchSpec
 from arena.referee.table import Table
 from arena.referee.talk import SayError, clean, read_say, written

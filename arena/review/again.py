@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from arena.referee import Record, Sent, sent
+from arena.referee import Record, SentLine, sent_lines
 from protocol import Answer, decode, parse_reply
 from protocol.words import tell_move
 
@@ -34,7 +34,7 @@ def ask_again(record: Record, bot: int, ask: Callable[[bytes], bytes]) -> Iterat
 
     ask: gives lines to a new process, and returns what that printed. Raises RecordError as `sent` does.
     """
-    for lines in _processes(list(sent(record, bot))):
+    for lines in _processes(list(sent_lines(record, bot))):
         replies = _replies(ask(b"".join(each.line for each in lines)))
         for each in lines:
             message = json.loads(each.line)
@@ -42,7 +42,7 @@ def ask_again(record: Record, bot: int, ask: Callable[[bytes], bytes]) -> Iterat
                 yield _pair(record, each, message, replies.get(message["id"]))
 
 
-def _processes(lines: list[Sent]) -> Iterator[list[Sent]]:
+def _processes(lines: list[SentLine]) -> Iterator[list[SentLine]]:
     """Yield the lines of each process: one that is new is greeted."""
     hellos = [place for place, each in enumerate(lines) if each.line.startswith(b'{"type":"hello"')]
     for first, end in zip(hellos, [*hellos[1:], len(lines)], strict=True):
@@ -60,7 +60,7 @@ def _replies(printed: bytes) -> dict[int, Answer]:
     return replies
 
 
-def _pair(record: Record, each: Sent, request: dict[str, Any], answer: Answer | None) -> AnswerPair:
+def _pair(record: Record, each: SentLine, request: dict[str, Any], answer: Answer | None) -> AnswerPair:
     seating = next(game.seating for game in record.games if game.game == each.game)
     names = [record.header.bots[bot] for bot in seating]
     legal = request["legal"]

@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from arena.local import sample
-from arena.referee import Sent
+from arena.referee import SentLine
 
 FIRST_DEALS = 30  # for every move that is worth a thought
 MORE_DEALS = 200  # for the move that was made, and the one that seemed the best
@@ -66,7 +66,7 @@ class Judge:
         self._weighed: tuple[Any, ...] | None = None
         self._problem: Exception | None = None
 
-    def judge(self, lines: Sequence[Sent], games: frozenset[int]) -> Iterator[Evaluation]:
+    def judge(self, lines: Sequence[SentLine], games: frozenset[int]) -> Iterator[Evaluation]:
         """Yield the decisions of these games, in order. The other games tell how the others behave."""
         for each in lines:
             message = json.loads(each.line)

@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from arena.local import in_jobs
-from arena.referee import Record, sent
+from arena.referee import Record, sent_lines
 from arena.review.judge import Evaluation, Judge
 from ladder.rating import Z
 from protocol.words import tell_move
@@ -138,7 +138,7 @@ def review(
 def _evaluations(bot: str, record: Record, games: Sequence[int]) -> list[Evaluation]:
     if not games:
         return []
-    return list(Judge().judge(list(sent(record, record.header.bots.index(bot))), frozenset(games)))
+    return list(Judge().judge(list(sent_lines(record, record.header.bots.index(bot))), frozenset(games)))
 
 
 def _decision(record: Record, evaluation: Evaluation, place: int) -> Decision:

@@ -12,9 +12,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from arena.bots import cell
-from arena.count import ALL, LEVEL, LOSSES, Both, Counted, Fold, Interval, Tally, difference
+from arena.count import ALL, LEVEL, LOSSES, BotCounts, Both, Fold, Interval, Tally, difference
 from arena.run import Times
-from ladder.results import committed
+from ladder.results import count_committed
 
 VERSION: Literal[1] = 1
 _DIGITS = 4  # of a share
@@ -216,7 +216,7 @@ def _records(fold: Fold, paths: Sequence[str], left_out: Sequence[str]) -> Recor
     )
 
 
-def _profile(name: str, counted: Counted) -> Profile:
+def _profile(name: str, counted: BotCounts) -> Profile:
     sections: dict[str, Rates] = {section: {} for section in SECTIONS}
     for (section, what), tally in counted.tallies.items():
         rate = rate_of(tally)
@@ -226,12 +226,12 @@ def _profile(name: str, counted: Counted) -> Profile:
         bot=name,
         games=counted.games,
         matches=counted.matches,
-        **{section: _sorted(section, rates) for section, rates in sections.items()},
+        **{section: _sort(section, rates) for section, rates in sections.items()},
         attacks={target: dict(sorted(made.items())) for target, made in sorted(counted.attacks.items())},
         out=_turns(counted.out),
         took=_took(counted.times),
         faults=dict(sorted(counted.faults.items())),
-        faults_committed=committed(counted.faults.items()),
+        faults_committed=count_committed(counted.faults.items()),
     )
 
 
@@ -244,7 +244,7 @@ def rate_of(tally: Tally) -> Rate | None:
         count=round(tally.count, _DIGITS),
         of=int(tally.of),
         share=min(1.0, round(share, _DIGITS)),
-        share_95=_rounded(tally.interval),
+        share_95=_round(tally.interval),
     )
 
 
@@ -259,12 +259,12 @@ def difference_of(now: tuple[Rate, Tally], before: tuple[Rate, Tally], both: Bot
         before=before[0],
         now=now[0],
         difference=round(value, _DIGITS),
-        difference_95=_rounded(interval),
+        difference_95=_round(interval),
         clear=wide is not None and (wide[0] > 0 or wide[1] < 0),
     )
 
 
-def _rounded(interval: Interval | None) -> Interval | None:
+def _round(interval: Interval | None) -> Interval | None:
     return None if interval is None else (round(interval[0], _DIGITS), round(interval[1], _DIGITS))
 
 
@@ -276,7 +276,7 @@ _ORDER: dict[str, tuple[str, ...]] = {
 }
 
 
-def _sorted(section: str, rates: Rates) -> Rates:
+def _sort(section: str, rates: Rates) -> Rates:
     """Return the rates of a section in its order: numbers as numbers, actions as in the rules, else by name."""
     if section == "actions":
         return rates

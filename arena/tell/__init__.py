@@ -4,5 +4,5 @@ The object has all cards, or what some of the match's bots could know. Must not 
 `protocol.words`.
 """
 
+from arena.tell.as_object import Logs, as_object
 from arena.tell.moments import Given, Moment, moments
-from arena.tell.told import Logs, told

@@ -4,4 +4,4 @@ Web servers of this machine say which place a socket is for; who may sit there, 
 """
 
 from ladder.dealer.dealer import RETRY_S, Dealer, deal_tables
-from ladder.dealer.hosted import Bots, Boxes, UnplayableError
+from ladder.dealer.hosting import Bots, Boxes, UnplayableError

@@ -26,7 +26,7 @@ from sqlalchemy import Connection
 from arena.bots import BotCache
 from arena.run import cache_folder
 from arena.sandbox import remove_dead_scratch, scratch_folder, sweep_all
-from ladder.dealer.hosted import Bots, Hosted, UnplayableError
+from ladder.dealer.hosting import Bots, HostedEvening, UnplayableError
 from ladder.service import FROZEN, Ladder, LadderError, why_not_playable
 from ladder.store.database import (
     OVER,
@@ -69,7 +69,7 @@ class Dealer:
         self._bots = bots
         self._say = say
         self._hands = ThreadPoolExecutor(1, "database")
-        self._hosted: dict[int, asyncio.Task[Hosted | None]] = {}
+        self._hosted: dict[int, asyncio.Task[HostedEvening | None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
@@ -163,7 +163,7 @@ class Dealer:
         else:
             await sit(channel, hosted.table, None if place is None else str(place))
 
-    async def _table(self, id: int) -> Hosted | None:
+    async def _table(self, id: int) -> HostedEvening | None:
         """Return a table, which is made when it is asked for first; None if its evening is over, or another's."""
         if self._stopping.is_set():
             return None
@@ -175,12 +175,12 @@ class Dealer:
             del self._hosted[id]
         return hosted
 
-    async def _claim(self, id: int) -> Hosted | None:
+    async def _claim(self, id: int) -> HostedEvening | None:
         """Return a table that is this process's now, None if none is: then all that it took is given back."""
         claimed = None
         try:
             claimed = await self._do(lambda: self._bots.claim(id, self._id))
-            return None if claimed is None else Hosted(self._ladder, *claimed, self._write)
+            return None if claimed is None else HostedEvening(self._ladder, *claimed, self._write)
         except DatabaseError as problem:  # who comes again has it tried again
             self._say(str(problem))
         except (UnplayableError, LadderError) as problem:

@@ -48,14 +48,14 @@ def rate(matches: "Matches", field: Field, start: "Start | None" = None) -> "Fit
     return rate(matches, field, start)
 
 
-def decided(found: "Fit", within: float = 0.02, level: float = 0.98) -> Decision:
+def decide(found: "Fit", within: float = 0.02, level: float = 0.98) -> Decision:
     """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more.
 
     Not while nothing is known of one of the active bots, or the matches are too few for intervals.
     """
-    from ladder.rating.decision import decided
+    from ladder.rating.decision import decide
 
-    return decided(found, within, level)
+    return decide(found, within, level)
 
 
 def lead(found: "Fit", bot: int, other: int) -> Estimate | None:

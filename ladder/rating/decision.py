@@ -14,7 +14,7 @@ from ladder.rating.findings import Decision
 from ladder.rating.strengths import Fit
 
 
-def decided(found: Fit, within: float = 0.02, level: float = 0.98) -> Decision:
+def decide(found: Fit, within: float = 0.02, level: float = 0.98) -> Decision:
     """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more."""
     shares = found.shares
     if not shares.known or not len(shares.bots) or len(shares.bots) < len(found.field.playing()):

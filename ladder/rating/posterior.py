@@ -128,7 +128,7 @@ class Posterior:
 
     def solve(self, columns: Floats) -> Floats:
         """Return the inverse of the precision times (n, columns)."""
-        return solved(self.precision, columns) if self.inverse is None else self.inverse @ columns
+        return solve(self.precision, columns) if self.inverse is None else self.inverse @ columns
 
     def errors(self, dispersions: Floats, weights: Floats) -> Errors:
         """Return the errors of strengths, each bot's results having a dispersion.
@@ -137,10 +137,10 @@ class Posterior:
         pull the strengths by: that doesn't grow with the dispersion.
         """
         if self.inverse is None:
-            drawn = drawn_errors(self.precision, self.prior, dispersions, weights, FEW_DRAWS)
+            drawn = draw_errors(self.precision, self.prior, dispersions, weights, FEW_DRAWS)
             if float(((drawn.shared**2).sum(1) / drawn.variances.clip(min=1e-300)).mean()) < LITTLE:
                 return drawn
-            return drawn_errors(self.precision, self.prior, dispersions, weights, DRAWS)
+            return draw_errors(self.precision, self.prior, dispersions, weights, DRAWS)
         return exact_errors(self.inverse, self.prior, dispersions, weights)
 
     def at_tables(self, tables: Ints) -> Floats:
@@ -169,7 +169,7 @@ def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Fl
     return Errors((shared**2).sum(1), np.zeros(len(inverse)), shared)
 
 
-def drawn_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: Floats, draws: int) -> Errors:
+def draw_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: Floats, draws: int) -> Errors:
     """Return the errors, of which those that come from other bots' are drawn.
 
     Columns whose covariance is the precision's part of the results: these are the differences of all pairs, each with
@@ -192,7 +192,7 @@ def drawn_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: 
     held = prior.across(third)
     own = precision.diagonal()
     both = np.concatenate([columns, held], axis=1)
-    both = solved(precision, both) - both / own[:, None]
+    both = solve(precision, both) - both / own[:, None]
     both -= weights @ both
     both[:, :draws] *= np.sqrt(dispersions)[:, None]
     both /= np.sqrt(draws)
@@ -202,7 +202,7 @@ def drawn_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: 
     return Errors(variances, alone, both)
 
 
-def solved(matrix: Floats, columns: Floats) -> Floats:
+def solve(matrix: Floats, columns: Floats) -> Floats:
     """Solve for one column or several, by conjugate gradients; the matrix is positive definite.
 
     Source: Hestenes, Stiefel, Methods of conjugate gradients (1952), with the diagonal as preconditioner.
@@ -233,7 +233,7 @@ def posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None
         value = likelihood - float(strengths @ prior.pull(strengths)) / 2
         gradient = matches.per_bot(scores, bots) - prior.pull(strengths)
         precision = _sum(curvatures, matches, prior)
-        step = np.linalg.solve(precision, gradient) if bots <= EXACT else solved(precision, gradient)
+        step = np.linalg.solve(precision, gradient) if bots <= EXACT else solve(precision, gradient)
         del precision, scores, curvatures
         size = abs(step).max()
         for halving in range(MAX_HALVINGS):

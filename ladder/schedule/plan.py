@@ -74,7 +74,7 @@ def plan(
     if seats == MIN_SEATS and owners is None:
         dealt = _round_robin(bots, shuffle)
     else:
-        dealt = _balanced(bots, seats, range(bots) if owners is None else owners, shuffle)
+        dealt = _balanced_tables(bots, seats, range(bots) if owners is None else owners, shuffle)
     tables = (Table(match, table) for match, table in enumerate(islice(dealt, rounds * matches_per_round)))
     return Plan(rounds, matches_per_round, match_games, tuple(tables))
 
@@ -94,7 +94,7 @@ def _round_robin(bots: int, shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
             yield from zip(walked[::2], walked[1::2], strict=True)
 
 
-def _balanced(bots: int, seats: int, owners: Sequence[int], shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
+def _balanced_tables(bots: int, seats: int, owners: Sequence[int], shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
     """Yield tables without end, at which all pairs of bots meet about equally often, but those of one owner never."""
     met = [[0] * bots for _ in range(bots)]
     apart(met, owners)

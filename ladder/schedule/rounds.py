@@ -62,7 +62,7 @@ def next_round(
     order = [places[place] for place in shuffle(range(len(places)), label)]
     tables = deal(order, owners, seats)
     parts = -(-len(places) // _PART)
-    return tuple(table for part in range(parts) for table in _balanced(tables[part::parts], field, owners, met))
+    return tuple(table for part in range(parts) for table in _balanced_seats(tables[part::parts], field, owners, met))
 
 
 def why_no_round(field: Sequence[Entrant], seats: int) -> str | None:
@@ -120,7 +120,7 @@ def _places(field: Sequence[Entrant], owners: Sequence[int], seats: int) -> list
     return places
 
 
-def _balanced(
+def _balanced_seats(
     tables: Sequence[Sequence[int]],
     field: Sequence[Entrant],
     owners: Sequence[int],
@@ -129,7 +129,7 @@ def _balanced(
     """Yield the versions at some tables, after their bots have changed places."""
     bots = sorted({bot for table in tables for bot in table})
     numbers = {bot: number for number, bot in enumerate(bots)}
-    counted = _weighed([field[bot] for bot in bots], met)
+    counted = _meeting_counts([field[bot] for bot in bots], met)
     apart(counted, [owners[bot] for bot in bots])
     numbered = [[numbers[bot] for bot in table] for table in tables]
     change_places(numbered, 0, counted)
@@ -137,7 +137,7 @@ def _balanced(
         yield tuple(field[bots[number]].version for number in table)
 
 
-def _weighed(field: Sequence[Entrant], met: Mapping[int, Mapping[int, int]]) -> list[list[int]]:
+def _meeting_counts(field: Sequence[Entrant], met: Mapping[int, Mapping[int, int]]) -> list[list[int]]:
     """Return how often each has met each other one, by what that weighs in the matches of the two."""
     most = max(entrant.games for entrant in field)
     weights = [(most // max(1, entrant.games)) ** 2 for entrant in field]

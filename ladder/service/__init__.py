@@ -99,12 +99,12 @@ from ladder.service.similar import AT_LEAST, side_by_side, similar
 from ladder.service.submit import (
     Taken,
     allowance,
+    local_time,
     put_reference,
     read_reference,
     read_time,
     submit,
     submit_reference,
-    told_at,
 )
 from ladder.service.tasks import Queue, portable_of
 from ladder.service.teams import Teamed, import_teams, join_teams, leave_teams

@@ -18,7 +18,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ladder.service.ladder import Ladder, open_ladder, resolved
+from ladder.service.ladder import Ladder, open_ladder, resolve_url
 from ladder.service.settings import FILE, LadderError, with_database
 from ladder.store.database import Database, copy_from, copy_to, end_runners, prepare
 
@@ -81,7 +81,7 @@ def restore(file: Path, folder: Path, url: str | None = None) -> Ladder:
                 url = f"sqlite:///{_DATABASE}"
                 Path(beside, _DATABASE).replace(folder / _DATABASE)
             else:
-                with closing(Database(resolved(url, folder))) as target:
+                with closing(Database(resolve_url(url, folder))) as target:
                     copy_from(Path(beside, _DATABASE).absolute(), target)
             told = with_database(Path(beside, FILE).read_text(encoding="utf-8"), url)
             (folder / FILE).write_text(told, encoding="utf-8")  # last: without it the folder is no ladder

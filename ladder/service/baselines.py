@@ -10,13 +10,13 @@ otherwise; the mark tells so.
 """
 
 from ladder.rating import Estimate, Z, wilson
-from ladder.service.measured import Measured
+from ladder.service.measurement import Measurement
 from ladder.service.settings import Baseline
 from ladder.store.database import Version
 from ladder.views import Mark
 
 
-def mark(baseline: Baseline, version: Version, measured: Measured, other: Version | None) -> Mark:
+def mark(baseline: Baseline, version: Version, measured: Measurement, other: Version | None) -> Mark:
     """Hold a baseline against a version. `other` is the version of the bot that is to be beaten, if it plays."""
     if baseline.beats is not None:
         return _beats(baseline, version, measured, other)
@@ -26,19 +26,19 @@ def mark(baseline: Baseline, version: Version, measured: Measured, other: Versio
     return _share(baseline, baseline.share_percent, version, measured)
 
 
-def failed(baseline: Baseline, words: str) -> Mark:
+def failure_mark(baseline: Baseline, words: str) -> Mark:
     """Return the mark of a baseline that nothing could be held against."""
     return _mark(baseline, False, None, None, words)
 
 
-def _beats(baseline: Baseline, version: Version, measured: Measured, other: Version | None) -> Mark:
+def _beats(baseline: Baseline, version: Version, measured: Measurement, other: Version | None) -> Mark:
     if other is None:
-        return failed(baseline, f"{baseline.beats} doesn't play")
+        return failure_mark(baseline, f"{baseline.beats} doesn't play")
     if other.bot == version.bot:
-        return failed(baseline, f"it is {baseline.beats} itself")
+        return failure_mark(baseline, f"it is {baseline.beats} itself")
     lead = measured.lead(version.id, other.id)
     if lead is None:
-        return failed(baseline, "no games yet")
+        return failure_mark(baseline, "no games yet")
     if lead.low is None:
         return _mark(baseline, False, 0.0, lead, "too few games for an interval")
     passed = lead.low > 0
@@ -47,7 +47,7 @@ def _beats(baseline: Baseline, version: Version, measured: Measured, other: Vers
     return _mark(baseline, passed, 0.0, lead, words)
 
 
-def _games(baseline: Baseline, games: int, version: Version, measured: Measured) -> Mark:
+def _games(baseline: Baseline, games: int, version: Version, measured: Measurement) -> Mark:
     row = measured.row(version.id)
     played = 0 if row is None else row.games
     faulty = measured.faulty.get(version.id, 0)
@@ -62,10 +62,10 @@ def _games(baseline: Baseline, games: int, version: Version, measured: Measured)
     return _mark(baseline, passed, baseline.faults_percent, share, words)
 
 
-def _share(baseline: Baseline, threshold: float, version: Version, measured: Measured) -> Mark:
+def _share(baseline: Baseline, threshold: float, version: Version, measured: Measurement) -> Mark:
     row = measured.row(version.id)
     if row is None or row.adjusted is None:
-        return failed(baseline, "no games yet")
+        return failure_mark(baseline, "no games yet")
     share = row.adjusted
     words = f"{100 * share.value:.1f} % of wins"
     words += f" ({_interval(share)})" if share.low is not None else ", too few games for an interval"

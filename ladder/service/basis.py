@@ -11,9 +11,9 @@ from sqlalchemy import Connection
 
 from arena.bots import shown
 from ladder.access import STAFF
-from ladder.service.due import OwnDue, OwnDues, late_days_left, own_dues, told_time
+from ladder.service.due import OwnDue, OwnDues, late_days_left, own_dues, time_text
 from ladder.service.settings import Baseline, Deadline, LadderError, Settings
-from ladder.service.snapshot import awaited, snapshot
+from ladder.service.snapshot import awaiting, snapshot
 from ladder.store.database import (
     FIT,
     Final,
@@ -31,7 +31,7 @@ from ladder.store.database import (
     versions_of,
     why_out,
 )
-from ladder.views import OwnerLine, told_owner
+from ladder.views import OwnerLine, owner_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def basis_of(
     """Return what the grades of a final, of a deadline, or of now are made from. Raises LadderError."""
     _demand_bots(connection, settings)
     due: OwnDues | None = None
-    of, waiting = "now", awaited(connection, settings, limit, now)
+    of, waiting = "now", awaiting(connection, settings, limit, now)
     if final is not None:
         chosen, of, waiting = find_versions(connection, final.versions), f"final {final.name}", []
         limit = next((each for each in settings.deadlines if each.at.timestamp() == final.due), None)
@@ -125,12 +125,12 @@ def basis_of(
         extension = None if own_due is None else own_due.extension
         people.append(
             Line(
-                owner=told_owner(connection, owner, STAFF),
+                owner=owner_line(connection, owner, STAFF),
                 candidates=tuple(candidates),
                 nothing="" if candidates else _why_nothing(connection, owner, own_due.last if own_due else now, final),
                 due=None if own_due is None else own_due.at,
                 extension=None if extension is None else extension.until,
-                extended="" if own_due is None or limit is None else _extended(own_due, limit),
+                extended="" if own_due is None or limit is None else _extension_text(own_due, limit),
                 left=days_left - max((each.spent for each in candidates if each.own), default=0),
             )
         )
@@ -157,11 +157,11 @@ def _candidate(version: Version, due: OwnDue | None, left: int, own: bool) -> Ca
     return Candidate(version.id, max(0.0, version.received - due.at) / 3600, days, min(days, max(0, left)), own)
 
 
-def _extended(due: OwnDue, deadline: Deadline) -> str:
+def _extension_text(due: OwnDue, deadline: Deadline) -> str:
     if due.extension is None:
         return ""
     spent = f" for {due.extension.late_days} late days of his own" if due.extension.late_days else ""
-    return f"more time until {told_time(due.at, deadline)}{spent}: {due.extension.why}"
+    return f"more time until {time_text(due.at, deadline)}{spent}: {due.extension.why}"
 
 
 def _demand_bots(connection: Connection, settings: Settings) -> None:

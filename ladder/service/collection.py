@@ -27,7 +27,7 @@ from arena.bots import BotError, Bundle, intake_each, shown, unzip_apart
 from arena.sandbox import scratch_folder
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError, Settings
-from ladder.service.submit import Submission, Taken, bot_called, bot_name, demand_past, put_submission, read_time
+from ladder.service.submit import Submission, Taken, bot_name, demand_past, find_bot, put_submission, read_time
 from ladder.store.database import Owner, all_bots, all_owners
 
 _FILED = r"_(?:\d+_(?P<file>[^/]+)|(?:text|link)\.html)"
@@ -219,7 +219,7 @@ def _name(connection: Connection, owner: Owner, bundle: Bundle, names: Counter[s
         return said
     if len(own) >= most:
         raise LadderError(f"which of {', '.join(map(shown, own))} is it?\nSubmit it by itself, with --name.")
-    if names[bundle.name.casefold()] == 1 and bot_called(connection, said) is None:
+    if names[bundle.name.casefold()] == 1 and find_bot(connection, said) is None:
         return said
     of = "-of-" + "-".join(owner.pseudonym.casefold().split())[:24]
     return bot_name(said[: _LONGEST - len(of)].rstrip() + of)
@@ -232,7 +232,7 @@ def _top(folder: Path, logins: Mapping[str, Owner]) -> Path:
     """Return the folder that holds the submissions: an only folder is looked into, unless it is one."""
     while True:
         held = [path for path in folder.iterdir() if not _is_junk(path.name)]
-        if len(held) != 1 or held[0].is_symlink() or not held[0].is_dir() or _named(f"{held[0].name}/x", logins):
+        if len(held) != 1 or held[0].is_symlink() or not held[0].is_dir() or _sender(f"{held[0].name}/x", logins):
             return folder
         folder = held[0]
 
@@ -252,7 +252,7 @@ def _piles(folder: Path, owners: Sequence[Owner]) -> tuple[list[_Pile], list[str
         for file in sorted(each for each in files if not _is_junk(each)):
             path = Path(where, file)
             name = unicodedata.normalize("NFC", path.relative_to(top).as_posix())
-            if (made := _named(name, logins, owners)) is None or path.is_symlink() or not path.is_file():
+            if (made := _sender(name, logins, owners)) is None or path.is_symlink() or not path.is_file():
                 nobodys.append(shown(name))
                 continue
             fresh, inner = made
@@ -272,7 +272,7 @@ def _piles(folder: Path, owners: Sequence[Owner]) -> tuple[list[_Pile], list[str
     return list(piles.values()), nobodys
 
 
-def _named(path: str, logins: Mapping[str, Owner], owners: Sequence[Owner] = ()) -> tuple[_Pile, str | None] | None:
+def _sender(path: str, logins: Mapping[str, Owner], owners: Sequence[Owner] = ()) -> tuple[_Pile, str | None] | None:
     """Return whose a file is, and what the person called it: None for a text that was written on the platform.
 
     Of a name in which two numbers can be Canvas' ID, that one is whose person is called so.
@@ -324,7 +324,7 @@ def _owner(pile: _Pile, owners: Sequence[Owner], numbers: Counter[str]) -> Owner
 
 
 def _is_name_of(owner: Owner, pile: _Pile) -> bool:
-    return _squeezed(pile.name) in _names(owner.name)
+    return _squeeze(pile.name) in _names(owner.name)
 
 
 def _is_number_of(owner: Owner, pile: _Pile) -> bool:
@@ -336,14 +336,14 @@ def _digits(number: str | None) -> str:
     return "" if number is None else number.strip().rpartition(" ")[2].casefold()
 
 
-def _squeezed(name: str) -> str:
+def _squeeze(name: str) -> str:
     return "".join(each for each in unicodedata.normalize("NFC", name).casefold() if each.isalnum())
 
 
 def _names(name: str) -> set[str]:
     """Return how a person's name may be written: the first name first or the last name, without blanks."""
     words = re.split(r"[\s,]+", name)
-    return {_squeezed("".join(words[at:] + words[:at])) for at in range(len(words))} - {""}
+    return {_squeeze("".join(words[at:] + words[:at])) for at in range(len(words))} - {""}
 
 
 def _sort_out(pile: _Pile) -> None:

@@ -26,15 +26,15 @@ from ladder.store.database import (
     damage,
     deaths_of,
     given_up_since,
-    gone,
     holders,
+    is_gone,
     last_event_at,
     living,
-    miscounted,
     newest_time,
     on_trial,
     size_of,
     waiting,
+    wrong_sums,
 )
 
 _PATIENCE_S = 5.0  # for a database that doesn't answer
@@ -191,7 +191,7 @@ def _tables(ladder: Ladder) -> Finding:
     """Tell how many tables for people there are."""
     with ladder.database.read() as connection:
         states, people = count_tables(connection)
-        played_here = any(not gone(runner) for runner in living(connection, evenings=True))
+        played_here = any(not is_gone(runner) for runner in living(connection, evenings=True))
     count = sum(states.values())
     told = f"{count} open, at {states[PLAYING]} of them a match; people who have sat down: {people}"
     if not count:
@@ -240,7 +240,7 @@ def _retention(ladder: Ladder) -> Finding:
 
 def _sums(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
-        wrong = miscounted(connection)
+        wrong = wrong_sums(connection)
     if wrong:
         told = f"{len(wrong)} matches, such as {wrong[0]}, have other sums than their games"
         return Finding("sums", Level.FAIL, told, do="the database was changed by hand: restore the last backup")

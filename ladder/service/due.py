@@ -111,7 +111,7 @@ def late_days_left(
     return left
 
 
-def told_time(at: float, deadline: Deadline) -> str:
+def time_text(at: float, deadline: Deadline) -> str:
     """Return a time as the deadline is written, in its zone: 3 Dec 2026 12:00 +01:00."""
     zone = datetime.fromtimestamp(at, deadline.at.tzinfo)
     return f"{zone.day} {zone:%b %Y %H:%M} {zone.isoformat()[-6:].replace('+00:00', 'UTC')}"

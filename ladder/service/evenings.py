@@ -12,7 +12,7 @@ from typing import Annotated
 from annotated_types import Ge, Le, MaxLen
 from sqlalchemy import Connection
 
-from arena.bots import checked_name, shown
+from arena.bots import normal_name, shown
 from arena.coup import PRESETS, Ruleset
 from ladder.access import Viewer
 from ladder.service.accounts import digest_of
@@ -34,12 +34,12 @@ from ladder.store.database import (
     end_evening,
     evenings_at,
     find_evening,
+    find_evening_at,
     find_owner,
     find_version,
     is_frozen,
     is_reached,
     living,
-    opened_at,
     put_evening,
     set_secret,
     sit_down,
@@ -106,7 +106,7 @@ def open_evening(ladder: Ladder, wanted: Wanted, login: str) -> Opened:
     if problem:
         raise LadderError(problem)
     try:
-        program = None if wanted.program is None else checked_name(wanted.program)
+        program = None if wanted.program is None else normal_name(wanted.program)
     except ValueError as error:
         raise LadderError(f"{error}.\nName the program otherwise.") from None
     first = len(wanted.bots) + len(own)
@@ -114,7 +114,7 @@ def open_evening(ladder: Ladder, wanted: Wanted, login: str) -> Opened:
 
     def act(connection: Connection) -> Evening:
         owner = acting_owner(connection, login)
-        known = opened_at(connection, owner.id, now)
+        known = find_evening_at(connection, owner.id, now)
         if known is not None:  # the second call of a function whose commit had no answer
             return known_evening(connection, known)
         bots = [playing_version(connection, name) for name in wanted.bots]
@@ -234,7 +234,7 @@ def sit(ladder: Ladder, id: int, link: str, login: str | None, name: str = "") -
         if not guests:
             raise LadderError("this ladder has no guests.\nSign in first, and open the link again.")
         try:
-            called = f"{checked_name(name)} (guest)"
+            called = f"{normal_name(name)} (guest)"
         except ValueError as problem:
             raise LadderError(f"{problem}.\nChoose another name.") from None
         if any(other.name == called for other in evening.places):

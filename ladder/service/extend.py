@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.service.due import DAY_S, late_days_left, told_time
+from ladder.service.due import DAY_S, late_days_left, time_text
 from ladder.service.known import known_owner
 from ladder.service.ladder import Ladder
 from ladder.service.settings import Deadline, LadderError
@@ -26,7 +26,7 @@ def extend(
     due = deadline.at.timestamp()
     at = due + DAY_S * (late_days if days is None else days) if until is None else read_time(ladder, until, name)
     if at <= due:
-        raise LadderError(f"the deadline {name} is {told_time(due, deadline)}.\nGive a time after it.")
+        raise LadderError(f"the deadline {name} is {time_text(due, deadline)}.\nGive a time after it.")
 
     def act(connection: Connection) -> bool:
         owner = known_owner(connection, login)
@@ -57,7 +57,7 @@ def _put(ladder: Ladder, connection: Connection, new: Extension, deadline: Deadl
     old = next((each for each in extensions_in_force(connection) if (each.owner, each.deadline) == key), None)
     if ((None, 0) if old is None else (old.until, old.late_days)) == (new.until, new.late_days):
         return False
-    time = "no more time" if new.until is None else f"more time until {told_time(new.until, deadline)}"
+    time = "no more time" if new.until is None else f"more time until {time_text(new.until, deadline)}"
     spent = f" for {new.late_days} late days" if new.late_days else ""
     why = f"{new.deadline}, {time}{spent}: {new.why}"
     note_act(connection, Act(who, "extend", why, ladder.clock(), owner=new.owner))

@@ -19,10 +19,10 @@ from sqlalchemy import Connection
 
 from arena.bots import shown
 from ladder.access import STAFF, Viewer
-from ladder.proof import Entrant, PlayedPlace, Proof, proof_lines, published, tables_of
+from ladder.proof import Entrant, PlayedPlace, Proof, proof_lines, publication, tables_of
 from ladder.service.known import demand_open
 from ladder.service.ladder import Ladder
-from ladder.service.measured import Measured, measure
+from ladder.service.measurement import Measurement, measure
 from ladder.service.settings import LadderError
 from ladder.service.snapshot import demand_examined, snapshot, who_has_time
 from ladder.store.database import (
@@ -44,7 +44,7 @@ from ladder.store.database import (
     reveal_final,
     table_of,
 )
-from ladder.views import FinalState, Reader, Repeated, shown_table, state_of
+from ladder.views import FinalState, Reader, Repeated, state_of, table_for
 
 NAME = re.compile("[A-Za-z0-9_-]{1,40}")
 FINAL_GAMES = 240  # of a version, if nobody says: a share's interval is then about 6 points to each side
@@ -118,7 +118,7 @@ def read_final(ladder: Ladder, reader: Reader, name: str) -> FinalState | None:
     if not final.revealed:
         return state
     measured = measure(ladder, reader.connection, _versions(reader.connection, final), final.id)
-    return replace(state, table=shown_table(reader, measured.table), repeats=tuple(_compared(reader.connection, final)))
+    return replace(state, table=table_for(reader, measured.table), repeats=tuple(_compare(reader.connection, final)))
 
 
 def replay(ladder: Ladder, name: str, who: str) -> FinalState:
@@ -136,7 +136,9 @@ def replay(ladder: Ladder, name: str, who: str) -> FinalState:
     return ladder.database.write(act)
 
 
-def reveal(ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF, as_is: bool = False) -> tuple[Final, Measured]:
+def reveal(
+    ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF, as_is: bool = False
+) -> tuple[Final, Measurement]:
     """Return a final that has ended, measured; its key is public from now on. Raises LadderError before.
 
     `as_is`: also where matches were given up.
@@ -162,7 +164,7 @@ def reveal(ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF, as_is: b
         return final, measure(ladder, connection, _versions(connection, final), final.id)
 
 
-def _compared(connection: Connection, this: Final) -> Iterator[Repeated]:
+def _compare(connection: Connection, this: Final) -> Iterator[Repeated]:
     """Compare a final with those that were held before with the same key, game by game."""
     for other in all_finals(connection):
         if other.key == this.key and other.id < this.id:
@@ -234,7 +236,7 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
     path = commitment_file(ladder, final.name)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(published(proof))
+            file.write(publication(proof))
     except FileExistsError:
         with ladder.database.read() as connection:
             _demand_new(connection, final.name, ladder.path)

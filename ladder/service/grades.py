@@ -10,11 +10,11 @@ from dataclasses import replace
 from sqlalchemy import Connection
 
 from ladder.access import STAFF, Viewer
-from ladder.service.baselines import failed, mark
+from ladder.service.baselines import failure_mark, mark
 from ladder.service.basis import Basis, Candidate, Line, basis_of
 from ladder.service.finals import reveal
 from ladder.service.ladder import Ladder
-from ladder.service.measured import Measured, measure
+from ladder.service.measurement import Measurement, measure
 from ladder.service.settings import LadderError
 from ladder.store.database import Version, find_versions
 from ladder.views import Grade, Grades, Mark
@@ -24,17 +24,17 @@ def grades(
     ladder: Ladder, who: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF
 ) -> Grades:
     """Return the grades of a final, of a deadline, or of now, that the viewer may see. Raises LadderError."""
-    found = graded(ladder, who, final, deadline, viewer)[1]
-    return seen(found, viewer)
+    found = make_grades(ladder, who, final, deadline, viewer)[1]
+    return visible_grades(found, viewer)
 
 
-def seen(found: Grades, viewer: Viewer) -> Grades:
+def visible_grades(found: Grades, viewer: Viewer) -> Grades:
     """Return grades with those alone that a viewer may see."""
     mine = tuple(grade for grade in found.grades if viewer.may("see grades", grade.owner.login))
     return replace(found, grades=mine)
 
 
-def graded(
+def make_grades(
     ladder: Ladder, who: str, final: str | None, deadline: str | None, viewer: Viewer = STAFF
 ) -> tuple[Basis, Grades]:
     """Return what grades of a final, of a deadline, or of now are made from, and all of them. Raises LadderError."""
@@ -47,10 +47,10 @@ def graded(
     limit = None if deadline is None else settings.deadline(deadline)
     with ladder.database.read() as connection:
         basis = basis_of(connection, settings, ladder.clock(), ended, limit)
-        return basis, made_from(ladder, connection, basis)
+        return basis, grades_from(ladder, connection, basis)
 
 
-def made_from(ladder: Ladder, connection: Connection, basis: Basis) -> Grades:
+def grades_from(ladder: Ladder, connection: Connection, basis: Basis) -> Grades:
     """Return the grades that are made from a basis: the same to the digit, whatever happened since."""
     chosen = find_versions(connection, basis.chosen)
     fit = find_versions(connection, basis.fit)
@@ -76,7 +76,7 @@ def _grade(
     candidate: Candidate,
     version: Version,
     basis: Basis,
-    measured: Measured,
+    measured: Measurement,
     others: Mapping[str, Version],
 ) -> Grade:
     marks = tuple(mark(each, version, measured, others.get(each.beats or "")) for each in basis.baselines)
@@ -98,7 +98,7 @@ def _grade(
         share_high=high,
         games=0 if row is None else row.games,
         marks=marks,
-        reason="; ".join(map(_told, marks)),
+        reason="; ".join(map(_mark_text, marks)),
         points_before=before,
         penalty=penalty,
         late_days_spent=candidate.spent if candidate.own else 0,
@@ -131,7 +131,7 @@ def _days(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def _told(each: Mark) -> str:
+def _mark_text(each: Mark) -> str:
     outcome = "passed" if each.passed else "not passed"
     doubt = ", in doubt: the threshold lies in the interval" if each.doubtful else ""
     return f"{each.baseline}: {outcome}, {each.words}{doubt}"
@@ -139,7 +139,7 @@ def _told(each: Mark) -> str:
 
 def _nothing(line: Line, basis: Basis) -> Grade:
     """Return the grade of an owner for whom no version stands, with the reason."""
-    marks = tuple(failed(each, "no version") for each in basis.baselines)
+    marks = tuple(failure_mark(each, "no version") for each in basis.baselines)
     reason = "; ".join(filter(None, (line.nothing, line.extended)))
     grade = Grade(line.owner, None, None, None, 0.0, None, None, None, 0, marks, reason)
     return replace(grade, due=line.due, extension=line.extension)

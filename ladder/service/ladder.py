@@ -183,7 +183,7 @@ def create(
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not any(path.iterdir()):
             path.chmod(0o700)
-        opened = Database(resolved(url, path))
+        opened = Database(resolve_url(url, path))
         if opened.sqlite is not None:
             with suppress(FileExistsError):
                 os.close(os.open(opened.sqlite, os.O_CREAT | os.O_EXCL, 0o600))
@@ -211,7 +211,7 @@ def open_ladder(
     """
     settings = read_settings(path)
     try:
-        url = resolved(settings.database, path)
+        url = resolve_url(settings.database, path)
         database = Database(url, patience_s, hear=hear)
         if database.sqlite is not None and not database.sqlite.exists():
             raise LadderError(f"{database.sqlite} is gone: the ladder's database.\nRestore it: arena ladder restore")
@@ -227,7 +227,7 @@ def open_ladder(
         raise LadderError(f"the database of {path} was changed by hand: {problem!r}") from None
 
 
-def resolved(url: str, folder: Path) -> URL:
+def resolve_url(url: str, folder: Path) -> URL:
     """Return a URL in which the path of an SQLite file counts from the ladder's folder. Raises DatabaseError."""
     try:
         made = make_url(url)

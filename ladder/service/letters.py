@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from arena.bots import shown
 from ladder.access import STAFF
-from ladder.cells import ends_of, percent, rated, span
+from ladder.cells import ends_of, percent, rating_text, span
 from ladder.service.known import known_owner, viewer_for
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
@@ -144,9 +144,7 @@ def _text(ladder: Ladder, person: Reader, may: Allowance, standing: Sequence[Ver
     )
     if found.person.suspended is not None:
         why = f"You are suspended: {found.person.suspended}"
-        return _folded(
-            [hello, [why, "Nothing of yours plays, is submitted or counts. Ask the staff, who can lift it."]]
-        )
+        return _fold([hello, [why, "Nothing of yours plays, is submitted or counts. Ask the staff, who can lift it."]])
     parts: list[Iterable[str]] = [hello]
     bots = {each.bot: bot(person, each.bot, last=0) for each in found.bots}
     parts += [_of_bot(each, url) for each in bots.values() if each is not None]
@@ -163,7 +161,7 @@ def _text(ladder: Ladder, person: Reader, may: Allowance, standing: Sequence[Ver
         stands = "" if standing is None else f"; {own} stands for it"
         parts.append([f"Deadline {due.name}: {_when(due.at)}{late}{stands}."])
     parts.append([f"You may submit {may.left} more of {may.most} times until {_when(may.renewed)}."])
-    return _folded(parts)
+    return _fold(parts)
 
 
 def _of_bot(found: Bot, url: str | None) -> Iterator[str]:
@@ -175,7 +173,7 @@ def _of_bot(found: Bot, url: str | None) -> Iterator[str]:
         yield "It isn't in the table yet: it comes with its first rated match."
     if row is not None:
         share, fair = None if row.adjusted is None else row.adjusted.value, percent(found.fair, 0)
-        yield f"Rank {span(row.ranks)} of {found.of}, rating {rated(row.rating)}, {row.games} games."
+        yield f"Rank {span(row.ranks)} of {found.of}, rating {rating_text(row.rating)}, {row.games} games."
         yield f"Share of wins {percent(share)} ({ends_of(row.adjusted)}), fair is {fair}."
     faults = {} if playing is None else playing.faults or {}
     often = sorted(faults, key=lambda code: -faults[code])
@@ -183,16 +181,16 @@ def _of_bot(found: Bot, url: str | None) -> Iterator[str]:
         yield f"Faults of version {playing.number}: {', '.join(f'{code} {faults[code]}' for code in often)}"
     first = {each.code: each for each in reversed(found.examples or ())}
     for seen in [first[code] for code in often if code in first][:_FAULTS]:
-        yield from _advised(f"{seen.code}, in match {seen.match}: {seen.what}", seen.do)
+        yield from _advice(f"{seen.code}, in match {seen.match}: {seen.what}", seen.do)
     for step in found.examination.steps if found.examination is not None and newest.state == "unfit" else ():
         if step.level == "fail":
-            yield from _advised(f"version {newest.number}, {step.what}: {step.text}", step.do)
+            yield from _advice(f"version {newest.number}, {step.what}: {step.text}", step.do)
     yield f"Next: {_next(newest, playing, often)}"
     if url:
         yield f"{url}/bots/{quote(found.bot)}"
 
 
-def _advised(what: str, do: str) -> Iterator[str]:
+def _advice(what: str, do: str) -> Iterator[str]:
     yield f"- {what}"
     yield from (f"  -> {line}" for line in do.split("\n") if line.strip())
 
@@ -214,7 +212,7 @@ def _when(at: float) -> str:
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M %Z")
 
 
-def _folded(parts: Iterable[Iterable[str]]) -> str:
+def _fold(parts: Iterable[Iterable[str]]) -> str:
     """Return paragraphs in lines that mail programs keep; what can't be printed as escapes, words uncut."""
     return "\n".join("\n".join(map(_fill, part)) + "\n" for part in parts)
 

@@ -106,7 +106,7 @@ class _Intake:
             return
         if owner.gone:
             self.remarks.append(Remark(person.line, f"{name} left the course, and isn't brought back"))
-        self.wanted[owner.id] = _filled(owner, person) if merged else _updated(owner, person)
+        self.wanted[owner.id] = _fill_in(owner, person) if merged else _update(owner, person)
         self._lines[owner.id] = person.line
         self.directory.add(self.wanted[owner.id])
 
@@ -137,14 +137,14 @@ def _line(remark: Remark) -> int:
     return remark.line
 
 
-def _updated(owner: Owner, person: Person) -> Owner:
+def _update(owner: Owner, person: Person) -> Owner:
     """Return an owner with what is told of the person: what isn't told stays."""
     told = ("name", "email", "number", "section", "canvas", "moodle")
     values = {field: getattr(person, field) or getattr(owner, field) for field in told}
     return replace(owner, **values, staff=owner.staff if person.staff is None else person.staff)
 
 
-def _filled(owner: Owner, person: Person) -> Owner:
+def _fill_in(owner: Owner, person: Person) -> Owner:
     """Return an owner with what a roster tells of one that was merged with him, where nothing was told of himself."""
     told = ("email", "number", "section", "canvas")
     values = {field: getattr(owner, field) or getattr(person, field) for field in told}

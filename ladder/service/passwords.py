@@ -42,7 +42,7 @@ def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "") ->
     Raises LadderError.
     """
     _check(new, str(viewer.login))
-    _put(ladder, viewer, current, _hashed(new))
+    _put(ladder, viewer, current, _hash(new))
 
 
 def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
@@ -52,13 +52,13 @@ def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
 
 def sign_in_by_password(ladder: Ladder, login: str, password: str) -> Issued:
     """Begin a session. Raises NotLetInError, with a reason for who knows the password alone."""
-    kept = ladder.database.look(lambda connection: _kept(connection, login, ladder.clock()))
+    kept = ladder.database.look(lambda connection: _credential(connection, login, ladder.clock()))
     if not _fits(kept, password) or kept is None:
         raise NotLetInError(_WRONG)
 
     def check(connection: Connection, owner: Owner) -> None:
         refuse_out(connection, owner)
-        if _kept(connection, login, ladder.clock()) != kept:
+        if _credential(connection, login, ladder.clock()) != kept:
             raise NotLetInError(_WRONG)
 
     return issue(ladder, kept.login, SESSION, f"password {kept.id}", check=check)
@@ -66,14 +66,14 @@ def sign_in_by_password(ladder: Ladder, login: str, password: str) -> Issued:
 
 def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None) -> None:
     login, now, digest = str(viewer.login), ladder.clock(), digest_of(secrets.token_urlsafe(32))
-    kept = ladder.database.look(lambda connection: _kept(connection, login, now))
+    kept = ladder.database.look(lambda connection: _credential(connection, login, now))
     if kept is not None and not _fits(kept, current):
         raise LadderError("That isn't your current password.\nWho forgot it asks the staff, who can remove it.")
 
     def act(connection: Connection) -> None:
         if find_credential(connection, digest) is not None:
             return  # the second call of a function whose commit had no answer
-        if _kept(connection, login, now) not in (kept, None):
+        if _credential(connection, login, now) not in (kept, None):
             raise LadderError("Your password was changed meanwhile.\nTry again.")
         owner = acting_owner(connection, login)
         for each in credentials_of(connection, login):
@@ -87,7 +87,7 @@ def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None) -> None
     ladder.database.write(act)
 
 
-def _kept(connection: Connection, login: str, now: float) -> Credential | None:
+def _credential(connection: Connection, login: str, now: float) -> Credential | None:
     found = (each for each in credentials_of(connection, login) if each.kind == PASSWORD and each.holds(now))
     return next(found, None)
 
@@ -115,7 +115,7 @@ def _hasher() -> "tuple[PasswordHasher, str]":
     return hasher, hasher.hash(secrets.token_urlsafe(32))
 
 
-def _hashed(password: str) -> str:
+def _hash(password: str) -> str:
     with _AT_A_TIME:
         return _hasher()[0].hash(_plain(password))
 

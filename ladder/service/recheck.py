@@ -72,10 +72,10 @@ def recheck(ladder: Ladder, pool: Pool, bots: Sequence[str], who: str, why: str)
             continue
         reason = None if examined.passed else why_unfit(examined.steps)
         _note(ladder, version, who, f"{why}: {'it is fit' if reason is None else reason}")
-        yield _compared(version, reason, before[version.id], examined.steps)
+        yield _compare(version, reason, before[version.id], examined.steps)
 
 
-def _compared(version: Version, reason: str | None, before: tuple[StepView, ...], after: Sequence[Step]) -> Rechecked:
+def _compare(version: Version, reason: str | None, before: tuple[StepView, ...], after: Sequence[Step]) -> Rechecked:
     was, now = ({step.what: step.level.value for step in steps} for steps in (before, after))
     names = dict.fromkeys([*was, *now])
     return Rechecked(

@@ -14,7 +14,7 @@ from arena.bots import shown
 from ladder.access import STAFF, Viewer, visible
 from ladder.service.basis import Basis, Line
 from ladder.service.finals import NAME
-from ladder.service.grades import graded, made_from
+from ladder.service.grades import grades_from, make_grades
 from ladder.service.ladder import Ladder
 from ladder.service.settings import Baseline, LadderError
 from ladder.service.snapshot import demand_examined
@@ -63,7 +63,7 @@ def release(
         if deadline is not None:
             settings = ladder.settings
             demand_examined(connection, settings, settings.deadline(deadline), at, ladder.path)
-    basis, told = graded(ladder, who, final, deadline)
+    basis, told = make_grades(ladder, who, final, deadline)
     kept = Kept(why or "handed out", basis, told)
     new = Release(name, of, at, who, _adapter().dump_json(kept).decode())
 
@@ -145,7 +145,7 @@ def remake(ladder: Ladder, name: str) -> Remade:
     """Make a release again, from the ladder and what the release was made from, and compare. Raises LadderError."""
     with ladder.database.read() as connection:
         kept = _adapter().validate_json(_find(connection, name).data)
-        made = replace(kept, told=made_from(ladder, connection, kept.basis))
+        made = replace(kept, told=grades_from(ladder, connection, kept.basis))
     one, two = (json.loads(_adapter().dump_json(each))["told"] for each in (kept, made))
     differences = [
         f"{key}: {one[key]} was kept, {two[key]} was made" for key in one if key != "grades" and one[key] != two[key]

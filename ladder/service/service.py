@@ -49,7 +49,7 @@ from ladder.store.database import (
     release_ended,
     table_of,
 )
-from ladder.views import kept_step
+from ladder.views import step_row
 from ladder.work import Examined, Task, do
 
 FOLD_S = 10.0  # between two folds, and never more than a twentieth of the time
@@ -161,7 +161,7 @@ class Service:
     # --- matches
 
     def _keep(self, played: Played) -> Iterator[Event]:
-        match = _with_spent(played)
+        match = _with_costs(played)
         now = self.ladder.clock()
         bench = self.ladder.last_settings.benching.matches
 
@@ -182,7 +182,7 @@ class Service:
 
     def _note_steps(self, version: int, steps: Sequence[Step]) -> None:
         """Let those who wait see the steps so far."""
-        now, rows = self.ladder.clock(), [(step.number, *kept_step(step)) for step in steps]
+        now, rows = self.ladder.clock(), [(step.number, *step_row(step)) for step in steps]
         self.ladder.database.write(lambda connection: note_steps(connection, version, self.runner, rows, now))
 
     def _examined(self, version: int, found: Examined) -> Iterator[Event]:
@@ -191,7 +191,7 @@ class Service:
         seats = self.ladder.play.seats
 
         def act(connection: Connection) -> Exam | None:
-            steps = [kept_step(step) for step in found.steps]
+            steps = [step_row(step) for step in found.steps]
             words = None if found.bot is None else found.bot.words
             built = None
             if found.built is not None and found.bot is not None:
@@ -283,7 +283,7 @@ def why_unfit(steps: Sequence[Step]) -> str:
     return shown(f"{step.what}: {step.text}")
 
 
-def _with_spent(played: Played) -> PlayedMatch:
+def _with_costs(played: Played) -> PlayedMatch:
     """Return the match with what each bot took."""
     peaks = dict(played.peaks)
     spent = tuple(

@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from arena import with_extra
-from arena.bots import given_files, shown
+from arena.bots import shipped_files, shown
 from arena.sandbox import scratch_folder
 from ladder.access import STAFF, Viewer
 from ladder.service.known import known_version
@@ -52,7 +52,7 @@ def similar(ladder: Ladder, at_least: float = AT_LEAST, compare: bool = True, vi
     compare: if False, only what was compared before is told. Raises LadderError.
     """
     with ladder.database.read() as connection:
-        chosen = [each for each in _chosen(connection) if viewer.may("read a version's files", each.login)]
+        chosen = [each for each in _versions(connection) if viewer.may("read a version's files", each.login)]
         references = _references(connection)
         of = (ladder.path, *((each.label, each.digest, each.party) for each in (*chosen, *references)))
         known = _kept.get(of)
@@ -63,7 +63,7 @@ def similar(ladder: Ladder, at_least: float = AT_LEAST, compare: bool = True, vi
     with _comparing:
         known = known or _kept.get(of)
         if known is None:
-            told, unread, _ = _compared(chosen, archives, given)
+            told, unread, _ = _compare(chosen, archives, given)
             known = _kept[of] = _pairs(chosen, told), unread
             while len(_kept) > _MOST_KEPT:
                 del _kept[next(iter(_kept))]
@@ -82,7 +82,7 @@ def side_by_side(ladder: Ladder, one: str, other: str, viewer: Viewer = STAFF) -
             raise LadderError("Only who may read the files of both compares them.\nAsk the staff.")
         archives = [_archive(connection, version) for version in versions]
         given = [_archive(connection, version) for version in _references(connection)]
-    told, unread, sources = _compared(versions, archives, given, deep=True)
+    told, unread, sources = _compare(versions, archives, given, deep=True)
     if not told["pairs"]:
         raise LadderError("One of them has no source text that can be compared.\nLook at their files by hand.")
     [(_, _, ways)] = told["pairs"]
@@ -101,7 +101,7 @@ def _passage(lines: Sequence[dict[str, list[str]]], places: Sequence[tuple[str, 
     return Passage(one, other)
 
 
-def _chosen(connection: Connection) -> list[Version]:
+def _versions(connection: Connection) -> list[Version]:
     """Return of each bot the version that plays, else the newest fit, but for reference bots; in order of label."""
     newest = {version.bot: version for version in fit_versions(connection) if not version.reference}
     newest |= {version.bot: version for version in active_versions(connection) if not version.reference}
@@ -159,15 +159,15 @@ def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _given(references: Sequence[bytes], programs: Sequence[_Sources]) -> list[tuple[str, str]]:
+def _common_sources(references: Sequence[bytes], programs: Sequence[_Sources]) -> list[tuple[str, str]]:
     """Return what counts as nobody's own: kits, samples and reference bots, in the languages of the programs."""
     endings = {PurePosixPath(kind).suffix for files in programs for kind, _ in files.values()}
     endings |= _C if endings & _C else set()
-    ours = [(f"a{path.suffix}", path.read_text("utf-8")) for path in given_files() if path.suffix in endings]
+    ours = [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if path.suffix in endings]
     return [*ours, *(text for archive in references for text in _sources(archive)[0].values())]
 
 
-def _compared(
+def _compare(
     versions: Sequence[Version], archives: Sequence[bytes], references: Sequence[bytes], deep: bool = False
 ) -> tuple[dict[str, Any], tuple[str, ...], list[_Sources]]:
     """Return what `ladder.likeness.compare` tells, what wasn't read, and the texts. Raises LadderError."""
@@ -175,7 +175,7 @@ def _compared(
         raise LadderError(f"this needs the package copydetect.\nInstall it: {with_extra('similar')}")
     read = [_sources(archive) for archive in archives]
     programs = [(version.party, files) for version, (files, _) in zip(versions, read, strict=True)]
-    common = _given(references, [files for files, _ in read])
+    common = _common_sources(references, [files for files, _ in read])
     asked = json.dumps({"programs": programs, "common": common, "deep": deep})
     words = [sys.executable, "-P", "-c", "from ladder.likeness import main; main()", str(CPU_S), str(MEMORY)]
     search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)

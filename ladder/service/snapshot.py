@@ -8,7 +8,7 @@ count. Reference bots are there with the version that plays.
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.service.due import eligible, own_dues, stand, told_time
+from ladder.service.due import eligible, own_dues, stand, time_text
 from ladder.service.settings import Deadline, LadderError, Settings
 from ladder.store.database import Version, active_versions, all_owners, unexamined
 
@@ -22,7 +22,7 @@ def snapshot(connection: Connection, settings: Settings, deadline: Deadline | No
     return sorted(found, key=lambda version: version.label)
 
 
-def awaited(connection: Connection, settings: Settings, deadline: Deadline | None, now: float) -> list[Version]:
+def awaiting(connection: Connection, settings: Settings, deadline: Deadline | None, now: float) -> list[Version]:
     """Return the versions whose examination may change which stand at a deadline, or play now."""
     waiting = unexamined(connection, now)
     if deadline is None:
@@ -43,7 +43,7 @@ def who_has_time(connection: Connection, settings: Settings, deadline: Deadline 
         return ""
     due = own_dues(connection, settings, deadline)
     own = ((owner.login, due(owner.id)) for owner in all_owners(connection))
-    return ", ".join(f"{shown(login)} until {told_time(each.at, deadline)}" for login, each in own if each.closes > now)
+    return ", ".join(f"{shown(login)} until {time_text(each.at, deadline)}" for login, each in own if each.closes > now)
 
 
 def demand_examined(
@@ -56,7 +56,7 @@ def demand_examined(
     if deadline is not None and now <= deadline.closes:
         minutes = int((deadline.closes - now) / 60) + 1
         raise LadderError(f"the deadline {deadline.name} closes in {minutes} minutes.\nWait until then.")
-    waiting = awaited(connection, settings, deadline, now)
+    waiting = awaiting(connection, settings, deadline, now)
     if waiting:
         labels = ", ".join(shown(version.label) for version in waiting[:5])
         raise LadderError(

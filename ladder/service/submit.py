@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from arena.bots import Bundle, cell, checked_name, intake_apart, load, shown
+from arena.bots import Bundle, cell, intake_apart, load, normal_name, shown
 from ladder.access import visible
 from ladder.service.due import due_of, late_for
 from ladder.service.known import acting_owner, demand_open, demand_unsuspended, viewer_for
@@ -104,7 +104,7 @@ def put_submission(connection: Connection, settings: Settings, given: Submission
     login, bundle, received = given.login, given.bundle, now if given.received is None else given.received
     acting = acting_owner(connection, login)
     owner, party = acting.id, party_of(connection, acting)
-    known = bot_called(connection, given.name)
+    known = find_bot(connection, given.name)
     viewer = replace(viewer_for(connection, acting), staff=False)  # staff, too, names the owner
     if known is not None and not viewer.may("submit", known.login):
         raise LadderError(f'the bot "{shown(given.name)}" is another\'s.\n{_NAMING}')
@@ -162,7 +162,7 @@ def _same(versions: Sequence[Version], given: Submission, received: float) -> Ve
 
 def _note_received(connection: Connection, given: Submission, bot: int, version: int, owner: int, now: float) -> None:
     assert given.received is not None
-    why = f"received at {told_at(given.received)}, as {given.by} says"
+    why = f"received at {local_time(given.received)}, as {given.by} says"
     note_act(connection, Act(given.by, "receive", why, now, bot=bot, version=version, owner=owner))
 
 
@@ -186,7 +186,7 @@ def read_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
         ) from None
 
 
-def told_at(at: float | None) -> str:
+def local_time(at: float | None) -> str:
     """Return a time, in seconds since 1970, in this machine's zone, which is told; None is a dash."""
     return "-" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
 
@@ -194,7 +194,7 @@ def told_at(at: float | None) -> str:
 def demand_past(ladder: Ladder, received: float | None) -> None:
     """Raise LadderError where something would have been received at a time to come."""
     if received is not None and received > ladder.clock():
-        raise LadderError(f"{told_at(received)} is still to come.\nGive a time that is over.")
+        raise LadderError(f"{local_time(received)} is still to come.\nGive a time that is over.")
 
 
 def allowance(ladder: Ladder, reader: Reader, login: str | None = None) -> Allowance:
@@ -238,7 +238,7 @@ def put_reference(connection: Connection, reference: Reference, at: float) -> Ta
     owner = find_owner(connection, STAFF.login)
     assert owner is not None, "create makes the staff"
     name, bundle = reference.name, reference.bundle
-    known = bot_called(connection, name)
+    known = find_bot(connection, name)
     if known is not None and not known.reference:
         raise LadderError(f'the bot "{shown(name)}" is an owner\'s.\nName the reference otherwise: NAME=BOT')
     bot = put_bot(connection, name, owner.id, at, reference=True)
@@ -260,7 +260,7 @@ def submit_reference(ladder: Ladder, argument: str) -> Taken:
 def bot_name(name: str) -> str:
     """Return a bot's name as it is kept. Raises LadderError for one that results or a spreadsheet can't hold."""
     try:
-        name = checked_name(name)
+        name = normal_name(name)
     except ValueError as problem:
         raise LadderError(f"{problem}.\n{_NAMING}") from None
     if "@" in name:
@@ -270,7 +270,7 @@ def bot_name(name: str) -> str:
     return name
 
 
-def bot_called(connection: Connection, name: str) -> KnownBot | None:
+def find_bot(connection: Connection, name: str) -> KnownBot | None:
     """Return the bot of a name, whatever its case: names that look alike are one bot's."""
     return next((bot for bot in all_bots(connection) if bot.name.casefold() == name.casefold()), None)
 

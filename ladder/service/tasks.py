@@ -124,7 +124,7 @@ class Queue:
         cost = Cost.ATTEMPT
         if isinstance(problem, (RefusedError, ExecutorLostError)):  # of a cluster that is away, the status line speaks
             cost = Cost.NOTHING if isinstance(problem, RefusedError) else Cost.LOSS
-        reason, died, now = told(problem), isinstance(problem, WorkerDiedError), self._ladder.clock()
+        reason, died, now = failure_text(problem), isinstance(problem, WorkerDiedError), self._ladder.clock()
         if not task.exam and self._left is not None:
             self._left += 1
 
@@ -231,7 +231,7 @@ class Queue:
         return ladder.database.write(act)
 
 
-def told(problem: BaseException) -> str:
+def failure_text(problem: BaseException) -> str:
     """Return in one line what a task failed by; what is no word of ours is a defect, and named with its type."""
     ours = isinstance(problem, (ArenaError, ExecutorLostError, RefusedError, MissingError, WorkerDiedError))
     return shown(str(problem) if ours else f"defect: {problem!r}")

@@ -12,7 +12,7 @@ from ladder.service.known import known_owner
 from ladder.service.ladder import Ladder
 from ladder.service.roster import Person, plain, read_rows
 from ladder.service.settings import LadderError
-from ladder.service.submit import demand_past, told_at
+from ladder.service.submit import demand_past, local_time
 from ladder.store.database import (
     Act,
     Membership,
@@ -130,7 +130,7 @@ def _join(
     known = {each.team.casefold(): each.team for each in rows}
     at = now if since is None else since
     for owner, name in people:
-        name = _checked(name)
+        name = _check_team(name)
         team = known.setdefault(name.casefold(), name)
         old = before.get(owner.login)
         was = None if old is None else old.team
@@ -146,7 +146,7 @@ def _join(
         if any(at < (row.until or row.since) for row in others):
             raise LadderError(f"{shown(owner.login)} was in a team after that time.\nNobody joined. Name a later one.")
         told = f"left {was}, joined {team}" if was not in (None, team) else f"joined {team}"
-        told += "" if since is None else f" as of {told_at(at)}"
+        told += "" if since is None else f" as of {local_time(at)}"
         note_act(connection, Act(who, "team", f"{told}: {why}", now, owner=owner.id))
         join_team(connection, team, owner.id, at)
         before[owner.login] = Membership(team, owner.login, owner.name, at, None)
@@ -159,7 +159,7 @@ def _teams(connection: Connection) -> dict[str, Membership]:
     return {each.login: each for each in memberships(connection) if each.until is None}
 
 
-def _checked(team: str) -> str:
+def _check_team(team: str) -> str:
     """Return a team's name as it is kept. Raises LadderError."""
     name = unicodedata.normalize("NFC", team.strip())
     if not name or not name.isprintable() or len(name) > _LONGEST or cell(name) != name:

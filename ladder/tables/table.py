@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from arena.play import Ended, GameOver, Happening, Line, Message, Moved, Playing, Sight
+from arena.play import GameOver, Happening, Line, MatchEnd, Message, Playing, Progress, Sight
 from arena.referee import MatchSpec, Record, Timing, messages
 from arena.sandbox import Box
 from ladder.tables.place import MATCH_OVER, Carrier, Closed, Guest, Lines, Offer, Place, Taken
@@ -298,7 +298,7 @@ class Table:
             case Line(bot):
                 self._take_line(bot, happening)
                 return
-            case Moved(told):
+            case Progress(told):
                 for eyes, message in told.items():
                     (self._public if eyes is None else self.places[eyes].sight).take(message)
             case GameOver(game):
@@ -309,7 +309,7 @@ class Table:
                 self._dealt.keep(playing.record, ())
                 if len(playing.games) < len(playing.spec.seatings):
                     self._be_between(playing)
-            case Ended(problem):
+            case MatchEnd(problem):
                 self._finish(playing, problem)
             case _:
                 return

@@ -45,22 +45,22 @@ from ladder.views.lists import lists
 from ladder.views.log import Log, Logs, logs
 from ladder.views.match import FailedAttempt, Match, MatchLine, MatchList, SeatLine, find_match, match, match_list
 from ladder.views.overview import Overview, Quotas, overview
-from ladder.views.owner import OwnerLine, OwnerList, owner_list, told_owner
+from ladder.views.owner import OwnerLine, OwnerList, owner_line, owner_list
 from ladder.views.person import People, PersonLine, PersonPage, people, person
 from ladder.views.queue import Queue, RunnerLine, Submission, queue
 from ladder.views.reader import Reader
-from ladder.views.replay import Replay, record_text, replayed
+from ladder.views.replay import Replay, find_replay, record_text
 from ladder.views.seat import SeatShare
 from ladder.views.similar import Half, Pair, Part, Passage, SideBySide, Similar
 from ladder.views.standings import (
     SORTS,
     STANDINGS_COLUMNS,
     StandingsPage,
-    shown_table,
     standings,
     standings_cells,
     standings_page,
+    table_for,
 )
-from ladder.views.step import kept_step, steps_of
+from ladder.views.step import step_row, steps_of
 from ladder.views.style import BotStyle, HiddenNumber, StyleNumber
 from ladder.views.team import TeamList, team_list

@@ -8,7 +8,7 @@ from ladder.access import visible
 from ladder.store.database import KnownBot, Membership, acts_of, all_bots, find_owner, versions_of
 from ladder.views.credential import CredentialLine, credential_list
 from ladder.views.front import Due
-from ladder.views.owner import OwnerLine, told_owner
+from ladder.views.owner import OwnerLine, owner_line
 from ladder.views.reader import Reader
 from ladder.views.team import team_list
 
@@ -60,7 +60,7 @@ def account(reader: Reader, due: tuple[Due, ...] = ()) -> Account | None:
     listed.sort(key=lambda bot: bot.owner != owner.id)
     of = {bot.name: None if bot.owner == owner.id else team[bot.login].name for bot in listed}
     found = Account(
-        told_owner(connection, owner, viewer),
+        owner_line(connection, owner, viewer),
         tuple(team.values()),
         tuple(visible(_own_bot(connection, bot, of[bot.name]), viewer, bot.login) for bot in listed),
         tuple(row for row in credential_list(reader, owner.login).rows if row.holds),

@@ -30,9 +30,9 @@ from ladder.store.database import (
     versions_of,
 )
 from ladder.views.cursor import cut
-from ladder.views.decision import Decision, called, decisions
+from ladder.views.decision import Decision, decider_name, decisions
 from ladder.views.duels import Against, against
-from ladder.views.match import MatchLine, match_list, unsealed
+from ladder.views.match import MatchLine, match_list, outside_finals
 from ladder.views.reader import Reader
 from ladder.views.seat import SeatShare, seat_shares
 from ladder.views.standings import trend
@@ -195,7 +195,7 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
                     reason=version.reason,
                     examined=version.examined_at,
                     barred=barred.get(version.id),
-                    by=None if version.by is None else called(reader, version.by),
+                    by=None if version.by is None else decider_name(reader, version.by),
                 ),
                 viewer,
                 known.login,
@@ -346,7 +346,7 @@ def _sums(reader: Reader, ids: list[int], *which: Any) -> defaultdict[int, Sums]
             func.max(table.peak_bytes),
         )
         .join(matches, matches.c.id == table.match)
-        .where(table.version.in_(ids), matches.c.cause == PLAYED, unsealed(reader.sealed), *which)
+        .where(table.version.in_(ids), matches.c.cause == PLAYED, outside_finals(reader.sealed), *which)
         .group_by(table.version)
     )  # fmt: skip
     sums: defaultdict[int, Sums] = defaultdict(Sums)
@@ -361,7 +361,7 @@ def _faults(reader: Reader, ids: list[int]) -> dict[int, dict[str, int]]:
     query = (
         select(faults.c.version, faults.c.code, func.sum(faults.c.count))
         .join(matches, matches.c.id == faults.c.match)
-        .where(faults.c.version.in_(ids), unsealed(reader.sealed))
+        .where(faults.c.version.in_(ids), outside_finals(reader.sealed))
         .group_by(faults.c.version, faults.c.code)
         .order_by(faults.c.version, faults.c.code)
     )

@@ -63,7 +63,7 @@ def decisions(
     """Return acts as they are told; `number` are those of versions by their ids, `owner` whose thing was decided on."""
     return tuple(
         visible(
-            Decision(act.at, act.what, number.get(act.version or 0), called(reader, act.who), act.why),
+            Decision(act.at, act.what, number.get(act.version or 0), decider_name(reader, act.who), act.why),
             reader.viewer,
             owner,
         )
@@ -71,7 +71,7 @@ def decisions(
     )
 
 
-def called(reader: Reader, who: str) -> str:
+def decider_name(reader: Reader, who: str) -> str:
     """Return who decided: another participant by the pseudonym; others, such as staff and the ladder, as they stand."""
     person = find_owner(reader.connection, who)
     if person is None or person.staff or reader.viewer.sees(OwnerLine, "login", who):

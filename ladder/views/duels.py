@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 
 from ladder.board import Duel
 from ladder.store.database import TABLES
-from ladder.views.match import unsealed
+from ladder.views.match import outside_finals
 from ladder.views.reader import Reader
 from ladder.views.standings import ROWS, standings
 
@@ -75,7 +75,7 @@ def pairs(reader: Reader, ones: Sequence[int], others: Sequence[int] | None = No
         )
         .join(other, (other.c.match == one.c.match) & (other.c.place != one.c.place))
         .join(matches, matches.c.id == one.c.match)
-        .where(one.c.version.in_(ones), matches.c.rates, unsealed(reader.sealed))
+        .where(one.c.version.in_(ones), matches.c.rates, outside_finals(reader.sealed))
         .group_by(one.c.version, other.c.version)
     )  # fmt: skip
     if others is not None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arena.referee import RecordError, read
-from arena.tell import told
+from arena.tell import as_object
 from ladder.access import visible
 from ladder.store.database import (
     BOT,
@@ -85,7 +85,7 @@ class TablePage:
 class TableReplay:
     """A match of a table to be played again. why: if there is none, "not kept", or "unreadable" for this arena.
 
-    match: as `arena.tell.told` tells it to the viewer's own seats and bots, or with all cards.
+    match: as `arena.tell.as_object` tells it to the viewer's own seats and bots, or with all cards.
     """
 
     table: int
@@ -140,23 +140,23 @@ def table_replay(reader: Reader, id: int, number: int) -> TableReplay | None:
         return None
     text = get_evening_record(reader.connection, id, number)
     try:
-        why, match = ("not kept", None) if text is None else (None, _told(reader, evening, text))
+        why, match = ("not kept", None) if text is None else (None, _as_object(reader, evening, text))
     except RecordError:
         why, match = "unreadable", None
     return TableReplay(id, number, why, match, reader.change)
 
 
-def _told(reader: Reader, evening: Evening, text: str) -> dict[str, Any]:
+def _as_object(reader: Reader, evening: Evening, text: str) -> dict[str, Any]:
     """Return a record as the reader may know it. Raises RecordError."""
     viewer = reader.viewer
     if viewer.may("read a record"):
-        return told(read(text))
+        return as_object(read(text))
     own = [
         number
         for number, place in enumerate(evening.places)
         if place.login is not None and viewer.may("see a person's cards", place.login)
     ]
-    return told(read(text), eyes=own)
+    return as_object(read(text), eyes=own)
 
 
 def _lines(reader: Reader, evenings: Sequence[Evening]) -> list[TableLine]:

@@ -58,7 +58,7 @@ def difference(reader: Reader, name: str, number: int) -> Difference | None:
         elif len(before) * len(after) > pairs:
             files.append(FileDifference(file, (), "It has too many lines to be compared."))
         else:
-            lines = tuple(_bounded(unified_diff(before, after, lineterm=""), left))
+            lines = tuple(_first_lines(unified_diff(before, after, lineterm=""), left))
             left -= sum(map(len, lines))
             pairs -= len(before) * len(after)
             note = None if old.keys() & new.keys() & {file} else "It is new." if file in new else "It is gone."
@@ -96,7 +96,7 @@ def _lines(data: bytes) -> list[str] | None:
         return None
 
 
-def _bounded(lines: Iterator[str], most: int) -> Iterator[str]:
+def _first_lines(lines: Iterator[str], most: int) -> Iterator[str]:
     """Yield lines until there are so many characters."""
     for line in lines:
         yield line[:most]

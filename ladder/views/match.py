@@ -131,7 +131,7 @@ _SEAT = (
 
 def find_match(connection: Connection, id: int, sealed: Sequence[int] = ()) -> MatchLine | None:
     """Return a match, None if there is none of the id, or it is of one of the finals that are sealed."""
-    lines = _lines(connection, connection.execute(_LINE.where(matches.c.id == id, unsealed(sealed))).all())
+    lines = _lines(connection, connection.execute(_LINE.where(matches.c.id == id, outside_finals(sealed))).all())
     return lines[0] if lines else None
 
 
@@ -155,7 +155,7 @@ def match_list(
         wanted = wanted.distinct()  # two versions of a bot may meet in a challenge
     if kind is not None:
         wanted = wanted.where(matches.c.kind == kind)
-    wanted = wanted.where(unsealed(reader.sealed))
+    wanted = wanted.where(outside_finals(reader.sealed))
     if after is not None:
         wanted = wanted.where(matches.c.id > after if todo else matches.c.id < after)
     if todo:
@@ -174,7 +174,7 @@ def match_list(
     return MatchList(rows, rows[-1].id if len(ids) > limit else None, None if todo else reader.change)
 
 
-def unsealed(sealed: Sequence[int]) -> Any:
+def outside_finals(sealed: Sequence[int]) -> Any:
     """Return the condition that a match belongs to none of these finals."""
     return or_(matches.c.final.is_(None), matches.c.final.not_in(sealed)) if sealed else true()
 

@@ -8,7 +8,7 @@ from ladder.access import visible
 from ladder.store.database import ASKS, all_applicants, all_bots, all_owners, count_all, holding_act
 from ladder.views.act import ActLine, act_list
 from ladder.views.decision import Decision, decisions
-from ladder.views.owner import OwnerLine, told_owner
+from ladder.views.owner import OwnerLine, owner_line
 from ladder.views.queue import RunnerLine, runner_lines
 from ladder.views.reader import Reader
 
@@ -63,7 +63,7 @@ def overview(reader: Reader, quotas: Quotas, findings: tuple[Finding, ...] | Non
     whole = Overview(
         frozen,
         closed,
-        tuple(told_owner(connection, owner, reader.viewer) for owner in owners if owner.suspended),
+        tuple(owner_line(connection, owner, reader.viewer) for owner in owners if owner.suspended),
         sum(not (owner.staff or owner.gone) for owner in owners),
         sum(each.state == ASKS for each in all_applicants(connection)),
         len(bots),

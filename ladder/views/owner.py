@@ -44,11 +44,11 @@ class OwnerList:
 def owner_list(reader: Reader, after: str | None = None, limit: int | None = None) -> OwnerList:
     """Return the owners, as the reader may know them."""
     part, more = cut(all_owners(reader.connection), lambda owner: owner.pseudonym, after, limit)
-    rows = tuple(told_owner(reader.connection, owner, reader.viewer) for owner in part)
+    rows = tuple(owner_line(reader.connection, owner, reader.viewer) for owner in part)
     return OwnerList(rows, more, reader.change)
 
 
-def told_owner(connection: Connection, owner: Owner, viewer: Viewer) -> OwnerLine:
+def owner_line(connection: Connection, owner: Owner, viewer: Viewer) -> OwnerLine:
     """Return an owner as a viewer may know the person."""
     line = OwnerLine(
         owner.login, owner.name, owner.pseudonym, owner.staff, owner.email, owner.number, owner.section,

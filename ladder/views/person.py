@@ -10,7 +10,7 @@ from ladder.views.allowance import Allowance
 from ladder.views.bot import BotLine, bot_list
 from ladder.views.credential import CredentialLine, credential_list
 from ladder.views.cursor import cut
-from ladder.views.owner import OwnerLine, told_owner
+from ladder.views.owner import OwnerLine, owner_line
 from ladder.views.reader import Reader
 from ladder.views.team import team_list
 
@@ -71,7 +71,7 @@ def people(reader: Reader, search: str = "", after: str | None = None, limit: in
     part, more = cut(found, lambda owner: owner.pseudonym, after, limit)
     rows = tuple(
         visible(
-            PersonLine(told_owner(reader.connection, owner, reader.viewer), team, tuple(names[owner.id])), reader.viewer
+            PersonLine(owner_line(reader.connection, owner, reader.viewer), team, tuple(names[owner.id])), reader.viewer
         )
         for owner in part
         for team in [teams.get(owner.login)]
@@ -92,7 +92,7 @@ def person(reader: Reader, login: str, allowance: Allowance | None = None) -> Pe
     listed = team_list(reader).rows
     mine = sorted((each for each in listed if each.login == owner.login), key=lambda each: each.until is None)
     whole = PersonPage(
-        told_owner(reader.connection, owner, reader.viewer),
+        owner_line(reader.connection, owner, reader.viewer),
         tuple(line for line in bot_list(reader, limit=None).rows if line.owner == owner.login),
         tuple(mine),
         tuple(dict.fromkeys(each.team for each in listed)),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arena.referee import RecordError, read
-from arena.tell import told
+from arena.tell import as_object
 from ladder.access import visible
 from ladder.store.database import ENDED, PLAYED, find_version, get_log, get_record
 from ladder.views.match import MatchLine, find_match
@@ -15,7 +15,7 @@ from ladder.views.reader import Reader
 class Replay:
     """A match to be played again, with what of standard error is the viewer's to read.
 
-    match: as `arena.tell.told` tells it to the viewer's own bots, or with all cards. why: if there is none, "unended";
+    match: from `arena.tell.as_object`, for the viewer's own bots or with all cards. why: if there is none, "unended";
     "unplayed", where it was given up or cancelled; of its record "not kept", or "unreadable" for this arena.
     """
 
@@ -25,7 +25,7 @@ class Replay:
     change: int | None = None
 
 
-def replayed(reader: Reader, id: int) -> Replay | None:
+def find_replay(reader: Reader, id: int) -> Replay | None:
     """Return a match to be played again, None if there is none of the id, or it is sealed.
 
     The public is told what everybody at the table could know, an owner also what his bots could, staff all cards.
@@ -41,7 +41,7 @@ def replayed(reader: Reader, id: int) -> Replay | None:
     else:
         text = get_record(reader.connection, id)
         try:
-            why, match = ("not kept", None) if text is None else (None, _told(reader, line, text))
+            why, match = ("not kept", None) if text is None else (None, _as_object(reader, line, text))
         except RecordError:
             why = "unreadable"
     change = reader.change if line.state == ENDED else None
@@ -55,7 +55,7 @@ def record_text(reader: Reader, id: int) -> str | None:
     return get_record(reader.connection, id)
 
 
-def _told(reader: Reader, line: MatchLine, text: str) -> dict[str, Any]:
+def _as_object(reader: Reader, line: MatchLine, text: str) -> dict[str, Any]:
     """Return the record as the reader may know it. Raises RecordError."""
     record, viewer = read(text), reader.viewer
     owners = {seat.label: find_version(reader.connection, seat.version).login for seat in line.seats}
@@ -65,6 +65,8 @@ def _told(reader: Reader, line: MatchLine, text: str) -> dict[str, Any]:
         if viewer.may("read a log", owners[seat.label])
     }
     if viewer.may("read a record"):
-        return told(record, logs)
+        return as_object(record, logs)
     labels = enumerate(record.header.bots)
-    return told(record, logs, [place for place, label in labels if viewer.may("see a bot's cards", owners.get(label))])
+    return as_object(
+        record, logs, [place for place, label in labels if viewer.may("see a bot's cards", owners.get(label))]
+    )

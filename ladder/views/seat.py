@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 
 from ladder.store.database import TABLES
-from ladder.views.match import unsealed
+from ladder.views.match import outside_finals
 from ladder.views.reader import Reader
 
 games, match_bots, matches = (TABLES.tables[name] for name in ("games", "match_bots", "matches"))
@@ -26,7 +26,7 @@ def seat_shares(reader: Reader, version: int) -> tuple[SeatShare, ...]:
         select(match_bots.c.place, games.c.seats, games.c.survivors, func.count())
         .join(games, games.c.match == match_bots.c.match)
         .join(matches, matches.c.id == match_bots.c.match)
-        .where(match_bots.c.version == version, matches.c.rates, unsealed(reader.sealed))
+        .where(match_bots.c.version == version, matches.c.rates, outside_finals(reader.sealed))
         .group_by(match_bots.c.place, games.c.seats, games.c.survivors)
     )
     played, won = [0] * reader.seats, [0.0] * reader.seats

@@ -58,7 +58,7 @@ def standings(reader: Reader, sort: str = "rank", day: str | None = None) -> Sta
     if day is not None and kept is not None:
         table = replace(table, rows=tuple(map(_row, points_of_day(connection, kept[0]))))
     moved = trend(connection, table.shares, reader.now if day is None else table.at)
-    return shown_table(reader, table, sort, moved)
+    return table_for(reader, table, sort, moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def standings_page(
     return visible(whole, reader.viewer)
 
 
-def shown_table(
+def table_for(
     reader: Reader, table: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
 ) -> Standings:
     """Return a table as the reader may see it. moved: trends of bots, by name."""

@@ -9,7 +9,7 @@ from ladder.store.database import get_steps
 _STEP = TypeAdapter(StepView)
 
 
-def kept_step(step: Step) -> tuple[str, bytes]:
+def step_row(step: Step) -> tuple[str, bytes]:
     """Return a step for the database, and what its build printed."""
     return _STEP.dump_json(step.view()).decode(), step.log
 

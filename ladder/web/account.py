@@ -11,7 +11,7 @@ from ladder.views import Account, Reader
 from ladder.web.draw import form
 from ladder.web.forms import Visited, who
 from ladder.web.reads import read
-from ladder.web.sign_in import limited
+from ladder.web.sign_in import count_try
 from ladder.web.visit import Id
 
 router = APIRouter()
@@ -31,7 +31,7 @@ def make_token(
     visit: Visited, scope: Annotated[Literal["read", "submit"], Form()], days: Annotated[int, Form(ge=1, le=365)]
 ) -> Response:
     """Make a token, and show it this once."""
-    limited(visit, "account")
+    count_try(visit, "account")
     login = who(visit)
     made = issue(visit.ladder, login, "token", login, scope, days * _DAY_S)
     return form(visit, "token.html", made=made, url=visit.door.url)
@@ -40,7 +40,7 @@ def make_token(
 @router.post("/account/password", include_in_schema=False)
 def change_password(visit: Visited, new: Annotated[str, Form()], current: Annotated[str, Form()] = "") -> Response:
     """Set a password, or change it."""
-    limited(visit, "password")
+    count_try(visit, "password")
     set_password(visit.ladder, visit.viewer, new, current)
     return RedirectResponse("/account", 303)
 
@@ -48,7 +48,7 @@ def change_password(visit: Visited, new: Annotated[str, Form()], current: Annota
 @router.post("/account/password/remove", include_in_schema=False)
 def forget_password(visit: Visited, current: Annotated[str, Form()]) -> Response:
     """Remove the password."""
-    limited(visit, "password")
+    count_try(visit, "password")
     remove_password(visit.ladder, visit.viewer, current)
     return RedirectResponse("/account", 303)
 
@@ -56,7 +56,7 @@ def forget_password(visit: Visited, current: Annotated[str, Form()]) -> Response
 @router.post("/account/credentials/{id}/revoke", include_in_schema=False)
 def revoke(visit: Visited, id: Id) -> Response:
     """Let a link, a session, a token or the password let nobody in any more."""
-    limited(visit, "account")
+    count_try(visit, "account")
     login = who(visit)
     revoke_credential(visit.ladder, id, login, "its owner ended it", login)
     return RedirectResponse("/account", 303)

@@ -10,9 +10,9 @@ from ladder.service import STAFF, Ladder, approve, ask_to_join, issue, may_join,
 from ladder.views import Applicants, Reader
 from ladder.web.account import AT_ONCE_S
 from ladder.web.draw import form
-from ladder.web.forms import Visited, Why, decided, who
+from ladder.web.forms import Visited, Why, go_on, who
 from ladder.web.reads import read
-from ladder.web.sign_in import limited
+from ladder.web.sign_in import count_try
 from ladder.web.visit import Id, RefusedError, Visit
 
 router = APIRouter()
@@ -37,7 +37,7 @@ def send(
     email: Annotated[str, Form()] = "",
 ) -> Response:
     """Take a request in, whatever the login, and go on to its page."""
-    limited(visit, "sign in")
+    count_try(visit, "sign in")
     _demand(visit, link)
     return RedirectResponse(f"/join/{ask_to_join(visit.ladder, login, name, email)}", 303)
 
@@ -73,10 +73,10 @@ def make_link(visit: Visited, days: Annotated[float, Form(ge=0.01, le=3650)] = 1
 def take_in(visit: Visited, id: Id, login: Annotated[str, Form()] = "") -> Response:
     """Take an applicant in, under another login if one is given."""
     new = approve(visit.ladder, id, who(visit), login or None)
-    return decided(visit, new, f"applicant {id} is taken in", _LIST)
+    return go_on(visit, new, f"applicant {id} is taken in", _LIST)
 
 
 @router.post("/admin/applicants/{id}/refuse", include_in_schema=False)
 def turn_down(visit: Visited, id: Id, why: Why) -> Response:
     """Refuse an applicant, who reads the reason."""
-    return decided(visit, refuse(visit.ladder, id, who(visit), why), f"applicant {id} is refused", _LIST)
+    return go_on(visit, refuse(visit.ladder, id, who(visit), why), f"applicant {id} is refused", _LIST)

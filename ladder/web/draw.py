@@ -122,13 +122,13 @@ def page(visit: Visit, template: str, make: Make, *, shared: bool = False, fresh
         content = _content(replace(visit, viewer=reader.viewer), template, found=found, reader=reader)
         return replace(content, closed=reader.closed)
 
-    drawn, headers = _drawn(visit, make, draw, shared, fresh_s)
+    drawn, headers = _draw(visit, make, draw, shared, fresh_s)
     return _not_new(headers) if drawn is None else _whole(visit, drawn, headers)
 
 
 def answer(visit: Visit, shape: Any, make: Make, *, fresh_s: float | None = None) -> Response:
     """Answer with what `make` returns, a value of the type `shape`, as JSON: as `page` does with HTML."""
-    text, headers = _drawn(visit, make, lambda found, reader: _adapter(shape).dump_json(found), False, fresh_s)
+    text, headers = _draw(visit, make, lambda found, reader: _adapter(shape).dump_json(found), False, fresh_s)
     return _not_new(headers) if text is None else Response(text, media_type="application/json", headers=headers)
 
 
@@ -139,12 +139,12 @@ def _adapter(shape: Any) -> TypeAdapter[Any]:
 
 def document(visit: Visit, make: Make) -> Response:
     """Answer with a page that `make` returns whole, and that never changes; it brings its policy, and fits a frame."""
-    text, headers = _drawn(visit, make, lambda found, reader: found, False, None, lasts=True)
+    text, headers = _draw(visit, make, lambda found, reader: found, False, None, lasts=True)
     headers["Content-Security-Policy"] = "frame-ancestors 'self'"
     return _not_new(headers) if text is None else Response(text, 200, headers, "text/html; charset=utf-8")
 
 
-def _drawn(
+def _draw(
     visit: Visit,
     make: Make,
     draw: Callable[[Any, Reader], T],

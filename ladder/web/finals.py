@@ -12,7 +12,7 @@ from ladder.views import FinalList, FinalState, Reader, final_list
 from ladder.web.draw import page
 from ladder.web.forms import Visited, who
 from ladder.web.reads import read
-from ladder.web.sign_in import limited
+from ladder.web.sign_in import count_try
 from ladder.web.visit import RefusedError, Visit
 
 router = APIRouter()
@@ -46,7 +46,7 @@ def published(visit: Visited, name: str) -> Response:
 @router.get("/finals/{name}/proof", include_in_schema=False)
 def proof(visit: Visited, name: str) -> Response:
     """Give the file by which anyone can verify the deals of a final that is revealed."""
-    limited(visit, "proof")
+    count_try(visit, "proof")
     if known_final(visit, name).key is None:
         raise RefusedError(404, f"The final {name} isn't revealed yet.", visit)
     parts = _parts(final_proof(visit.ladder, name))

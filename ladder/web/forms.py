@@ -26,7 +26,7 @@ def who(visit: Visit) -> str:
     return visit.viewer.login
 
 
-def decided(visit: Visit, new: bool, now: str, to: str) -> Response:
+def go_on(visit: Visit, new: bool, now: str, to: str) -> Response:
     """Go on to a page after a decision. Raises RefusedError where it was so before; `now` says what is so."""
     if not new:
         raise RefusedError(409, f"{now} already: nothing was decided.", visit)

@@ -9,8 +9,8 @@ from fastapi.responses import RedirectResponse, Response
 from ladder import views
 from ladder.service import challenge, choose_version
 from ladder.web.draw import page
-from ladder.web.forms import Visited, decided, who
-from ladder.web.sign_in import limited
+from ladder.web.forms import Visited, go_on, who
+from ladder.web.sign_in import count_try
 from ladder.web.visit import RefusedError
 
 router = APIRouter(include_in_schema=False)
@@ -33,13 +33,13 @@ def ask(
 def choose(visit: Visited, name: str, version: Annotated[int, Form(ge=1, le=2**31 - 1)]) -> Response:
     """Let another fit version of one's own bot play."""
     new = choose_version(visit.ladder, name, version, who(visit))
-    return decided(visit, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
+    return go_on(visit, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
 
 
 @router.get("/bots/{name}/{number}/files.tar")
 def files(visit: Visited, name: str, number: int) -> Response:
     """Return a version's files as they are kept."""
-    limited(visit, "files")
+    count_try(visit, "files")
     with visit.ladder.reading(visit.viewer) as reader:
         data = views.archive(reader, name, number)
     if data is None:
@@ -52,5 +52,5 @@ def files(visit: Visited, name: str, number: int) -> Response:
 @router.get("/bots/{name}/{number}/difference")
 def difference(visit: Visited, name: str, number: int) -> Response:
     """Show how a version's files differ from those of the version before."""
-    limited(visit, "files")
+    count_try(visit, "files")
     return page(visit, "difference.html", lambda reader: views.difference(reader, name, number))

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from arena.page import page
 from ladder import views
 from ladder.service import Ladder
-from ladder.views import Match, MatchList, Reader, Replay, replayed
+from ladder.views import Match, MatchList, Reader, Replay, find_replay
 from ladder.web.draw import answer, document
 from ladder.web.reads import read
 from ladder.web.visit import Id, Visit, gate
@@ -45,9 +45,9 @@ def replay(visit: Visited, id: Id) -> Response:
 @router.get("/api/matches/{id}/replay", response_model=Replay)
 def replay_as_json(visit: Visited, id: Id) -> Response:
     """Return the games of a match, step by step, as its reader may know them."""
-    return answer(visit, Replay, lambda reader: replayed(reader, id))
+    return answer(visit, Replay, lambda reader: find_replay(reader, id))
 
 
 def _replay(reader: Reader, id: int) -> str | None:
-    found = replayed(reader, id)
+    found = find_replay(reader, id)
     return None if found is None or found.match is None else page([found.match], f"Match {id}")

@@ -22,7 +22,7 @@ from requests import RequestException
 
 from ladder.service import LadderError, SignIn, sign_in_as
 from ladder.web.forms import Visited
-from ladder.web.sign_in import let_in, limited
+from ladder.web.sign_in import count_try, let_in
 from ladder.web.visit import RefusedError, Visit, local
 
 router = APIRouter(include_in_schema=False)
@@ -37,18 +37,18 @@ _STALE = "This sign-in was begun elsewhere, or too long ago. Begin it again on t
 @router.get("/sign-in/openid")
 def begin(visit: Visited, then: str = "/") -> Response:
     """Send the browser to the provider."""
-    limited(visit, "sign in")
+    count_try(visit, "sign in")
     told, secret = _provider(visit)
     kept = {word: secrets.token_urlsafe(32) for word in ("state", "nonce", "verifier")}
     with _client(visit, told, secret) as client:
         to, _ = client.create_authorization_url(
-            _asked(visit, client, told)["authorization_endpoint"],
+            _discovery(visit, client, told)["authorization_endpoint"],
             state=kept["state"],
             nonce=kept["nonce"],
             code_verifier=kept["verifier"],
         )
     response = RedirectResponse(to, 303, {"Cache-Control": "no-store"})
-    value = _signed({**kept, "then": local(then), "ends": visit.ladder.clock() + LASTS_S}, secret)
+    value = _sign({**kept, "then": local(then), "ends": visit.ladder.clock() + LASTS_S}, secret)
     response.set_cookie(_cookie(visit), value, max_age=LASTS_S, secure=visit.door.secure, httponly=True, samesite="lax")
     return response
 
@@ -56,7 +56,7 @@ def begin(visit: Visited, then: str = "/") -> Response:
 @router.get("/sign-in/openid/callback")
 def end(visit: Visited, state: str = "", code: str = "", error: str = "") -> Response:
     """Take what the provider sent the browser back with, ask it who that is, and let the person in."""
-    limited(visit, "sign in")
+    count_try(visit, "sign in")
     told, secret = _provider(visit)
     kept = _read(visit.request.cookies.get(_cookie(visit), ""), secret)
     if (
@@ -102,7 +102,7 @@ def _client(visit: Visit, told: SignIn, secret: str) -> Any:
     return client
 
 
-def _asked(visit: Visit, client: Any, told: SignIn) -> dict[str, Any]:
+def _discovery(visit: Visit, client: Any, told: SignIn) -> dict[str, Any]:
     """Return what the provider says of itself. Raises RefusedError."""
     issuer = told.issuer.rstrip("/")
     try:
@@ -120,7 +120,7 @@ def _asked(visit: Visit, client: Any, told: SignIn) -> dict[str, Any]:
 def _claims(visit: Visit, told: SignIn, secret: str, code: str, kept: dict[str, Any]) -> dict[str, Any]:
     """Return what the provider says of who signed in there. Raises RefusedError."""
     with _client(visit, told, secret) as client:
-        found = _asked(visit, client, told)
+        found = _discovery(visit, client, told)
         try:
             token = client.fetch_token(found["token_endpoint"], code=code, code_verifier=kept["verifier"])
             keys = KeySet.import_key_set(_json(client, found["jwks_uri"]))
@@ -160,7 +160,7 @@ def _cookie(visit: Visit) -> str:
     return "__Host-openid" if visit.door.secure else "openid"
 
 
-def _signed(kept: dict[str, Any], secret: str) -> str:
+def _sign(kept: dict[str, Any], secret: str) -> str:
     text = base64.urlsafe_b64encode(json.dumps(kept).encode()).decode()
     return f"{text}.{_mark(text, secret)}"
 

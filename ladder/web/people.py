@@ -32,7 +32,7 @@ from ladder.service import (
 )
 from ladder.views import OwnerLine, People, PersonPage, Reader
 from ladder.web.draw import form
-from ladder.web.forms import Visited, Why, decided, who
+from ladder.web.forms import Visited, Why, go_on, who
 from ladder.web.reads import read
 from ladder.web.visit import Id, Visit
 
@@ -86,7 +86,7 @@ def take_in_teams(visit: Visited, teams: UploadFile, move: Annotated[bool, Form(
     """Let people be in the teams that a CSV tells: all of them or, where a line is wrong, none."""
     name = teams.filename or "the file"
     new = import_teams(visit.ladder, teams.file.read(), name, who(visit), move)
-    return decided(visit, new.changed, f"all of {name} are in their teams", "/admin/people")
+    return go_on(visit, new.changed, f"all of {name} are in their teams", "/admin/people")
 
 
 @router.post("/admin/people/{login:path}/team", include_in_schema=False)
@@ -99,7 +99,7 @@ def team(
         new, now = join_teams(visit.ladder, {login: team}, who(visit), why, True, at), f"in the team {team}"
     else:
         new, now = leave_teams(visit.ladder, [login], who(visit), why), "in no team"
-    return decided(visit, new.changed, f"{login} is {now}", _page(login))
+    return go_on(visit, new.changed, f"{login} is {now}", _page(login))
 
 
 @router.post("/admin/people/links", include_in_schema=False)
@@ -154,21 +154,21 @@ def _takes_part(owner: OwnerLine) -> bool:
 def suspend(visit: Visited, login: str, why: Why, suspended: Annotated[bool, Form()] = True) -> Response:
     """Let nothing of a person play, be submitted or count; or let it again."""
     new = set_suspended(visit.ladder, login, suspended, who(visit), why)
-    return decided(visit, new, f"{login} is {'' if suspended else 'not '}suspended", _page(login))
+    return go_on(visit, new, f"{login} is {'' if suspended else 'not '}suspended", _page(login))
 
 
 @router.post("/admin/people/{login:path}/leave", include_in_schema=False)
 def leave(visit: Visited, login: str, why: Why, gone: Annotated[bool, Form()] = True) -> Response:
     """Let a person leave the course, or come back."""
     new = set_gone(visit.ladder, login, gone, who(visit), why)
-    return decided(visit, new, f"{login} is {'no longer ' if gone else ''}in the course", _page(login))
+    return go_on(visit, new, f"{login} is {'no longer ' if gone else ''}in the course", _page(login))
 
 
 @router.post("/admin/people/{login:path}/merge", include_in_schema=False)
 def merge(visit: Visited, login: str, why: Why, into: Annotated[str, Form()] = "") -> Response:
     """Let a person be another owner, by login."""
     new = merge_people(visit.ladder, login, into.strip(), who(visit), why)
-    return decided(visit, new, f"{login} is {into.strip()}", _page(into.strip()))
+    return go_on(visit, new, f"{login} is {into.strip()}", _page(into.strip()))
 
 
 @router.post("/admin/people/{login:path}/extend", include_in_schema=False)
@@ -186,14 +186,14 @@ def more_time(
         new = take_back(visit.ladder, login, deadline, who(visit), why)
     else:
         new = extend(visit.ladder, login, deadline, until or None, None, late_days, who(visit), why)
-    return decided(visit, new, f"{login} has {'no more time' if undo else 'that time'} for {deadline}", _page(login))
+    return go_on(visit, new, f"{login} has {'no more time' if undo else 'that time'} for {deadline}", _page(login))
 
 
 @router.post("/admin/credentials/{id}/revoke", include_in_schema=False)
 def revoke(visit: Visited, id: Id, why: Why, login: Annotated[str, Form()] = "") -> Response:
     """Let a link, a session or a token let nobody in any more."""
     new = revoke_credential(visit.ladder, id, who(visit), why)
-    return decided(visit, new, f"{id} lets nobody in", _page(login))
+    return go_on(visit, new, f"{id} lets nobody in", _page(login))
 
 
 def _page(login: str) -> str:

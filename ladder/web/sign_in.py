@@ -23,7 +23,7 @@ def show(visit: Visited, link: str = "", then: str = "/") -> Response:
 @router.post("/sign-in")
 def enter(visit: Visited, link: Annotated[str, Form()], then: Annotated[str, Form()] = "/") -> Response:
     """Change a link into a session."""
-    limited(visit, "sign in")
+    count_try(visit, "sign in")
     return let_in(visit, then, lambda: sign_in(visit.ladder, link.strip().rpartition("link=")[2]))
 
 
@@ -35,8 +35,8 @@ def enter_by_password(
     then: Annotated[str, Form()] = "/",
 ) -> Response:
     """Begin a session for who knows a person's password."""
-    limited(visit, "sign in")
-    limited(visit, "password", login.strip())
+    count_try(visit, "sign in")
+    count_try(visit, "password", login.strip())
     return let_in(visit, then, lambda: sign_in_by_password(visit.ladder, login.strip(), password))
 
 
@@ -58,7 +58,7 @@ def let_in(visit: Visit, then: str, enter: Callable[[], Issued]) -> Response:
     return visit.let_in(RedirectResponse(local(then), 303), issued)
 
 
-def limited(visit: Visit, what: str, name: str | None = None) -> None:
+def count_try(visit: Visit, what: str, name: str | None = None) -> None:
     """Count a try of a person, or of an address, or at a name. Raises RefusedError for one too many."""
     client = visit.request.client
     who = name or visit.viewer.login or (client.host if client else "")

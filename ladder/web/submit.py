@@ -18,7 +18,7 @@ BOUNDED = 1 << 40  # by `take`, as ladder.toml says
 
 
 @read(router, "/submit", "submit.html", fresh_s=60)
-def allowed(ladder: Ladder, reader: Reader) -> Allowance:
+def show_form(ladder: Ladder, reader: Reader) -> Allowance:
     """Return what the person may submit now."""
     return allowance(ladder, reader)
 

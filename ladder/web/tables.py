@@ -23,9 +23,9 @@ from ladder.service import (
 from ladder.store.database import OVER, PROGRAM, EveningPlace
 from ladder.views import Reader, TableList, TablePage, TableReplay
 from ladder.web.draw import answer, document, form
-from ladder.web.forms import Visited, decided, who
+from ladder.web.forms import Visited, go_on, who
 from ladder.web.reads import read
-from ladder.web.sign_in import limited
+from ladder.web.sign_in import count_try
 from ladder.web.visit import Id, RefusedError, Visit
 
 router = APIRouter()
@@ -89,7 +89,7 @@ def open_by_form(
 ) -> Response:
     """Open a table, and show the links of its places this once."""
     named = tuple(name.strip() for name in bots.split(",") if name.strip())
-    limited(visit, "table")
+    count_try(visit, "table")
     opened = open_evening(
         visit.ladder,
         Wanted(
@@ -104,7 +104,7 @@ def open_by_form(
 @router.post("/api/tables", status_code=201)
 def open_plain(visit: Visited, wanted: Wanted) -> OpenedTable:
     """Open a table; what lets somebody sit down is told this once."""
-    limited(visit, "table")
+    count_try(visit, "table")
     opened = open_evening(visit.ladder, wanted, who(visit))
     page = f"/tables/{opened.evening.id}"
     program = None if wanted.program is None else f"{page}/program"
@@ -129,7 +129,7 @@ def sit_down(
     visit: Visited, id: Id, link: Annotated[str, Form(max_length=100)] = "", name: Annotated[str, Form()] = ""
 ) -> Response:
     """Sit down, and go on to the table."""
-    limited(visit, "table")
+    count_try(visit, "table")
     secret = sit(visit.ladder, id, link, visit.viewer.login, name.strip())
     response = RedirectResponse(f"/tables/{id}/play", 303)
     if secret is not None:
@@ -158,7 +158,7 @@ def play(visit: Visited, id: Id) -> Response:
 @router.post("/tables/{id}/places/{place}/link", include_in_schema=False)
 def link_anew(visit: Visited, id: Id, place: Id) -> Response:
     """Make a place's link or token anew, and show it this once."""
-    limited(visit, "table")
+    count_try(visit, "table")
     secret = new_secret(visit.ladder, id, place, visit.viewer)
     seat = seat_of(visit.ladder, id, visit.viewer, None)
     assert seat is not None
@@ -170,7 +170,7 @@ def link_anew(visit: Visited, id: Id, place: Id) -> Response:
 def close(visit: Visited, id: Id) -> Response:
     """End a table."""
     new = close_evening(visit.ladder, id, visit.viewer)
-    return decided(visit, new, f"table {id} has ended", f"/tables/{id}")
+    return go_on(visit, new, f"table {id} has ended", f"/tables/{id}")
 
 
 @router.get("/tables/{id}/matches/{number}/replay", include_in_schema=False)

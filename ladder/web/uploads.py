@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 
 from arena.sandbox import FULL, scratch_folder
 from ladder.service import Taken, read_time, submit
-from ladder.web.sign_in import limited
+from ladder.web.sign_in import count_try
 from ladder.web.visit import RefusedError, Visit
 
 UPLOAD_S = 120.0  # for all of it to come
@@ -45,7 +45,7 @@ async def take(visit: Visit) -> Taken:
     assert isinstance(visit.request, Request), "a form comes by a request"
     stream = visit.request.stream()
     try:
-        return await _taken(visit, stream)
+        return await _take(visit, stream)
     except (RefusedError, OSError) as problem:
         if visit.request.headers.get("expect") is None:  # else a program waits to hear whether it is to send
             await _drain(stream)
@@ -54,15 +54,15 @@ async def take(visit: Visit) -> Taken:
         raise RefusedError(503, "The ladder's machine has no room for it now. Tell its staff.", visit, 60) from None
 
 
-async def _taken(visit: Visit, stream: AsyncIterator[bytes]) -> Taken:
+async def _take(visit: Visit, stream: AsyncIterator[bytes]) -> Taken:
     viewer, door = visit.viewer, visit.door
     assert viewer.login is not None, "who sends a bot has signed in"
-    limited(visit, "upload")
+    count_try(visit, "upload")
     with door.uploads.held(viewer.login) as held:
         if not held:
             raise RefusedError(503, "Too many uploads come at once. Try again in a moment.", visit, AGAIN_S)
         async with contextmanager_in_threadpool(scratch_folder()) as scratch:
-            form = await _received(visit, stream, scratch / "bot")
+            form = await _receive_form(visit, stream, scratch / "bot")
             owner, at = (form.said("owner"), form.said("at")) if viewer.staff else (viewer.login, "")
             if not owner:
                 raise RefusedError(400, NO_BOTS, visit)
@@ -72,7 +72,7 @@ async def _taken(visit: Visit, stream: AsyncIterator[bytes]) -> Taken:
                 return await run_in_threadpool(submit, visit.ladder, *given)
 
 
-async def _received(visit: Visit, stream: AsyncIterator[bytes], folder: Path) -> "_Form":
+async def _receive_form(visit: Visit, stream: AsyncIterator[bytes], folder: Path) -> "_Form":
     """Write the files of a request's form below a new folder. Raises RefusedError, OSError."""
     kind, words = parse_options_header(visit.request.headers.get("content-type"))
     megabytes = visit.ladder.settings.quotas.upload_mb

@@ -33,7 +33,7 @@ from arena.bots import (
     BotError,
     NotHereError,
     PortableBot,
-    changed,
+    differs,
     language_of,
     pack,
     portable,
@@ -171,7 +171,7 @@ class _Version:
 
     def note(self, step: Step) -> None:
         """Take in the next step, and say it; the log of a build is long, and can wait."""
-        step = replace(step, number=len(self.steps) + 1, log=_bounded(step.log))
+        step = replace(step, number=len(self.steps) + 1, log=_shorten(step.log))
         self.steps.append(step)
         say(replace(step, log=b""))
 
@@ -186,7 +186,7 @@ class _Version:
         place.mkdir()
         unpack(io.BytesIO(job.archive), place, MAX_BYTES, MAX_FILES)
         given = place if job.file is None else place / job.file
-        if changed(Bot(job.name, given, (), place, None, job.digest), frozenset()):
+        if differs(Bot(job.name, given, (), place, None, job.digest), frozenset()):
             raise ArchiveError(f'the archive of "{job.name}" isn\'t that of the digest {job.digest}')
         return given
 
@@ -295,7 +295,7 @@ class _Version:
         )
 
 
-def _bounded(log: bytes) -> bytes:
+def _shorten(log: bytes) -> bytes:
     """Return a build's log, its middle left out if it is long."""
     kept = Capture(_LOG_BYTES)
     kept.feed(log)

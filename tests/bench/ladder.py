@@ -48,7 +48,7 @@ from ladder.store.database import (
     put_matches,
     put_owners,
 )
-from ladder.views import Bot, bot, kept_step
+from ladder.views import Bot, bot, step_row
 
 ROOT = Path(__file__).parents[2]
 SEATS, GAMES = 4, 12
@@ -92,7 +92,7 @@ def new_ladder(folder: Path, bots: int) -> Iterator[Ladder]:
                 end_exam(
                     connection,
                     version,
-                    [kept_step(Step("plays", Level.OK, ""))],
+                    [step_row(Step("plays", Level.OK, ""))],
                     None,
                     ["python3", "bot.py"],
                     None,

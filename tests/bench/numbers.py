@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.run import keyed_shuffle
-from ladder.rating import Estimate, Field, Start, Strength, decided, favours, rate
+from ladder.rating import Estimate, Field, Start, Strength, decide, favours, rate
 from ladder.rating.matches import Matches, matches_of_rows
 from ladder.schedule import plan
 from tests.ladder.rating.outcomes import Outcome, fit
@@ -329,7 +329,7 @@ def decisions(runs: int, authors: int = 6, versions: int = 4, looks: int = 40) -
         for end in range(20, len(tables) + 1, 20):
             found = rate(arrays(tables[:end], wins[:end], bots), Field(bots), start)
             start = found.start
-            decision = decided(found)
+            decision = decide(found)
             if decision.decided and decision.leader is not None:
                 good = shares[decision.leader] >= shares.max() - 0.02
                 right, wrong = right + good, wrong + (not good)

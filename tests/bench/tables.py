@@ -28,7 +28,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 from websockets.asyncio.client import connect
 
-from arena.play import Happening, Moved
+from arena.play import Happening, Progress
 from arena.referee import MatchSpec, Terms, Timing
 from arena.sandbox import Limits, ProcessSandbox, Program
 from ladder.tables import MOST_BYTES, Deal, Offer, Place, Table, WebChannel, sit
@@ -59,14 +59,14 @@ class _Timed(Table):
     happened_at: dict[str, float]
 
     def _soon(self, happening: Happening) -> None:
-        if isinstance(happening, Moved):
+        if isinstance(happening, Progress):
             self._at = time.monotonic()
         super()._soon(happening)
 
     def _happened(self, happening: Happening) -> None:
         super()._happened(happening)
         seen = self._public.seen()
-        if isinstance(happening, Moved) and seen is not None:
+        if isinstance(happening, Progress) and seen is not None:
             self.happened_at.setdefault(_mark(self.name, json.loads(json.dumps(asdict(seen)))), self._at)
 
 

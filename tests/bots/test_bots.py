@@ -18,9 +18,9 @@ from arena.bots import (
     Bot,
     BotError,
     build_all,
-    changed,
     check_commands,
     check_unchanged,
+    differs,
     load,
 )
 from arena.sandbox import Programs
@@ -430,7 +430,7 @@ def test_the_digest_of_a_file_is_what_sha256sum_prints(tmp_path: Path) -> None:
     bot = one(write(tmp_path / "a.py", "x = 1\n"))
     write(tmp_path / "b.py")
     assert bot.digest == hashlib.sha256(b"x = 1\n").hexdigest()
-    assert not changed(bot)
+    assert not differs(bot)
 
 
 def relink(path: Path, target: str) -> None:
@@ -484,7 +484,7 @@ def test_a_change_in_a_bots_folder_is_noticed(tmp_path: Path, change: Callable[[
     os.mkfifo(at / "pipe")
     bot = one(at)
     change(at)
-    assert changed(bot) is counts
+    assert differs(bot) is counts
     if counts:
         with pytest.raises(BotError, match='"mybot" has changed'):
             check_unchanged([bot])
@@ -551,9 +551,9 @@ def test_a_link_to_a_file_without_end_costs_no_time(tmp_path: Path) -> None:
     at = folder(tmp_path / "mybot")
     (at / "data").symlink_to("/proc/self/pagemap")
     bot = one(at)
-    assert not changed(bot)
+    assert not differs(bot)
     relink(at / "data", "/proc/self/maps")
-    assert changed(bot)
+    assert differs(bot)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -598,8 +598,8 @@ def test_a_build_makes_what_runs_and_the_digest_is_taken_after_it(tmp_path: Path
     """Source: arena/bots/load.py; to load again later gives the same digest, so a resume needs no build."""
     before = to_build(tmp_path / "mybot", MAKES_GO)
     after = build(before)
-    assert changed(before)
-    assert not changed(after)
+    assert differs(before)
+    assert not differs(after)
     assert after == replace(before, digest=after.digest)
     assert subprocess.check_output(after.argv, cwd=after.cwd, timeout=LIMIT_S) == b"ready\n"
     assert one(tmp_path / "mybot") == after
@@ -611,7 +611,7 @@ def test_a_build_may_edit_the_files_that_it_was_given(tmp_path: Path) -> None:
     write(tmp_path / "mybot/go", "#!/bin/sh\n", executable=True)
     before = one(tmp_path / "mybot")
     after = build(before)
-    assert changed(before)
+    assert differs(before)
     check_unchanged([after])
     assert after.digest == one(tmp_path / "mybot").digest
 

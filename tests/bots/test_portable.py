@@ -17,7 +17,7 @@ from arena.bots import (
     BotCache,
     NotHereError,
     PortableBot,
-    changed,
+    differs,
     digest_of,
     load,
     pack,
@@ -140,7 +140,7 @@ def test_a_bot_comes_out_of_an_archive(tmp_path: Path, make: type) -> None:
         place = cache.place(there)
         assert place.is_relative_to(tmp_path / "cache")
         found = there.at(place, Programs())
-        assert not changed(found)
+        assert not differs(found)
         assert found.argv[0] == bot.argv[0] or os.access(found.argv[0], os.X_OK)
     assert len(list((tmp_path / "cache").iterdir())) == 1, "nothing half-done is left"
 

@@ -8,7 +8,7 @@ from math import comb
 
 import pytest
 
-from arena.coup import COUP, PRESETS, Role, Ruleset, held, nobody_holds, odds
+from arena.coup import COUP, PRESETS, Role, Ruleset, chance_of_role, nobody_holds, odds
 
 DUKE, CAPTAIN, CONTESSA, AMBASSADOR = Role.DUKE, Role.CAPTAIN, Role.CONTESSA, Role.AMBASSADOR
 
@@ -17,7 +17,7 @@ def test_the_worked_example_at_the_end_of_003() -> None:
     """rules.md#odds: P(opponent doesn't have a duke given that I don't) = 10/13 * 9/12 = 30/52 = 58 %."""
     expected = Fraction(10, 13) * Fraction(9, 12)
     assert expected == Fraction(30, 52) == Fraction(15, 26)
-    assert 1 - held(unseen=13, copies_unseen=3, cards=2) == expected
+    assert 1 - chance_of_role(unseen=13, copies_unseen=3, cards=2) == expected
     found = odds(COUP, seats=2, own=[CAPTAIN, CONTESSA])
     assert found.nobody is not None
     assert found.nobody[DUKE] == 1 - found.by_influence[2][DUKE] == expected
@@ -41,7 +41,7 @@ NUMBERS: dict[str, tuple[int, int, int, Fraction]] = {
 def test_the_numbers_of_the_decision(case: tuple[int, int, int, Fraction]) -> None:
     """The numbers of rules.md#odds and others like them, by hand: C(U-d,k)/C(U,k)."""
     unseen, copies, cards, nobody = case
-    assert 1 - held(unseen, copies, cards) == nobody
+    assert 1 - chance_of_role(unseen, copies, cards) == nobody
     assert nobody_holds(unseen, copies, 1, cards) == nobody
 
 
@@ -89,7 +89,9 @@ def test_the_odds_are_those_of_counting_all_deals() -> None:
     for cards in range(5):
         deals = [*combinations(unseen, cards)]
         for role, copies in ((DUKE, 2), (CAPTAIN, 3), (CONTESSA, 4), (AMBASSADOR, 0)):
-            assert held(len(unseen), copies, cards) == Fraction(sum(role in deal for deal in deals), len(deals))
+            assert chance_of_role(len(unseen), copies, cards) == Fraction(
+                sum(role in deal for deal in deals), len(deals)
+            )
 
 
 def test_who_lost_a_card_must_be_told_where_it_isnt_clear() -> None:
@@ -104,10 +106,10 @@ def test_who_lost_a_card_must_be_told_where_it_isnt_clear() -> None:
 
 
 IMPOSSIBLE: dict[str, tuple[Callable[[], object], str]] = {
-    "more copies than cards": (lambda: held(2, 3, 1), "3 cards of a role can't be among 2"),
-    "fewer than no copies": (lambda: held(2, -1, 1), "-1 cards of a role"),
-    "more hidden cards than cards": (lambda: held(2, 1, 3), "3 hidden cards can't be among 2"),
-    "fewer than no hidden cards": (lambda: held(2, 1, -1), "-1 hidden cards"),
+    "more copies than cards": (lambda: chance_of_role(2, 3, 1), "3 cards of a role can't be among 2"),
+    "fewer than no copies": (lambda: chance_of_role(2, -1, 1), "-1 cards of a role"),
+    "more hidden cards than cards": (lambda: chance_of_role(2, 1, 3), "3 hidden cards can't be among 2"),
+    "fewer than no hidden cards": (lambda: chance_of_role(2, 1, -1), "-1 hidden cards"),
     "fewer than no opponents": (lambda: nobody_holds(13, 3, -1, -2), "can't be -1 opponents"),
     "too many opponents": (lambda: nobody_holds(13, 3, 7), "14 hidden cards"),
     "too many players": (lambda: odds(COUP, 11, [DUKE]), "coup is for 2 to 10 players, not 11"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import given_files
+from arena.bots import shipped_files
 from tests.kits.recorded import matches
 
 KIT = Path(__file__).parents[2] / "protocol" / "kits" / "coup_kit.js"
@@ -73,7 +73,7 @@ def test_a_message_has_the_fields_of_the_protocol(name: str, parts: list[str]) -
 
 def test_the_types_are_given_with_the_kit() -> None:
     """So they are nobody's own work."""
-    assert {TYPES, STARTER / "bot.ts", STARTER / "bot.js"} <= {path.resolve() for path in given_files()}
+    assert {TYPES, STARTER / "bot.ts", STARTER / "bot.js"} <= {path.resolve() for path in shipped_files()}
 
 
 @needs_tsc

@@ -2,15 +2,15 @@
 
 import pytest
 
-from arena.bots import given_files
-from ladder.likeness import compare, reduced
+from arena.bots import shipped_files
+from ladder.likeness import compare, reduce_text
 from tests.each import each
 from tests.ladder.alike import BOT, IN_C, KIT_ONLY, renamed
 
 pytest.importorskip("copydetect")
 
-KITS = [(path.name, path.read_text()) for path in given_files() if path.name == "coup_kit.py"]
-SAMPLES = {path.stem: path.read_text() for path in given_files() if path.parent.name == "sample_bots"}
+KITS = [(path.name, path.read_text()) for path in shipped_files() if path.name == "coup_kit.py"]
+SAMPLES = {path.stem: path.read_text() for path in shipped_files() if path.parent.name == "sample_bots"}
 
 
 def shares(one: str, other: str, kinds: tuple[str, str] = ("a.py", "a.py"), common: object = KITS) -> tuple[float, ...]:
@@ -82,7 +82,7 @@ def test_text_that_moved_to_another_file_is_found_where_it_is() -> None:
 def test_a_reduced_text_knows_its_lines() -> None:
     """Also after comments, blank lines, class names and line ends of other systems."""
     text = "\n\n# why\r\nclass VeryLongNameOfAClass(Base):\r\n    x = 'a'\n\n\n    def y(self): pass\n"
-    short, lines = reduced("a.py", text)
+    short, lines = reduce_text("a.py", text)
     assert (lines[short.index("class")], lines[short.index("=")], lines[short.index("pass")]) == (4, 5, 8)
 
 

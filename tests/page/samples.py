@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from arena.coup import PRESETS
-from arena.tell import told
+from arena.tell import as_object
 from tests.tell.games import random_game
 
 
@@ -19,7 +19,7 @@ def sample(
 
     Seats rotate, some turns have standard error, and a step has a fault.
     """
-    match = told(random_game(PRESETS[preset], seats, seed=1), eyes=eyes)
+    match = as_object(random_game(PRESETS[preset], seats, seed=1), eyes=eyes)
     match["games"] = [game_of(preset, seats, number, eyes) for number in range(games)]
     if bots:
         match["bots"] = list(bots)
@@ -31,7 +31,7 @@ def game_of(preset: str, seats: int, number: int, eyes: Collection[int] | None =
     seating = [(seat + number) % seats for seat in range(seats)]
     own = [seat for seat, bot in enumerate(seating) if eyes is None or bot in eyes]
     record = random_game(PRESETS[preset], seats, seed=number + 1)  # in which each bot has the seat of its place
-    game: dict[str, Any] = told(record, eyes=None if eyes is None else own)["games"][0]
+    game: dict[str, Any] = as_object(record, eyes=None if eyes is None else own)["games"][0]
     game["game"] = number
     game["seating"] = seating
     for place, step in enumerate(game["steps"]):

@@ -12,9 +12,9 @@ import pytest
 
 import arena.page
 from arena.coup import FORFEIT, PRESETS, Ending, Ruleset, notation, parse
-from arena.page import packed
-from arena.referee import Record, menus, sent, wire
-from arena.tell import moments, told
+from arena.page import pack
+from arena.referee import Record, menus, sent_lines, wire
+from arena.tell import as_object, moments
 from protocol.kits.coup_kit import Bot
 from protocol.kits.coup_kit import Game as Followed
 from protocol.words import WORDS, story, tell, tell_end, tell_move
@@ -90,7 +90,7 @@ class Game:
 def twins() -> dict[str, Any]:
     """Give what the modules say of a game of each table."""
     records = [random_game(PRESETS[name], seats, seed=3) for name, seats in TABLES]
-    matches = [told(record) for record in records]
+    matches = [as_object(record) for record in records]
     asked = {
         "modules": f"{(Path(arena.page.__file__).parent / 'static').as_uri()}/",
         "words": WORDS,
@@ -98,12 +98,12 @@ def twins() -> dict[str, Any]:
         "sights": SIGHTS,
         "ends": ENDS,
         "cuts": [
-            {"whole": match, "cut": told(record, eyes=eyes), "seat": seat}
+            {"whole": match, "cut": as_object(record, eyes=eyes), "seat": seat}
             for record, match in zip(records, matches, strict=True)
             if len(record.header.bots) < 6
             for seat, eyes in SEATS
         ],
-        "packed": packed([sample("reformation-inquisitor", 5)]),
+        "packed": pack([sample("reformation-inquisitor", 5)]),
     }
     ran = subprocess.run(
         ["node", Path(__file__).with_name("twins.mjs")],
@@ -225,7 +225,7 @@ def test_odds_are_those_of_the_kit_at_every_request(twins: dict[Any, Any]) -> No
             if any(given.seat == looker for given in moment.given)
         ]
         kit = Follower()
-        for line in sent(game.record, game.record.games[0].seating[looker]):
+        for line in sent_lines(game.record, game.record.games[0].seating[looker]):
             message = json.loads(line.line)
             kit.reply(message)
             if message["type"] != "request":

@@ -11,10 +11,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from arena.coup import PRESETS
-from arena.page import packed, page
-from arena.referee import Record, Sent, sent
+from arena.page import pack, page
+from arena.referee import Record, SentLine, sent_lines
 from arena.review import Review, review
-from arena.tell import told
+from arena.tell import as_object
 from protocol.words import story
 from tests.page.samples import sample
 from tests.tell.games import random_game
@@ -37,7 +37,7 @@ def test_what_is_left_out_of_standard_error_is_counted() -> None:
     match = sample(games=1)
     long = "begin" + "x" * 50_000 + "end"
     match["games"][0]["stderr"] = [{"seat": 0, "turn": 1, "text": long}, {"seat": 1, "turn": 1, "text": "short"}]
-    first, second = (entry["text"] for entry in packed([match])["matches"][0]["games"][0]["stderr"])
+    first, second = (entry["text"] for entry in pack([match])["matches"][0]["games"][0]["stderr"])
     assert second == "short"
     assert first.startswith("begin")
     assert first.endswith("end")
@@ -49,7 +49,7 @@ def test_what_is_left_out_of_standard_error_is_counted() -> None:
 
 def test_each_different_event_is_carried_once() -> None:
     """Two of three are the same as another."""
-    carried = packed([sample(games=3)])["events"]
+    carried = pack([sample(games=3)])["events"]
     assert len({json.dumps(event, sort_keys=True) for event in carried}) == len(carried)
 
 
@@ -82,7 +82,7 @@ def test_the_page_has_every_game_as_text() -> None:
 def test_every_game_can_be_shown(preset: str) -> None:
     """A duel's hands are empty before its draft."""
     seats = PRESETS[preset].min_seats
-    assert "</html>" in page([told(random_game(PRESETS[preset], seats, seed=5))], preset)
+    assert "</html>" in page([as_object(random_game(PRESETS[preset], seats, seed=5))], preset)
 
 
 @pytest.mark.parametrize("matches", [[], [{"match": 1, "games": []}]])
@@ -115,8 +115,8 @@ def test_the_page_for_one_bot_is_the_same_bytes_whatever_it_could_not_know() -> 
         other = other_world(record, (1,), deals=300)
         if other is not None:
             others += 1
-            assert page([told(other, eyes=(1,))], "Coup") == page([told(record, eyes=(1,))], "Coup")
-            assert page([told(other)], "Coup") != page([told(record)], "Coup")
+            assert page([as_object(other, eyes=(1,))], "Coup") == page([as_object(record, eyes=(1,))], "Coup")
+            assert page([as_object(other)], "Coup") != page([as_object(record)], "Coup")
     assert others
 
 
@@ -126,10 +126,10 @@ def test_the_page_of_a_review_is_the_same_bytes_whatever_the_bot_could_not_know(
     """The curve, the costly decisions and the habits too. What differs beside hidden cards, the seeds that were sent,
     is made the same."""
 
-    def seeded(record: Record, bot: int) -> list[Sent]:
+    def seeded(record: Record, bot: int) -> list[SentLine]:
         return [
             replace(each, line=re.sub(rb'_seed":"[0-9a-f]{32}"', b'_seed":"%032d"' % 0, each.line))
-            for each in sent(record, bot)
+            for each in sent_lines(record, bot)
         ]
 
     monkeypatch.setattr(sys.modules["arena.review.review"], "sent", seeded)
@@ -143,7 +143,7 @@ def test_the_page_of_a_review_is_the_same_bytes_whatever_the_bot_could_not_know(
             for each in (record, other):
                 found = review([each], each.header.bots[1], 1)
                 assert found.curves[0].chances
-                texts.append(page([told(each, eyes=(1,))], "Coup", None, TypeAdapter(Review).dump_python(found)))
+                texts.append(page([as_object(each, eyes=(1,))], "Coup", None, TypeAdapter(Review).dump_python(found)))
             assert texts[0] == texts[1]
-            assert told(record) != told(other)
+            assert as_object(record) != as_object(other)
     assert others

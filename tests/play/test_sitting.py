@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from arena.coup import PRESETS, Action, Ruleset, seat_counts
-from arena.play import Ended, GameOver, Happening, Kept, Line, Option, Sight, Sitting, Waiting, menu
+from arena.play import GameOver, Happening, Line, MatchEnd, Option, RecordFolder, Sight, Sitting, Waiting, menu
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, read, verify
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 
@@ -62,7 +62,7 @@ class Table:
         return self.sandbox.start(Program((name,), Path()), Limits())
 
     def until_the_end(self) -> Iterator[Happening]:
-        while not self.happened or not isinstance(self.happened[-1], Ended):
+        while not self.happened or not isinstance(self.happened[-1], MatchEnd):
             happening = self.sitting.next(WAIT_S)
             assert happening is not None, "the match hangs"
             self.happened.append(happening)
@@ -105,7 +105,7 @@ def test_a_person_plays_every_preset_without_a_fault(name: str) -> None:
     rules = PRESETS[name]
     for seats in (min(seat_counts(rules)), max(seat_counts(rules))):
         table = Table(rules, seats, at_random(seats))
-        assert table.happened[-1] == Ended(None)
+        assert table.happened[-1] == MatchEnd(None)
         assert [fault for game in table.record.games for fault in game.faults] == []
         assert len(table.record.games) == 1
         verify(table.record)
@@ -326,7 +326,7 @@ def test_a_bot_that_fails_is_told_of_when_the_game_is_over_and_not_before() -> N
 
 def test_what_is_kept_is_a_record_that_can_be_read_and_only_by_its_owner(tmp_path: Path) -> None:
     found = Table(PRESETS["coup"], 2, at_random(1), games=2)
-    file = Kept(tmp_path / "deep" / "folder").keep(found.record, ((0, 1, b"hello\n"), (1, 1, b"")))
+    file = RecordFolder(tmp_path / "deep" / "folder").keep(found.record, ((0, 1, b"hello\n"), (1, 1, b"")))
     again = read(file.read_text(encoding="utf-8"))
     assert again == found.record
     verify(again)
@@ -336,14 +336,14 @@ def test_what_is_kept_is_a_record_that_can_be_read_and_only_by_its_owner(tmp_pat
 
 
 def test_what_another_kept_is_not_written_over(tmp_path: Path) -> None:
-    Kept(tmp_path / "folder")
+    RecordFolder(tmp_path / "folder")
     with pytest.raises(FileExistsError):
-        Kept(tmp_path / "folder")
+        RecordFolder(tmp_path / "folder")
 
 
 def test_a_folder_in_which_nothing_was_kept_is_removed(tmp_path: Path) -> None:
     found = Table(PRESETS["coup"], 2, at_random(1))
-    empty, full = Kept(tmp_path / "empty"), Kept(tmp_path / "full")
+    empty, full = RecordFolder(tmp_path / "empty"), RecordFolder(tmp_path / "full")
     file = full.keep(found.record)
     for each in (empty, full):
         each.discard()

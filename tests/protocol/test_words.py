@@ -7,7 +7,7 @@ import pytest
 
 from arena.coup import PRESETS, Ending, legal, view
 from arena.referee import menus
-from arena.tell import moments, told
+from arena.tell import as_object, moments
 from protocol.words import WORDS, story, tell, tell_end, tell_move
 from tests.tell.games import random_game
 
@@ -21,7 +21,7 @@ def test_every_event_and_move_of_a_game_has_words(name: str) -> None:
     seats = 4 if PRESETS[name].problem(4) is None else 2
     for seed in range(6):
         record = random_game(PRESETS[name], seats, seed)
-        for step in told(record)["games"][0]["steps"]:
+        for step in as_object(record)["games"][0]["steps"]:
             for event in step["events"]:
                 text = tell(event, NAMES)
                 assert text or event["event"] in UNTOLD

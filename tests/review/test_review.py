@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from arena.local import play, sample
-from arena.referee import GameRecord, Header, Record, replay, sent
+from arena.referee import GameRecord, Header, Record, replay, sent_lines
 from arena.review import Judge, UnknownRulesError, lost_games, review
 from tests.unseen import disguised, redealt
 
@@ -69,7 +69,7 @@ def test_a_certain_lie_that_passes_though_its_challenge_wins_comes_first() -> No
     assert (found.costly[0].made, found.costly[0].better) == ("pass", "challenge")
     assert found.costly[0].given > 0.7
     for record in games:
-        lines = list(sent(record, record.header.bots.index("bot0")))
+        lines = list(sent_lines(record, record.header.bots.index("bot0")))
         for judged in Judge().judge(lines, frozenset(range(len(record.games)))):
             if judged.likely == 0 and judged.given > 0:
                 lies += 1
@@ -81,7 +81,7 @@ def test_who_takes_the_last_card_of_the_last_opponent_has_won() -> None:
     """A coup can't be answered: all playouts say 1."""
     coups = 0
     for record in records(Honest, Honest, games=12):
-        for judged in Judge().judge(list(sent(record, 0)), frozenset(range(len(record.games)))):
+        for judged in Judge().judge(list(sent_lines(record, 0)), frozenset(range(len(record.games)))):
             players, seat = judged.request["state"]["players"], judged.request["you"]["seat"]
             left = sum(player["influence"] for other, player in enumerate(players) if other != seat)
             if left == 1 and judged.move.get("action") == "coup":
@@ -97,7 +97,7 @@ def test_chances_are_those_of_the_games_to_come() -> None:
     for record in records(*(sample(f"sample:{name}") for name in ("honest", "bluffer", "counter")), games=36):
         for place, bot in enumerate(record.header.bots):
             lost = set(lost_games(record, bot))
-            for judged in Judge().judge(list(sent(record, place)), frozenset(range(len(record.games)))):
+            for judged in Judge().judge(list(sent_lines(record, place)), frozenset(range(len(record.games)))):
                 said.append((judged.chance, judged.game not in lost))
     for low, high in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.8), (0.8, 1.0)):
         bin = [(chance, won) for chance, won in said if low <= chance <= high]
@@ -142,7 +142,7 @@ def test_hidden_cards_change_no_byte_of_a_review(monkeypatch: pytest.MonkeyPatch
             others += before.hands != step.before.hands
             yield replace(step, before=before, events=tuple(disguised(step.events, seat, rng, header.terms.rules)))
 
-    monkeypatch.setattr(sys.modules["arena.referee.sent"], "replay", elsewhere)
+    monkeypatch.setattr(sys.modules["arena.referee.sent_lines"], "replay", elsewhere)
     assert review(games, "bot0", 5) == found
     assert others > 100
     assert found.games == 5
@@ -151,7 +151,7 @@ def test_hidden_cards_change_no_byte_of_a_review(monkeypatch: pytest.MonkeyPatch
 def test_what_was_sent_decides_and_nothing_else() -> None:
     """The judge has no other source: of each request, it takes what a bot is sent, and what it chose."""
     record = records(Honest, Honest, games=2)[0]
-    lines = list(sent(record, 0))
+    lines = list(sent_lines(record, 0))
     judged = list(Judge().judge(lines, frozenset(range(len(record.games)))))
     requests = [json.loads(each.line) for each in lines if b'"legal"' in each.line]
     assert [each.request for each in judged] == [

@@ -10,7 +10,7 @@ from arena.count import ALL, Fold
 from arena.coup import CHALLENGE, COUP, FORFEIT, PASS, PRESETS, Act, Action, Block, Move, View
 from arena.referee import Fault, Record
 from arena.stats import Answer, Profile, answer, rates_of, with_comparison
-from arena.tell import told
+from arena.tell import as_object
 from tests.tell.games import played, random_game
 
 TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 4) if not rules.problem(seats)]
@@ -43,7 +43,7 @@ def test_what_counted_at_the_table_is_what_events_say_that_all_seats_are_sent(nu
     found, seen, wanted = of(*records), Counter[tuple[str, int]](), 0
     for record in records:
         seating = record.games[0].seating
-        for step in told(record)["games"][0]["steps"]:
+        for step in as_object(record)["games"][0]["steps"]:
             for event in step["events"]:
                 if event["event"] in ("challenge", "block"):
                     seen[event["event"], seating[event["seat"]]] += 1
@@ -62,7 +62,9 @@ def test_lies_and_who_called_them_are_counted_by_the_cards_that_were_held() -> N
     """Over ten deals, against what the events of the told games say."""
     records = [played(COUP, 2, seed, taxes_and_doubts) for seed in range(10)]
     found = of(*records)
-    events = [event for record in records for step in told(record)["games"][0]["steps"] for event in step["events"]]
+    events = [
+        event for record in records for step in as_object(record)["games"][0]["steps"] for event in step["events"]
+    ]
     number = Counter(event["event"] for event in events)
     taxes = sum(event["event"] == "action" and event["action"] == "tax" for event in events)
     first, second = bot(found, "bot0"), bot(found, "bot1")
@@ -127,7 +129,7 @@ def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
     acted = sum(
         event["event"] == "action"
         for record in records
-        for step in told(record)["games"][0]["steps"]
+        for step in as_object(record)["games"][0]["steps"]
         for event in step["events"]
     )
     assert acted == sum(rate.count for each in found.bots for rate in each.actions.values())

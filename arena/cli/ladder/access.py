@@ -6,8 +6,8 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.decide import told_decision
-from arena.cli.ladder.opened import BY, FOLDER, acting, opened
+from arena.cli.ladder.decide import print_decision
+from arena.cli.ladder.opening import BY, FOLDER, acting, ladder_at
 from arena.cli.ladder.words import when
 from arena.cli.out import note, show, table, write
 from ladder import views
@@ -29,7 +29,7 @@ def access() -> None:
 @answers(views.Credentials)
 def list_access(folder: Path, login: str | None, as_json: bool) -> None:
     """List links, sessions, tokens and passwords; what they say is known to nobody."""
-    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+    with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         listed = views.credential_list(reader, login)
     if as_json:
         print_json(listed)
@@ -57,7 +57,7 @@ def add_access(folder: Path, login: str, kind: str, scope: str, days: float | No
 
     Of staff, --kind join is a link by which people ask to join, as many as come: see arena ladder applicants.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         made = issue(ladder, login, kind, who, scope, None if days is None else days * _DAY_S)
         url = ladder.settings.pages.url
     if as_json:
@@ -79,6 +79,6 @@ def add_access(folder: Path, login: str, kind: str, scope: str, days: float | No
 @answers(Decided)
 def revoke_access(folder: Path, id: int, who: str, why: str, as_json: bool) -> None:
     """Let a link, a session, a token or a password let nobody in any more, nor sessions that began by it."""
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         new = revoke_credential(ladder, id, who, why)
-    told_decision(new, f"{id} lets nobody in", as_json)
+    print_decision(new, f"{id} lets nobody in", as_json)

@@ -6,8 +6,8 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.decide import told_decision
-from arena.cli.ladder.opened import BY, FOLDER, acting, opened
+from arena.cli.ladder.decide import print_decision
+from arena.cli.ladder.opening import BY, FOLDER, acting, ladder_at
 from arena.cli.ladder.words import when
 from arena.cli.out import show, table
 from ladder import views
@@ -27,7 +27,7 @@ def applicants() -> None:
 @answers(views.Applicants)
 def list_applicants(folder: Path, as_json: bool) -> None:
     """List who asked to join, and what was decided."""
-    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+    with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         found = views.applicant_list(reader)
     if as_json:
         print_json(found)
@@ -48,9 +48,9 @@ def list_applicants(folder: Path, as_json: bool) -> None:
 @answers(Decided)
 def approve_one(folder: Path, number: int, login: str | None, who: str, as_json: bool) -> None:
     """Take an applicant in, who then signs in by the page of the request, once, within 14 days."""
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         new = approve(ladder, number, who, login)
-    told_decision(new, f"applicant {number} is taken in", as_json)
+    print_decision(new, f"applicant {number} is taken in", as_json)
 
 
 @applicants.command("refuse")
@@ -60,6 +60,6 @@ def approve_one(folder: Path, number: int, login: str | None, who: str, as_json:
 @answers(Decided)
 def refuse_some(folder: Path, numbers: tuple[int, ...], who: str, why: str, as_json: bool) -> None:
     """Refuse applicants, who read the reason on the pages of their requests."""
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         new = sum(refuse(ladder, number, who, why) for number in numbers) > 0
-    told_decision(new, f"refused: {', '.join(map(str, numbers))}", as_json)
+    print_decision(new, f"refused: {', '.join(map(str, numbers))}", as_json)

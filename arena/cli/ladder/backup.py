@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, opened, plain_errors
+from arena.cli.ladder.opening import FOLDER, ladder_at, plain_errors
 from arena.cli.out import note
 from ladder.service import Backup, Created
 from ladder.service import backup as write_backup
@@ -25,7 +25,7 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
     Wherever the database is, the FILE can be restored to SQLite or to PostgreSQL. It holds the key of all deals: keep
     it where nobody else reads.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         size = write_backup(ladder, file)
     if as_json:
         print_json(Backup(str(file), size))

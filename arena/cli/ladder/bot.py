@@ -13,7 +13,7 @@ from arena.cli.answers import answers, print_json
 from arena.cli.findings import step_lines
 from arena.cli.ladder.log import write_log
 from arena.cli.ladder.matches import matches_table
-from arena.cli.ladder.opened import FOLDER, complete_bots, opened
+from arena.cli.ladder.opening import FOLDER, complete_bots, ladder_at
 from arena.cli.ladder.words import day, interval, megabytes, signed, took, when
 from arena.cli.out import Column, counted, note, refuse, show, table
 from arena.cli.report import counts, example_lines
@@ -36,7 +36,7 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
 
     It is what the bot's owner may see.
     """
-    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+    with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         owner = Viewer(known_bot(reader.connection, name).login)
         as_owner = replace(reader, viewer=owner)
         found = views.build_log(as_owner, name, number) if build_log else views.bot(as_owner, name, number, last)

@@ -6,7 +6,7 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, complete_bots, opened
+from arena.cli.ladder.opening import FOLDER, complete_bots, ladder_at
 from arena.cli.out import note
 from ladder.service import Challenge
 from ladder.service import challenge as ask
@@ -25,7 +25,7 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
     A bot is its version that plays, or one by its number: honest@3. Reference bots fill the table up. The matches are
     the next that the ladder's runner plays.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         asked = ask(ladder, bot, opponents, login, count)
     if as_json:
         print_json(asked)

@@ -7,7 +7,7 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, acting, complete_bots, opened
+from arena.cli.ladder.opening import FOLDER, acting, complete_bots, ladder_at
 from arena.cli.out import note
 from ladder.service import Decided, activate_version, disable_bot, set_frozen, set_suspended, set_void
 
@@ -28,9 +28,9 @@ def activate(folder: Path, bot: str, version: int | None, who: str, why: str, as
         bot, version = name, int(number)
     if version is None:
         raise click.UsageError(f"which version of {shown(bot)} is to play? Name it as {shown(bot)}@1.")
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         new = activate_version(ladder, bot, version, who, why)
-    told_decision(new, f"{bot}@{version} plays", as_json)
+    print_decision(new, f"{bot}@{version} plays", as_json)
 
 
 @click.command()
@@ -43,9 +43,9 @@ def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
 
     Its rated matches that haven't begun are cancelled. What was played stays.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         new = disable_bot(ladder, bot, who, why)
-    told_decision(new, f"{bot} doesn't play", as_json)
+    print_decision(new, f"{bot} doesn't play", as_json)
 
 
 @click.command()
@@ -55,9 +55,9 @@ def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
 @answers(Decided)
 def freeze(folder: Path, undo: bool, who: str, why: str, as_json: bool) -> None:
     """Let no rated match begin. Examinations, challenges and finals go on."""
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         new = set_frozen(ladder, not undo, who, why)
-    told_decision(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
+    print_decision(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
 
 
 @click.command()
@@ -71,9 +71,9 @@ def suspend(folder: Path, login: str, undo: bool, who: str, why: str, as_json: b
 
     Matches with the person's bots that haven't begun are cancelled, but for those of a final. What was played stays.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         new = set_suspended(ladder, login, not undo, who, why)
-    told_decision(new, f"{login} is {'not ' if undo else ''}suspended", as_json)
+    print_decision(new, f"{login} is {'not ' if undo else ''}suspended", as_json)
 
 
 @click.command()
@@ -84,12 +84,12 @@ def suspend(folder: Path, login: str, undo: bool, who: str, why: str, as_json: b
 @answers(Decided)
 def void(folder: Path, match: int, undo: bool, who: str, why: str, as_json: bool) -> None:
     """Take a match out of the ratings. Its results are kept, and shown as void."""
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         new = set_void(ladder, match, not undo, who, why)
-    told_decision(new, f"match {match} {'rates' if undo else 'is void'}", as_json)
+    print_decision(new, f"match {match} {'rates' if undo else 'is void'}", as_json)
 
 
-def told_decision(new: bool, now: str, as_json: bool) -> None:
+def print_decision(new: bool, now: str, as_json: bool) -> None:
     """Say what is so now, and whether it was so before."""
     if as_json:
         print_json(Decided(new))

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from arena.cli.answers import answers, print_json
-from arena.cli.findings import failed, finding_lines
-from arena.cli.ladder.opened import FOLDER, opened, plain_errors
+from arena.cli.findings import finding_lines, has_failure
+from arena.cli.ladder.opening import FOLDER, ladder_at, plain_errors
 from arena.cli.out import counted, note, write
 from arena.examine import Finding
 from ladder.service import Checkup, check_up, prune_now
@@ -24,7 +24,7 @@ def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
     Exit code 1 if something needs a hand (fail), else 0.
     """
     if prune:
-        with opened(folder) as ladder:
+        with ladder_at(folder) as ladder:
             pruned = prune_now(ladder)
         note(f"removed records of {counted(pruned.records, 'match', 'es')} and logs of {pruned.logs}")
     with plain_errors():
@@ -35,4 +35,4 @@ def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
                 write("\n".join(finding_lines(finding)))
     if as_json:
         print_json(Checkup(tuple(found)))
-    sys.exit(1 if failed(found) else 0)
+    sys.exit(1 if has_failure(found) else 0)

@@ -7,7 +7,7 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.opening import FOLDER, ladder_at
 from arena.cli.ladder.words import when
 from arena.cli.out import note, write
 from ladder import views
@@ -38,14 +38,14 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
 
     With --json and --follow a list is printed, on one line, whenever there is something new.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         while True:
             with ladder.reading(STAFF) as reader:
                 happened = views.event_list(reader, after, limit)
             if as_json and (happened.rows or not follow):
                 print_json(happened)
             for line in () if as_json else happened.rows:
-                write(_told(line))
+                write(_text(line))
             if not follow:
                 break
             if happened.next == after:
@@ -55,7 +55,7 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
         note(f"there are more: --after {happened.next}")
 
 
-def _told(line: EventLine) -> str:
+def _text(line: EventLine) -> str:
     words = [str(line.id), when(line.at)]
     words += [f"match {line.match}"] if line.match is not None else []
     words += [f"table {line.table}"] if line.table is not None else []

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.opening import FOLDER, ladder_at
 from arena.cli.out import note
 from ladder.service import Exported
 from ladder.service import export as write
@@ -23,7 +23,7 @@ def export(folder: Path, out: Path, names: bool, as_json: bool) -> None:
 
     results.jsonl holds a game a line, as arena run writes it; the rest is CSV.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         files = write(ladder, out, names)
     if as_json:
         print_json(Exported(tuple(map(str, files))))

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from arena.cli.answers import answers
-from arena.cli.ladder.decide import told_decision
-from arena.cli.ladder.opened import FOLDER, acting, opened
+from arena.cli.ladder.decide import print_decision
+from arena.cli.ladder.opening import FOLDER, acting, ladder_at
 from arena.cli.out import refuse
 from ladder.service import Decided, take_back
 from ladder.service import extend as give
@@ -42,9 +42,9 @@ def extend(
     """
     if undo and (until is not None or days is not None or late_days):
         refuse("--undo takes all of it back; leave --until, --days and --late-days away")
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         if undo:
             new = take_back(ladder, login, deadline, who, why)
         else:
             new = give(ladder, login, deadline, until, days, late_days, who, why)
-    told_decision(new, f"{login} has {'no more time' if undo else 'more time'} for {deadline}", as_json)
+    print_decision(new, f"{login} has {'no more time' if undo else 'more time'} for {deadline}", as_json)

@@ -7,7 +7,7 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import BY, FOLDER, opened
+from arena.cli.ladder.opening import BY, FOLDER, ladder_at
 from arena.cli.ladder.standings import TRUSTED, standings_table
 from arena.cli.out import counted, note, reason, refuse, show, table
 from ladder import views
@@ -60,7 +60,7 @@ def final(
     are queued, also while the ladder is frozen. The ladder's runner plays them. When all have ended, the table is shown
     and the key is revealed: then anyone can verify the deals.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         viewer = STAFF if names else PUBLIC
         if name is None:
             if games is not None or deadline is not None or again or export is not None:

@@ -8,7 +8,7 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import BY, FOLDER, opened
+from arena.cli.ladder.opening import BY, FOLDER, ladder_at
 from arena.cli.ladder.standings import TRUSTED
 from arena.cli.out import Column, counted, note, refuse, show, table, write
 from ladder import views
@@ -58,14 +58,14 @@ def grades(
         refuse("--again, --changes and --why are of what is handed out: name it with --release")
     if again + makes + (changes is not None) > 1 or (why is not None and not makes):
         refuse("a release is made with --deadline or --final and --why, or compared with one of --again and --changes")
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         if again:
             _compare(remake(ladder, name or ""), as_json)
             return
         if name is None:
             found = all_grades(ladder, who, final, deadline)
         else:
-            made = release(ladder, name, who, why, final, deadline) if makes else _kept(ladder, name, changes)
+            made = release(ladder, name, who, why, final, deadline) if makes else _release(ladder, name, changes)
             found = made.told
             if changes is not None:
                 _show_changes(made.changes, as_json, show)
@@ -94,7 +94,7 @@ def grades(
         write(gradebook(found, form))
 
 
-def _kept(ladder: Ladder, name: str, since: str | None) -> views.HandedOut:
+def _release(ladder: Ladder, name: str, since: str | None) -> views.HandedOut:
     with ladder.database.read() as connection:
         return handed_out(connection, name, since=since or None)
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from arena.cli import options
 from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_bot, complete_rules
-from arena.cli.ladder.opened import plain_errors
+from arena.cli.ladder.opening import plain_errors
 from arena.cli.new_run import match_games_of
 from arena.cli.out import note, refuse
 from arena.referee import SETTABLE, Terms

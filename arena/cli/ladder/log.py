@@ -6,7 +6,7 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, complete_bots, opened
+from arena.cli.ladder.opening import FOLDER, complete_bots, ladder_at
 from arena.cli.out import note, refuse, write
 from ladder import views
 from ladder.access import STAFF
@@ -25,7 +25,7 @@ def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
 
     What could act on a terminal is printed as an escape.
     """
-    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+    with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         line = views.find_match(reader.connection, match)
         if line is None:
             refuse(f"there is no match {match}; see arena ladder matches {folder}")

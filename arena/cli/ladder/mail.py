@@ -7,7 +7,7 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.opening import FOLDER, ladder_at
 from arena.cli.out import counted, note
 from ladder.service import Letters, write_letters
 
@@ -30,7 +30,7 @@ def mail(
 
     It holds what he may see, and nothing of others. Nothing is sent: a mail program opens the files.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         found = write_letters(ladder, out, deadline, login, sender, subject)
     if as_json:
         print_json(found)

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.opening import FOLDER, ladder_at
 from arena.cli.ladder.words import became, megabytes, took, when
 from arena.cli.out import Column, refuse, show, table, write
 from ladder import views
@@ -24,7 +24,7 @@ from ladder.views import Match, did
 @answers(views.Match)
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
     """Print what is known of a match: its table, each game, faults, times, and why it ended."""
-    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+    with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         found = views.match(reader, match)
         text = views.record_text(reader, match) if record else None
     if found is None:

@@ -7,7 +7,7 @@ import click
 from rich.table import Table
 
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, complete_bots, opened
+from arena.cli.ladder.opening import FOLDER, complete_bots, ladder_at
 from arena.cli.ladder.words import became, day, seat_words
 from arena.cli.out import Column, note, show, table
 from ladder import views
@@ -30,7 +30,7 @@ def matches(
     folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
 ) -> None:
     """List the last matches that ended, the newest first, with each version's wins."""
-    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+    with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         bot = None if name is None else known_bot(reader.connection, name).id
         found = views.match_list(reader, bot, kind, todo, after, last)
     if as_json:

@@ -6,8 +6,8 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.decide import told_decision
-from arena.cli.ladder.opened import BY, FOLDER, acting, opened
+from arena.cli.ladder.decide import print_decision
+from arena.cli.ladder.opening import BY, FOLDER, acting, ladder_at
 from arena.cli.out import counted, note, refuse, show, table
 from ladder import views
 from ladder.access import STAFF
@@ -24,7 +24,7 @@ def owners() -> None:
 @answers(views.OwnerList)
 def list_owners(folder: Path, as_json: bool) -> None:
     """List all owners, with their pseudonyms: for the teacher."""
-    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+    with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         found = views.owner_list(reader)
     if as_json:
         print_json(found)
@@ -70,7 +70,7 @@ def add_owner(
     as_json: bool,
 ) -> None:
     """Add one owner, or bring one up to date."""
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         taken = take_in_people(ladder, [one_person(login, name, email, section, pseudonym)], who, "one person")
     if as_json:
         print_json(taken)
@@ -91,7 +91,7 @@ def import_roster(folder: Path, roster: Path, partial: bool, who: str, as_json: 
     pseudonym, staff. What Canvas and Moodle export is read as it is. Who is known by number, email or login is the same
     person, whichever roster names him. Pseudonyms that aren't told are drawn, and stay.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         try:
             data = roster.read_bytes()
         except OSError as problem:
@@ -117,9 +117,9 @@ def merge(folder: Path, old: str, new: str, who: str, why: str, as_json: bool) -
     The login FROM leads to INTO, and its links, sessions, tokens and password let nobody in any more. What was played
     stays; rated matches to come, at whose table bots of both would meet, are cancelled.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         changed = merge_people(ladder, old, new, who, why)
-    told_decision(changed, f"{old} is {new}", as_json)
+    print_decision(changed, f"{old} is {new}", as_json)
 
 
 @owners.command("leave")
@@ -133,9 +133,9 @@ def leave(folder: Path, login: str, undo: bool, who: str, why: str, as_json: boo
 
     What was played stays, also in the ratings of others. A roster that names the person brings nobody back.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         changed = set_gone(ladder, login, not undo, who, why)
-    told_decision(changed, f"{login} is {'' if undo else 'no longer '}in the course", as_json)
+    print_decision(changed, f"{login} is {'' if undo else 'no longer '}in the course", as_json)
 
 
 def _tell(taken: TakenIn) -> None:

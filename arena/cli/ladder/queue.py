@@ -7,7 +7,7 @@ import click
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.matches import matches_table
-from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.opening import FOLDER, ladder_at
 from arena.cli.ladder.words import when
 from arena.cli.out import note, show, table
 from ladder import views
@@ -21,7 +21,7 @@ from ladder.access import STAFF
 @answers(views.Queue)
 def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
     """Print what waits: versions for their examination, and matches for their turn."""
-    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+    with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         waiting = views.queue(reader, after, last)
     if as_json:
         print_json(waiting)

@@ -8,7 +8,7 @@ import click
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.findings import step_lines
-from arena.cli.ladder.opened import FOLDER, acting, complete_bots, opened
+from arena.cli.ladder.opening import FOLDER, acting, complete_bots, ladder_at
 from arena.cli.out import write
 from arena.cli.session import cores
 from arena.run import open_executor
@@ -28,7 +28,7 @@ def recheck(folder: Path, bots: tuple[str, ...], jobs: int | None, who: str, why
     Each version's outcomes are shown before and after. The first examination stays, and so does who plays; to stop a
     version that fails: arena ladder disable. Exit code 1 if one would be unfit now, or couldn't be examined.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         demand_boxes(ladder)
         found = []
         with open_executor(ladder.play.sandbox, jobs or cores()) as pool:

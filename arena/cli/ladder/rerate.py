@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.opening import FOLDER, ladder_at
 from arena.cli.ladder.words import interval
 from arena.cli.out import Column, counted, note, show, table
 from ladder.cells import span
@@ -23,12 +23,12 @@ def rerate(folder: Path, as_json: bool) -> None:
 
     The rebuilt one is kept. Exit code 1 if it is another, though it is of the same matches and versions.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         found = rebuild(ladder)
     if as_json:
         print_json(found)
     else:
-        note(_told(found))
+        note(_text(found))
         if found.changes:
             rows = [(change.version, *_cells(change.before), *_cells(change.after)) for change in found.changes]
             show(table(_COLUMNS, rows))
@@ -41,7 +41,7 @@ _COLUMNS = (
 )
 
 
-def _told(found: Rerated) -> str:
+def _text(found: Rerated) -> str:
     of = f"{found.games} games in {counted(found.matches, 'match', 'es')}"
     if found.first:
         return f"the table is of {of}; there was none before"

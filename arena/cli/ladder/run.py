@@ -13,7 +13,7 @@ from rich.text import Text
 
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.journal import Journal
-from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.opening import FOLDER, ladder_at
 from arena.cli.out import counted, progress, refuse
 from arena.cli.session import cores
 from arena.run import open_executor
@@ -101,7 +101,7 @@ def run(
     def hear(why: str | None) -> None:
         log.info("the database is back") if why is None else log.warn(why)
 
-    with opened(folder, PATIENCE_S, hear) as ladder:
+    with ladder_at(folder, PATIENCE_S, hear) as ladder:
         tls = _tls(scheduler, tls_ca, tls_cert, tls_key)
         if scheduler is None:
             demand_boxes(ladder)

@@ -6,8 +6,8 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.decide import told_decision
-from arena.cli.ladder.opened import BY, FOLDER, acting, opened
+from arena.cli.ladder.decide import print_decision
+from arena.cli.ladder.opening import BY, FOLDER, acting, ladder_at
 from arena.cli.out import note
 from ladder.service import Decided, Season, next_season, set_closed
 
@@ -27,9 +27,9 @@ def close(folder: Path, undo: bool, who: str, why: str, as_json: bool) -> None:
 
     What is being played ends, and so does a final that was held before. The pages stay.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         new = set_closed(ladder, not undo, who, why)
-    told_decision(new, f"the ladder is {'not ' if undo else ''}closed", as_json)
+    print_decision(new, f"the ladder is {'not ' if undo else ''}closed", as_json)
 
 
 @season.command("next")
@@ -44,7 +44,7 @@ def begin(folder: Path, new: Path, database: str | None, with_bots: bool, who: s
 
     People keep login, pseudonym, team and password. Who is suspended or has left doesn't come along.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         made = next_season(ladder, new, who, database, with_bots)
     if as_json:
         print_json(made)

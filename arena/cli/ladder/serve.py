@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from arena.cli.ending import end_like_ctrl_c
-from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.opening import FOLDER, ladder_at
 from arena.cli.lazy import needs_extras
 from arena.cli.out import note, refuse
 from arena.cli.sheet import as_text
@@ -55,7 +55,7 @@ def serve(
         from ladder.web import Address, serve_pages
     if (tls_cert is None) != (tls_key is None):
         refuse("TLS needs both --tls-cert and --tls-key")
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         address = Address(host, port, tls_cert, tls_key, ladder.settings.pages.url)
         address.check(insecure)
         if not no_runner:
@@ -72,7 +72,11 @@ def serve(
         runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
         tables = [] if no_runner or no_tables else ["tables", str(folder)]
         # uvicorn ends, and passes the signal on
-        with _beside(runner, gives_way=ladder.play.terms.timing.own), _kept_beside(tables), suppress(KeyboardInterrupt):
+        with (
+            _beside(runner, gives_way=ladder.play.terms.timing.own),
+            _with_dealer(tables),
+            suppress(KeyboardInterrupt),
+        ):
             serve_pages(ladder, address, begun, as_text)
 
 
@@ -85,7 +89,7 @@ def _beside(words: list[str], gives_way: bool) -> Iterator[None]:
     if not words:
         yield
         return
-    process = _begun(words, _give_way if gives_way else _end_with_parent)
+    process = _start(words, _give_way if gives_way else _end_with_parent)
     try:
         yield
     finally:
@@ -93,13 +97,13 @@ def _beside(words: list[str], gives_way: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _kept_beside(words: list[str]) -> Iterator[None]:
+def _with_dealer(words: list[str]) -> Iterator[None]:
     """Do so, and begin it anew whenever it ends: what was played at tables ends with the process, pages go on."""
     ending = threading.Event()
 
     def keep() -> None:  # a thread that lives as long as its processes: the kernel ends them with it
         while not ending.is_set():
-            process = _begun(words, _end_with_parent)
+            process = _start(words, _end_with_parent)
             while process.poll() is None and not ending.wait(AGAIN_S):
                 pass
             if process.poll() is None:
@@ -118,7 +122,7 @@ def _kept_beside(words: list[str]) -> Iterator[None]:
             keeper.join()
 
 
-def _begun(words: list[str], begin: Callable[[], None]) -> "subprocess.Popen[bytes]":
+def _start(words: list[str], begin: Callable[[], None]) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "arena.cli", "ladder", *words]
     return subprocess.Popen(
         command,

@@ -7,7 +7,7 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, complete_bots, opened
+from arena.cli.ladder.opening import FOLDER, complete_bots, ladder_at
 from arena.cli.out import Column, counted, note, refuse, show, table
 from ladder import views
 from ladder.service import AT_LEAST, side_by_side
@@ -37,7 +37,7 @@ def similar(folder: Path, versions: tuple[str, ...], at_least: float, as_json: b
     """
     if len(versions) not in (0, 2):
         refuse("name two versions, or none to compare all")
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         found = side_by_side(ladder, versions[0], versions[1]) if versions else all_similar(ladder, at_least)
     for line in found.unread:
         note(line)

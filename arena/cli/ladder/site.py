@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.opening import FOLDER, ladder_at
 from arena.cli.lazy import needs_extras
 from arena.cli.out import note
 
@@ -19,6 +19,6 @@ def site(folder: Path, to: Path) -> None:
     """
     with needs_extras():
         from ladder.web import write_site
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         count = write_site(ladder, to)
     note(f"{to}: {count} files; open {to / 'index.html'}")

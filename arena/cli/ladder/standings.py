@@ -10,12 +10,12 @@ from rich.table import Table
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.opening import FOLDER, ladder_at
 from arena.cli.ladder.words import signed
 from arena.cli.out import Column, counted, note, show, table, write
 from ladder import views
 from ladder.access import PUBLIC, STAFF
-from ladder.cells import NO_INTERVALS, ends_of, percent, rated, span, unsure
+from ladder.cells import NO_INTERVALS, ends_of, percent, rating_text, span, unsure
 from ladder.service import write_csv
 from ladder.standings import Favoured, Standings
 from ladder.views import STANDINGS_COLUMNS, standings_cells
@@ -38,7 +38,7 @@ def standings(folder: Path, sort: str, at: datetime | None, names: bool, as_json
 
     Owners are shown by their pseudonyms.
     """
-    with opened(folder) as ladder, ladder.reading(STAFF if names else PUBLIC) as reader:
+    with ladder_at(folder) as ladder, ladder.reading(STAFF if names else PUBLIC) as reader:
         table = views.standings(reader, sort, None if at is None else at.strftime("%Y-%m-%d"))
     if not table.matches and not table.rows:
         note("nothing was rated by then" if at else f"nothing was rated yet; play: arena ladder run {folder}")
@@ -72,7 +72,7 @@ def standings_table(found: Standings, now: float | None = None) -> Table:
             span(row.ranks),
             f"{shown(row.label)}{'*' if row.reference else ''}",
             shown(row.owner or row.pseudonym),
-            rated(row.rating),
+            rating_text(row.rating),
             percent(None if row.adjusted is None else row.adjusted.value),
             ends_of(row.adjusted, 0),
             *([] if now is None else [signed(row.trend.day), signed(row.trend.week)]),
@@ -96,10 +96,10 @@ def _lines(found: Standings) -> Iterator[str]:
         sure = f"surely ({verdict.probability:.0%})" if verdict.decided else "not yet surely"
         yield f"the leader, {shown(verdict.leader)}, is {sure} within 2 points of the best"
     if found.findings is not None:
-        yield from map(favoured, found.findings.favours or ())
+        yield from map(favour_line, found.findings.favours or ())
 
 
-def favoured(found: Favoured) -> str:
+def favour_line(found: Favoured) -> str:
     """Return in one line whose bots favour whose, with the evidence."""
     one, other = map(shown, found.owners)
     what = f"{one} gives to {other}" if found.gives else f"{one} and {other} play together"

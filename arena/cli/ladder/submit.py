@@ -7,10 +7,10 @@ import click
 
 from arena.bots import sample_file, shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import BY, FOLDER, opened
+from arena.cli.ladder.opening import BY, FOLDER, ladder_at
 from arena.cli.out import Column, counted, note, show, table
-from arena.cli.submit import say_taken
-from ladder.service import Collection, Taken, read_time, submit_collection, told_at
+from arena.cli.submit import print_submission
+from ladder.service import Collection, Taken, local_time, read_time, submit_collection
 from ladder.service import submit as take_in
 
 
@@ -63,7 +63,7 @@ def submit(
         raise click.UsageError("--deadline, --times and --dry-run go with --from")
     if source is not None and (bot or login or name):
         raise click.UsageError("--from takes each person's bot: it goes with no BOT, --owner or --name")
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         received = None if at is None else read_time(ladder, at, deadline)
         if source is not None:
             told = None if times is None else times.read_bytes()
@@ -75,9 +75,9 @@ def submit(
     if as_json:
         print_json(taken)
         return
-    say_taken(taken.label, taken.again, taken.left, taken.late, taken.disabled)
+    print_submission(taken.label, taken.again, taken.left, taken.late, taken.disabled)
     if received is not None:
-        note(f"it was received {told_at(taken.received)}")
+        note(f"it was received {local_time(taken.received)}")
     note(f"see what comes of it: arena ladder bot {folder} {taken.name}")
 
 
@@ -96,7 +96,7 @@ def _report(found: Collection, dry_run: bool, as_json: bool) -> None:
             if row.taken is None
             else f"{shown(row.taken.label)}, {_how(row.taken)}"
         )
-        rows.append((shown(row.login or f"? {row.said}"), files, told_at(row.received), became))
+        rows.append((shown(row.login or f"? {row.said}"), files, local_time(row.received), became))
     show(table(["who", Column("files", least=20), "received", Column("what became of it", least=30)], rows))
     for file in found.nobodys:
         note(f"nobody's: {file}")

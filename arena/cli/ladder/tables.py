@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from arena.cli.ladder.journal import Journal
-from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.opening import FOLDER, ladder_at
 from arena.cli.lazy import needs_extras
 from ladder.service import demand_boxes
 from ladder.store.database import PATIENCE_S
@@ -26,6 +26,6 @@ def tables(folder: Path) -> None:
     def hear(why: str | None) -> None:
         log.info("the database is back") if why is None else log.warn(why)
 
-    with opened(folder, PATIENCE_S, hear) as ladder:
+    with ladder_at(folder, PATIENCE_S, hear) as ladder:
         demand_boxes(ladder)
         deal_tables(ladder, log.info)

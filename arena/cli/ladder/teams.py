@@ -6,7 +6,7 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import BY, FOLDER, acting, opened
+from arena.cli.ladder.opening import BY, FOLDER, acting, ladder_at
 from arena.cli.ladder.words import when
 from arena.cli.out import counted, note, refuse, show, table
 from ladder import views
@@ -30,7 +30,7 @@ def teams() -> None:
 @answers(views.TeamList)
 def list_teams(folder: Path, as_json: bool) -> None:
     """List all teams, with who is in them since when, and who was until when."""
-    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+    with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         listed = views.team_list(reader)
     if as_json:
         print_json(listed)
@@ -57,7 +57,7 @@ def join(
 
     Rated matches that haven't begun are cancelled where two of the team would sit at one table. Finals go on.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         at = read_time(ladder, since) if since else None
         done = join_teams(ladder, dict.fromkeys(logins, team), who, why, move, at)
     _tell(done, as_json)
@@ -70,7 +70,7 @@ def join(
 @answers(Teamed)
 def leave(folder: Path, logins: tuple[str, ...], who: str, why: str, as_json: bool) -> None:
     """Let people be in no team: from now on they see nothing of the others' bots, and may meet them."""
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         done = leave_teams(ladder, logins, who, why)
     _tell(done, as_json)
 
@@ -87,7 +87,7 @@ def take_in(folder: Path, file: Path, move: bool, since: str | None, who: str, a
 
     All join or none. What Canvas exports of a group set is read as it is.
     """
-    with opened(folder) as ladder:
+    with ladder_at(folder) as ladder:
         try:
             data = file.read_bytes()
         except OSError as problem:

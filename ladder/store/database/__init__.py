@@ -61,9 +61,9 @@ from ladder.store.database.evenings import (
     evenings_at,
     evenings_of,
     find_evening,
+    find_evening_at,
     get_evening_record,
     keep_evening_match,
-    opened_at,
     put_evening,
     set_playing,
     set_secret,
@@ -88,10 +88,10 @@ from ladder.store.database.health import (
     damage,
     given_up_since,
     holders,
-    miscounted,
     newest_time,
     size_of,
     waiting,
+    wrong_sums,
 )
 from ladder.store.database.leases import ATTEMPTS, LOSSES, WAITING, Cost
 from ladder.store.database.owners import (
@@ -154,7 +154,7 @@ from ladder.store.database.runners import (
     Runner,
     Watch,
     beat,
-    gone,
+    is_gone,
     is_reached,
     join,
     leave,

@@ -96,7 +96,7 @@ class Database:
             with self._patiently(self.engine.connect) as connection, self._one_state(connection) as reading:
                 yield reading
         except DBAPIError as problem:
-            raise AwayError(_told(problem)) from problem
+            raise AwayError(_error_text(problem)) from problem
 
     def look(self, act: Callable[[Connection], T]) -> T:
         """Call a function with a connection as `read` gives it; again if the database went away meanwhile."""
@@ -156,14 +156,14 @@ class Database:
                 if isinstance(problem, (DataError, IntegrityError)):
                     raise  # a defect of ours
                 if not problem.connection_invalidated and not _may_return(problem):
-                    raise AwayError(_told(problem)) from problem
+                    raise AwayError(_error_text(problem)) from problem
                 now = time.monotonic()
                 if self._away_since is None:
                     self._away_since = now
                     self.losses += 1
-                    self._hear(f"{_told(problem)}; waits for it, {self._patience_s:g} s at most")
+                    self._hear(f"{_error_text(problem)}; waits for it, {self._patience_s:g} s at most")
                 if now - self._away_since >= self._patience_s:
-                    raise AwayError(_told(problem)) from problem
+                    raise AwayError(_error_text(problem)) from problem
                 time.sleep(_PAUSE_S)
             else:
                 if self._away_since is not None:
@@ -185,7 +185,7 @@ def _engine(url: URL) -> Engine:
     def connect(_dialect: object, record: Any, arguments: list[Any], options: dict[str, Any]) -> sqlite3.Connection:
         path = arguments[0]
         try:
-            return _opened(sqlite3.connect(path, **options))
+            return _prepare(sqlite3.connect(path, **options))
         except sqlite3.OperationalError as problem:
             if path == ":memory:" or "locked" in str(problem):
                 raise
@@ -194,7 +194,7 @@ def _engine(url: URL) -> Engine:
             way = "readonly_shm=1" if log_there else "immutable=1"
             reading = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro&{way}", uri=True, **options)
             record.info[_READ_ONLY] = str(problem)
-            return _opened(reading, writes=False)
+            return _prepare(reading, writes=False)
 
     @event.listens_for(engine, "begin")
     def began(connection: Connection) -> None:
@@ -208,7 +208,7 @@ def _engine(url: URL) -> Engine:
     return engine
 
 
-def _opened(connection: sqlite3.Connection, writes: bool = True) -> sqlite3.Connection:
+def _prepare(connection: sqlite3.Connection, writes: bool = True) -> sqlite3.Connection:
     """Prepare a connection, and read with it: nothing is written but to a file that is new, or a copy."""
     try:
         connection.isolation_level = None  # the driver begins no transactions: `began` does
@@ -238,7 +238,7 @@ def _may_return(problem: DBAPIError) -> bool:
     return "password" not in said and "does not exist" not in said
 
 
-def _told(problem: DBAPIError) -> str:
+def _error_text(problem: DBAPIError) -> str:
     said = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
     if any(word in said for word in ("full", "No space left", "readonly", "disk I/O")):
         return _UNWRITABLE.format(said)

@@ -109,7 +109,7 @@ def put_evening(
     return id
 
 
-def opened_at(connection: Connection, owner: int, at: float) -> int | None:
+def find_evening_at(connection: Connection, owner: int, at: float) -> int | None:
     """Return the evening that an owner opened at a time, None if there is none."""
     return connection.scalar(select(evenings.c.id).where(evenings.c.owner == owner, evenings.c.at == at))
 

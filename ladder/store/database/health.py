@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Table, and_, func, select
 
 from ladder.store.database.connection import Database
 from ladder.store.database.queue import ENDED, GIVEN_UP, LEASED, PLAYED
-from ladder.store.database.runners import Runner, gone, is_here, living
+from ladder.store.database.runners import Runner, is_gone, is_here, living
 from ladder.store.database.tables import acts, boards, games, match_bots, matches, versions, voids
 from ladder.store.database.versions import EXAMINED, QUEUED
 
@@ -48,7 +48,7 @@ def damage(database: Database, deep: bool) -> list[str]:
     return [line for line in found if line != "ok"]
 
 
-def miscounted(connection: Connection) -> list[int]:
+def wrong_sums(connection: Connection) -> list[int]:
     """Return the matches whose sums for a bot aren't those of its games: 100,000 matches take some ten seconds."""
     wins: defaultdict[tuple[int, int], float] = defaultdict(float)
     count: defaultdict[tuple[int, int], int] = defaultdict(int)
@@ -84,7 +84,7 @@ def holders(connection: Connection) -> list[Holder]:
         examines = select(versions.c.id).where(versions.c.runner == runner.id, versions.c.state == EXAMINED)
         played = tuple(connection.scalars(plays.order_by(matches.c.id)))
         leases = len(played) + len(connection.scalars(examines).all())
-        found.append(Holder(runner, leases, played, gone(runner) if is_here(runner) else None))
+        found.append(Holder(runner, leases, played, is_gone(runner) if is_here(runner) else None))
     return found
 
 

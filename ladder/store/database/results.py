@@ -252,10 +252,10 @@ class Moment:
 
 def voided_matches(connection: Connection, act: int) -> set[int]:
     """Return the matches that were void after an act."""
-    return set(connection.scalars(_voided(act)))
+    return set(connection.scalars(_voids(act)))
 
 
-def _voided(act: int) -> Select[tuple[int | None]]:
+def _voids(act: int) -> Select[tuple[int | None]]:
     decided = (acts.c.what.in_(("void", "unvoid")), acts.c.id <= act)
     last = select(func.max(acts.c.id)).where(*decided).group_by(acts.c.match)
     return select(acts.c.match).where(acts.c.id.in_(last), acts.c.what == "void")
@@ -267,7 +267,7 @@ def _rating_at(kind: str, final: int | None, moment: Moment | None) -> ColumnEle
     if moment is None:
         return and_(matches.c.rates, *which)
     played = (matches.c.cause == PLAYED, matches.c.ended <= moment.ended)
-    return and_(*played, matches.c.id.not_in(_voided(moment.act)), *which)
+    return and_(*played, matches.c.id.not_in(_voids(moment.act)), *which)
 
 
 def rated_seats(

@@ -55,7 +55,7 @@ def join(
     known = id is not None
     id = id or uuid.uuid4().hex
     values = {
-        "host": _host(), "pid": os.getpid(), "started": _started(os.getpid()), "beat": 0, "width": width, "at": at,
+        "host": _host(), "pid": os.getpid(), "started": _start_time(os.getpid()), "beat": 0, "width": width, "at": at,
         "ended": False, "port": port, "secret": secret,
     }  # fmt: skip
     if known:
@@ -124,7 +124,7 @@ class Watch:
             if runner.beat != last:
                 self._seen[runner.id] = (runner.beat, now)
                 since = now
-            if gone(runner) or now - since > self._silent_s:
+            if is_gone(runner) or now - since > self._silent_s:
                 dead.append(runner.id)
         return dead
 
@@ -136,12 +136,12 @@ def is_here(runner: Runner) -> bool:
 
 def is_reached(runner: Runner) -> bool:
     """Tell whether a runner's port is one of this machine, perhaps of another process namespace, and none of a dead."""
-    return runner.host.split()[:2] == _host().split()[:2] and not gone(runner)
+    return runner.host.split()[:2] == _host().split()[:2] and not is_gone(runner)
 
 
-def gone(runner: Runner) -> bool:
+def is_gone(runner: Runner) -> bool:
     """Tell whether a runner of this machine is no more; of another machine nothing is known."""
-    return is_here(runner) and _started(runner.pid) != runner.started
+    return is_here(runner) and _start_time(runner.pid) != runner.started
 
 
 def _host() -> str:
@@ -153,7 +153,7 @@ def _host() -> str:
         return os.uname().nodename
 
 
-def _started(pid: int) -> str:
+def _start_time(pid: int) -> str:
     """Return when a process began, in the kernel's ticks; "" if there is none, or it is dead already."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()

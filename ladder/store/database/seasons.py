@@ -33,23 +33,23 @@ def copy_people(source: Connection, target: Connection, at: float) -> tuple[dict
         if row["suspended"]:
             suspended.append(row["login"])
         else:
-            ids[row["id"]] = there.get(row["login"]) or _copied(target, owners, row, at=at)
+            ids[row["id"]] = there.get(row["login"]) or _copy_row(target, owners, row, at=at)
     for row in rows:
         if row["merged"] in ids:
-            _copied(target, owners, row, merged=ids[row["merged"]], at=at)
+            _copy_row(target, owners, row, merged=ids[row["merged"]], at=at)
     named: dict[int, int] = {}
     together = team_members.join(teams, teams.c.id == team_members.c.team)
     open_now = select(teams, team_members.c.owner).select_from(together).where(team_members.c.until.is_(None))
     for row in source.execute(open_now.order_by(team_members.c.id)).mappings():
         if row["owner"] in ids:
             if row["id"] not in named:
-                named[row["id"]] = _copied(target, teams, row, at=at)
+                named[row["id"]] = _copy_row(target, teams, row, at=at)
             values = {"team": named[row["id"]], "owner": ids[row["owner"]], "since": at}
             target.execute(insert(team_members).values(values))
     kept = credentials.c.kind == PASSWORD, credentials.c.revoked.is_(False), credentials.c.ends > at
     for row in source.execute(select(credentials).where(*kept)).mappings():
         if row["owner"] in ids:
-            _copied(target, credentials, row, owner=ids[row["owner"]])
+            _copy_row(target, credentials, row, owner=ids[row["owner"]])
     return ids, suspended
 
 
@@ -71,7 +71,7 @@ def copy_bots(source: Connection, target: Connection, ids: dict[int, int], at: f
     return count
 
 
-def _copied(target: Connection, table: Table, row: Any, **other: object) -> int:
+def _copy_row(target: Connection, table: Table, row: Any, **other: object) -> int:
     """Write a row of a table, with other values in these columns, under a new id; return that."""
     values = {column.name: row[column.name] for column in table.c if column.name != "id"} | other
     return int(target.execute(insert(table).values(values).returning(table.c.id)).scalar_one())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ladder.rating import Field, Fit, decided, favours, rate
+from ladder.rating import Field, Fit, decide, favours, rate
 from ladder.rating.matches import Matches, matches_of_rows
 from ladder.rating.plackett_luce import Slopes
 from ladder.rating.style import Style, style
@@ -63,11 +63,11 @@ def owed(found: Fit, active: Sequence[int] | None = None) -> Style:
 def test_a_leader_far_ahead_decides_the_ladder_and_near_equals_do_not() -> None:
     """More games decide also between bots that are nearly the same: the leader is within two points of the best."""
     ahead = np.array([1.5, *spread(9) / 3])
-    found = decided(played(fair(10), ahead, 300, 1))
+    found = decide(played(fair(10), ahead, 300, 1))
     assert (found.leader, found.decided) == (0, True)
     assert found.probability >= 0.98
     near = np.array([0.3, 0.3, 0.3, *spread(7) - 1])
-    few, many = (decided(played(fair(10), near, matches, 2)) for matches in (60, 5000))
+    few, many = (decide(played(fair(10), near, matches, 2)) for matches in (60, 5000))
     assert (few.decided, many.decided) == (False, True)
     assert few.probability < many.probability
 
@@ -76,10 +76,10 @@ def test_a_ladder_is_undecided_while_an_active_bot_is_unknown() -> None:
     """And while the matches are too few; a bot that has left, or was never there, counts for nothing."""
     ahead = np.array([1.5, *spread(9) / 3])
     field = Field(11, active=tuple(range(11)))
-    unknown = decided(played(fair(10), ahead, 300, 1, field=field))
+    unknown = decide(played(fair(10), ahead, 300, 1, field=field))
     assert (unknown.leader, unknown.probability, unknown.decided) == (None, 0.0, False)
-    assert decided(played(fair(10), ahead, 300, 1, field=replace(field, active=tuple(range(10))))).decided
-    assert not decided(played(fair(10), ahead, 8, 1)).decided
+    assert decide(played(fair(10), ahead, 300, 1, field=replace(field, active=tuple(range(10))))).decided
+    assert not decide(played(fair(10), ahead, 8, 1)).decided
 
 
 def test_a_decision_is_wrong_in_fewer_runs_than_it_says() -> None:
@@ -94,7 +94,7 @@ def test_a_decision_is_wrong_in_fewer_runs_than_it_says() -> None:
         covariance = error**2 * (np.eye(10) - 0.1)
         for values in draw.multivariate_normal(truth, covariance, 500):
             shares = replace(alike, values=values, own=np.full(10, error**2), variances=np.full(10, error**2))
-            decision = decided(replace(found, shares=shares))
+            decision = decide(replace(found, shares=shares))
             if decision.decided:
                 assert decision.leader is not None
                 sure = truth[decision.leader] >= truth.max() - 0.02 - 1e-9
@@ -113,7 +113,7 @@ def test_a_ladder_that_looks_often_seldom_stops_at_a_wrong_leader() -> None:
             some = Matches(whole.tables[:matches], whole.wins[:matches], whole.games[:matches])
             found = rate(some, Field(8), start)
             start = found.start
-            decision = decided(found)
+            decision = decide(found)
             if decision.decided:
                 leaders.append(decision.leader)
                 break
@@ -152,7 +152,7 @@ def test_nothing_is_told_of_a_field_without_matches() -> None:
     nothing = np.zeros(0)
     found = rate(matches_of_rows(np.zeros(0, int), np.zeros(0, int), nothing, nothing, 3), Field(3))
     assert favours(found) == ()
-    assert not decided(found).decided
+    assert not decide(found).decided
 
 
 def test_a_bot_that_gives_its_wins_to_another_is_found() -> None:

@@ -245,7 +245,7 @@ def test_packages_of_mathematics_are_imported_when_something_is_rated() -> None:
         "    bots, wins = (row // 2 + row % 2) % 3, 1.0 - row % 2\n"
         "    counted = matches_of_rows(row // 2, bots, wins, np.ones(len(row)), 3)\n"
         "    fitted = found.rate(counted, found.Field(3))\n"
-        "    found.decided(fitted)\n"
+        "    found.decide(fitted)\n"
         "    found.favours(fitted)\n"
         "    print(sorted({'numpy', 'scipy'} & set(sys.modules)))\n"
     )

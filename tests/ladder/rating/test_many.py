@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ladder.rating import Field, Fit, decided, lead, rate
+from ladder.rating import Field, Fit, decide, lead, rate
 from ladder.rating.matches import Floats, Matches
 from ladder.rating.plackett_luce import field_chances, plackett_luce
 from ladder.rating.posterior import (
@@ -15,10 +15,10 @@ from ladder.rating.posterior import (
     Errors,
     Posterior,
     Prior,
-    drawn_errors,
+    draw_errors,
     exact_errors,
     posterior,
-    solved,
+    solve,
 )
 
 SEATS = 4
@@ -78,8 +78,8 @@ def test_the_peak_is_one_whatever_solves_for_it(fit: Fit) -> None:
     assert abs(inverse @ left).max() < 1e-9
     columns = np.random.default_rng(3).normal(size=(bots, 5))
     assert posterior.solve(columns) == pytest.approx(inverse @ columns, abs=1e-9)
-    assert solved(posterior.precision, columns) == pytest.approx(inverse @ columns, abs=1e-9)
-    assert solved(posterior.precision, columns[:, 0]) == pytest.approx(inverse @ columns[:, 0], abs=1e-9)
+    assert solve(posterior.precision, columns) == pytest.approx(inverse @ columns, abs=1e-9)
+    assert solve(posterior.precision, columns[:, 0]) == pytest.approx(inverse @ columns[:, 0], abs=1e-9)
 
 
 def test_the_errors_are_those_of_the_whole_covariance(fit: Fit) -> None:
@@ -110,7 +110,7 @@ def test_the_errors_are_those_of_the_whole_covariance(fit: Fit) -> None:
     assert found is not None
     assert found.low is not None
     known = len(shares.bots) == len(fit.field.playing())
-    assert decided(fit).leader == (shares.bots[np.argmax(shares.values)] if known else None)
+    assert decide(fit).leader == (shares.bots[np.argmax(shares.values)] if known else None)
 
 
 @pytest.mark.parametrize("bots", [340, EXACT + 40])
@@ -171,7 +171,7 @@ def test_errors_that_are_drawn_are_near_the_dense_ones(
     """Of ratings, of shares, and of the differences of pairs."""
     found, dispersions, weights = fitted(bots, each, fields)
     exact = exact_errors(np.linalg.inv(found.precision), found.prior, dispersions, weights)
-    drawn = drawn_errors(found.precision, found.prior, dispersions, weights, draws)
+    drawn = draw_errors(found.precision, found.prior, dispersions, weights, draws)
     _, slopes = field_chances(found.strengths, SEATS)
 
     def shares(errors: Errors) -> Floats:

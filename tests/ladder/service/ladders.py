@@ -16,10 +16,10 @@ from arena.sandbox import Choice
 from ladder.access import Viewer
 from ladder.service import Ladder, Play, create, open_ladder, set_frozen, submit, submit_reference
 from ladder.store.database import TABLES, Owner, activate, end_exam, find_version, put_owners
-from ladder.views import Bot, bot, kept_step
+from ladder.views import Bot, bot, step_row
 from tests.place import ROOT, Place
 
-STEP = kept_step(Step("file", Level.OK, ""))
+STEP = step_row(Step("file", Level.OK, ""))
 WORDS = (sys.executable, "-SI", "\0place")  # as the tests' bot travels
 PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=2)
 

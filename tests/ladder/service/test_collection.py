@@ -25,10 +25,10 @@ from ladder.service import (
     LadderError,
     extend,
     join_teams,
+    local_time,
     read_time,
     submit,
     submit_collection,
-    told_at,
 )
 from ladder.store.database import TABLES, Owner, acts_of, extensions_in_force, put_owners
 from ladder.views import bot
@@ -287,7 +287,7 @@ def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: 
         if name:
             extend(ladder, "ada", name, "1970-01-14T00:00", None, 0, "prof", "ill")
             assert [each.until for each in ladder.database.look(extensions_in_force)] == [at]
-        assert told_at(MORNING) == "1970-01-14 09:00+09:00"
+        assert local_time(MORNING) == "1970-01-14 09:00+09:00"
     finally:
         monkeypatch.undo()
         time.tzset()

@@ -101,7 +101,7 @@ def told(ladder: Ladder, viewer: Viewer) -> Iterator[tuple[str, str]]:
             found[f"{name}'s build"] = views.build_log(reader, name)
         for line in views.match_list(reader, limit=1000).rows:
             found[f"match {line.id}"] = views.match(reader, line.id)
-            found[f"match {line.id} again"] = views.replayed(reader, line.id)
+            found[f"match {line.id} again"] = views.find_replay(reader, line.id)
             for name in ("adabot", "bobbot"):
                 found[f"{name}'s log of {line.id}"] = views.logs(reader, line, name)
     for name in ("first", "second"):

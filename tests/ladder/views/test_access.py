@@ -94,7 +94,7 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
     """Return all views of a ladder, as a viewer gets them."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as reader:
         listed = views.match_list(reader, limit=100)
-        matches = [view(reader, line.id) for line in listed.rows for view in (views.match, views.replayed)]
+        matches = [view(reader, line.id) for line in listed.rows for view in (views.match, views.find_replay)]
         bots = [views.bot(reader, name) for name in ("late", "broken", "one")]
         logs = [views.logs(reader, line, "late") for line in listed.rows]
         lists = [listed, views.owner_list(reader), views.queue(reader), views.final_list(reader)]

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, delete, update
 
 from arena.referee import read
-from arena.tell import told
+from arena.tell import as_object
 from ladder import views
 from ladder.access import PUBLIC, STAFF, Viewer
 from ladder.service import open_ladder
@@ -33,11 +33,11 @@ def replays(term: Term, viewer: Viewer) -> list[tuple[Any, str | None]]:
         found = views.bot(reader, "late", last=100)
         assert found is not None
         assert found.last
-        return [(views.replayed(reader, line.id), views.record_text(reader, line.id)) for line in found.last]
+        return [(views.find_replay(reader, line.id), views.record_text(reader, line.id)) for line in found.last]
 
 
 def test_the_public_is_told_what_everybody_could_know_and_an_owner_what_his_bots_could(term: Term) -> None:
-    """Source: arena.tell.told, for no bot's eyes, for his bot's, and with all cards."""
+    """Source: arena.tell.as_object, for no bot's eyes, for his bot's, and with all cards."""
     wrote = 0
     whole = replays(term, STAFF)
     for viewer in (PUBLIC, Viewer("bob"), Viewer("ada")):
@@ -46,7 +46,7 @@ def test_the_public_is_told_what_everybody_could_know_and_an_owner_what_his_bots
             record = read(text or "")
             mine = [place for place, bot in enumerate(record.header.bots) if bot.startswith("late@")]
             eyes = mine if viewer.login == "ada" else []
-            cut = told(record, None, eyes)
+            cut = as_object(record, None, eyes)
             for game, known, all_of_it in zip(found.match["games"], cut["games"], shown.match["games"], strict=True):
                 own = [seat for seat, bot in enumerate(game["seating"]) if bot in eyes]
                 assert game["stderr"] == [entry for entry in all_of_it["stderr"] if entry["seat"] in own]
@@ -65,7 +65,7 @@ def test_staff_is_told_all_with_everybodys_standard_error(term: Term) -> None:
         assert text is not None
         record = read(text)
         assert "eyes" not in found.match
-        assert [{**game, "stderr": []} for game in found.match["games"]] == told(record)["games"]
+        assert [{**game, "stderr": []} for game in found.match["games"]] == as_object(record)["games"]
         wrote += sum(len(game["stderr"]) for game in found.match["games"])
         assert record.header.key.hex() not in json.dumps(found.match)
         assert set(found.match["bots"]) == {seat.label for seat in found.line.seats}
@@ -92,12 +92,12 @@ def test_a_match_that_cannot_be_played_again_says_why(own: Term, viewer: Viewer)
                 waiting: "unended",
                 gone: "not kept",
             }.items():
-                found = views.replayed(reader, match)
+                found = views.find_replay(reader, match)
                 assert found is not None
                 assert (found.why, found.match, found.line.id) == (why, None, match)
                 assert (found.change is None) is (why == "unended")
                 assert (found.line.reason is None) is (viewer is PUBLIC or why != "unplayed")
-            assert views.replayed(reader, 10**6) is None
+            assert views.find_replay(reader, 10**6) is None
 
 
 def test_the_record_of_a_final_is_sealed_until_its_end(own: Term) -> None:
@@ -115,6 +115,6 @@ def test_the_record_of_a_final_is_sealed_until_its_end(own: Term) -> None:
         for revealed in (False, True):
             for viewer in (PUBLIC, Viewer("ada"), STAFF):
                 with ladder.reading(viewer) as reader:
-                    assert (views.replayed(reader, match) is None) is not (revealed or viewer.staff)
+                    assert (views.find_replay(reader, match) is None) is not (revealed or viewer.staff)
                     assert (views.record_text(reader, match) is None) is not viewer.staff
             ladder.database.write(lambda connection: reveal_final(connection, final))

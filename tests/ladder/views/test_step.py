@@ -14,7 +14,7 @@ from sqlalchemy import Connection, select, text, update
 import ladder.store.database as store
 from arena.examine import Level, Step
 from ladder.store.database import TABLES, Database, get_build_log
-from ladder.views import kept_step, steps_of
+from ladder.views import step_row, steps_of
 from tests.ladder.store.databases import ladder
 
 MIGRATION = Path(store.__file__).parent / "migrations" / "versions" / "0005_steps_as_they_are_told.py"
@@ -53,7 +53,7 @@ def test_a_step_comes_back_as_it_is_told_whatever_a_bot_wrote(database: Database
     """Bytes that aren't UTF-8, half surrogates of a file's name, and NUL, which PostgreSQL takes in no text."""
 
     def act(connection: Connection) -> None:
-        data, log = kept_step(STEP)
+        data, log = step_row(STEP)
         connection.execute(update(steps).values(data=data, log=log))
         demand_step(connection)
 

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from arena.examine import Level, Step
 from ladder.service import Ladder, disable_bot, open_ladder, set_void, submit
 from ladder.store.database import TABLES, Owner, end_exam, put_owners
-from ladder.views import kept_step
+from ladder.views import step_row
 from tests.chromium import Reader
 from tests.ladder.service.ladders import freeze
 from tests.ladder.service.term import Term, write
@@ -85,7 +85,7 @@ def spoil(ladder: Ladder) -> None:
         queued = list(reading.scalars(select(versions.c.id).where(versions.c.state == "queued")))
     for version in queued:
         ladder.database.write(
-            lambda connection, version=version: end_exam(connection, version, [kept_step(step)], ALL, None, None, 9.0)
+            lambda connection, version=version: end_exam(connection, version, [step_row(step)], ALL, None, None, 9.0)
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 ROOM = 3000  # bytes of standard error for each game, on the average: in 24 games all that is kept of one bot
 
 
-def packed(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def pack(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return {"events", "matches"}: a step is [turn, kind, given, its events], and the rest if there is any."""
     places: dict[str, int] = {}
 

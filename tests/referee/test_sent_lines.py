@@ -1,6 +1,6 @@
 """What a bot was sent is made again from the record: the same lines, byte for byte but for the bank.
 
-Source: the docstring of arena/referee/sent.py.
+Source: the docstring of arena/referee/sent_lines.py.
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from arena.coup import PRESETS, Ruleset, seat_counts
-from arena.referee import MatchSpec, Record, Terms, play_match, read, sent, write
+from arena.referee import MatchSpec, Record, Terms, play_match, read, sent_lines, write
 from arena.sandbox import InsideSandbox, Limits, Peer, Program, Script
 from tests.each import each
 
@@ -58,7 +58,7 @@ def test_the_lines_of_every_preset_are_made_again(name: str) -> None:
     rules = PRESETS[name]
     record, seen = played(rules, seat_counts(rules)[-1])
     for number, lines in enumerate(seen):
-        again = [each.line for each in sent(record, number)]
+        again = [each.line for each in sent_lines(record, number)]
         assert plain(again) == plain(lines)
 
 
@@ -68,12 +68,12 @@ def test_errors_forfeits_and_new_processes_are_made_again(wrong: float, dies: fl
     record, seen = played(PRESETS["coup"], 4, wrong, dies)
     assert any(game.faults for game in record.games)
     for number, lines in enumerate(seen):
-        again = [each.line for each in sent(record, number)]
+        again = [each.line for each in sent_lines(record, number)]
         assert plain(again) == plain(lines)
 
 
 def test_each_line_has_the_game_in_which_it_was_sent() -> None:
     record, _ = played(PRESETS["coup"], 3)
-    for line in sent(record, 1):
+    for line in sent_lines(record, 1):
         message = json.loads(line.line)
         assert message.get("game", line.game) == line.game

@@ -44,7 +44,7 @@ def where_kept(folder: Path, replay: str, games: Sequence[GameRecord], person: i
 
 
 @dataclass(frozen=True, slots=True)
-class Seated:
+class Seating:
     """A table: what plays, and how a bot of it is started. `seed_key` is what everything random comes from."""
 
     bots: tuple[Bot, ...]
@@ -78,9 +78,9 @@ class Seated:
 
 
 @contextmanager
-def seated(
+def open_seating(
     given: Mapping[str, Any], bots: Sequence[str], persons: int, debug: str | None = None, live: bool = True
-) -> Iterator[Seated]:
+) -> Iterator[Seating]:
     """Give the table that was asked for, with so many persons at it besides.
 
     debug: the name of the bot under a debugger; `live`: what it writes may go to the terminal meanwhile.
@@ -95,7 +95,7 @@ def seated(
 @contextmanager
 def _table(
     given: Mapping[str, Any], named: Sequence[str], persons: int, debug: str | None, live: bool
-) -> Iterator[Seated]:
+) -> Iterator[Seating]:
     asked = Asked.of(tuple(named), given)
     if debug is not None:
         asked = as_plain(asked)
@@ -103,12 +103,12 @@ def _table(
     if folder.exists() or folder.is_symlink():
         raise FolderError(f"{folder} exists; name another --out")
     ruleset = load(asked.rules or "coup")
-    wanted = _filled(asked.bots, asked.seats, persons)
+    wanted = _fill_seats(asked.bots, asked.seats, persons)
     problem = ruleset.problem(len(wanted) + persons)
     if problem:
         refuse(problem)
     choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
-    bots = _loaded(wanted, choice.name)
+    bots = _load(wanted, choice.name)
     refuse_inside(folder, bots)
     own = None if debug is None else debuggee(debug, [bot.name for bot in bots], live)
     config = _config(asked, bots, len(bots) + persons, terms_of(asked, ruleset), choice)
@@ -133,7 +133,7 @@ def _table(
                     program, limits = own.program(program), own.limits(limits)
                 return box.start(program, limits)
 
-            yield Seated(config.bots, config.terms, folder, seed_key(asked.seed), start, own)
+            yield Seating(config.bots, config.terms, folder, seed_key(asked.seed), start, own)
         finally:
             building.discard()
 
@@ -143,14 +143,14 @@ def _config(asked: Asked, bots: tuple[Bot, ...], seats: int, terms: Terms, choic
     return RunConfig(bots=bots, seats=seats, games=1, match_games=1, key=b"", terms=terms, sandbox=choice)
 
 
-def _loaded(named: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
+def _load(named: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
     bots, remarks = load_bots(named, programs_of(sandbox))
     for remark in remarks:
         note(remark)
     return tuple(bots)
 
 
-def _filled(bots: Sequence[str], seats: int | None, persons: int) -> list[str]:
+def _fill_seats(bots: Sequence[str], seats: int | None, persons: int) -> list[str]:
     """Return the bots that play: those that are named, and samples in the seats that are left."""
     enough = len(bots) + persons > 1 and bots
     wanted = (seats if seats is not None else len(bots) + persons if enough else _USUAL) - persons

@@ -9,7 +9,7 @@ import pytest
 
 from arena.coup import PRESETS
 from arena.referee import Fault, Record
-from arena.tell import moments, told
+from arena.tell import as_object, moments
 from tests.tell.games import random_game
 from tests.tell.worlds import other_world
 
@@ -20,7 +20,7 @@ TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 4
 def test_hands_follow_from_the_start_and_the_events(name: str, seats: int) -> None:
     """Source: told.py. So a page needs no engine."""
     record = random_game(PRESETS[name], seats, seed=7)
-    game = told(record)["games"][0]
+    game = as_object(record)["games"][0]
     hands = [Counter(hand) for hand in game["start"]["hands"]]
     coins = list(game["start"]["coins"])
     for moment, step in zip(moments(record.header, record.games[0]), game["steps"], strict=True):
@@ -65,7 +65,7 @@ def test_the_draws_of_a_record_are_the_cards_that_hands_got(name: str, seats: in
     hands = [Counter(hand) for hand in game.start["hands"]]
     words = iter(game.draws)
     before = ""
-    for step in told(record)["games"][0]["steps"]:
+    for step in as_object(record)["games"][0]["steps"]:
         if step["kind"] == "exchange":
             assert cards_of(next(words), "draw") == Counter(step["drawn"])
         if step["kind"] == "examine_decide" and before != "examine_show":
@@ -97,13 +97,13 @@ def test_standard_error_stands_beside_the_turn_in_which_it_was_written() -> None
     """Source: told.py. The marks of the match say when; what came before a game belongs to none."""
     record = random_game(PRESETS["coup"], 2, seed=3)
     log = b"loading\n--- game 0 ---\n--- turn 2 ---\nhm\nso\n--- turn 5 ---\nno \xff\n--- game 1 ---\nother\n"
-    game = told(record, {"bot1": [log]})["games"][0]
+    game = as_object(record, {"bot1": [log]})["games"][0]
     assert game["stderr"] == [{"seat": 1, "turn": 2, "text": "hm\nso"}, {"seat": 1, "turn": 5, "text": "no \ufffd"}]
 
 
 def test_a_told_match_is_json() -> None:
     """Every value can be written, and read again the same."""
-    match = told(random_game(PRESETS["reformation"], 4, seed=5))
+    match = as_object(random_game(PRESETS["reformation"], 4, seed=5))
     assert json.loads(json.dumps(match)) == match
 
 
@@ -138,9 +138,9 @@ def test_what_some_bots_are_told_is_the_same_bytes_whatever_they_could_not_know(
             bots = enumerate(record.header.bots)
             here = {bot: [b"--- game 0 ---\nhm" + bytes([65 + place])] for place, bot in bots}
             there = {bot: logs if int(bot[-1]) in eyes else [b"--- game 0 ---\nelse"] for bot, logs in here.items()}
-            mine = json.dumps(told(record, here, eyes))
-            assert json.dumps(told(other, there, eyes)) == mine
-            assert json.dumps(told(other, there)) != json.dumps(told(record, here))
+            mine = json.dumps(as_object(record, here, eyes))
+            assert json.dumps(as_object(other, there, eyes)) == mine
+            assert json.dumps(as_object(other, there)) != json.dumps(as_object(record, here))
             found += 1
             asked |= {step["kind"] for step in json.loads(mine)["games"][0]["steps"]}
     assert found > 5, found
@@ -152,13 +152,13 @@ def test_a_bot_is_told_all_that_is_its_own(name: str, seats: int) -> None:
     """All bots together are told all; one is told its part of it. What a claimant held, only who sees all cards."""
     record = with_faults(random_game(PRESETS[name], seats, seed=7))
     logs = {f"bot{seat}": [b"--- game 0 ---\nhm"] for seat in range(seats)}
-    [whole] = told(record, logs)["games"]
+    [whole] = as_object(record, logs)["games"]
     for step in whole["steps"]:
         for event in step["events"]:
             event.pop("held", None)
-    assert told(record, logs, range(seats))["games"] == [whole]
+    assert as_object(record, logs, range(seats))["games"] == [whole]
     for seat in range(seats):
-        [own] = told(record, logs, [seat])["games"]
+        [own] = as_object(record, logs, [seat])["games"]
         assert own["start"]["hands"] == [
             hand if place == seat else [None] * len(hand) for place, hand in enumerate(whole["start"]["hands"])
         ]
@@ -175,6 +175,6 @@ def test_the_key_is_told_to_nobody() -> None:
     """It decides all deals; nothing of a record's head but names, handles and rules is told."""
     record = random_game(PRESETS["coup"], 3, seed=7)
     for eyes in (None, (), (0, 1, 2)):
-        match = told(record, eyes=eyes)
+        match = as_object(record, eyes=eyes)
         assert record.header.key.hex() not in json.dumps(match)
         assert set(match) - {"eyes"} == {"arena", "match", "bots", "handles", "ruleset", "games"}

@@ -80,7 +80,7 @@ def plain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def opened(
+def ladder_at(
     folder: Path, patience_s: float = 10.0, hear: Callable[[str | None], None] = lambda why: None
 ) -> Iterator[Ladder]:
     """Give the ladder of a folder; see `plain_errors`. A database that is away is waited for as long as patience is."""
@@ -91,12 +91,16 @@ def opened(
 def acting(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a command that decides something: who does, and why."""
     why = click.option(
-        "--why", metavar="TEXT", required=True, callback=_said, help="The reason; it is kept, and shown to the owner."
+        "--why",
+        metavar="TEXT",
+        required=True,
+        callback=_demand_text,
+        help="The reason; it is kept, and shown to the owner.",
     )
     return why(BY(function))
 
 
-def _said(_context: click.Context, parameter: click.Parameter, text: str) -> str:
+def _demand_text(_context: click.Context, parameter: click.Parameter, text: str) -> str:
     """Refuse a text that says nothing."""
     if not text.strip():
         raise click.BadParameter("it is empty", param=parameter)
@@ -105,7 +109,7 @@ def _said(_context: click.Context, parameter: click.Parameter, text: str) -> str
 
 def _person(context: click.Context, parameter: click.Parameter, who: str) -> str:
     """Refuse a name that the ladder's own decisions bear."""
-    if _said(context, parameter, who) == "ladder":
+    if _demand_text(context, parameter, who) == "ladder":
         raise click.BadParameter('"ladder" is who decides where no person does: name yourself', param=parameter)
     return who
 

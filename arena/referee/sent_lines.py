@@ -18,7 +18,7 @@ from arena.referee.spec import MatchSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentLine:
     """A line that a bot was sent in a game. A process that is new is greeted in the game for which it was started.
 
     choice: of a request, the index of the legal move that the bot chose; None where a fault chose for it.
@@ -29,14 +29,14 @@ class Sent:
     choice: int | None = None
 
 
-def sent(record: Record, bot: int) -> Iterator[Sent]:
+def sent_lines(record: Record, bot: int) -> Iterator[SentLine]:
     """Yield the lines that a bot was sent, in order. Raises RecordError for a record that doesn't replay."""
     reader = _Reader(record, bot)
     for game in record.games:
         for line, choice in reader.game(game):
-            yield Sent(game.game, line, choice)
+            yield SentLine(game.game, line, choice)
     if reader.alive:
-        yield Sent(record.games[-1].game, wire.MATCH_OVER)
+        yield SentLine(record.games[-1].game, wire.MATCH_OVER)
 
 
 class _Reader:

@@ -113,7 +113,7 @@ def _close(sandbox: Sandbox) -> None:
         sandbox.close()
 
 
-class Hosted:
+class HostedEvening:
     """An evening with its table, in the event loop; `write` has the database changed, in order, and calls back."""
 
     def __init__(self, ladder: Ladder, evening: Evening, boxes: Boxes, write: Write) -> None:

@@ -9,7 +9,7 @@ from ladder.store import Logs, record_name
 from ladder.store import write as write_whole
 
 
-class Kept:
+class RecordFolder:
     """A new folder for one record; for its owner alone, since a record tells all cards."""
 
     def __init__(self, folder: Path) -> None:

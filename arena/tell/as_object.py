@@ -19,7 +19,7 @@ Logs = Mapping[str, Sequence[bytes]]  # a bot's name -> the standard error of it
 _OPEN = frozenset(("turn", "prove", "lose", "keep_shown", "examine_decide", "allegiance"))
 
 
-def told(record: Record, logs: Logs | None = None, eyes: Collection[int] | None = None) -> dict[str, Any]:
+def as_object(record: Record, logs: Logs | None = None, eyes: Collection[int] | None = None) -> dict[str, Any]:
     """Return a match, with what its bots wrote to standard error beside the turns in which they did.
 
     eyes: None tells all cards. Else what those bots, by their places in the header, could know together, with their own
