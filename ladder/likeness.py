@@ -146,8 +146,8 @@ def compare(
             ways = likeness(taken[a], taken[b]), likeness(taken[b], taken[a])
             if deep or min(length for _, length, _ in ways) >= LEAST:
                 pairs.append((a, b, ways))
-    told = passages(*taken) if deep and all(taken) else []
-    return {"pairs": pairs, "skipped": skipped, "passages": told}
+    places = passages(*taken) if deep and all(taken) else []
+    return {"pairs": pairs, "skipped": skipped, "passages": places}
 
 
 def _too_long(*_: object) -> None:

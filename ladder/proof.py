@@ -76,8 +76,8 @@ class Verified:
 def tables_of(key: bytes, owners: Sequence[int], seats: int, games: int, match_games: int) -> list[tuple[int, ...]]:
     """Return the tables of a final, of which each entrant plays at least so many games. Raises ValueError."""
     total = -(-games * len(owners) // seats)
-    found = plan(len(owners), seats, total, match_games, keyed_shuffle(key, "schedule"), owners)
-    return [table.bots for table in found.tables]
+    schedule = plan(len(owners), seats, total, match_games, keyed_shuffle(key, "schedule"), owners)
+    return [table.bots for table in schedule.tables]
 
 
 def place_key(key: bytes, place: int) -> bytes:
@@ -207,7 +207,7 @@ def _verify_record(text: str, proof: Proof, place: int, bots: tuple[str, ...]) -
     try:
         record = read(text)
         header = record.header
-        for what, found, wanted in (
+        for what, actual, wanted in (
             ("key", header.key, key),
             ("bots", header.bots, bots),
             ("terms", header.terms, proof.terms),
@@ -217,7 +217,7 @@ def _verify_record(text: str, proof: Proof, place: int, bots: tuple[str, ...]) -
                 seatings(proof.seats, proof.match_games, keyed_shuffle(key, "seats")),
             ),
         ):
-            if found != wanted:
+            if actual != wanted:
                 older = "; an older arena seats otherwise" if what == "seats" else ""
                 raise ProofError(f"the record at place {place} has other {what} than the final's key gives{older}")
         verify(record)

@@ -209,9 +209,9 @@ def standings(
             )
         )
     games = int(matches.games.sum())
-    found = decide(fit)
-    leader = None if found.leader is None else contestants[found.leader].label
-    verdict = Verdict(leader, found.probability, found.decided)
+    decision = decide(fit)
+    leader = None if decision.leader is None else contestants[decision.leader].label
+    verdict = Verdict(leader, decision.probability, decision.decided)
     return Standings(tuple(rows), 1 / seats, games, len(matches.games), at, verdict), fit
 
 

@@ -34,10 +34,10 @@ def command(path: Path, given: Path, programs: Programs) -> tuple[str, ...]:
         return (programs.python, str(path))
     if ending in _RUNNERS:
         program, product = _RUNNERS[ending]
-        found = programs.named(program)
-        if found is None:
+        program_path = programs.named(program)
+        if program_path is None:
             raise BotError(f'{shown(given)} is run by "{program}", which isn\'t on PATH.\nInstall {product}.')
-        return (found, str(path))
+        return (program_path, str(path))
     if os.access(path, os.X_OK):
         return (str(path),)
     raise BotError(
@@ -57,25 +57,25 @@ def _shebang(line: str, path: Path, given: Path, programs: Programs) -> list[str
             f"{shown(given)} begins with #! but names no program there.\nWrite for example #!/usr/bin/env python3"
         )
     program, *rest = words
-    found = programs.find(program, path.parent)
+    program_path = programs.find(program, path.parent)
     needed = program
-    if found is not None and Path(program).name == "env":
+    if program_path is not None and Path(program).name == "env":
         if rest and rest[0].startswith("-S"):
             # env splits the text after -S by its own quoting rules. So it gets the text in one piece, as from Linux.
             rest = [line.split(maxsplit=1)[1].strip()]
         started = _started_by_env(rest)
         absolute = None if started is None else programs.find(started, path.parent)
         if started is not None and absolute is None:
-            found, needed = None, started
+            program_path, needed = None, started
         elif absolute is not None and programs.path is not None and rest[0] == started:
-            found, rest = absolute, rest[1:]
-    if found is None:
+            program_path, rest = absolute, rest[1:]
+    if program_path is None:
         where = "doesn't exist or isn't executable" if "/" in needed else "isn't on PATH"
         raise BotError(
             f'{shown(given)} is run by "{shown(needed)}" (its #! line), which {where}.\n'
             "Install it, or change that line."
         )
-    return [found, *rest]
+    return [program_path, *rest]
 
 
 def _started_by_env(rest: Sequence[str]) -> str | None:

@@ -70,16 +70,16 @@ class Bytecode:
         if not choice.isolates or bot.path.is_file() or not _is_python(bot):
             return ()
         key = (bot.digest, bot.argv[0], choice)
-        made = self._made.pop(key, None)
-        if made is None:
-            made = _compile(bot, sandbox)
-            if made is None:
+        code = self._made.pop(key, None)
+        if code is None:
+            code = _compile(bot, sandbox)
+            if code is None:
                 return ()
-            self._bytes += _size(made)
-        self._made[key] = made
+            self._bytes += _size(code)
+        self._made[key] = code
         while self._bytes > self._most_bytes:
             self._bytes -= _size(self._made.pop(next(iter(self._made))))
-        return made
+        return code
 
 
 def _is_python(bot: Bot) -> bool:
@@ -122,9 +122,9 @@ def _output(box: Box) -> bytes:
 
 def bytecode_of(printed: bytes) -> Files:
     """Return the files that the box printed, up to what is cut off or none of its own."""
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     end = 0
-    while (match := _SIZES.match(printed, end)) and len(found) < _MOST_FILES:
+    while (match := _SIZES.match(printed, end)) and len(files) < _MOST_FILES:
         begin = match.end() + int(match[1])
         end = begin + int(match[2])
         name = PurePosixPath(os.fsdecode(printed[match.end() : begin]))
@@ -132,5 +132,5 @@ def bytecode_of(printed: bytes) -> Files:
         short = int(match[1]) <= _LONGEST[0] and len(os.fsencode(name.name)) <= _LONGEST[1]
         if end > len(printed) or name.parent.name != "__pycache__" or not plain or not short:
             break
-        found[str(name)] = printed[begin:end]
-    return tuple(found.items())
+        files[str(name)] = printed[begin:end]
+    return tuple(files.items())

@@ -51,9 +51,9 @@ class BotCache:
         try:
             unpack(archive, beside, MAX_BYTES, MAX_FILES, links_out=True)
             files = _files(bot, beside)
-            found = digest_of(files, frozenset()) if files.exists() else f"no file {bot.file}"
-            if found != bot.digest:
-                raise NotHereError(f'the archive of the bot "{bot.name}" holds {found}, not {bot.digest}')
+            actual = digest_of(files, frozenset()) if files.exists() else f"no file {bot.file}"
+            if actual != bot.digest:
+                raise NotHereError(f'the archive of the bot "{bot.name}" holds {actual}, not {bot.digest}')
             if bot.file is not None:
                 files.chmod(0o755)
             try:
@@ -105,10 +105,10 @@ class BotCache:
             with suppress(OSError):  # another process has just removed it
                 if path.is_symlink():
                     continue
-                found = path.stat()
+                status = path.stat()
                 if not path.name.startswith(_MAKING):
-                    copies.append((found.st_mtime_ns, path, _size(path)))
-                elif time.time() - found.st_mtime > _STALE_S:
+                    copies.append((status.st_mtime_ns, path, _size(path)))
+                elif time.time() - status.st_mtime > _STALE_S:
                     remove_tree(path)
         left = sum(size for _, _, size in copies)
         for _, path, size in sorted(copies):

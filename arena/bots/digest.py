@@ -79,7 +79,7 @@ def files_of(folder: Path, left_out: frozenset[str] = NOT_GIVEN) -> list[str]:
     Linked folders are links. Pipes, sockets and devices don't count: no copy of a bot has them. Raises OSError;
     BotError for more than MAX_FILES, folders and all else included.
     """
-    found: list[str] = []
+    paths: list[str] = []
     waiting = [""]
     seen = 0
     while waiting:
@@ -95,8 +95,8 @@ def files_of(folder: Path, left_out: frozenset[str] = NOT_GIVEN) -> list[str]:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(name)
                 elif entry.is_symlink() or entry.is_file(follow_symlinks=False):
-                    found.append(name)
-    return sorted(found, key=os.fsencode)
+                    paths.append(name)
+    return sorted(paths, key=os.fsencode)
 
 
 def size_of(folder: Path) -> int:

@@ -81,8 +81,8 @@ def intake(path: Path, name: str | None = None, most_upload: int = MOST_UPLOAD) 
         with _refusals(name):
             stem = _take_in(path, name, inside, scratch, most_upload)
             _check_names(inside)
-            found = _bot_in(inside)
-            return _bundle(found, stem if found == inside else found.name, scratch)
+            bot = _bot_in(inside)
+            return _bundle(bot, stem if bot == inside else bot.name, scratch)
 
 
 @contextmanager
@@ -331,18 +331,18 @@ def _program(file: Path) -> Path:
     return file
 
 
-def _bundle(found: Path, stem: str, scratch: Path) -> Bundle:
+def _bundle(bot: Path, stem: str, scratch: Path) -> Bundle:
     """Return the bundle of a program or of a folder with a manifest, which is called `stem` unless that says more."""
-    bare = found.is_file()
-    wish = Path(found.name).stem if bare else stem
-    where = found.name if bare else MANIFEST
+    bare = bot.is_file()
+    wish = Path(bot.name).stem if bare else stem
+    where = bot.name if bare else MANIFEST
     if not bare:
-        wish = read(found / MANIFEST, Path(MANIFEST)).name or stem
+        wish = read(bot / MANIFEST, Path(MANIFEST)).name or stem
     try:
         wish = normal_name(wish)
     except ValueError as problem:
         raise BotError(f"{shown(where)}: {problem}.\nRename it, or write another name.") from None
     with _bounded_file(scratch) as archive:  # once more: hard links have become files
-        pack(found, archive)
+        pack(bot, archive)
         archive.seek(0)
-        return Bundle(archive.read(), digest_of(found), wish, found.name if bare else None)
+        return Bundle(archive.read(), digest_of(bot), wish, bot.name if bare else None)

@@ -60,16 +60,16 @@ def intake_each(
 ) -> Generator[Bundle | BotError, None, None]:
     """Yield for each path and name what `intake_apart` returns or raises, in order. Raises OSError. Close it."""
     jobs = [(str(path), name or "", most_upload) for path, name in wanted]
-    for (path, name), (told, archive) in zip(wanted, _apart("take", jobs, cpu_s, wall_s, memory), strict=True):
+    for (path, name), (answer, archive) in zip(wanted, _apart("take", jobs, cpu_s, wall_s, memory), strict=True):
         called = shown(os.path.basename(os.path.abspath(path)) if name is None else name)
-        yield _refusal(called, told) or Bundle(archive, **told)
+        yield _refusal(called, answer) or Bundle(archive, **answer)
 
 
 def unzip_apart(path: Path, folder: Path) -> None:
     """Unpack a zip of many people's files into an empty folder, as safely. Raises BotError, OSError."""
     with closing(_apart("unzip", [(str(path), str(folder))], 3 * CPU_S, WALL_S, 2 * MEMORY)) as found:
-        told, _ = next(found)
-    if problem := _refusal(shown(path.name), told):
+        answer, _ = next(found)
+    if problem := _refusal(shown(path.name), answer):
         raise problem
 
 
@@ -88,24 +88,24 @@ def _apart(
             assert helper.stdout is not None
             try:
                 for _ in jobs:
-                    told = json.loads(helper.stdout.readline() or '{"failed": "its helper process has ended"}')
-                    yield told, helper.stdout.read(told.pop("bytes", 0))
+                    answer = json.loads(helper.stdout.readline() or '{"failed": "its helper process has ended"}')
+                    yield answer, helper.stdout.read(answer.pop("bytes", 0))
             finally:
                 with suppress(ProcessLookupError):
                     os.killpg(helper.pid, signal.SIGKILL)  # with a reader that is at work
 
 
-def _refusal(called: str, told: dict[str, Any]) -> BotError | None:
+def _refusal(called: str, answer: dict[str, Any]) -> BotError | None:
     """Return why something was refused, None if it wasn't. Raises OSError for what this machine lacks."""
-    if "errno" in told:
-        raise OSError(told["errno"], told["strerror"], told["filename"])
-    if "refused" in told:
-        return BotError(told["refused"])
-    if "slow" in told:
-        return BotError(f"{called} can't be taken: to read it takes more than {told['slow']:g} s.\nPack it anew.")
-    if "failed" in told:
+    if "errno" in answer:
+        raise OSError(answer["errno"], answer["strerror"], answer["filename"])
+    if "refused" in answer:
+        return BotError(answer["refused"])
+    if "slow" in answer:
+        return BotError(f"{called} can't be taken: to read it takes more than {answer['slow']:g} s.\nPack it anew.")
+    if "failed" in answer:
         return BotError(
-            f"{called} can't be taken: {shown(told['failed'])}.\nPack the bot's folder anew, as a zip or a tar."
+            f"{called} can't be taken: {shown(answer['failed'])}.\nPack the bot's folder anew, as a zip or a tar."
         )
     return None
 
@@ -150,29 +150,29 @@ def _read(what: str, job: Sequence[Any], limits: dict[str, Any], out: IO[bytes])
             resource.setrlimit(kind, (most, most))
     signal.setitimer(signal.ITIMER_REAL, limits["wall_s"])  # whose signal ends it
     code, archive = 1, b""
-    told: dict[str, Any] = {}
+    answer: dict[str, Any] = {}
     try:
-        told, archive = _unzip(*job) if what == "unzip" else _take(*job)
+        answer, archive = _unzip(*job) if what == "unzip" else _take(*job)
         code = 0
     except BotError as problem:
-        told, code = {"refused": str(problem)}, 0
+        answer, code = {"refused": str(problem)}, 0
     except OSError as problem:
-        told, code = {"errno": problem.errno, "strerror": problem.strerror, "filename": problem.filename}, 0
+        answer, code = {"errno": problem.errno, "strerror": problem.strerror, "filename": problem.filename}, 0
     except MemoryError:
         pass
     except Exception as problem:
-        told, code = {"failed": f"the arena can't read it ({problem!r})"}, 0
+        answer, code = {"failed": f"the arena can't read it ({problem!r})"}, 0
     finally:
         with suppress(MemoryError):
-            out.write(json.dumps(told).encode() + b"\n" + archive)
+            out.write(json.dumps(answer).encode() + b"\n" + archive)
             out.flush()
         os._exit(code)
 
 
 def _take(path: str, name: str, most_upload: int) -> tuple[dict[str, Any], bytes]:
     bundle = intake(Path(path), name or None, most_upload)
-    told = {"digest": bundle.digest, "name": bundle.name, "file": bundle.file, "bytes": len(bundle.archive)}
-    return told, bundle.archive
+    answer = {"digest": bundle.digest, "name": bundle.name, "file": bundle.file, "bytes": len(bundle.archive)}
+    return answer, bundle.archive
 
 
 def _unzip(path: str, folder: str) -> tuple[dict[str, Any], bytes]:

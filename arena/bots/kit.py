@@ -57,8 +57,8 @@ def is_older(bot: Bot) -> bool:
 
 def _version(kit: Path) -> int:
     with kit.open("rb") as file:
-        found = _VERSION.search(file.read(_HEAD_BYTES))
-    return 1 if found is None else int(found[1])
+        match = _VERSION.search(file.read(_HEAD_BYTES))
+    return 1 if match is None else int(match[1])
 
 
 def lacks_kit(bot: Bot, boxed: bool) -> bool:

@@ -124,8 +124,8 @@ def sample_file(given: str) -> Path | None:
     if not given.startswith(_SAMPLE):
         return None
     name = given.removeprefix(_SAMPLE)
-    found = _samples()
-    sample = found.get(name) or found.get(f"{name}.py")
+    samples = _samples()
+    sample = samples.get(name) or samples.get(f"{name}.py")
     if sample is None:
         raise BotError(f"{shown(given)} is no sample bot.\nThere are {', '.join(sample_names())}.")
     return sample

@@ -141,5 +141,5 @@ def no_program(where: Path, field: str, word: str, folder: Path, programs: Progr
     if programs.path is None:
         return f"{start}isn't on PATH.\nInstall it, or write the program's path."
     here = shutil.which(word)
-    told = "isn't in the sandbox" if here is None else f"the sandbox doesn't have; yours is {shown(here)}"
-    return f"{start}{told}.\nInstall it below /usr; arena doctor says which languages a sandbox has."
+    why = "isn't in the sandbox" if here is None else f"the sandbox doesn't have; yours is {shown(here)}"
+    return f"{start}{why}.\nInstall it below /usr; arena doctor says which languages a sandbox has."

@@ -52,10 +52,10 @@ class PortableBot:
             return programs.python
         if word.startswith(_PLACE):
             return _in(place, word)
-        found = programs.named(word)  # of an absolute path: that path, if a program is there
-        if found is None:
+        path = programs.named(word)  # of an absolute path: that path, if a program is there
+        if path is None:
             raise NotHereError(f'this machine has no program "{word}", which runs the bot "{self.name}"')
-        return found
+        return path
 
 
 def portable(bot: Bot, programs: Programs) -> PortableBot:

@@ -43,15 +43,15 @@ def check_out(path: Path, revision: str, folder: Path) -> tuple[Path, str]:
 
     Raises BotError, in the author's words.
     """
-    given = f"{shown(path)}@{shown(revision)}"
+    label = f"{shown(path)}@{shown(revision)}"
     there = Path(os.path.abspath(path))
     near = next(above for above in (there, *there.parents) if above.is_dir())
-    top = _git(near, f"{given}: {shown(near)} is in no git repository", "rev-parse", "--show-toplevel").strip()
-    missing = f"{given}: the repository has no revision {shown(revision)}; see git log"
+    top = _git(near, f"{label}: {shown(near)} is in no git repository", "rev-parse", "--show-toplevel").strip()
+    missing = f"{label}: the repository has no revision {shown(revision)}; see git log"
     commit = _git(near, missing, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
     inside = os.path.relpath(os.path.realpath(there), os.path.realpath(top))
     inside = "" if inside == "." else inside
-    gone = f"{given}: {shown(inside)} isn't among the files of {commit[:12]}; only what is committed can be compared"
+    gone = f"{label}: {shown(inside)} isn't among the files of {commit[:12]}; only what is committed can be compared"
     kind = _git(Path(top), gone, "cat-file", "-t", f"{commit}:{inside}").strip()
     above, name = (inside, None) if kind == "tree" else os.path.split(inside)
     title = f"{commit}-{hashlib.sha256(above.encode()).hexdigest()[:16]}"
@@ -59,7 +59,7 @@ def check_out(path: Path, revision: str, folder: Path) -> tuple[Path, str]:
     try:
         copy = copy_of(archive, title, folder)
     except ArchiveError as problem:
-        raise BotError(f"{given}: {problem}.\nPut its files into a folder, and name that.") from None
+        raise BotError(f"{label}: {problem}.\nPut its files into a folder, and name that.") from None
     return (copy if name is None else copy / name), commit
 
 
@@ -73,6 +73,6 @@ def _run(where: Path, problem: str, *words: str) -> bytes:
     except FileNotFoundError:
         raise BotError(f"{problem}: there is no git on this machine.\nInstall git, or name a folder.") from None
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise BotError(f"{problem}.\n{shown(said[-1]) if said else 'git says nothing more.'}")
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise BotError(f"{problem}.\n{shown(lines[-1]) if lines else 'git says nothing more.'}")
     return done.stdout

@@ -72,11 +72,11 @@ def new_bot(path: Path, language: str) -> NewBot:
         raise BotError(f"{shown(path)} exists and isn't empty.\nName another one.")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as beside:
-        made = Path(beside, "bot")
-        _copy(sample_folder() / language, made)
+        folder = Path(beside, "bot")
+        _copy(sample_folder() / language, folder)
         for file in kit_files(starter.kit or language):
-            shutil.copyfile(file, made / file.name)
-        made.rename(path)
+            shutil.copyfile(file, folder / file.name)
+        folder.rename(path)
     return NewBot(name, path, language, path / starter.file, tuple(starter.missing))
 
 

@@ -23,7 +23,7 @@ _WITH_CONTENT = (*tarfile.REGULAR_TYPES, *_LONG, *_OF_NEXT, *_OF_ALL)
 
 def without_pax(tar: IO[bytes], out: IO[bytes]) -> None:
     """Copy a tar from its beginning. Raises ArchiveError if it isn't a whole one, or if something follows its end."""
-    told: dict[str, str] = {}
+    headers: dict[str, str] = {}
     left = _MOST_TOGETHER
     while any(block := _read(tar, tarfile.BLOCKSIZE)):
         try:
@@ -42,13 +42,13 @@ def without_pax(tar: IO[bytes], out: IO[bytes]) -> None:
                 raise ArchiveError("a header is too long")
             records = _records(_read(tar, size)[: header.size])
             if header.type in _OF_NEXT:
-                told = records
+                headers = records
             elif records:
                 raise ArchiveError("a header is for all entries, and names one")
             continue
-        if told and header.type not in _LONG:
-            header.name, header.linkname = told.get("path", header.name), told.get("linkpath", header.linkname)
-            block, told = header.tobuf(tarfile.GNU_FORMAT), {}
+        if headers and header.type not in _LONG:
+            header.name, header.linkname = headers.get("path", header.name), headers.get("linkpath", header.linkname)
+            block, headers = header.tobuf(tarfile.GNU_FORMAT), {}
         out.write(block)
         while size:
             piece = _read(tar, min(size, _COPY))
@@ -69,7 +69,7 @@ def _read(tar: IO[bytes], size: int) -> bytes:
 
 def _records(data: bytes) -> dict[str, str]:
     """Return what a pax header says of names: records `LENGTH KEY=VALUE newline`."""
-    found = {}
+    records = {}
     at = 0
     while at < len(data):
         length = _LENGTH.match(data, at)
@@ -82,5 +82,5 @@ def _records(data: bytes) -> dict[str, str]:
         if key.startswith(b"GNU.sparse") or key == b"size":
             raise ArchiveError("it holds a sparse file, or a huge one")
         if key.decode(errors="replace") in _NAMES:
-            found[key.decode()] = value.decode(errors="surrogateescape")
-    return found
+            records[key.decode()] = value.decode(errors="surrogateescape")
+    return records

@@ -109,7 +109,7 @@ def _directory(data: bytes) -> tuple[int, int, int]:
 
 def _contents(data: bytes, end: int, rows: list[tuple[tuple[int, ...], bytes]]) -> dict[int, bytes]:
     """Return the packed bytes of each entry by where it begins. Raises ArchiveError unless they fill the zip."""
-    found = {}
+    contents = {}
     at = 0
     slack: tuple[int, ...] = (0,)
     for row, name in sorted(rows, key=lambda each: each[0][16]):
@@ -127,10 +127,10 @@ def _contents(data: bytes, end: int, rows: list[tuple[tuple[int, ...], bytes]]) 
             raise ArchiveError("an entry isn't what the directory says")
         at = content + row[8]
         slack = _BEHIND if behind else (0,)
-        found[begin] = data[content:at]
+        contents[begin] = data[content:at]
     if end - at not in slack:
         raise ArchiveError("its entries overlap, or something lies between them")
-    return found
+    return contents
 
 
 def _name(raw: bytes, flags: int) -> str:
@@ -147,23 +147,23 @@ def _name(raw: bytes, flags: int) -> str:
 
 
 def _add(entry: _Entry, out: tarfile.TarFile) -> None:
-    made = tarfile.TarInfo(entry.name)
+    info = tarfile.TarInfo(entry.name)
     kind = stat.S_IFMT(entry.mode)
     content = _content(entry)
     if kind == stat.S_IFDIR or entry.name.endswith("/"):
         if content:
             raise ArchiveError(f"the folder {shown(entry.name)} has content")
-        made.type = tarfile.DIRTYPE
-        out.addfile(made)
+        info.type = tarfile.DIRTYPE
+        out.addfile(info)
     elif kind == stat.S_IFLNK:
         if b"\0" in content or len(content) > _LONGEST_LINK:
             raise ArchiveError(f"the link {shown(entry.name)} is damaged")
-        made.type, made.linkname = tarfile.SYMTYPE, content.decode(errors="surrogateescape")
-        out.addfile(made)
+        info.type, info.linkname = tarfile.SYMTYPE, content.decode(errors="surrogateescape")
+        out.addfile(info)
     elif kind in (0, stat.S_IFREG):
         program = is_program(entry.mode) if entry.mode else content.startswith(_PROGRAMS)
-        made.mode, made.size = 0o755 if program else 0o644, len(content)
-        out.addfile(made, io.BytesIO(content))
+        info.mode, info.size = 0o755 if program else 0o644, len(content)
+        out.addfile(info, io.BytesIO(content))
     else:
         raise ArchiveError(f"{shown(entry.name)} is neither a file nor a folder nor a link")
 

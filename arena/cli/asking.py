@@ -29,7 +29,7 @@ class Differences:
     rows: tuple[AnswerPair, ...]
 
 
-def ask(argument: str, name: str | None, found: Sequence[tuple[Record, GameRecord, Path]]) -> Differences:
+def ask(argument: str, name: str | None, recorded: Sequence[tuple[Record, GameRecord, Path]]) -> Differences:
     """Ask a bot what it chooses in recorded games, in place of the bot of this name, or of its own.
 
     It runs as a plain process, without a clock, and what it writes to standard error is shown. Exits with 2 where
@@ -48,7 +48,7 @@ def ask(argument: str, name: str | None, found: Sequence[tuple[Record, GameRecor
             refuse(str(problem))
         name = bot.name if name is None else name
         games: dict[int, tuple[Record, set[int]]] = {}
-        for record, game, _ in found:
+        for record, game, _ in recorded:
             if name in record.header.bots:
                 games.setdefault(id(record), (record, set()))[1].add(game.game)
         if not games:

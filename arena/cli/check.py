@@ -81,7 +81,7 @@ def check(
                 exam = replace(exam, hello_s=start_ms / 1000)
             if limit_ms is not None:
                 exam = replace(exam, patience=Patience(limit_ms / 1000, exam.patience.bank_s))
-            found = _examine(bots, exam, as_json)
+            by_bot = _examine(bots, exam, as_json)
     except RulesetError as problem:
         refuse(str(problem))
     except SandboxError as problem:
@@ -92,19 +92,19 @@ def check(
         fail(f"bots can't be examined: {reason(problem)}")
     if results is not None:
         try:
-            results.write_text(gradescope.results(bots[0], found[0]), encoding="utf-8")
+            results.write_text(gradescope.results(bots[0], by_bot[0]), encoding="utf-8")
         except OSError as problem:
             stop(problem)
     if as_json:
-        print_json(Examinations(2, tuple(map(_examination, bots, found))))
-    sys.exit(1 if any(has_failure(steps) for steps in found) else 0)
+        print_json(Examinations(2, tuple(map(_examination, bots, by_bot))))
+    sys.exit(1 if any(has_failure(steps) for steps in by_bot) else 0)
 
 
 def _examine(bots: tuple[str, ...], exam: Exam, quiet: bool) -> list[list[Step]]:
     """Examine the bots, and print the steps of each as they come, bot after bot."""
     steps: list[list[Step]] = []
-    with closing(examine_all(bots, exam)) as found:
-        for place, each in groupby(found, lambda pair: pair[0]):
+    with closing(examine_all(bots, exam)) as results:
+        for place, each in groupby(results, lambda pair: pair[0]):
             steps.append([])
             if not quiet:
                 write(("\n" if place else "") + click.style(shown(bots[place]), bold=True))

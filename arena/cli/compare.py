@@ -246,34 +246,34 @@ def _report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool,
         return record_at(folder.record(match))
 
     board = this.progress.board()
-    found = answer(comparison, board, str(folder.path), record_of, problem)
+    result = answer(comparison, board, str(folder.path), record_of, problem)
     file = folder.path / _PAGE
     try:
-        file.write_text(page(found), encoding="utf-8")
+        file.write_text(page(result), encoding="utf-8")
     except OSError as trouble:
         note(f"the page can't be written: {trouble.strerror}")
     if as_json:
-        print_json(found, folder.path)
+        print_json(result, folder.path)
         return
     faults = (part for text in report.trouble(this, folder, board) for part in ("", text))
-    show(*_parts(found, file), *faults, kept=folder.path)
+    show(*_parts(result, file), *faults, kept=folder.path)
 
 
-def _parts(found: Answer, file: Path) -> "list[RenderableType]":
+def _parts(result: Answer, file: Path) -> "list[RenderableType]":
     """Return what is printed at the end."""
-    parts: list[RenderableType] = [found.words if found.verdict == "not known" else f"NEW is {found.words}"]
-    if found.pairs:
+    parts: list[RenderableType] = [result.words if result.verdict == "not known" else f"NEW is {result.words}"]
+    if result.pairs:
         parts.append(
-            f"{counted(found.pairs, 'pair')} in {counted(found.blocks, 'block')}, {found.discordant} with another "
-            f"result: OLD won {found.old.won:.1%}, NEW {found.new.won:.1%}, {signed(found.difference)} points "
-            f"({signed(found.low)} to {signed(found.high)}; each end holds with 95 %, however often one looks)"
+            f"{counted(result.pairs, 'pair')} in {counted(result.blocks, 'block')}, {result.discordant} with another "
+            f"result: OLD won {result.old.won:.1%}, NEW {result.new.won:.1%}, {signed(result.difference)} points "
+            f"({signed(result.low)} to {signed(result.high)}; each end holds with 95 %, however often one looks)"
         )
         parts.append(
-            f"evidence for better {found.better:.3g}, for not better by {100 * found.points:.3g} "
-            f"{found.not_better:.3g}; {DOUBT:g} decide; {hint(found)}"
+            f"evidence for better {result.better:.3g}, for not better by {100 * result.points:.3g} "
+            f"{result.not_better:.3g}; {DOUBT:g} decide; {hint(result)}"
         )
-    parts += remarks(found)
-    if found.differs:
+    parts += remarks(result)
+    if result.differs:
         rows = [
             [
                 row.asked,
@@ -284,18 +284,18 @@ def _parts(found: Answer, file: Path) -> "list[RenderableType]":
                 str(row.pairs),
                 *map(_won, (row.old_won, row.new_won)),
             ]
-            for row in found.differs[:_SHOWN]
+            for row in result.differs[:_SHOWN]
         ]
         columns = [
             *(Column(name, least=16) for name in ("asked", "OLD chose", "NEW chose")),
             *(Column(name, number=True) for name in ("adds\npoints", "pays\n(95 %)", "pairs", "OLD\nwon", "NEW\nwon")),
         ]
         parts += ["", "where they differ first, in the same position", table(columns, rows)]
-        if len(found.differs) > _SHOWN:
-            parts.append(f"and {len(found.differs) - _SHOWN} more on the page")
-    elif found.pairs and not found.by_opponents:
+        if len(result.differs) > _SHOWN:
+            parts.append(f"and {len(result.differs) - _SHOWN} more on the page")
+    elif result.pairs and not result.by_opponents:
         parts.append("they never chose otherwise")
-    parts += ["", f"page {file}; games: arena replay {shlex.quote(found.run)} --match M --game G, OLD's M is even"]
+    parts += ["", f"page {file}; games: arena replay {shlex.quote(result.run)} --match M --game G, OLD's M is even"]
     return parts
 
 

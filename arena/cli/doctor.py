@@ -28,14 +28,14 @@ def doctor(probed: bool, as_json: bool) -> None:
     tried = boxes()
     if probed:
         _probe([name for name, trouble in tried.items() if trouble is None], as_json)
-    found = findings(tried)
+    results = findings(tried)
     works = any(tried[name] is None for name in ISOLATING)
     if as_json:
         reasons = {name: None if trouble is None else str(trouble) for name, trouble in tried.items()}
-        print_json(Host(works, reasons, tuple(found)))
+        print_json(Host(works, reasons, tuple(results)))
     else:
-        widest = max(len(finding.what) for finding in found)
-        write("\n".join(line for finding in found for line in finding_lines(finding, widest)))
+        widest = max(len(finding.what) for finding in results)
+        write("\n".join(line for finding in results for line in finding_lines(finding, widest)))
     sys.exit(0 if works else 1)
 
 

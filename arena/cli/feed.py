@@ -69,11 +69,11 @@ def _record(path: Path, match: int | None) -> Record:
         records = [record_at(file) for file in records_at(path)]
     except KeptError as problem:
         refuse(str(problem))
-    found = [record for record in records if match in (None, record.header.match)]
-    if len(found) != 1:
+    chosen = [record for record in records if match in (None, record.header.match)]
+    if len(chosen) != 1:
         numbers = [record.header.match for record in records]
         refuse(f"{path} has the matches {min(numbers)} to {max(numbers)}: choose one by --match")
-    return found[0]
+    return chosen[0]
 
 
 def _bot(record: Record, game: int | None, seat: str) -> int:

@@ -45,7 +45,7 @@ def build(languages: tuple[str, ...], base: str | None, network: str | None, ver
         if verbose:
             note(f"  {line}")
 
-    failed, made = False, []
+    failed, names = False, []
     for language in languages or LANGUAGES:
         note(f"building {images.tag(language)}")
         try:
@@ -54,11 +54,11 @@ def build(languages: tuple[str, ...], base: str | None, network: str | None, ver
             error(str(problem))
             failed = True
         else:
-            made.append(images.Image(language, images.tag(language), id))
+            names.append(images.Image(language, images.tag(language), id))
             if not as_json:
                 write(f"{images.tag(language)} {_short(id)}")
     if as_json:
-        print_json(images.Images(tuple(made)))
+        print_json(images.Images(tuple(names)))
     sys.exit(1 if failed else 0)
 
 
@@ -72,13 +72,13 @@ def list_(as_json: bool) -> None:
         print_json(images.Images(tuple(listed)))
         return
     rows, missing = [], []
-    for found in listed:
-        if found.id is None or found.size is None or found.built is None:
-            missing.append(found.language)
-            rows.append([found.language, found.tag, "missing", "", ""])
+    for each in listed:
+        if each.id is None or each.size is None or each.built is None:
+            missing.append(each.language)
+            rows.append([each.language, each.tag, "missing", "", ""])
         else:
-            built = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.built))
-            rows.append([found.language, found.tag, _short(found.id), f"{found.size / 1e6:.0f} MB", built])
+            built = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.built))
+            rows.append([each.language, each.tag, _short(each.id), f"{each.size / 1e6:.0f} MB", built])
     show(table(["language", "image", "id", Column("size", number=True), "built"], rows))
     if missing:
         note(f"build what is missing: arena sandbox image build {' '.join(missing)}")

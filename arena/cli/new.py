@@ -22,22 +22,22 @@ def new(path: Path, language: str, as_json: bool) -> None:
     NAME is the folder; its last part is the bot's name.
     """
     try:
-        made = new_bot(path, language)
+        result = new_bot(path, language)
     except BotError as problem:
         refuse(str(problem))
     except OSError as problem:
         fail(f"the folder of {shown(path)} can't be made: {reason(problem)}")
     if as_json:
-        print_json(made)
+        print_json(result)
         return
     built = ", and npm run build makes what plays of it" if language == "typescript" else ""
-    name, folder, run = made.name, shown(shlex.quote(str(path))), shlex.quote(f"{made.name}-run")
+    name, folder, run = result.name, shown(shlex.quote(str(path))), shlex.quote(f"{result.name}-run")
     write(
-        f"{shown(name)} plays already; {shown(made.file)} is where your ideas go{built}. Next:\n"
+        f"{shown(name)} plays already; {shown(result.file)} is where your ideas go{built}. Next:\n"
         f"  arena check {folder}\n"
         f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 240 --out {run}\n"
         f"  arena replay {run} --lost {shlex.quote(name)} --html lost.html"
     )
-    if made.missing:
-        missing = " and ".join(made.missing)
+    if result.missing:
+        missing = " and ".join(result.missing)
         note(f"this machine has no {missing}, which it needs: arena doctor says what to install")

@@ -58,13 +58,13 @@ def odds(own: str, players: int, revealed: str, influences: str | None, name: st
     mine = _roles("--own", own, ruleset)
     up = _roles("--revealed", revealed, ruleset)
     try:
-        found = calculate(ruleset, players, mine, up, None if influences is None else _numbers(influences))
+        result = calculate(ruleset, players, mine, up, None if influences is None else _numbers(influences))
     except ValueError as problem:
         refuse(str(problem))
     if as_json:
-        print_json(_odds_answer(ruleset, players, mine, up, found))
+        print_json(_odds_answer(ruleset, players, mine, up, result))
     else:
-        show(_odds_table(ruleset, players, mine, up, found), widest=EASY)
+        show(_odds_table(ruleset, players, mine, up, result), widest=EASY)
 
 
 def _roles(option: str, text: str, ruleset: Ruleset) -> list[Role]:
@@ -84,7 +84,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _odds_answer(
-    ruleset: Ruleset, players: int, own: Sequence[Role], revealed: Sequence[Role], found: Odds
+    ruleset: Ruleset, players: int, own: Sequence[Role], revealed: Sequence[Role], result: Odds
 ) -> OddsAnswer:
     def numbers(chances: dict[Role, Fraction]) -> dict[str, float]:
         return {role.value: float(chance) for role, chance in chances.items()}
@@ -94,35 +94,35 @@ def _odds_answer(
         players=players,
         own=tuple(role.value for role in own),
         revealed=tuple(role.value for role in revealed),
-        unseen=found.unseen,
-        copies_unseen={role.value: number for role, number in found.copies.items()},
-        held_by_influence={cards: numbers(chances) for cards, chances in found.by_influence.items()},
-        influences=found.influences,
-        held_by_opponent=None if found.opponents is None else tuple(map(numbers, found.opponents)),
-        nobody_holds=None if found.nobody is None else numbers(found.nobody),
+        unseen=result.unseen,
+        copies_unseen={role.value: number for role, number in result.copies.items()},
+        held_by_influence={cards: numbers(chances) for cards, chances in result.by_influence.items()},
+        influences=result.influences,
+        held_by_opponent=None if result.opponents is None else tuple(map(numbers, result.opponents)),
+        nobody_holds=None if result.nobody is None else numbers(result.nobody),
     )
 
 
 def _odds_table(
-    ruleset: Ruleset, players: int, own: Sequence[Role], revealed: Sequence[Role], found: Odds
+    ruleset: Ruleset, players: int, own: Sequence[Role], revealed: Sequence[Role], result: Odds
 ) -> RenderableType:
     up = f", face up {', '.join(revealed)}" if revealed else ""
-    counts = sorted({cards for cards in found.influences or found.by_influence if cards}, reverse=True)
+    counts = sorted({cards for cards in result.influences or result.by_influence if cards}, reverse=True)
     numbers = ["unseen", *(f"with {counted(cards, 'card')}" for cards in counts)]
-    if found.nobody is not None:
+    if result.nobody is not None:
         numbers.append("nobody")
     rows = []
-    for role, copies in found.copies.items():
-        chances = [found.by_influence[cards][role] for cards in counts]
-        if found.nobody is not None:
-            chances.append(found.nobody[role])
+    for role, copies in result.copies.items():
+        chances = [result.by_influence[cards][role] for cards in counts]
+        if result.nobody is not None:
+            chances.append(result.nobody[role])
         rows.append([role.value, str(copies), *(f"{float(chance):.1%}" for chance in chances)])
     notes = ["An opponent with so many cards has at least one of the role; nobody: no opponent has one."]
-    if found.nobody is None:
+    if result.nobody is None:
         notes = [f"{notes[0].split(';')[0]}. For all opponents together give --influences."]
     notes.append("The odds of the deal: what a player reveals, keeps or claims tells you more.")
     return Group(
-        Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{up}; {found.unseen} cards unseen"),
+        Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{up}; {result.unseen} cards unseen"),
         Text(),
         table(["role", *(Column(name, number=True) for name in numbers)], rows),
         Text(),

@@ -218,21 +218,21 @@ def table(columns: Sequence[str | Column], rows: "Sequence[Sequence[str | Text]]
     """Return a table. A column that is given by its name alone holds text that is never folded."""
     from rich.table import Table
 
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for place, column in enumerate(columns):
-        _add(made, Column(column) if isinstance(column, str) else column, [row[place] for row in rows])
+        _add(grid, Column(column) if isinstance(column, str) else column, [row[place] for row in rows])
     for row in rows:
-        made.add_row(*row)
-    return made
+        grid.add_row(*row)
+    return grid
 
 
-def _add(made: "Table", column: Column, cells: "Sequence[str | Text]") -> None:
+def _add(grid: "Table", column: Column, cells: "Sequence[str | Text]") -> None:
     from rich.text import Text
 
     needed = max(
         Text(cell).cell_len if isinstance(cell, str) else cell.cell_len for cell in [*column.name.split("\n"), *cells]
     )
-    made.add_column(
+    grid.add_column(
         column.name,
         justify="right" if column.number else "left",
         no_wrap=column.least is None,

@@ -83,9 +83,9 @@ def _sit(screen: Screen, table: Any, names: list[str], given: dict[str, Any]) ->
     spec = table.spec(given["games"], names, table.timings(1), given["open_names"])
     interrupted = False
     with _writing():
-        kept = RecordFolder(table.folder)
+        folder = RecordFolder(table.folder)
     sitting = Sitting(spec, len(table.bots), table.start)
-    host = Host(screen, sitting, kept)
+    host = Host(screen, sitting, folder)
     try:
         with sitting:
             try:
@@ -96,8 +96,8 @@ def _sit(screen: Screen, table: Any, names: list[str], given: dict[str, Any]) ->
     finally:  # also where the end wasn't waited for
         if sitting.games:
             with _writing():
-                kept.keep(sitting.record, sitting.logs)
-        kept.discard()
+                folder.keep(sitting.record, sitting.logs)
+        folder.discard()
         if not screen.gone:
             host.tell_after(table.folder)
     if interrupted:

@@ -25,14 +25,14 @@ def sit_in_browser(table: Seating, names: Sequence[str], given: dict[str, Any], 
         from ladder.tables import Deal, Logs, Offer, Place, Table, serve_local
     except ModuleNotFoundError as missing:
         refuse(f"--browser needs {missing.name}: {with_extra('web')}")
-    kept: list[RecordFolder] = []
+    folders: list[RecordFolder] = []
     records: dict[int, Record] = {}
 
     def keep(record: Record, logs: Logs) -> str | None:
         try:
-            if not kept:
-                kept.append(RecordFolder(table.folder))
-            kept[0].keep(record, logs)
+            if not folders:
+                folders.append(RecordFolder(table.folder))
+            folders[0].keep(record, logs)
         except OSError as problem:
             note(f"the record can't be written: {reason(problem)}")
         records[record.header.match] = record

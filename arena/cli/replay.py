@@ -159,7 +159,7 @@ def _takes_styles() -> bool:
 def write_page(
     file: Path,
     source: Path,
-    found: Sequence[tuple[Record, GameRecord, Path]],
+    chosen: Sequence[tuple[Record, GameRecord, Path]],
     bot: str | None,
     only: str | None,
     review: dict[str, Any] | None = None,
@@ -168,14 +168,14 @@ def write_page(
 
     review: as `page` takes it. Exits with 2 for too many games, with 1 where the file can't be written.
     """
-    if only is not None and any(only not in record.header.bots for record, _, _ in found):
+    if only is not None and any(only not in record.header.bots for record, _, _ in chosen):
         refuse(f"--seat {only}: seats change from game to game; for a page name a bot")
-    if len(found) > MOST_GAMES:
-        refuse(f"{len(found)} games are too many for a page, {MOST_GAMES} are not: choose by --match, --game or --lost")
+    if len(chosen) > MOST_GAMES:
+        refuse(f"{len(chosen)} games are too many for a page, {MOST_GAMES} aren't: choose by --match, --game or --lost")
     matches = []
-    bots = dict.fromkeys(bot for record, _, _ in found for bot in record.header.bots)
+    bots = dict.fromkeys(bot for record, _, _ in chosen for bot in record.header.bots)
     title = ", ".join(bots) if len(bots) <= _MOST_NAMES else f"{counted(len(bots), 'bot')} of {source.name}"
-    for path, group in groupby(found, key=lambda each: each[2]):
+    for path, group in groupby(chosen, key=lambda each: each[2]):
         games = list(group)
         record = replace(games[0][0], games=tuple(game for _, game, _ in games))
         eyes = None if only is None else (record.header.bots.index(only),)
@@ -188,4 +188,4 @@ def write_page(
         fail(f"{reason(problem)}; name another file")
     cards = "all cards" if only is None else f"only what {only} could know"
     opens = f", and opens with what {bot} knew" if bot is not None and only is None else ""
-    note(f"{counted(len(found), 'game')} in {file}: open it in a browser. It holds {cards}{opens}")
+    note(f"{counted(len(chosen), 'game')} in {file}: open it in a browser. It holds {cards}{opens}")

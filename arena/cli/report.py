@@ -246,16 +246,16 @@ def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iter
         text += f", {counted(row.forfeits, 'game')} forfeited" + (f" ({counts(followed)})" if followed else "")
     yield Text(text)
     try:
-        kept = folder.exchanges(row.bot)
-        seen = {exchange: _example(folder, exchange, bot, sandbox) for exchange in kept}
+        exchanges = folder.exchanges(row.bot)
+        seen = {exchange: _example(folder, exchange, bot, sandbox) for exchange in exchanges}
     except (FolderError, OSError, ValueError) as problem:
         yield Text(f"  {shown(str(problem))}")
         return
-    for exchange in first_examples(kept):
+    for exchange in first_examples(exchanges):
         yield from example_lines(seen[exchange])
-    if kept:
+    if exchanges:
         file = folder.exchanges_file(row.bot)
-        yield Text(f"  whole: {file} ({len(kept)} kept of {row.faults})", no_wrap=True, overflow="ignore")
+        yield Text(f"  whole: {file} ({len(exchanges)} kept of {row.faults})", no_wrap=True, overflow="ignore")
 
 
 def counts(faults: Mapping[str, int]) -> str:
@@ -263,20 +263,20 @@ def counts(faults: Mapping[str, int]) -> str:
     return ", ".join(f"{code} {count}" for code, count in faults.items())
 
 
-def first_examples(kept: Sequence[KeptExchange]) -> list[KeptExchange]:
+def first_examples(exchanges: Sequence[KeptExchange]) -> list[KeptExchange]:
     """Return the first exchange of each kind, in the order of time."""
-    first = {exchange.code: exchange for exchange in reversed(kept)}
+    first = {exchange.code: exchange for exchange in reversed(exchanges)}
     return sorted(first.values(), key=lambda each: (each.match, each.game or 0, each.step or 0))
 
 
-def _example(folder: RunFolder, kept: KeptExchange, bot: Bot, sandbox: str) -> Example:
+def _example(folder: RunFolder, exchange: KeptExchange, bot: Bot, sandbox: str) -> Example:
     """Return what a kept exchange tells. Raises FolderError where the record doesn't have it."""
-    record = folder.read(kept.match)
-    logs = [(str(path), path.read_bytes()) for path in folder.log_files(kept.match, kept.bot)]
+    record = folder.read(exchange.match)
+    logs = [(str(path), path.read_bytes()) for path in folder.log_files(exchange.match, exchange.bot)]
     try:
-        return example(kept, record, logs, sandbox, bot.argv, bot.path.is_file())
+        return example(exchange, record, logs, sandbox, bot.argv, bot.path.is_file())
     except ValueError as problem:
-        file = folder.exchanges_file(kept.bot)
+        file = folder.exchanges_file(exchange.bot)
         raise FolderError(f"{file} was changed: {problem}; remove it, and go on") from None
 
 

@@ -89,16 +89,16 @@ def review(path: Path, bot: str, most: int, jobs: int | None, top: int, html: Pa
         write(f"the first: {_command(path, answer.bot, answer.costly[0])}")
 
 
-def _write_page(html: Path, path: Path, kept: Sequence[tuple[Record, Path]], answer: Review) -> None:
+def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], answer: Review) -> None:
     """Write the games that were looked at, as the bot saw them, with the review."""
     looked = {(curve.match, curve.game) for curve in answer.curves}
-    found = [
+    games = [
         (record, game, file)
-        for record, file in kept
+        for record, file in records
         for game in record.games
         if answer.bot in record.header.bots and (record.header.match, game.game) in looked
     ]
-    write_page(html, path, found, None, answer.bot, asdict(answer) | {"caution": _CAUTION})
+    write_page(html, path, games, None, answer.bot, asdict(answer) | {"caution": _CAUTION})
 
 
 def _parts(answer: Review, top: int) -> Iterator[RenderableType]:

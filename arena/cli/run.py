@@ -117,11 +117,11 @@ def _report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: 
     if as_json or as_csv:
         from arena.run.answer import answer, to_csv  # pydantic, whose models are slow to make
 
-        told = answer(this, folder, board, problem)
+        result = answer(this, folder, board, problem)
         if as_json:
-            print_json(told, folder.path)
+            print_json(result, folder.path)
         else:
-            write(to_csv(told), folder.path)
+            write(to_csv(result), folder.path)
     else:
         show(*report.parts(this, folder, board), kept=folder.path)
     for name, why in this.config.left_out:

@@ -38,9 +38,9 @@ CLOCK = click.option(
 
 def where_kept(folder: Path, replay: str, games: Sequence[GameRecord], person: int | None = None) -> str:
     """Say where games are kept, and, if a bot was at fault, where it may have said why."""
-    told = f"kept in {folder}; {replay}: arena replay {shlex.quote(str(folder))}"
+    text = f"kept in {folder}; {replay}: arena replay {shlex.quote(str(folder))}"
     faulty = any(fault.bot != person for game in games for fault in game.faults)
-    return f"{told}; what bots wrote to standard error: {folder / 'logs'}/" if faulty else told
+    return f"{text}; what bots wrote to standard error: {folder / 'logs'}/" if faulty else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,16 +38,16 @@ def _refuse_options() -> None:
     options_of = {each.name: each for each in context.command.params}
     named = {name: "BOT" if name == "bots" else options_of[name].opts[0] for name in context.params}
     free = [named[name] for name in ("jobs", "as_json", "as_csv") if name in named]
-    given = [
+    names = [
         named[name]
         for name in context.params
         if name != "resume"
         and named[name] not in free
         and context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
     ]
-    if given:
+    if names:
         only = f"{', '.join(free[:-1])} and {free[-1]}"
-        refuse(f"--resume goes on with the run as it was begun: it takes no {', '.join(given)} (only {only})")
+        refuse(f"--resume goes on with the run as it was begun: it takes no {', '.join(names)} (only {only})")
 
 
 def _check_before_resume(config: RunConfig) -> None:

@@ -133,12 +133,12 @@ def _deck(rules: Ruleset, seats: list[int]) -> Table:
 
 def _sentences(rules: Ruleset, seats: list[int]) -> Iterator[RenderableType]:
     """Yield the sections of sentences, each with its section; the table of the deck goes before the set-up."""
-    for title, told in sections(rules):
+    for title, rows in sections(rules):
         yield from _section(title)
         if title == SET_UP:
             yield _deck(rules, seats)
             yield Text()
-        for sentence in told:
+        for sentence in rows:
             yield _item(f"{sentence.text} (#{sentence.section})")
 
 

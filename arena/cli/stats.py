@@ -67,15 +67,15 @@ def stats(
     pair = (bot, other) if bot is not None and other is not None and compare is None else None
     now = _count(paths, pair)
     before = now if pair is not None else None if compare is None else _count([compare])
-    told = _answer(now, before, bot, other)
+    result = _answer(now, before, bot, other)
     if html is not None:
-        _write_page(html, told)
+        _write_page(html, result)
     elif as_json:
-        print_json(told)
+        print_json(result)
     elif as_csv:
-        write(to_csv(told))
+        write(to_csv(result))
     else:
-        show(*stats_tables.parts(told, full=bot is not None), widest=stats_tables.WIDEST)
+        show(*stats_tables.parts(result, full=bot is not None), widest=stats_tables.WIDEST)
     left_out = len(now[0].records.left_out) + (0 if before is None else len(before[0].records.left_out))
     sys.exit(1 if left_out else 0)
 
@@ -134,22 +134,22 @@ def _answer(counts: Counts, counts_before: Counts | None, bot: str | None, other
     return with_comparison(counts, counts_before, pairs)
 
 
-def _write_page(file: Path, told: Answer) -> None:
-    whose = told.bots[0].bot if len(told.bots) == 1 else "all bots"
+def _write_page(file: Path, answer: Answer) -> None:
+    whose = answer.bots[0].bot if len(answer.bots) == 1 else "all bots"
     try:
-        file.write_text(page(told, f"{whose} in {_where(told)}"), encoding="utf-8", errors="replace")
+        file.write_text(page(answer, f"{whose} in {_where(answer)}"), encoding="utf-8", errors="replace")
     except OSError as problem:
         fail(f"{reason(problem)}; name another file")
-    note(f"{counted(len(told.bots), 'bot')} in {file}: open it in a browser")
+    note(f"{counted(len(answer.bots), 'bot')} in {file}: open it in a browser")
 
 
-def _profile(told: Answer, name: str) -> Profile:
-    found = {each.bot: each for each in told.bots}
-    if name not in found:
-        known = ", ".join(found)
-        refuse(f'no bot called "{name}" plays in {_where(told)}; there are {known}')
-    return found[name]
+def _profile(answer: Answer, name: str) -> Profile:
+    profiles = {each.bot: each for each in answer.bots}
+    if name not in profiles:
+        known = ", ".join(profiles)
+        refuse(f'no bot called "{name}" plays in {_where(answer)}; there are {known}')
+    return profiles[name]
 
 
-def _where(told: Answer) -> str:
-    return ", ".join(told.records.paths)
+def _where(answer: Answer) -> str:
+    return ", ".join(answer.records.paths)

@@ -16,41 +16,43 @@ _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 _ACTIONS = 7  # columns of actions in a table
 
 
-def parts(told: Answer, full: bool) -> Iterator[RenderableType]:
+def parts(answer: Answer, full: bool) -> Iterator[RenderableType]:
     """Yield what is printed: all bots in short, or in full those that the answer holds, or what differs."""
-    if told.comparison is not None:
-        yield f"now: {head(told.records)}"
-        yield f"before: {head(told.comparison.records)}"
+    if answer.comparison is not None:
+        yield f"now: {head(answer.records)}"
+        yield f"before: {head(answer.comparison.records)}"
         yield ""
         if not full:
-            yield _won_both(told.comparison.bots)
+            yield _won_both(answer.comparison.bots)
             yield ""
             yield Text("what differs in a bot: --bot NAME", "dim")
         else:
-            for bot, pair in zip(told.bots, told.comparison.bots, strict=True):
+            for bot, pair in zip(answer.bots, answer.comparison.bots, strict=True):
                 yield from _pair(bot, pair)
         yield Text(
             "* clearly: beyond chance, with so many rates compared; where nothing differs, 1 page in 20 has a star",
             "dim",
         )
         if (
-            told.of_one_match
+            answer.of_one_match
             if full
-            else _without(*(each.won.get(ALL) for pair in zip(told.bots, _before(told), strict=True) for each in pair))
+            else _without(
+                *(each.won.get(ALL) for pair in zip(answer.bots, _before(answer), strict=True) for each in pair)
+            )
         ):
             yield Text(ONE_MATCH, "dim")
         return
-    yield head(told.records)
+    yield head(answer.records)
     if full:
-        for bot in told.bots:
-            yield from _whole(bot, told.records)
-        if told.of_one_match:
+        for bot in answer.bots:
+            yield from _whole(bot, answer.records)
+        if answer.of_one_match:
             yield ""
             yield Text(ONE_MATCH, "dim")
         return
-    yield from _short(told)
+    yield from _short(answer)
     yield ""
-    if _without(*(rate for bot in told.bots for rate in _intervals(bot))):
+    if _without(*(rate for bot in answer.bots for rate in _intervals(bot))):
         yield Text(ONE_MATCH, "dim")
     yield Text("all of one bot: --bot NAME; what a change changed: --compare DIR; all numbers: --json, --csv", "dim")
 
@@ -66,17 +68,17 @@ def head(records: Records) -> str:
 # ---------------------------------------------------------------- all bots in short
 
 
-def _short(told: Answer) -> Iterator[RenderableType]:
+def _short(stats: Answer) -> Iterator[RenderableType]:
     yield ""
     rows = []
-    for bot in told.bots:
+    for bot in stats.bots:
         won, two = bot.won.get(ALL), bot.won_by_left.get("2")
         out = NONE if bot.out is None else str(bot.out.median)
         rows.append([bot.bot, str(bot.games), _percent(won), _interval(won), _of(two), _interval(two), out])
     yield _table(["bot", "games", "won", "95 %", "won of\nthe last two", "95 %", "out in\nturn"], rows)
     yield ""
     rows = []
-    for bot in told.bots:
+    for bot in stats.bots:
         bluffs, called, caught = (bot.bluffs.get(ALL), bot.called.get(ALL), bot.caught.get(ALL))
         number = NONE if bluffs is None else str(bluffs.of)
         rows.append(
@@ -85,10 +87,10 @@ def _short(told: Answer) -> Iterator[RenderableType]:
     yield _table(["bot", "claims", "bluffs", "95 %", "called", "95 %", "bluffs\ncalled"], rows)
     yield ""
     rows = []
-    for bot in told.bots:
-        made, right, lies = (bot.challenges.get(name) for name in ("made", "right", "of_lies"))
+    for bot in stats.bots:
+        claims, right, lies = (bot.challenges.get(name) for name in ("made", "right", "of_lies"))
         blocks, bluffed = (bot.blocks.get(name) for name in ("made", "bluffed"))
-        rows.append([bot.bot, _of(made), _of(right), _of(lies), _of(blocks), _of(bluffed)])
+        rows.append([bot.bot, _of(claims), _of(right), _of(lies), _of(blocks), _of(bluffed)])
     yield _table(
         [
             "bot",
@@ -100,16 +102,16 @@ def _short(told: Answer) -> Iterator[RenderableType]:
         ],
         rows,
     )
-    yield from _actions(told.bots)
+    yield from _actions(stats.bots)
     yield ""
     rows = []
-    for bot in told.bots:
+    for bot in stats.bots:
         took = bot.took.get(ALL)
         times = [NONE] * 3 if took is None else [str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)]
         faults = ", ".join(f"{code} {count}" for code, count in bot.faults.items()) or NONE
         rows.append([bot.bot, *times, faults])
     yield _table(
-        ["bot", "requests", f"{_clock(told.records)} ms,\nmedian", "99 %\nwithin", "faults"], rows, texts=("faults",)
+        ["bot", "requests", f"{_clock(stats.records)} ms,\nmedian", "99 %\nwithin", "faults"], rows, texts=("faults",)
     )
 
 
@@ -161,10 +163,10 @@ def _whole(bot: Profile, records: Records) -> Iterator[RenderableType]:
 def _won_both(pairs: Sequence[Compared]) -> RenderableType:
     rows = []
     for pair in pairs:
-        found = pair.differences.get("won", {}).get(ALL)
-        if found is not None:
+        difference = pair.differences.get("won", {}).get(ALL)
+        if difference is not None:
             every = _every(pair)
-            rows.append([_pair_name(pair), *_both(found), f"{sum(each.clear for each in every)} of {len(every)}"])
+            rows.append([_pair_name(pair), *_both(difference), f"{sum(each.clear for each in every)} of {len(every)}"])
     return _table(["won", "before", "now", "difference", "95 %", "", "rates that\ndiffer *"], rows, texts=("",))
 
 
@@ -196,15 +198,15 @@ def _pair_name(pair: Compared) -> str:
     return shown(pair.bot if pair.bot == pair.before.bot else f"{pair.bot}, before: {pair.before.bot}")
 
 
-def _both(found: Difference) -> list[str]:
+def _both(difference: Difference) -> list[str]:
     return [
-        _of(found.before),
-        _of(found.now),
-        f"{100 * found.difference:+.1f}",
+        _of(difference.before),
+        _of(difference.now),
+        f"{100 * difference.difference:+.1f}",
         NONE
-        if found.difference_95 is None
-        else "{:+.1f} to {:+.1f}".format(*(100 * end for end in found.difference_95)),
-        "*" if found.clear else "",
+        if difference.difference_95 is None
+        else "{:+.1f} to {:+.1f}".format(*(100 * end for end in difference.difference_95)),
+        "*" if difference.clear else "",
     ]
 
 
@@ -234,8 +236,8 @@ def _interval(rate: Rate | None) -> str:
     return ends(*((None, None) if rate is None or rate.share_95 is None else rate.share_95))
 
 
-def _before(told: Answer) -> list[Profile]:
-    return [] if told.comparison is None else [pair.before for pair in told.comparison.bots]
+def _before(answer: Answer) -> list[Profile]:
+    return [] if answer.comparison is None else [pair.before for pair in answer.comparison.bots]
 
 
 def _intervals(bot: Profile) -> tuple[Rate | None, ...]:

@@ -68,14 +68,14 @@ class _Screen:
         self._to_turn(since)
 
     def _of(self, game: int, seat: int | None) -> tuple[Telling, list[Moment]]:
-        found = self._games[game]
-        telling = Telling(found.record, found.game, seat)
+        pair = self._games[game]
+        telling = Telling(pair.record, pair.game, seat)
         return telling, list(telling.moments())
 
     @property
     def _now(self) -> tuple[Telling, list[Moment]]:
-        found: tuple[Telling, list[Moment]] = self._moments(self._game, self._seat)
-        return found
+        now: tuple[Telling, list[Moment]] = self._moments(self._game, self._seat)
+        return now
 
     # --- keys
 
@@ -170,11 +170,11 @@ class _Screen:
         ended = self._place == len(moments) - 1
         foot = Text(self._foot(telling, now, ended, columns), style="dim")
         room = rows - len(head) - 3
-        told = self._told(telling, moments, columns)[-room:] if room > 0 else []
+        texts = self._told(telling, moments, columns)[-room:] if room > 0 else []
         ending = _lines(f"      {telling.ending}", columns, "bold") if ended else []
         if room > len(ending):
-            told = [*told[-(room - len(ending)) :], *ending]
-        lines = [*head, Text(), *told]
+            texts = [*texts[-(room - len(ending)) :], *ending]
+        lines = [*head, Text(), *texts]
         lines += [Text()] * (rows - len(lines) - 1) + [foot]
         for line in lines:
             line.truncate(columns, overflow="ellipsis")

@@ -189,15 +189,15 @@ def _archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
 def _follow(server: Server, where: str, sent: Submitted, quiet: bool) -> Submitted:
     """Wait for the end of an examination, and return what came of it; print each step as it ends, unless `quiet`."""
     away_since: float | None = None
-    said = ""
+    last = ""
     printed: tuple[StepView, ...] = ()
     doing: StepView | None = None
     while True:
         try:
-            found = server.ask(f"/api{where}")
+            state = server.ask(f"/api{where}")
             away_since = None
-            version = next(each for each in found["versions"] if each["number"] == sent.number)
-            steps = _STEPS.validate_python(found["examination"]["steps"])
+            version = next(each for each in state["versions"] if each["number"] == sent.number)
+            steps = _STEPS.validate_python(state["examination"]["steps"])
             ended = tuple(step for step in steps if step.level != "now")
             if ended[: len(printed)] != printed:
                 note("its examination began anew")
@@ -207,9 +207,9 @@ def _follow(server: Server, where: str, sent: Submitted, quiet: bool) -> Submitt
             printed = ended
             if version["state"] not in ("queued", "examined"):
                 return replace(sent, state=version["state"], reason=version["reason"], steps=steps)
-            if version["state"] != said == "queued":
+            if version["state"] != last == "queued":
                 note("it is being examined")
-            said = version["state"]
+            last = version["state"]
             if steps != ended and doing != steps[-1]:
                 doing = steps[-1]
                 note(f"{doing.what}: {shown(doing.text)}")

@@ -123,18 +123,18 @@ class Telling:
 
     def moments(self) -> Iterator[Moment]:
         """Yield each moment that tells something, and the end of each turn."""
-        told: list[tuple[str, str]] = []
+        lines: list[tuple[str, str]] = []
         faults: list[Fault] = []
         for step in moments(self.record.header, self.game):
             texts = self._texts(step)
-            told += texts
+            lines += texts
             faults += self._faults(step)
             after = step.after.board
             ends = after.turn != step.turn or not after.phase.asked
             if ends or texts:
-                yield Moment(step.turn, step.before.board.actor, joined(told), tuple(faults), step.after, ends)
+                yield Moment(step.turn, step.before.board.actor, joined(lines), tuple(faults), step.after, ends)
             if ends:
-                told, faults = [], []
+                lines, faults = [], []
 
     def _faults(self, step: Step) -> Iterator[Fault]:
         for given in step.given:

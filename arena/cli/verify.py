@@ -58,22 +58,22 @@ def _is_final(path: Path) -> bool:
 def _verify_final(path: Path, before: Path | None, as_json: bool) -> None:
     try:
         with path.open(encoding="utf-8") as file:
-            found = verify_proof(file)
+            proof = verify_proof(file)
     except (ProofError, UnicodeDecodeError) as problem:
         fail(f"{path}: {problem}")
     except OSError as problem:
         refuse(reason(problem))
-    if before is not None and before.read_bytes().decode(errors="replace") != found.published:
+    if before is not None and before.read_bytes().decode(errors="replace") != proof.published:
         fail(f"{path} isn't what {before} says: another key, other versions, or other terms")
     if as_json:
-        print_json(found, path)
+        print_json(proof, path)
         return
-    write(f"final {shown(found.name)}: its key seats all of {counted(found.matches, 'match', 'es')}", path)
+    write(f"final {shown(proof.name)}: its key seats all of {counted(proof.matches, 'match', 'es')}", path)
     if before is None:
-        write(f"the key's SHA-256 is {found.commitment}: compare it with what was published before", path)
+        write(f"the key's SHA-256 is {proof.commitment}: compare it with what was published before", path)
     else:
         write(f"key, versions and terms are those of {before}", path)
-    if found.games:
-        write(f"it deals {counted(found.games, 'game')}: every move legal, every event and result the same", path)
-    if found.without:
-        write(f"{counted(found.without, 'match', 'es')} without a record: only who played them could be verified", path)
+    if proof.games:
+        write(f"it deals {counted(proof.games, 'game')}: every move legal, every event and result the same", path)
+    if proof.without:
+        write(f"{counted(proof.without, 'match', 'es')} without a record: only who played them could be verified", path)

@@ -77,13 +77,13 @@ def _play(table: Seating, given: dict[str, Any]) -> Record:
     """Play the games, and keep them."""
     spec = table.spec(given["games"], [bot.name for bot in table.bots], table.timings(0), given["open_names"])
     try:
-        kept = RecordFolder(table.folder)  # first: what can't be kept isn't played
+        folder = RecordFolder(table.folder)  # first: what can't be kept isn't played
         note(f"playing {counted(len(spec.seatings), 'game')} of {spec.terms.rules.name}")
         try:
             result = play_match(spec, table.start)
-            kept.keep(result.record, result.logs)
+            folder.keep(result.record, result.logs)
         finally:
-            kept.discard()
+            folder.discard()
     except ArenaError as problem:
         fail(f"the match is void: {problem}")
     except OSError as problem:

@@ -42,10 +42,10 @@ class Comparison:
 
     def take_in(self) -> None:
         """Count the blocks that are complete."""
-        kept = set(self._store.kept())
+        matches = set(self._store.kept())
         while not self.ended:
             halves = [match_of(self._next, half) for half in (OLD, NEW)]
-            if not kept.issuperset(halves):
+            if not matches.issuperset(halves):
                 return
             self._count(halves)
             self._next += 1

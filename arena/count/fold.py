@@ -283,21 +283,21 @@ class _Match:
 
     def _close(self) -> None:
         """Count the last claim, of which no more will come."""
-        made, self._made = self._made, None
-        if made is None:
+        claim, self._made = self._made, None
+        if claim is None:
             return
-        name = self._names[made.seat]
-        for what in (ALL, made.role):
-            self._case(name, "bluffs", what, made.lie)
-            self._case(name, "called", what, made.called)
-            if made.lie:
-                self._case(name, "caught", what, made.called)
+        name = self._names[claim.seat]
+        for what in (ALL, claim.role):
+            self._case(name, "bluffs", what, claim.lie)
+            self._case(name, "called", what, claim.called)
+            if claim.lie:
+                self._case(name, "caught", what, claim.called)
 
 
-def _why(reason: LossReason, seat: int, made: _OpenClaim | None) -> str:
+def _why(reason: LossReason, seat: int, claim: _OpenClaim | None) -> str:
     if reason is not LossReason.CHALLENGE:
         return reason.value
-    return "unproven" if made is not None and made.seat == seat else "wrong_challenge"
+    return "unproven" if claim is not None and claim.seat == seat else "wrong_challenge"
 
 
 def _lie(state: State, claim: Claim) -> bool:

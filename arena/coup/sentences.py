@@ -46,9 +46,9 @@ class Told(NamedTuple):
 def sections(rules: Ruleset) -> Iterator[tuple[str, list[Told]]]:
     """Yield the sections of a game's rules in the order to read them: title, and the sentences that hold."""
     for title, rows in SECTIONS:
-        told = [said for row in rows for said in _told(row, rules)]
-        if told:
-            yield title, told
+        sentences = [said for row in rows for said in _told(row, rules)]
+        if sentences:
+            yield title, sentences
 
 
 def _told(row: "Sentence | str", rules: Ruleset) -> Iterator[Told]:

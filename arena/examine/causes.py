@@ -64,14 +64,14 @@ class Evidence:
     @property
     def reply(self) -> dict[str, Any] | None:
         """The object that came, None if none did."""
-        found = None if self.got is None else decode(self.got)
-        return None if found is None or isinstance(found, Malformed) else found
+        decoded = None if self.got is None else decode(self.got)
+        return None if decoded is None or isinstance(decoded, Malformed) else decoded
 
     @property
     def asked(self) -> dict[str, Any]:
         """The line that was sent last, as an object."""
-        found = decode(self.sent)
-        return {} if isinstance(found, Malformed) else found
+        decoded = decode(self.sent)
+        return {} if isinstance(decoded, Malformed) else decoded
 
     @property
     def line(self) -> str:
@@ -129,8 +129,8 @@ def _nul(seen: Evidence) -> Words | None:
 def _no_json(seen: Evidence) -> bool:
     if seen.got is None or seen.code == "line_too_long":
         return False
-    found = decode(seen.got)
-    return isinstance(found, Malformed) and found.code in ("bad_json", "bad_number")
+    decoded = decode(seen.got)
+    return isinstance(decoded, Malformed) and decoded.code in ("bad_json", "bad_number")
 
 
 def _notation(seen: Evidence) -> Words | None:
@@ -350,10 +350,10 @@ _KIT = r"(?m)^coup_kit: (.* failed (?:at|in) .*|the bot crashed .*)$"  # a kit s
 
 def _last(pattern: str, text: str) -> str | None:
     """Return what the last match of a pattern names."""
-    found = None
+    last = None
     for match in re.finditer(pattern, text):
-        found = next((group for group in match.groups() if group), "")
-    return None if found is None else _quotation(found)
+        last = next((group for group in match.groups() if group), "")
+    return None if last is None else _quotation(last)
 
 
 def _names(pattern: str, when: Callable[[Evidence], bool] = lambda seen: True) -> Sign:
@@ -446,9 +446,9 @@ def _on_stderr(seen: Evidence) -> Words | None:
     lines = own_lines(seen.stderr)[-1:]
     if seen.got is not None or seen.code not in ("start_failed", "timeout") or not lines:
         return None
-    found = decode(lines[0])
-    said = not isinstance(found, Malformed) and ("choice" in found or "move" in found or found.get("type") == "hello")
-    return {} if said else None
+    reply = decode(lines[0])
+    good = not isinstance(reply, Malformed) and ("choice" in reply or "move" in reply or reply.get("type") == "hello")
+    return {} if good else None
 
 
 def _unended(seen: Evidence) -> Words | None:
@@ -457,8 +457,8 @@ def _unended(seen: Evidence) -> Words | None:
 
 def _reads_all(seen: Evidence) -> Words | None:
     silent = seen.code in ("start_failed", "timeout") and (seen.got is None or seen.facts.unflushed)
-    found = re.search(_READS_ALL, seen.source) if silent else None
-    return None if found is None else {"name": _quotation(found[0].decode(errors="replace"))}
+    match = re.search(_READS_ALL, seen.source) if silent else None
+    return None if match is None else {"name": _quotation(match[0].decode(errors="replace"))}
 
 
 def _silent_end(seen: Evidence) -> Words | None:

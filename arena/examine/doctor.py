@@ -116,8 +116,8 @@ def boxes() -> dict[str, Trouble | None]:
 
 def findings(tried: dict[str, Trouble | None], root: Path = Path("/")) -> list[Finding]:
     """Return what is found here, the weightiest first. `tried` is what `boxes` returned; `root` holds proc and sys."""
-    found = [*_boxes(tried), languages(), *_memory(root), _disk(), *_settings(root)]
-    return sorted(found, key=lambda finding: list(Level).index(finding.level))
+    results = [*_boxes(tried), languages(), *_memory(root), _disk(), *_settings(root)]
+    return sorted(results, key=lambda finding: list(Level).index(finding.level))
 
 
 def _finding(what: str, level: Level, trouble: Trouble | str) -> Finding:
@@ -161,10 +161,10 @@ def languages() -> Finding:
     inside = programs_of("bubblewrap")
     paths = {program: inside.named(program) for program in _LANGUAGES}
     paths["python3"] = Programs().python
-    found = [program for program, path in paths.items() if path and _can_be_shown(path)]
+    visible = [program for program, path in paths.items() if path and _can_be_shown(path)]
     elsewhere = [program for program, path in paths.items() if path and not _can_be_shown(path)]
     missing = [program for program, path in paths.items() if path is None]
-    text = ", ".join(found) or "none"
+    text = ", ".join(visible) or "none"
     text += f"; where a bubblewrap box can't show them: {', '.join(elsewhere)}" * bool(elsewhere)
     text += f"; not found: {', '.join(missing)}" * bool(missing)
     wanted = tuple(_LANGUAGES[program] for program in elsewhere or missing)

@@ -189,17 +189,17 @@ class Examination:
             return self.found(Level.NOTE, f"{command}; its kit is older than the arena's", help)
         size = size_of(bot.path) if bot.path.is_dir() else 0
         if size > MOST_UNPACKED:
-            told = f"{command}; its folder has {size / 2**20:.0f} MB, and a ladder takes {MOST_UNPACKED >> 20} MB"
-            return self.found(Level.NOTE, told, "leave out what the bot doesn't need to play; see docs/ladder.md")
+            text = f"{command}; its folder has {size / 2**20:.0f} MB, and a ladder takes {MOST_UNPACKED >> 20} MB"
+            return self.found(Level.NOTE, text, "leave out what the bot doesn't need to play; see docs/ladder.md")
         return self.ok(command)
 
     def imports(self, names: tuple[str, ...]) -> Step:
         """Tell of packages that a plain process may have, and a box has not."""
         self.step = "imports"
-        told = (
+        text = (
             f"{', '.join(names[:5])}{', ...' * (len(names) > 5)}: a box has the standard library and the bot's folder"
         )
-        return self.found(Level.NOTE, told, "put it into the bot's folder, or ask the organiser; see docs/box.md")
+        return self.found(Level.NOTE, text, "put it into the bot's folder, or ask the organiser; see docs/box.md")
 
     def build(self) -> Step:
         """Build the bot as a run would."""
@@ -222,8 +222,8 @@ class Examination:
         self.beside = _beside(self.bot)
         warned = warnings_in(log)
         build, seconds = " ".join(self.bot.build or ()), time.monotonic() - began
-        told = f"{build} took {seconds:.1f} s{', with warnings' * bool(warned.lines)}"
-        return self.of_build(self.ok(told), warned, log)
+        text = f"{build} took {seconds:.1f} s{', with warnings' * bool(warned.lines)}"
+        return self.of_build(self.ok(text), warned, log)
 
     # -- processes
 
@@ -282,8 +282,8 @@ class Examination:
         """Tell how long the bot took to start, as a note where it was slow."""
         if self.hello_s <= SLOW_S:
             return self.ok(f"after {self.hello_s * 1000:.0f} ms")
-        told = f"it took {self.hello_s:.1f} s of {self.exam.hello_s:g} s to start"
-        return self.found(Level.NOTE, told, "load less before the hello: a busier machine takes longer")
+        text = f"it took {self.hello_s:.1f} s of {self.exam.hello_s:g} s to start"
+        return self.found(Level.NOTE, text, "load less before the hello: a busier machine takes longer")
 
     def wants_more(self, table: Table) -> bool:
         """Tell whether a process is to play another game: up to so many requests, and two games at least."""
@@ -333,8 +333,8 @@ class Examination:
         if not talk.stray_count:
             return self.ok("nothing but answers")
         help = "print nothing but replies to standard output, one for each request"
-        told = f"{talk.stray_count} lines that answer nothing"
-        return replace(self.found(Level.FAIL, told, help, talk), got=talk.strays[0])
+        text = f"{talk.stray_count} lines that answer nothing"
+        return replace(self.found(Level.FAIL, text, help, talk), got=talk.strays[0])
 
     def again(self, first: list[int]) -> Step:
         """Play the first game once more in another process."""
@@ -343,8 +343,8 @@ class Examination:
             table.play()
         if table.tally.choices == first:
             return self.ok("another process plays the same game")
-        told = "another process with the same seeds plays otherwise: its games can't be repeated"
-        return self.found(Level.NOTE, told, "seed your generator with each game's game_seed, if you want that")
+        text = "another process with the same seeds plays otherwise: its games can't be repeated"
+        return self.found(Level.NOTE, text, "seed your generator with each game's game_seed, if you want that")
 
     def every_kind(self) -> Iterator[Step]:
         """Ask every kind of request of every game, each game in a process of its own."""
@@ -368,11 +368,11 @@ class Examination:
                 row[1] += tally.answered.get(kind, 0)
         self.game = ""
         never = sorted(frozenset().union(*(kinds(rules) for rules in self.exam.rules)) - rows.keys())
-        told = f"{len(rows)} kinds of request in {len(names)} {'game' if len(names) == 1 else 'games'}" + (
+        text = f"{len(rows)} kinds of request in {len(names)} {'game' if len(names) == 1 else 'games'}" + (
             f"; never asked: {', '.join(never)}" if never else ""
         )
         table_rows = [("kind", "asked", "answered"), *((kind, str(a), str(b)) for kind, (a, b) in sorted(rows.items()))]
-        yield replace(self.ok(told), rows=tuple(table_rows))
+        yield replace(self.ok(text), rows=tuple(table_rows))
 
     # -- what is left to tell
 
@@ -380,14 +380,14 @@ class Examination:
         """Tell whether the bot wrote, or tried to write, where it may not."""
         self.step = "files"
         help = "write below the folder that the environment variable TMPDIR names, never beside the program"
-        made = sorted(_beside(self.bot) - beside)
+        files = sorted(_beside(self.bot) - beside)
         if self.exam.choice.isolates and self.refused:
             return replace(self.found(Level.NOTE, "a write was refused", help), stderr=self.refused)
-        if not self.exam.choice.isolates and (made or (self.bot.build is None and differs(self.bot))):
-            what = ", ".join(made[:3]) or "a file of its own"
-            if self.shares and made:
-                told = f"it wrote beside itself, or another bot of its folder did: {what}"
-                return self.found(Level.NOTE, told, f"{help}; to see which it was, examine them one by one")
+        if not self.exam.choice.isolates and (files or (self.bot.build is None and differs(self.bot))):
+            what = ", ".join(files[:3]) or "a file of its own"
+            if self.shares and files:
+                text = f"it wrote beside itself, or another bot of its folder did: {what}"
+                return self.found(Level.NOTE, text, f"{help}; to see which it was, examine them one by one")
             return self.found(Level.FAIL, f"it wrote beside itself: {what}", help)
         return self.ok("it writes nothing beside itself")
 
@@ -397,12 +397,12 @@ class Examination:
         times = sorted(self.times)
         timing = self.exam.terms.timing
         median, high = statistics.median(times) * 1000, times[int(0.99 * (len(times) - 1))] * 1000
-        told = f"median {median:.1f} ms, 99 of 100 within {high:.1f} ms of {timing.limit_ms} ms"
-        told += f"; hello after {self.hello_s * 1000:.0f} ms of {timing.start_ms} ms"
+        text = f"median {median:.1f} ms, 99 of 100 within {high:.1f} ms of {timing.limit_ms} ms"
+        text += f"; hello after {self.hello_s * 1000:.0f} ms of {timing.start_ms} ms"
         if self.peak_bytes:
-            told += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {self.exam.terms.limits.memory_mb} MB"
+            text += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {self.exam.terms.limits.memory_mb} MB"
         level = Level.OK if high <= timing.limit_ms else Level.NOTE
-        return self.found(level, told)
+        return self.found(level, text)
 
     # -- making steps
 
@@ -431,14 +431,14 @@ class Examination:
             _source(bot),
             self.beside,
         )
-        found = advice(seen)
-        text, sent = self.game + found.what, broken.sent or None
-        return Step(self.step, Level.FAIL, text, do=found.do, sent=sent, got=broken.got, stderr=_telling(stderr))
+        hint = advice(seen)
+        text, sent = self.game + hint.what, broken.sent or None
+        return Step(self.step, Level.FAIL, text, do=hint.do, sent=sent, got=broken.got, stderr=_telling(stderr))
 
-    def of_build(self, step: Step, told: Telling, log: Path) -> Step:
+    def of_build(self, step: Step, part: Telling, log: Path) -> Step:
         """Return the step with what its build printed."""
         quoted = self.exam.quoted
-        return replace(step, stderr=tuple(map(quoted, told.lines)), log=quoted(log.read_bytes()), partial=told.partial)
+        return replace(step, stderr=tuple(map(quoted, part.lines)), log=quoted(log.read_bytes()), partial=part.partial)
 
 
 def _telling(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
@@ -446,11 +446,11 @@ def _telling(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
 
     Of what Python says the end is, where the author's own line stands.
     """
-    told = [place for place, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
-    if not told:
+    places = [place for place, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
+    if not places:
         return tuple(stderr[-_SHOWN:])
-    found = stderr[told[-1] :]
-    return (found[0], *found[1:][-_SHOWN + 1 :]) if _PYTHON in found else tuple(found[:_SHOWN])
+    lines = stderr[places[-1] :]
+    return (lines[0], *lines[1:][-_SHOWN + 1 :]) if _PYTHON in lines else tuple(lines[:_SHOWN])
 
 
 _KIT = b"coup_kit: "

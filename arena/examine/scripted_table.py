@@ -39,14 +39,14 @@ _OVERRIDES = 2  # a game: with the third fault the bot would be out of lives
 
 def kinds(rules: Ruleset) -> frozenset[str]:
     """Return the kinds of request that a game by these rules can have."""
-    found = {"turn", "challenge", "block", "lose", "exchange"}
-    found |= {"prove"} if plain(rules.prove) == "choose" else set()
-    found |= {"keep_shown"} if plain(rules.shown_card) == "may_keep" else set()
-    found |= {"draft"} if rules.draft else set()
-    found |= {"allegiance"} if rules.reformation and plain(rules.allegiance_start) == "starter_chooses" else set()
-    found |= {"examine_decide"} if rules.inquisitor else set()
-    found |= {"examine_show"} if rules.inquisitor and plain(rules.examine_pick) == "target" else set()
-    return frozenset(found)
+    words = {"turn", "challenge", "block", "lose", "exchange"}
+    words |= {"prove"} if plain(rules.prove) == "choose" else set()
+    words |= {"keep_shown"} if plain(rules.shown_card) == "may_keep" else set()
+    words |= {"draft"} if rules.draft else set()
+    words |= {"allegiance"} if rules.reformation and plain(rules.allegiance_start) == "starter_chooses" else set()
+    words |= {"examine_decide"} if rules.inquisitor else set()
+    words |= {"examine_show"} if rules.inquisitor and plain(rules.examine_pick) == "target" else set()
+    return frozenset(words)
 
 
 @dataclass(slots=True)

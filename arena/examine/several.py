@@ -37,8 +37,8 @@ def examine_all(arguments: Sequence[str], exam: Exam) -> Generator[tuple[int, St
         for place, queue in enumerate(queues):
             for step in held[place]:
                 yield place, replace(step, number=next(numbers[place]))
-            while (found := queue.get()) is not None:
-                yield place, replace(found, number=next(numbers[place]))
+            while (item := queue.get()) is not None:
+                yield place, replace(item, number=next(numbers[place]))
             ended[place].result()
 
 

@@ -89,10 +89,10 @@ class Player:
 
     def __init__(self, name: str, bot: Replies | Maker) -> None:
         self.name = name
-        made: Any = bot() if _makes(bot) else bot  # type: ignore[operator]
-        if not callable(getattr(made, "reply", None)):
-            raise TypeError(f"{name!r} made a {type(made).__name__}, which has no method reply(message)")
-        self._reply = made.reply
+        player: Any = bot() if _makes(bot) else bot  # type: ignore[operator]
+        if not callable(getattr(player, "reply", None)):
+            raise TypeError(f"{name!r} made a {type(player).__name__}, which has no method reply(message)")
+        self._reply = player.reply
         self.number = 0
         self.said: tuple[Said, ...] = ()  # beside the last choice
 
@@ -148,12 +148,12 @@ class Player:
 
 def _moment(message: Message) -> str:
     """Say at which message something went wrong. The bot may have changed the message, so nothing in it is certain."""
-    told = {name: message.get(name) for name in ("kind", "id", "game")}
+    values = {name: message.get(name) for name in ("kind", "id", "game")}
     if message.get("type") != "request":
         return f"at {message.get('type')!r}"
     state = message.get("state")
     turn = state.get("turn") if isinstance(state, dict) else None
     return (
-        f"at the request {told['kind']!r} (id {told['id']!r}, game {told['game']!r}, turn {turn!r}) "
+        f"at the request {values['kind']!r} (id {values['id']!r}, game {values['game']!r}, turn {turn!r}) "
         f"with legal {message.get('legal')!r}"
     )

@@ -50,8 +50,8 @@ class Results:
     @cached_property
     def shares(self) -> Mapping[str, Share]:
         """Return the win share of each bot, best first."""
-        found = {bot: _share(self._of(bot)) for bot in self.bots}
-        return dict(sorted(found.items(), key=lambda pair: -pair[1].value))
+        shares = {bot: _share(self._of(bot)) for bot in self.bots}
+        return dict(sorted(shares.items(), key=lambda pair: -pair[1].value))
 
     def by_seat(self, bot: str) -> tuple[Share, ...]:
         """Return the win share of a bot in each seat, from seat 0, who starts where the rules don't say otherwise."""

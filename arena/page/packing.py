@@ -19,14 +19,14 @@ def pack(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         text = json.dumps({name: value for name, value in event.items() if name != "n"})  # the place in the game
         return places.setdefault(text, len(places))
 
-    def step(told: Mapping[str, Any]) -> list[Any]:
-        short = [told["turn"], told["kind"], told["given"], [place(event) for event in told["events"]]]
-        rest = {name: value for name, value in told.items() if name not in ("turn", "kind", "given", "events")}
+    def step(step: Mapping[str, Any]) -> list[Any]:
+        short = [step["turn"], step["kind"], step["given"], [place(event) for event in step["events"]]]
+        rest = {name: value for name, value in step.items() if name not in ("turn", "kind", "given", "events")}
         return [*short, rest] if rest else short
 
-    def game(told: Mapping[str, Any], most: int) -> dict[str, Any]:
-        written = [{**entry, "text": _cut(entry["text"], most)} for entry in told["stderr"]]
-        return {**told, "steps": [step(each) for each in told["steps"]], "stderr": written}
+    def game(game: Mapping[str, Any], most: int) -> dict[str, Any]:
+        written = [{**entry, "text": _cut(entry["text"], most)} for entry in game["stderr"]]
+        return {**game, "steps": [step(each) for each in game["steps"]], "stderr": written}
 
     short = [
         {**match, "games": [game(each, most) for each in match["games"]]}

@@ -89,9 +89,9 @@ def _text(moves: Sequence[Mapping[str, Any]], rules: Mapping[str, Any], names: S
         return tell_move(move, names) + paid
     aimed = next(each for each in moves if "target" in each)
     whom = " or ".join(filter(None, (", ".join(targets[:-1]), targets[-1])))
-    told = tell_move({**aimed, "target": 0}, [whom])
+    text = tell_move({**aimed, "target": 0}, [whom])
     alone = tell_move(move, names)
-    return (f"{alone}, or {told}" if "target" not in move else told) + paid
+    return (f"{alone}, or {text}" if "target" not in move else text) + paid
 
 
 def _is_bluff(move: Mapping[str, Any], cards: Sequence[str], rules: Mapping[str, Any]) -> bool:

@@ -190,12 +190,12 @@ class Playing(Watch):
             return
         seating = self.spec.seatings[game]
         handles = [self.spec.handles[bot] for bot in seating]
-        told: dict[int | None, Message] = {}
+        views: dict[int | None, Message] = {}
         for bot in self._eyes:
             seat = None if bot is None else seating.index(bot)
             sight = None if seat is None else view(state, seat)
-            told[bot] = messages.moment(game, handles, state.board, sight, first, events)
-        self._tell(Progress(told))
+            views[bot] = messages.moment(game, handles, state.board, sight, first, events)
+        self._tell(Progress(views))
         if events:
             plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
             self._ending.wait(self._pace_s if plays else self._pace_s / _HURRIES)

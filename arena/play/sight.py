@@ -166,8 +166,8 @@ class Sight:
 
         say: statements, or what a person typed; see `statements`.
         """
-        said = self.statements(say) if isinstance(say, str) else list(say or ())
-        return {"id": self.request["id"], "choice": choice, **({"say": said} if said else {})}
+        statements = self.statements(say) if isinstance(say, str) else list(say or ())
+        return {"id": self.request["id"], "choice": choice, **({"say": statements} if statements else {})}
 
     @property
     def talk(self) -> str:
@@ -183,15 +183,15 @@ class Sight:
         roles, others = self.game.rules.get("deck", ()), {player.handle.lower(): player for player in self.game.players}
         match rest:
             case [role] if says in ("hold", "lack") and role in roles:
-                said: Message = {"says": says, "role": role}
+                statement: Message = {"says": says, "role": role}
             case [name] if says in ("attack", "spare") and self._is_other(others.get(name)):
-                said = {"says": says, "target": others[name].seat}
+                statement = {"says": says, "target": others[name].seat}
             case [name, role] if says == "doubt" and role in roles and self._is_other(others.get(name)):
-                said = {"says": says, "role": role, "target": others[name].seat}
+                statement = {"says": says, "role": role, "target": others[name].seat}
             case _:
                 text = clean(words) if self.talk == "text" else ""
                 return [{"says": "text", "text": text}] if text else []
-        return [said] if self.talk != "off" else []
+        return [statement] if self.talk != "off" else []
 
     def _is_other(self, player: Player | None) -> bool:
         return player is not None and player.alive and player.seat != self.game.seat
@@ -335,7 +335,7 @@ class Sight:
                 )
             )
         seat = None if you["seat"] == _ONLOOKER else you["seat"]
-        told = tuple(_sentence(line) for line in self.told)
+        lines = tuple(_sentence(line) for line in self.told)
         end = self.end() if self._over else None
         return GameView(
             game.number,
@@ -345,7 +345,7 @@ class Sight:
             state["deck"],
             reserve,
             tuple(seats),
-            told,
+            lines,
             self._ask(),
             end,
         )
@@ -423,9 +423,9 @@ class Sight:
 def second_person(text: str) -> str:
     """Return a line of the story in which the player called "you" acts in the second person."""
 
-    def turned(found: re.Match[str]) -> str:
-        word = found[2]
-        return f"{found[1]}{YOU} {_IRREGULAR.get(word, word.removesuffix('s'))}"
+    def turned(match: re.Match[str]) -> str:
+        word = match[2]
+        return f"{match[1]}{YOU} {_IRREGULAR.get(word, word.removesuffix('s'))}"
 
     text = re.sub(rf"(^|: | · ){YOU} ([a-z']+)", turned, text)
     return re.sub(rf"\b({YOU} show the [a-z]+ and) keeps\b", r"\1 keep", text.replace(f"{YOU}'s", "your"))

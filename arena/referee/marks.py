@@ -22,22 +22,22 @@ def turn_mark(turn: int) -> str:
 
 def by_game(written: bytes) -> dict[int | None, bytes]:
     """Return what a process wrote in each game, marks of turns included; None is the time before its first game."""
-    found: dict[int | None, bytes] = {}
+    parts: dict[int | None, bytes] = {}
     for game, part in _parts(_GAME, written):
-        found[game] = found.get(game, b"") + part
-    return found
+        parts[game] = parts.get(game, b"") + part
+    return parts
 
 
 def by_turn(written: bytes) -> list[tuple[int, list[bytes]]]:
     """Return the lines of one game, but for empty ones, by the turns in which there are any; 0 is before the first."""
-    found: list[tuple[int, list[bytes]]] = []
+    parts: list[tuple[int, list[bytes]]] = []
     for turn, part in _parts(_TURN, written):
         lines = [line for line in part.split(b"\n") if line]
-        if found and found[-1][0] == turn:  # asked twice in it
-            found[-1][1].extend(lines)
+        if parts and parts[-1][0] == turn:  # asked twice in it
+            parts[-1][1].extend(lines)
         elif lines:
-            found.append((turn or 0, lines))
-    return found
+            parts.append((turn or 0, lines))
+    return parts
 
 
 def own_lines(written: bytes) -> list[bytes]:

@@ -155,10 +155,10 @@ def read(text: str) -> Record:
     if not lines[-1].get("end"):
         raise RecordError("the record is cut off: it has no end line")
     try:
-        found = _checksum(lines[:-1])
+        checksum = _checksum(lines[:-1])
     except UnicodeEncodeError:  # half a surrogate pair, which `write` can't have written
-        found = None
-    if found is None or lines[-1].get("sha256") != found:
+        checksum = None
+    if checksum is None or lines[-1].get("sha256") != checksum:
         raise RecordError("the record was changed: its checksum doesn't fit")
     try:
         header = _header(lines[0])
@@ -326,13 +326,13 @@ def replay(header: Header, game: GameRecord) -> Iterator[Step]:
 
 def _heard(game: GameRecord, state: State, first: int, end: int) -> list[Said]:
     """Return what was said in a step, whose moves have these places. Raises RecordError for what couldn't be said."""
-    said = [(place, statement) for place, statement in game.said if first <= place < end]
+    statements = [(place, statement) for place, statement in game.said if first <= place < end]
     for at in range(first, end):
         try:
-            check([statement for place, statement in said if place == at], state.board)
+            check([statement for place, statement in statements if place == at], state.board)
         except SayError as problem:
             raise RecordError(f"game {game.game}, move {at}: what was said is wrong: {problem}") from problem
-    return heard(said, first)
+    return heard(statements, first)
 
 
 # What the engine says again, and what messages call it.

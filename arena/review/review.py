@@ -114,8 +114,8 @@ def review(
         work.append((record, games[: max(0, most - lost)]))
         lost += len(games)
     numbers = [record.header.match for record, _ in work]
-    with closing(in_jobs(lambda place: _evaluations(bot, *work[place]), numbers, min(jobs, len(work)))) as found:
-        for (record, games), evaluations in zip(work, found, strict=True):
+    with closing(in_jobs(lambda place: _evaluations(bot, *work[place]), numbers, min(jobs, len(work)))) as pieces:
+        for (record, games), evaluations in zip(work, pieces, strict=True):
             chances: dict[int, list[Chance]] = {game: [] for game in games}
             for evaluation in evaluations:
                 decisions += 1
@@ -176,12 +176,12 @@ def _habits(alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], games:
 
 def _habit(evaluation: Evaluation) -> str:
     """Say what a costly decision is a case of."""
-    made, better, request = evaluation.move, evaluation.better, evaluation.request
+    move, better, request = evaluation.move, evaluation.better, evaluation.request
     cards, seat = request["you"]["cards"], request["you"]["seat"]
     last = len(cards) == 1 and request.get("pending", {}).get("action") == "assassinate"
     dies = " when its last card is attacked" if last and request["pending"].get("target") == seat else ""
     match request["kind"]:
-        case "challenge" if "challenge" in made:
+        case "challenge" if "challenge" in move:
             return "challenges claims that are better let pass"
         case "challenge" if evaluation.likely == 0:
             return "lets claims pass that can't be true"
@@ -189,15 +189,15 @@ def _habit(evaluation: Evaluation) -> str:
             return f"lets claims pass that are better challenged{dies}"
         case "block" if "pass" in better:
             return "blocks where passing is better"
-        case "block" if "pass" not in made:
-            return f"blocks as {made['block']} where {better['block']} is better"
+        case "block" if "pass" not in move:
+            return f"blocks as {move['block']} where {better['block']} is better"
         case "block":
             held = "with the card in its hand" if better["block"] in cards else "by a bluff"
             return f"passes where blocking {held} is better{dies}"
-        case "turn" if made["action"] == better["action"]:
-            return f"aims {_action(made)} at the wrong player"
+        case "turn" if move["action"] == better["action"]:
+            return f"aims {_action(move)} at the wrong player"
         case "turn":
-            return f"takes {_action(made)} where {_action(better)} is better"
+            return f"takes {_action(move)} where {_action(better)} is better"
         case "lose":
             return "loses the wrong card"
     return "keeps the wrong cards of an exchange"

@@ -309,12 +309,12 @@ def _quantile(counted: Counter[int], share: float) -> int:
 
 
 def _took(times: Mapping[str, Times]) -> dict[str, Took]:
-    found = {}
+    took = {}
     for kind, each in times.items():
         median, most = each.quantile_ms(0.5), each.quantile_ms(0.99)
         if median is not None and most is not None:
-            found[kind] = Took(requests=each.count, median_ms=round(median, 3), p99_ms=round(most, 3))
-    return found
+            took[kind] = Took(requests=each.count, median_ms=round(median, 3), p99_ms=round(most, 3))
+    return took
 
 
 # ---------------------------------------------------------------- rows and columns

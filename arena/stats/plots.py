@@ -37,18 +37,18 @@ class _Row:
         return self.differs is not None and self.differs.clear
 
 
-def page(told: Answer, title: str) -> str:
+def page(answer: Answer, title: str) -> str:
     """Return the HTML of a page with all rates of an answer."""
-    compared = {} if told.comparison is None else {pair.bot: pair for pair in told.comparison.bots}
-    sections = "".join(_section(name, told.bots, compared) for name in SECTIONS)
-    single = " class='single'" if len(told.bots) == 1 else ""
-    head = f"<header>\n<h1>{_safe(title)}</h1>\n{_head(told)}</header>\n"
-    body = f"<main{single}>\n{head}{sections}{_times(told.bots, compared)}</main>"
+    compared = {} if answer.comparison is None else {pair.bot: pair for pair in answer.comparison.bots}
+    sections = "".join(_section(name, answer.bots, compared) for name in SECTIONS)
+    single = " class='single'" if len(answer.bots) == 1 else ""
+    head = f"<header>\n<h1>{_safe(title)}</h1>\n{_head(answer)}</header>\n"
+    body = f"<main{single}>\n{head}{sections}{_times(answer.bots, compared)}</main>"
     return frame(title, body, [style("look", "stats")], [])
 
 
-def _head(told: Answer) -> str:
-    records = told.records
+def _head(answer: Answer) -> str:
+    records = answer.records
     matches = f"{records.records} match{'' if records.records == 1 else 'es'}"
     lines = [f"{records.games} games in {matches} of {', '.join(records.rules)}, from {', '.join(records.paths)}."]
     if records.turns is not None:
@@ -56,15 +56,15 @@ def _head(told: Answer) -> str:
             f"Half of the games have at most {records.turns.median} turns, 80 % of them {records.turns.p10} to "
             f"{records.turns.p90}."
         )
-    line = "; the line through it holds the true share in about 95 of 100 such runs" if told.has_intervals else ""
+    line = "; the line through it holds the true share in about 95 of 100 such runs" if answer.has_intervals else ""
     lines.append(f"A point is a share{line}.")
-    if told.of_one_match:
+    if answer.of_one_match:
         lines.append(f"A point without a line has {ONE_MATCH}.")
     legend = ""
-    if told.comparison is not None:
-        before = told.comparison.records
+    if answer.comparison is not None:
+        before = answer.comparison.records
         every = [
-            each for pair in told.comparison.bots for names in pair.differences.values() for each in names.values()
+            each for pair in answer.comparison.bots for names in pair.differences.values() for each in names.values()
         ]
         clear = sum(each.clear for each in every)
         lines.append(
@@ -201,12 +201,12 @@ def _cells(rate: Rate | None) -> str:
 
 
 def _differs(row: _Row) -> str:
-    found = row.differs
-    if found is None:
+    differs = row.differs
+    if differs is None:
         return _numbers("-", "-")
-    ends = found.difference_95
+    ends = differs.difference_95
     interval = "-" if ends is None else "{:+.1f} to {:+.1f}".format(*(100 * end for end in ends))
-    return _numbers(f"{'* ' * row.clear}{100 * found.difference:+.1f}", interval)
+    return _numbers(f"{'* ' * row.clear}{100 * differs.difference:+.1f}", interval)
 
 
 def _numbers(*texts: str) -> str:

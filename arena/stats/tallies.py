@@ -31,9 +31,9 @@ def counts_at(file: Path) -> MatchCounts:
     tally = file.parent.parent / "tallies" / f"{file.stem}.tally"
     if basis is not None:
         with suppress(OSError):
-            kept = tally.read_bytes()
-            if kept[:_SIZE] == _seal(basis, kept[_SIZE:]):
-                return MatchCounts(**json.loads(zlib.decompress(kept[_SIZE:])))
+            data = tally.read_bytes()
+            if data[:_SIZE] == _seal(basis, data[_SIZE:]):
+                return MatchCounts(**json.loads(zlib.decompress(data[_SIZE:])))
     counts = counts_of(record_at(file, text))
     if basis is not None:
         body = zlib.compress(json.dumps(vars(counts), separators=(",", ":")).encode(), 1)

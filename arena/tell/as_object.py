@@ -105,10 +105,10 @@ def _copies(moment: Moment, own: Sequence[int]) -> Iterator[dict[str, Any]]:
 
 def _by_game(processes: Sequence[bytes]) -> _Written:
     """Return what a bot's processes wrote, by game. What one wrote before its first game counts to none."""
-    found: _Written = {}
+    parts: _Written = {}
     for written in processes:
         for game, part in by_game(written).items():
             if game is not None:
                 texts = [(turn, b"\n".join(lines).decode(errors="replace")) for turn, lines in by_turn(part)]
-                found.setdefault(game, []).extend(texts)
-    return found
+                parts.setdefault(game, []).extend(texts)
+    return parts

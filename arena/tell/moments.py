@@ -69,11 +69,11 @@ def moments(header: Header, game: GameRecord) -> Iterator[Moment]:
     }
     place = number = 0
     for step in replay(header, game):
-        given = []
+        answers = []
         for offset, (seat, answer) in enumerate(zip(step.before.board.phase.asked, step.answers, strict=True)):
             at = place + offset
-            given.append(Given(seat, answer, game.words[at], game.times[at], faults.get((at, seat))))
+            answers.append(Given(seat, answer, game.words[at], game.times[at], faults.get((at, seat))))
         kind = messages.KINDS[type(step.before.board.phase)]
-        yield Moment(place, kind, step.before, tuple(given), step.after, number, step.events)
-        place += len(given)
+        yield Moment(place, kind, step.before, tuple(answers), step.after, number, step.events)
+        place += len(answers)
         number += len(step.events)

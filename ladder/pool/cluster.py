@@ -237,8 +237,8 @@ class DaskExecutor(Pool):
         if self._client.status != "running":
             raise ExecutorLostError(self._no_scheduler())
         assert self._client.scheduler is not None
-        found = self._client.sync(self._client.scheduler.identity, callback_timeout=_CONNECT_S)["workers"]
-        offers = {address: int(worker["resources"].get(self._kind, 0)) for address, worker in found.items()}
+        workers = self._client.sync(self._client.scheduler.identity, callback_timeout=_CONNECT_S)["workers"]
+        offers = {address: int(worker["resources"].get(self._kind, 0)) for address, worker in workers.items()}
         self._read_answers(offers)
         for address, offered in offers.items():
             again = self._refused.get(address, ("", -_AGAIN_S))[1] + _AGAIN_S < time.monotonic()
@@ -339,10 +339,10 @@ def _processes() -> Workers:
 
             class Ending(WorkerPlugin):
                 def teardown(self, worker: "Worker") -> None:
-                    made.shutdown(cancel_futures=True)
+                    workers.shutdown(cancel_futures=True)
 
             worker = get_worker()
-            made = _pool = Workers(_threads())
+            workers = _pool = Workers(_threads())
             sync(worker.loop, worker.plugin_add, Ending(), f"processes of {__name__}", callback_timeout=_CONNECT_S)
         return _pool
 

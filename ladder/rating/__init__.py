@@ -48,24 +48,24 @@ def rate(matches: "Matches", field: Field, start: "Start | None" = None) -> "Fit
     return rate(matches, field, start)
 
 
-def decide(found: "Fit", within: float = 0.02, level: float = 0.98) -> Decision:
+def decide(fit: "Fit", within: float = 0.02, level: float = 0.98) -> Decision:
     """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more.
 
     Not while nothing is known of one of the active bots, or the matches are too few for intervals.
     """
     from ladder.rating.decision import decide
 
-    return decide(found, within, level)
+    return decide(fit, within, level)
 
 
-def lead(found: "Fit", bot: int, other: int) -> Estimate | None:
+def lead(fit: "Fit", bot: int, other: int) -> Estimate | None:
     """Return by how much a bot's adjusted share is above another's, with its interval; None if either has none."""
     from ladder.rating.lead import lead
 
-    return lead(found, bot, other)
+    return lead(fit, bot, other)
 
 
-def favours(found: "Fit", author: Mapping[int, int] | None = None, level: float = 0.05) -> tuple[Favour, ...]:
+def favours(fit: "Fit", author: Mapping[int, int] | None = None, level: float = 0.05) -> tuple[Favour, ...]:
     """Return who favours whom beyond chance, the clearest first; a fair field has any in a chance of `level` or less.
 
     With `author`, which says of each bot whose version it is, the numbers are of authors, and those of their versions
@@ -73,4 +73,4 @@ def favours(found: "Fit", author: Mapping[int, int] | None = None, level: float 
     """
     from ladder.rating.collusion import favours
 
-    return favours(found, author, level)
+    return favours(fit, author, level)

@@ -32,15 +32,15 @@ LEAST = 10  # matches of a pair: with fewer, their tables tell more than they do
 TESTS = 3  # of each pair: one gives to the other, the other to the one, both gain
 
 
-def favours(found: Fit, author: Mapping[int, int] | None = None, level: float = 0.05) -> tuple[Favour, ...]:
+def favours(fit: Fit, author: Mapping[int, int] | None = None, level: float = 0.05) -> tuple[Favour, ...]:
     """Return the favours, the clearest first. In a field without any there is one or more in a chance of `level`.
 
     All bots are looked at, also those that have left. With `author`, which says of each bot whose version it is, a
     favour is between authors: its numbers are theirs, and add up over the versions.
     """
-    if found.posterior is None or not found.shares.known:
+    if fit.posterior is None or not fit.shares.known:
         return ()
-    met = _Met(found, found.posterior, author)
+    met = _Met(fit, fit.posterior, author)
     given, together = met.chances(met.styles())
     tests = TESTS * max(1, len(met.matches))
     rows: list[Favour] = []
@@ -58,12 +58,12 @@ def favours(found: Fit, author: Mapping[int, int] | None = None, level: float = 
 class _Met:
     """The pairs that have met in LEAST matches, and sums over the matches of each."""
 
-    def __init__(self, found: Fit, posterior: Posterior, author: Mapping[int, int] | None) -> None:
-        names = np.array([bot if author is None else author[bot] for bot in found.present.tolist()])
-        order = np.argsort(names[found.matches.tables], axis=1, kind="stable")  # so a pair comes in one order
-        tables = np.take_along_axis(found.matches.tables, order, 1)
-        self._chance = np.take_along_axis(chances(posterior.strengths, found.matches), order, 1)
-        won = np.take_along_axis(found.matches.wins, order, 1)
+    def __init__(self, fit: Fit, posterior: Posterior, author: Mapping[int, int] | None) -> None:
+        names = np.array([bot if author is None else author[bot] for bot in fit.present.tolist()])
+        order = np.argsort(names[fit.matches.tables], axis=1, kind="stable")  # so a pair comes in one order
+        tables = np.take_along_axis(fit.matches.tables, order, 1)
+        self._chance = np.take_along_axis(chances(posterior.strengths, fit.matches), order, 1)
+        won = np.take_along_axis(fit.matches.wins, order, 1)
         self._decided = won.sum(1)
         self._names, self._size = names[tables], int(names.max()) + 1
         self._seats = np.array(list(combinations(range(tables.shape[1]), 2)))
@@ -74,7 +74,7 @@ class _Met:
         self._places = number[places].reshape(len(self._seats), -1)  # (pairs of seats, M)
         self.bots = np.stack([known[often] // self._size, known[often] % self._size], axis=1)
         self.matches = count[often]
-        self.games = self._sum(lambda a, b: found.matches.games)
+        self.games = self._sum(lambda a, b: fit.matches.games)
         self.wins = np.stack([self._sum(lambda a, b: won[:, a]), self._sum(lambda a, b: won[:, b])], axis=1)
         fair = self._chance * self._decided[:, None]
         self.expected = np.stack([self._sum(lambda a, b: fair[:, a]), self._sum(lambda a, b: fair[:, b])], axis=1)
@@ -83,8 +83,8 @@ class _Met:
         self._varies = max(1.0, float((beyond**2).sum() / max(variance.sum(), 1e-9)))
 
         # What the pair has added to gamma, in which there are active bots alone.
-        playing = np.flatnonzero(np.isin(found.present, found.field.playing()))
-        self._style = style(posterior, found.matches, playing)
+        playing = np.flatnonzero(np.isin(fit.present, fit.field.playing()))
+        self._style = style(posterior, fit.matches, playing)
         active = np.isin(tables, playing)
         apart = self._sum(lambda a, b: active[:, a] * active[:, b] * (beyond[:, a] - beyond[:, b]))
         self._added = apart**2
@@ -164,5 +164,5 @@ def _tail(wins: Floats, games: Floats, chance: Floats, ratio: Floats) -> Floats:
     from scipy.special import betainc  # see `strengths`: it is slow to import
 
     won, lost = wins / ratio, (games - wins) / ratio
-    found: Floats = np.where(won > 0, betainc(np.maximum(won, 1e-9), lost + 1, chance), 1.0)
-    return found
+    tail: Floats = np.where(won > 0, betainc(np.maximum(won, 1e-9), lost + 1, chance), 1.0)
+    return tail

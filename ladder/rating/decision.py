@@ -14,10 +14,10 @@ from ladder.rating.findings import Decision
 from ladder.rating.strengths import Fit
 
 
-def decide(found: Fit, within: float = 0.02, level: float = 0.98) -> Decision:
+def decide(fit: Fit, within: float = 0.02, level: float = 0.98) -> Decision:
     """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more."""
-    shares = found.shares
-    if not shares.known or not len(shares.bots) or len(shares.bots) < len(found.field.playing()):
+    shares = fit.shares
+    if not shares.known or not len(shares.bots) or len(shares.bots) < len(fit.field.playing()):
         return Decision(None, 0.0, decided=False)
     from scipy.special import stdtr  # see `strengths`: it is slow to import, and not needed before there are intervals
 

@@ -48,20 +48,20 @@ class Dispersion:
     """Of Student's t: on how many independent results each value rests."""
 
 
-def dispersion(found: Posterior, matches: Matches, bots: int) -> Dispersion:
+def dispersion(posterior: Posterior, matches: Matches, bots: int) -> Dispersion:
     """Estimate each bot's dispersion. `found` is of Plackett-Luce: its curvatures are the variances of wins."""
     played = np.bincount(matches.tables.ravel(), minlength=bots)
-    sums, unequal = _moments(_residuals(found, matches), matches, bots)
+    sums, unequal = _moments(_residuals(posterior, matches), matches, bots)
     # A win that is expected once in many matches makes a sum of squares that says little of the matches' variance.
-    variance = matches.per_bot(np.diagonal(found.curvatures, axis1=1, axis2=2), bots) / np.maximum(played, 1)
+    variance = matches.per_bot(np.diagonal(posterior.curvatures, axis1=1, axis2=2), bots) / np.maximum(played, 1)
     sums *= (2 * variance / (2 * variance + 1))[:, None]
     left = max(1, independent_results(len(matches.tables), bots, matches.tables.shape[1]))
     prior = min(PRIOR, left)
     count, meets, square, squares, met = (sums + prior * sums.sum(0) / max(sums[:, 0].sum(), 1e-9)).T
     both = count * square - meets**2
     apart = both / np.maximum(count * square, 1e-9)  # how well the tables tell v from w, 0 to 1
-    told = apart > 1e-9
-    opponents = np.where(told, (met * count - squares * meets) / np.where(told, both, 1.0), 0.0)
+    known = apart > 1e-9
+    opponents = np.where(known, (met * count - squares * meets) / np.where(known, both, 1.0), 0.0)
     most = (squares - LEAST_GAMES * count).clip(min=0.0) / np.maximum(meets, 1e-9)
     # The variance of a weighted mean of a bot's own squares and everyone's (Satterthwaite).
     freedom = (played + prior) ** 2 / (played + prior**2 / left)
@@ -71,15 +71,15 @@ def dispersion(found: Posterior, matches: Matches, bots: int) -> Dispersion:
     return Dispersion(games + opponents * unequal / np.maximum(played, 1), freedom)
 
 
-def _residuals(found: Posterior, matches: Matches) -> Floats:
+def _residuals(posterior: Posterior, matches: Matches) -> Floats:
     """Return (M, k): r of each match and bot, made larger for what the match has pulled the fit to itself."""
-    curvatures = found.curvatures
+    curvatures = posterior.curvatures
     variance = np.diagonal(curvatures, axis1=1, axis2=2)
     pulled = np.empty(matches.tables.shape)
     for some in parts(len(pulled)):
-        pulled[some] = ((curvatures[some] @ found.at_tables(matches.tables[some])) * curvatures[some]).sum(2)
+        pulled[some] = ((curvatures[some] @ posterior.at_tables(matches.tables[some])) * curvatures[some]).sum(2)
     left = np.maximum(variance - pulled, LEAST_LEFT * variance)
-    residuals: Floats = found.scores / np.sqrt(np.maximum(left, 1e-300))
+    residuals: Floats = posterior.scores / np.sqrt(np.maximum(left, 1e-300))
     return residuals
 
 

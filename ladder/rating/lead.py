@@ -9,9 +9,9 @@ from ladder.rating.estimate import Estimate
 from ladder.rating.strengths import UPPER, Fit
 
 
-def lead(found: Fit, bot: int, other: int) -> Estimate | None:
+def lead(fit: Fit, bot: int, other: int) -> Estimate | None:
     """Return by how much a bot's share is above another's; None if either has none."""
-    shares = found.shares
+    shares = fit.shares
     places = {bot: place for place, bot in enumerate(shares.bots.tolist())}
     if bot not in places or other not in places:
         return None

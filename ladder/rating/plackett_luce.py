@@ -30,29 +30,29 @@ class Slopes:
 
     def __matmul__(self, columns: Floats) -> Floats:
         """Return the derivatives times (n, columns)."""
-        found: Floats = self.whole[:, None] * columns - self.mine @ (self.theirs.T @ columns)
-        return found
+        product: Floats = self.whole[:, None] * columns - self.mine @ (self.theirs.T @ columns)
+        return product
 
     def row(self, bot: int) -> Floats:
         """Return the derivatives of one bot's chance."""
-        found: Floats = -(self.theirs @ self.mine[bot])
-        found[bot] += self.whole[bot]
-        return found
+        row: Floats = -(self.theirs @ self.mine[bot])
+        row[bot] += self.whole[bot]
+        return row
 
     def spread(self, variances: Floats) -> Floats:
         """Return the variance of each chance, of independent strengths with these variances."""
         shared = self.mine @ (self.theirs.T @ (variances[:, None] * self.theirs))
         own = self.whole - 2 * (self.mine * self.theirs).sum(1)
-        found: Floats = self.whole * own * variances + (shared * self.mine).sum(1)
-        return found
+        variance: Floats = self.whole * own * variances + (shared * self.mine).sum(1)
+        return variance
 
 
 def chances(strengths: Floats, matches: Matches) -> Floats:
     """Return (M, k): each bot's chance to win a game of the match."""
     at_table = strengths[matches.tables]
     weights = np.exp(at_table - at_table.max(1, keepdims=True))
-    found: Floats = weights / weights.sum(1, keepdims=True)
-    return found
+    shares: Floats = weights / weights.sum(1, keepdims=True)
+    return shares
 
 
 def plackett_luce(strengths: Floats, matches: Matches) -> tuple[float, Floats, Floats]:
@@ -87,10 +87,10 @@ def field_chances(strengths: Floats, seats: int) -> tuple[Floats, Slopes]:
     without = [np.ones_like(below)]  # (n, grid), of each degree: the products without one bot
     for degree in range(1, seats):
         without.append(products[degree] - below * without[-1])
-    found = (density * without[-1]).sum(1)
+    result = (density * without[-1]).sum(1)
     # Without bot i either, the product of degree d is the sum over t of (-F_i)^t times that of degree d - t without j.
     falls = np.exp(-away) * below  # minus the slope of each bot's F
     powers = range(seats - 1)
     mine = np.concatenate([density * (-below) ** power for power in powers], axis=1)
     theirs = np.concatenate([falls * without[seats - 2 - power] for power in powers], axis=1)
-    return found, Slopes(mine @ theirs.sum(0), mine, theirs)
+    return result, Slopes(mine @ theirs.sum(0), mine, theirs)

@@ -69,17 +69,17 @@ class Prior:
     def across(self, apart: Floats) -> Floats:
         """Return the columns that have the prior's precision as covariance, of columns of independent values."""
         new = np.flatnonzero(self.before >= 0)
-        found: Floats = apart / self.sigma
-        found[new] = apart[new] / self.link
-        np.subtract.at(found, self.before[new], found[new])
-        return found
+        scaled: Floats = apart / self.sigma
+        scaled[new] = apart[new] / self.link
+        np.subtract.at(scaled, self.before[new], scaled[new])
+        return scaled
 
     def diagonal(self) -> Floats:
         """Return (n,) the diagonal of the prior's precision."""
         new = self.before >= 0
-        found = np.where(new, self.link**-2, self.sigma**-2)
-        np.add.at(found, self.before[new], self.link**-2)
-        return found
+        diagonal = np.where(new, self.link**-2, self.sigma**-2)
+        np.add.at(diagonal, self.before[new], self.link**-2)
+        return diagonal
 
     def add_to(self, matrix: Floats) -> None:
         """Add the prior's precision."""
@@ -152,10 +152,10 @@ class Posterior:
         if self.inverse is not None:
             return self.inverse[one, other].astype(np.float64)
         own = self.precision.diagonal()
-        found: Floats = -self.precision[one, other] / own[one] / own[other]
+        correlation: Floats = -self.precision[one, other] / own[one] / own[other]
         seats = np.arange(tables.shape[1])
-        found[:, seats, seats] = self._near[tables]
-        return found
+        correlation[:, seats, seats] = self._near[tables]
+        return correlation
 
 
 def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Floats) -> Errors:
@@ -209,7 +209,7 @@ def solve(matrix: Floats, columns: Floats) -> Floats:
     """
     scale = 1 / np.sqrt(matrix.diagonal() if columns.ndim == 1 else matrix.diagonal()[:, None])
     left = scale * columns  # of the equations whose diagonal is 1
-    found, way = np.zeros_like(left), left.copy()
+    solution, way = np.zeros_like(left), left.copy()
     size = (left**2).sum(0)
     enough = LEFT**2 * size
     for _ in range(2 * len(matrix)):
@@ -217,11 +217,11 @@ def solve(matrix: Floats, columns: Floats) -> Floats:
             break
         bent = scale * (matrix @ (scale * way))
         length = size / np.maximum((way * bent).sum(0), 1e-300)
-        found += length * way
+        solution += length * way
         left -= length * bent
         before, size = size, (left**2).sum(0)
         way = left + size / np.maximum(before, 1e-300) * way
-    return np.asarray(scale * found)
+    return np.asarray(scale * solution)
 
 
 def posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None = None) -> Posterior:
@@ -256,6 +256,6 @@ def _sum(curvatures: Floats, matches: Matches, prior: Prior) -> Floats:
         tables = matches.tables[some]
         places = tables[:, :, None] * bots + tables[:, None, :]
         np.add.at(total, places.ravel(), curvatures[some].ravel())
-    found = total.reshape(bots, bots)
-    prior.add_to(found)
-    return found
+    sums = total.reshape(bots, bots)
+    prior.add_to(sums)
+    return sums

@@ -79,8 +79,8 @@ class Shares:
         assert self.own is not None
         assert self.shared is not None
         own = self.slopes @ (self.own * self.slopes.row(place))[:, None]
-        found: Floats = own[:, 0] + self.shared @ self.shared[place]
-        return found
+        covariance: Floats = own[:, 0] + self.shared @ self.shared[place]
+        return covariance
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +116,12 @@ def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
     active = np.zeros(bots, dtype=bool)
     active[field.playing()] = True
     among = int(active.sum())
-    found = [Strength(Estimate(MODEL.mu), (1, among + (not each)), None, None, 0, 0) for each in active]
+    strengths = [Strength(Estimate(MODEL.mu), (1, among + (not each)), None, None, 0, 0) for each in active]
     present, before = _present(matches, field)
     nowhere = np.full(bots, np.nan)
     if not len(present):
         none = Shares(present, np.zeros(0), np.zeros(0), np.zeros(0), known=False)
-        return Fit(tuple(found), field, Start(nowhere, nowhere), present, matches, None, none)
+        return Fit(tuple(strengths), field, Start(nowhere, nowhere), present, matches, None, none)
     matches = replace(matches, tables=np.searchsorted(present, matches.tables))
     begin = Start(nowhere, nowhere) if start is None else start
     were, rated = _begin(begin.shares, present), _begin(begin.ratings, present)
@@ -140,10 +140,10 @@ def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
     for place, bot in enumerate(present.tolist()):
         games = int(played[place])
         share = float(wins[place] / games) if games else None
-        found[bot] = Strength(rating[place], ranks[place], adjusted.get(place), share, games, int(met[place]))
+        strengths[bot] = Strength(rating[place], ranks[place], adjusted.get(place), share, games, int(met[place]))
     shown = replace(table, bots=present[table.bots])
     return Fit(
-        tuple(found),
+        tuple(strengths),
         field,
         Start(_spread(shares.strengths, present, bots), _spread(ratings.strengths, present, bots)),
         present,
@@ -189,9 +189,9 @@ def _begin(start: Floats, present: Ints) -> Floats:
 
 
 def _spread(values: Floats, present: Ints, bots: int) -> Floats:
-    found = np.full(bots, np.nan)
-    found[present] = values
-    return found
+    spread = np.full(bots, np.nan)
+    spread[present] = values
+    return spread
 
 
 def _peak_of_shares(matches: Matches, before: Ints, were: Floats) -> Posterior:
@@ -212,16 +212,16 @@ def _peak_of_ratings(matches: Matches, before: Ints, moved: Floats, shares: Floa
 
 
 def _ratings(
-    found: Posterior, spread: Dispersion, weights: Floats, known: bool, active: NDArray[np.bool_], among: int
+    posterior: Posterior, spread: Dispersion, weights: Floats, known: bool, active: NDArray[np.bool_], among: int
 ) -> tuple[list[Estimate], list[tuple[int, int]]]:
     """Return each bot's rating, and its ranks among so many active ones, of which some may not be rated."""
-    mu = MODEL.mu + NOISE * (found.strengths - weights @ found.strengths)
+    mu = MODEL.mu + NOISE * (posterior.strengths - weights @ posterior.strengths)
     last = np.where(active, among, among + 1)
     if not known:
         return [Estimate(float(value)) for value in mu], [(1, int(rank)) for rank in last]
     others = np.flatnonzero(active)
     quantile = _quantile(spread.freedom)
-    errors = found.errors(spread.values, weights)
+    errors = posterior.errors(spread.values, weights)
     variance = errors.own + (errors.shared**2).sum(1)
     best, worst = np.ones_like(last), last.copy()
     for rows in parts(len(mu), ROWS):
@@ -245,15 +245,15 @@ def _quantile(freedom: Floats) -> Floats:
     return np.asarray(stdtrit(freedom, UPPER))
 
 
-def _shares(found: Posterior, spread: Dispersion, weights: Floats, known: bool, active: Ints, seats: int) -> Shares:
+def _shares(posterior: Posterior, spread: Dispersion, weights: Floats, known: bool, active: Ints, seats: int) -> Shares:
     """Return the shares of the active bots, with their errors where they are known. No bot's without a full table."""
     freedom = spread.freedom[active]
     if len(active) < seats:
         return Shares(active[:0], np.zeros(0), np.zeros(0), np.zeros(0), known)
-    values, slopes = field_chances(found.strengths[active], seats)
+    values, slopes = field_chances(posterior.strengths[active], seats)
     if not known:
         return Shares(active, values, np.zeros(len(active)), freedom, known)
-    errors = found.errors(spread.values, weights)
+    errors = posterior.errors(spread.values, weights)
     own, shared = errors.own[active], slopes @ errors.shared[active]
     variances = slopes.spread(own) + (shared**2).sum(1)
     return Shares(active, values, variances, freedom, known, slopes, own, shared)

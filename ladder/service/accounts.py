@@ -70,8 +70,8 @@ def issue(
 
     Raises LadderError for an unknown login.
     """
-    [made] = issue_each(ladder, [login], kind, who, scope, lasts_s, check)
-    return made
+    [issued] = issue_each(ladder, [login], kind, who, scope, lasts_s, check)
+    return issued
 
 
 def issue_each(
@@ -109,16 +109,16 @@ def sign_in(ladder: Ladder, link: str) -> Issued:
     secret, now = secrets.token_urlsafe(32), ladder.clock()
 
     def act(connection: Connection) -> Issued:
-        found = find_credential(connection, digest_of(link))
+        entry = find_credential(connection, digest_of(link))
         known = find_credential(connection, digest_of(secret))  # of an earlier call, whose commit had no answer
-        if found is None or found.kind != LINK or not (found.holds(now) or (known and found.session == known.id)):
+        if entry is None or entry.kind != LINK or not (entry.holds(now) or (known and entry.session == known.id)):
             raise NotLetInError("this link is used up or too old: ask for another one")
         ends = now + LASTS_S[SESSION]
-        by = f"link {found.id}"
-        made = Credential(found.owner, found.login, SESSION, digest_of(secret), found.scope, by, now, ends)
-        session = put_credential(connection, made)
-        set_session(connection, found.id, session)
-        return Issued(session, found.login, SESSION, found.scope, secret, ends)
+        by = f"link {entry.id}"
+        new = Credential(entry.owner, entry.login, SESSION, digest_of(secret), entry.scope, by, now, ends)
+        session = put_credential(connection, new)
+        set_session(connection, entry.id, session)
+        return Issued(session, entry.login, SESSION, entry.scope, secret, ends)
 
     return ladder.database.write(act)
 
@@ -133,31 +133,31 @@ def sign_in_as(ladder: Ladder, claim: str, value: str) -> Issued:
         same = [owner for owner in owners if owner.email and owner.email.casefold() == value.casefold()]
     else:
         same = [owner for owner in owners if owner.login == value]
-    found = [owner for owner in owners if owner.id in {each.merged or each.id for each in same}]
-    if len(found) != 1:
+    owner_matches = [owner for owner in owners if owner.id in {each.merged or each.id for each in same}]
+    if len(owner_matches) != 1:
         what = "email" if claim == "email" else "login"
-        many = "several people of the roster have" if found else "nobody in the roster has"
+        many = "several people of the roster have" if owner_matches else "nobody in the roster has"
         raise NotLetInError(f'{many} the {what} "{shown(value)}": ask the staff')
-    return issue(ladder, found[0].login, SESSION, "OpenID Connect", check=refuse_out)
+    return issue(ladder, owner_matches[0].login, SESSION, "OpenID Connect", check=refuse_out)
 
 
 def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
     """Return as whom a session or a token lets somebody look, and act. Raises NotLetInError, also for who is out."""
 
     def look(connection: Connection) -> tuple[Credential | None, Viewer | None, str | None]:
-        found = find_credential(connection, digest_of(secret))
-        owner = None if found is None else find_owner(connection, found.login)
+        entry = find_credential(connection, digest_of(secret))
+        owner = None if entry is None else find_owner(connection, entry.login)
         if owner is None:
-            return found, None, None
-        return found, viewer_for(connection, owner), why_out(connection, owner)
+            return entry, None, None
+        return entry, viewer_for(connection, owner), why_out(connection, owner)
 
-    found, viewer, out = ladder.database.look(look)
-    if found is None or viewer is None or found.kind != kind or kind == LINK or not found.holds(ladder.clock()):
+    entry, viewer, out = ladder.database.look(look)
+    if entry is None or viewer is None or entry.kind != kind or kind == LINK or not entry.holds(ladder.clock()):
         raise NotLetInError(f"this {kind} is not known, was revoked, or its time is over")
     if out is not None:
         raise NotLetInError(f"you are {out}")
-    session = found.id if kind == SESSION else None
-    return replace(viewer, changes=found.scope == "submit", token=session is None, session=session)
+    session = entry.id if kind == SESSION else None
+    return replace(viewer, changes=entry.scope == "submit", token=session is None, session=session)
 
 
 def refuse_out(connection: Connection, owner: Owner) -> None:
@@ -176,17 +176,17 @@ def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | 
 
     def act(connection: Connection) -> bool:
         known = credentials_of(connection, login)
-        found = next((each for each in known if each.id == id), None)
-        if found is None or (login is not None and found.kind == PASSWORD):  # which asks for itself
+        entry = next((each for each in known if each.id == id), None)
+        if entry is None or (login is not None and entry.kind == PASSWORD):  # which asks for itself
             see = "your account" if login else f"arena ladder access list {ladder.path}"
             raise LadderError(f"there is no credential {id}.\nSee {see}.")
-        if found.revoked:
+        if entry.revoked:
             return False
         for each in known:
-            by_password = found.kind == PASSWORD and each.by == f"{PASSWORD} {id}"
-            if each.id in (id, found.session) or by_password:
+            by_password = entry.kind == PASSWORD and each.by == f"{PASSWORD} {id}"
+            if each.id in (id, entry.session) or by_password:
                 revoke(connection, each.id)
-        note_act(connection, Act(who, "revoke", f"{found.kind} {id}: {why}", now, owner=found.owner))
+        note_act(connection, Act(who, "revoke", f"{entry.kind} {id}: {why}", now, owner=entry.owner))
         return True
 
     return ladder.database.write(act)
@@ -196,9 +196,9 @@ def sign_out(ladder: Ladder, session: str) -> None:
     """Let a session let nobody in any more; nothing happens to one that isn't known."""
 
     def act(connection: Connection) -> None:
-        found = find_credential(connection, digest_of(session))
-        if found is not None and found.kind == SESSION:
-            revoke(connection, found.id)
+        entry = find_credential(connection, digest_of(session))
+        if entry is not None and entry.kind == SESSION:
+            revoke(connection, entry.id)
 
     ladder.database.write(act)
 

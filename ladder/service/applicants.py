@@ -41,8 +41,8 @@ LASTS_S = 14 * DAY_S  # from the decision on: so long the applicant's secret sig
 
 def may_join(ladder: Ladder, link: str) -> bool:
     """Tell whether a link leads to the form by which people ask to join."""
-    found = ladder.database.look(lambda connection: find_credential(connection, digest_of(link)))
-    return found is not None and found.kind == JOIN and found.holds(ladder.clock())
+    credential = ladder.database.look(lambda connection: find_credential(connection, digest_of(link)))
+    return credential is not None and credential.kind == JOIN and credential.holds(ladder.clock())
 
 
 def ask_to_join(ladder: Ladder, login: str, name: str, email: str) -> str:
@@ -69,8 +69,8 @@ def request_of(ladder: Ladder, secret: str) -> tuple[Applicant | None, bool]:
     digest = digest_of(secret)
     with ladder.database.read() as connection:
         link = find_credential(connection, digest)
-        found = (each for each in all_applicants(connection) if each.digest == digest)
-        return next(found, None), link is not None and link.holds(ladder.clock())
+        applicant = (each for each in all_applicants(connection) if each.digest == digest)
+        return next(applicant, None), link is not None and link.holds(ladder.clock())
 
 
 def approve(ladder: Ladder, id: int, who: str, login: str | None = None) -> bool:
@@ -118,9 +118,9 @@ def refuse(ladder: Ladder, id: int, who: str, why: str) -> bool:
 
 def _demand(connection: Connection, id: int, to_be: str) -> Applicant:
     """Return an applicant who waits, or is what he is to be. Raises LadderError."""
-    found = next((each for each in all_applicants(connection) if each.id == id), None)
-    if found is None:
+    applicant = next((each for each in all_applicants(connection) if each.id == id), None)
+    if applicant is None:
         raise LadderError(f"there is no applicant {id}.\nSee arena ladder applicants list.")
-    if found.state not in (ASKS, to_be):
-        raise LadderError(f"applicant {id} was {found.state} already.\nOne who was refused can ask again.")
-    return found
+    if applicant.state not in (ASKS, to_be):
+        raise LadderError(f"applicant {id} was {applicant.state} already.\nOne who was refused can ask again.")
+    return applicant

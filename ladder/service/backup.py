@@ -83,8 +83,8 @@ def restore(file: Path, folder: Path, url: str | None = None) -> Ladder:
             else:
                 with closing(Database(resolve_url(url, folder))) as target:
                     copy_from(Path(beside, _DATABASE).absolute(), target)
-            told = with_database(Path(beside, FILE).read_text(encoding="utf-8"), url)
-            (folder / FILE).write_text(told, encoding="utf-8")  # last: without it the folder is no ladder
+            settings = with_database(Path(beside, FILE).read_text(encoding="utf-8"), url)
+            (folder / FILE).write_text(settings, encoding="utf-8")  # last: without it the folder is no ladder
             (folder / FILE).chmod(0o600)
     except BaseException:
         with suppress(OSError):
@@ -120,8 +120,8 @@ def _unpack(file: Path, folder: Path) -> None:
                     os.fsync(out.fileno())
     except (tarfile.TarError, KeyError, EOFError):
         raise broken from None
-    told = (folder / _SUMS).read_text(encoding="ascii", errors="replace")
-    if told != "".join(f"{_digest(folder / name)}  {name}\n" for name in (FILE, _DATABASE)):
+    sums = (folder / _SUMS).read_text(encoding="ascii", errors="replace")
+    if sums != "".join(f"{_digest(folder / name)}  {name}\n" for name in (FILE, _DATABASE)):
         raise broken
 
 

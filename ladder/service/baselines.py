@@ -78,7 +78,7 @@ def _mark(
     baseline: Baseline,
     passed: bool,
     threshold: float | None,
-    found: Estimate | None,
+    estimate: Estimate | None,
     words: str,
     doubtful: bool = False,
 ) -> Mark:
@@ -91,15 +91,15 @@ def _mark(
         points=baseline.points if passed else 0.0,
         possible=baseline.points,
         threshold=threshold,
-        value=None if found is None else percent(found.value),
-        low=None if found is None else percent(found.low),
-        high=None if found is None else percent(found.high),
+        value=None if estimate is None else percent(estimate.value),
+        low=None if estimate is None else percent(estimate.low),
+        high=None if estimate is None else percent(estimate.high),
         doubtful=doubtful,
         words=words,
     )
 
 
-def _interval(found: Estimate) -> str:
-    assert found.low is not None
-    assert found.high is not None
-    return f"{100 * found.low:.1f} to {100 * found.high:.1f}"
+def _interval(estimate: Estimate) -> str:
+    assert estimate.low is not None
+    assert estimate.high is not None
+    return f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}"

@@ -137,8 +137,8 @@ def submit_collection(
             unzip_apart(source, folder)
         piles, nobodys = _piles(folder, owners)
         for number, pile in enumerate(piles):
-            said = None if pile.owner is None else told.get(pile.owner.login, received)
-            pile.received = due if said is None and pile.platform == "Canvas" and not pile.late else said
+            time = None if pile.owner is None else told.get(pile.owner.login, received)
+            pile.received = due if time is None and pile.platform == "Canvas" and not pile.late else time
             if pile.owner is None:
                 pile.refused = UNKNOWN
             elif not pile.files:
@@ -161,11 +161,11 @@ def _take_in(ladder: Ladder, settings: Settings, piles: Sequence[_Pile], by: str
     """Yield what becomes of each pile."""
     ready = [pile for pile in piles if pile.bot is not None]
     wanted = [(pile.bot, pile.bot.name) for pile in ready if pile.bot is not None]
-    for pile, found in zip(ready, intake_each(wanted, settings.quotas.upload_mb << 20), strict=True):
-        if isinstance(found, BotError):
-            pile.refused = str(found)
+    for pile, bundle in zip(ready, intake_each(wanted, settings.quotas.upload_mb << 20), strict=True):
+        if isinstance(bundle, BotError):
+            pile.refused = str(bundle)
         else:
-            pile.bundle = found
+            pile.bundle = bundle
     names = Counter(pile.bundle.name.casefold() for pile in ready if pile.bundle is not None)
     for pile in piles:
         taken = None
@@ -212,17 +212,17 @@ def _name(connection: Connection, owner: Owner, bundle: Bundle, names: Counter[s
     Raises LadderError.
     """
     own = [bot.name for bot in all_bots(connection) if bot.owner == owner.id and not bot.reference]
-    said = bot_name(bundle.name)
+    name = bot_name(bundle.name)
     if len(own) == 1:
         return own[0]
-    if said.casefold() in map(str.casefold, own):
-        return said
+    if name.casefold() in map(str.casefold, own):
+        return name
     if len(own) >= most:
         raise LadderError(f"which of {', '.join(map(shown, own))} is it?\nSubmit it by itself, with --name.")
-    if names[bundle.name.casefold()] == 1 and find_bot(connection, said) is None:
-        return said
+    if names[bundle.name.casefold()] == 1 and find_bot(connection, name) is None:
+        return name
     of = "-of-" + "-".join(owner.pseudonym.casefold().split())[:24]
-    return bot_name(said[: _LONGEST - len(of)].rstrip() + of)
+    return bot_name(name[: _LONGEST - len(of)].rstrip() + of)
 
 
 # --- whose files ------------------------------------------------------------------------------------------------------
@@ -252,10 +252,10 @@ def _piles(folder: Path, owners: Sequence[Owner]) -> tuple[list[_Pile], list[str
         for file in sorted(each for each in files if not _is_junk(each)):
             path = Path(where, file)
             name = unicodedata.normalize("NFC", path.relative_to(top).as_posix())
-            if (made := _sender(name, logins, owners)) is None or path.is_symlink() or not path.is_file():
+            if (result := _sender(name, logins, owners)) is None or path.is_symlink() or not path.is_file():
                 nobodys.append(shown(name))
                 continue
-            fresh, inner = made
+            fresh, inner = result
             pile = piles.setdefault((fresh.platform, fresh.id or "", "" if fresh.id else fresh.name), fresh)
             if inner is None:
                 pile.passed.append(name)
@@ -277,21 +277,21 @@ def _sender(path: str, logins: Mapping[str, Owner], owners: Sequence[Owner] = ()
 
     Of a name in which two numbers can be Canvas' ID, that one is whose person is called so.
     """
-    if found := _MOODLE.fullmatch(path):
-        name, id = found["name"], found["id"]
-        return _Pile(f"{name} {id or ''}".strip(), name, id, "Moodle"), found["file"] if found[
+    if match := _MOODLE.fullmatch(path):
+        name, id = match["name"], match["id"]
+        return _Pile(f"{name} {id or ''}".strip(), name, id, "Moodle"), match["file"] if match[
             "kind"
         ] == "file" else None
-    if found := _CANVAS.fullmatch(path):
-        if found["anon"]:
-            return _Pile(f"anonymous {found['anon']}", found["anon"], None, "Canvas", bool(found["late"])), found[
+    if match := _CANVAS.fullmatch(path):
+        if match["anon"]:
+            return _Pile(f"anonymous {match['anon']}", match["anon"], None, "Canvas", bool(match["late"])), match[
                 "file"
             ]
-        name, late = found["name"] or "", bool(found["late"])
-        made = [(_Pile(f"{name} {found['id']}".strip(), name, found["id"], "Canvas", late), found["file"])]
-        while found := _LATER_ID.fullmatch(path, end := found.end("id")):
+        name, late = match["name"] or "", bool(match["late"])
+        made = [(_Pile(f"{name} {match['id']}".strip(), name, match["id"], "Canvas", late), match["file"])]
+        while match := _LATER_ID.fullmatch(path, end := match.end("id")):
             name = path[:end]
-            made.append((_Pile(f"{name} {found['id']}", name, found["id"], "Canvas", late), found["file"]))
+            made.append((_Pile(f"{name} {match['id']}", name, match["id"], "Canvas", late), match["file"]))
         if len(made) == 1:
             return made[0]
         fits = [each for each in made if (owner := _owner(each[0], owners, Counter())) and _is_name_of(owner, each[0])]
@@ -349,7 +349,7 @@ def _names(name: str) -> set[str]:
 def _sort_out(pile: _Pile) -> None:
     """Give the files the names that the person gave them, and leave out what plainly isn't of a bot."""
     if pile.platform == "Canvas":
-        plain = [found[1] + found[2] if (found := _NUMBERED.fullmatch(name)) else name for name in pile.files]
+        plain = [match[1] + match[2] if (match := _NUMBERED.fullmatch(name)) else name for name in pile.files]
         if len(set(plain)) == len(plain):
             pile.files = dict(zip(plain, pile.files.values(), strict=True))
     if not any(PurePath(name).name == "bot.toml" for name in pile.files):
@@ -390,14 +390,14 @@ def _read_times(data: bytes, owners: Sequence[Owner], read: Callable[[str], floa
             "Give Moodle's grading worksheet, or a CSV with the columns login and received."
         )
     people = [each for each in owners if not each.staff]
-    found: dict[str, float | None] = {}
+    times: dict[str, float | None] = {}
     for row in rows:
-        said = {(kind, _digits(row[head])) for head, kind in whose if _digits(row[head])}
-        of = [each.login for each in people if any(_digits(getattr(each, kind)) == what for kind, what in said)]
+        ids = {(kind, _digits(row[head])) for head, kind in whose if _digits(row[head])}
+        of = [each.login for each in people if any(_digits(getattr(each, kind)) == what for kind, what in ids)]
         if of and (row[when] or "").strip(" -"):
             at = _moment(row[when], rows.line_num, read)
-            found = found | {of[0]: at} if len(of) == 1 else dict.fromkeys(of) | found
-    return found
+            times = times | {of[0]: at} if len(of) == 1 else dict.fromkeys(of) | times
+    return times
 
 
 def _moment(text: str, line: int, read: Callable[[str], float]) -> float:

@@ -35,16 +35,16 @@ class Directory:
 
     def who(self, person: Person) -> Owner | None:
         """Return the owner that a person of a roster is, None for a new one. Raises ValueError if it is unclear."""
-        said = {key: (words, self._called[key]) for key, words in self._known(person)}
-        found = set().union(*(ids for _, ids in said.values()))
-        if len(found) > 1:
-            whose = ", ".join(f"{what} is {self._logins(ids)}'s" for what, ids in said.values())
+        identities = {key: (words, self._called[key]) for key, words in self._known(person)}
+        owner_ids = set().union(*(ids for _, ids in identities.values()))
+        if len(owner_ids) > 1:
+            whose = ", ".join(f"{what} is {self._logins(ids)}'s" for what, ids in identities.values())
             raise ValueError(f"{whose}: mend the line, or merge them (arena ladder owners merge)")
-        if not found:
+        if not owner_ids:
             return None
-        [owner] = (self._owners[id] for id in found)
-        if not any(kind == "number" for kind, _ in said) and _contradicts(person, owner):
-            what, _ = next(iter(said.values()))
+        [owner] = (self._owners[id] for id in owner_ids)
+        if not any(kind == "number" for kind, _ in identities) and _contradicts(person, owner):
+            what, _ = next(iter(identities.values()))
             whose = f"{what} is {shown(owner.login)}'s, whose number is {shown(owner.number or '')}"
             raise ValueError(f"{whose}: mend the line, or give a new number by a roster of login,number")
         return owner

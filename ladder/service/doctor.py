@@ -111,16 +111,16 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
     places = {"ladder": ladder.path, "cache of bots": cache, "temporary files": Path(tempfile.gettempdir())}
     for what, place in places.items():
         free = shutil.disk_usage(place).free
-        told = f"{free / 1e9:.1f} GB free below {place}" if free else f"full: nothing is free below {place}"
+        text = f"{free / 1e9:.1f} GB free below {place}" if free else f"full: nothing is free below {place}"
         if free < _LEAST_BYTES:
             do = "set TMPDIR or ARENA_CACHE to a larger disk" if what != "ladder" else "remove old backups, or move it"
-            yield Finding(f"disk: {what}", Level.FAIL, told, do=f"make room: {do}")
+            yield Finding(f"disk: {what}", Level.FAIL, text, do=f"make room: {do}")
         elif what == "ladder" and ladder.database.sqlite is not None and free < 2 * size:
             yield Finding(
-                f"disk: {what}", Level.NOTE, told, do="a backup needs twice the database's size: write it elsewhere"
+                f"disk: {what}", Level.NOTE, text, do="a backup needs twice the database's size: write it elsewhere"
             )
         else:
-            yield Finding(f"disk: {what}", Level.OK, told)
+            yield Finding(f"disk: {what}", Level.OK, text)
 
 
 def _clock(ladder: Ladder) -> Finding:
@@ -128,8 +128,8 @@ def _clock(ladder: Ladder) -> Finding:
         ahead = newest_time(connection) - ladder.clock()
         last = last_event_at(connection) - ladder.clock()
     if last <= CLOCK_S < ahead:
-        told = f"agrees with what was written last; what was written before is up to {ahead:.0f} seconds ahead of it"
-        return Finding("clock", Level.NOTE, told, do="nothing, if this clock is right: one was ahead then")
+        text = f"agrees with what was written last; what was written before is up to {ahead:.0f} seconds ahead of it"
+        return Finding("clock", Level.NOTE, text, do="nothing, if this clock is right: one was ahead then")
     if ahead > CLOCK_S:
         return Finding(
             "clock",
@@ -155,36 +155,36 @@ def _boxes(ladder: Ladder) -> Finding:
 
 def _runners(ladder: Ladder) -> Iterator[Finding]:
     with ladder.database.read() as connection:
-        found = holders(connection)
-    alive = [each for each in found if not each.dead]
+        runners = holders(connection)
+    alive = [each for each in runners if not each.dead]
     if not alive:
         yield Finding("runner", Level.NOTE, "none is running", f"arena ladder run {ladder.path}")
-    for each in found:
+    for each in runners:
         runner = each.runner
-        told = f"{runner.id[:8]}, process {runner.pid} at {shown(runner.host.split()[0])}, holds {each.leases}"
+        text = f"{runner.id[:8]}, process {runner.pid} at {shown(runner.host.split()[0])}, holds {each.leases}"
         if each.dead and alive:
             yield Finding(
-                "runner", Level.NOTE, f"{told}: it is dead", do="another runner takes that back within seconds"
+                "runner", Level.NOTE, f"{text}: it is dead", do="another runner takes that back within seconds"
             )
         elif each.dead:
             level = Level.FAIL if each.leases else Level.NOTE
             yield Finding(
-                "runner", level, f"{told}: it is dead", f"arena ladder run {ladder.path}", "start another: it goes on"
+                "runner", level, f"{text}: it is dead", f"arena ladder run {ladder.path}", "start another: it goes on"
             )
         elif each.dead is None:
-            yield Finding("runner", Level.NOTE, f"{told}: on another machine", do="look there whether it lives")
+            yield Finding("runner", Level.NOTE, f"{text}: on another machine", do="look there whether it lives")
         else:
-            yield Finding("runner", Level.OK, f"{told}, {runner.width} at a time")
+            yield Finding("runner", Level.OK, f"{text}, {runner.width} at a time")
 
 
 def _queue(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
         count, since = waiting(connection)
     waits = 0.0 if since is None else ladder.clock() - since
-    told = f"{count} wait, the first for {waits / 60:.0f} minutes" if count else "none waits"
+    text = f"{count} wait, the first for {waits / 60:.0f} minutes" if count else "none waits"
     if waits > _LATE_S:
-        return Finding("submissions", Level.FAIL, told, f"arena ladder run {ladder.path}", "is a runner running?")
-    return Finding("submissions", Level.OK, told)
+        return Finding("submissions", Level.FAIL, text, f"arena ladder run {ladder.path}", "is a runner running?")
+    return Finding("submissions", Level.OK, text)
 
 
 def _tables(ladder: Ladder) -> Finding:
@@ -193,23 +193,23 @@ def _tables(ladder: Ladder) -> Finding:
         states, people = count_tables(connection)
         played_here = any(not is_gone(runner) for runner in living(connection, evenings=True))
     count = sum(states.values())
-    told = f"{count} open, at {states[PLAYING]} of them a match; people who have sat down: {people}"
+    text = f"{count} open, at {states[PLAYING]} of them a match; people who have sat down: {people}"
     if not count:
         return Finding("tables", Level.OK, "none is open")
     if not played_here:
         mend = f"arena ladder tables {ladder.path}"
-        return Finding("tables", Level.NOTE, f"{told}; no process plays them", mend, "arena ladder serve does it, too")
-    return Finding("tables", Level.OK, told)
+        return Finding("tables", Level.NOTE, f"{text}; no process plays them", mend, "arena ladder serve does it, too")
+    return Finding("tables", Level.OK, text)
 
 
 def _given_up(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
-        found = given_up_since(connection, ladder.clock() - 7 * _DAY_S)
-    if not found:
+        failures = given_up_since(connection, ladder.clock() - 7 * _DAY_S)
+    if not failures:
         return Finding("given up", Level.OK, "no match in the last 7 days")
-    last = found[0]
-    told = f"{len(found)} matches in the last 7 days; the last, {last.match}: {shown(last.reason)}"
-    return Finding("given up", Level.FAIL, told, do="see arena doctor on the machine that failed; they don't rate")
+    last = failures[0]
+    text = f"{len(failures)} matches in the last 7 days; the last, {last.match}: {shown(last.reason)}"
+    return Finding("given up", Level.FAIL, text, do="see arena doctor on the machine that failed; they don't rate")
 
 
 def _deaths(ladder: Ladder) -> Finding:
@@ -220,19 +220,19 @@ def _deaths(ladder: Ladder) -> Finding:
     if not left:
         return Finding("workers", Level.OK, f"no bot that plays is suspected of the death of {SUSPECT} in 7 days")
     most = ", ".join(f"{shown(label)} ({-count})" for count, label in left[:5])
-    told = f"some died in matches of {most}, and none of these was benched for it"
-    return Finding("workers", Level.FAIL, told, do="look at their matches; to stop one: arena ladder disable")
+    text = f"some died in matches of {most}, and none of these was benched for it"
+    return Finding("workers", Level.FAIL, text, do="look at their matches; to stop one: arena ladder disable")
 
 
 def _retention(ladder: Ladder) -> Finding:
     old = overdue_now(ladder)
     if not old.records and not old.logs:
         return Finding("retention", Level.OK, "nothing is older than ladder.toml keeps it")
-    told = f"records of {old.records} matches and logs of {old.logs} are older than ladder.toml keeps them"
+    text = f"records of {old.records} matches and logs of {old.logs} are older than ladder.toml keeps them"
     return Finding(
         "retention",
         Level.NOTE,
-        told,
+        text,
         f"arena ladder doctor {ladder.path} --prune",
         "or wait: a runner removes them daily",
     )
@@ -242,18 +242,18 @@ def _sums(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
         wrong = wrong_sums(connection)
     if wrong:
-        told = f"{len(wrong)} matches, such as {wrong[0]}, have other sums than their games"
-        return Finding("sums", Level.FAIL, told, do="the database was changed by hand: restore the last backup")
+        text = f"{len(wrong)} matches, such as {wrong[0]}, have other sums than their games"
+        return Finding("sums", Level.FAIL, text, do="the database was changed by hand: restore the last backup")
     return Finding("sums", Level.OK, "each match's sums are those of its games")
 
 
 def _table(ladder: Ladder) -> Finding:
-    found = rerate(ladder)
-    if found.first:
+    result = rerate(ladder)
+    if result.first:
         return Finding("table", Level.OK, "it was computed for the first time")
-    if found.same is None:
-        return Finding("table", Level.NOTE, f"it was {found.news} matches behind the results; it was computed anew")
-    if not found.same:
-        told = f"it differed from a new one by {found.largest:.2g}, and was computed anew"
-        return Finding("table", Level.FAIL, told, do="tell the arena's authors: both ways should give the same")
+    if result.same is None:
+        return Finding("table", Level.NOTE, f"it was {result.news} matches behind the results; it was computed anew")
+    if not result.same:
+        text = f"it differed from a new one by {result.largest:.2g}, and was computed anew"
+        return Finding("table", Level.FAIL, text, do="tell the arena's authors: both ways should give the same")
     return Finding("table", Level.OK, "as a new one from all results")

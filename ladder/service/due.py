@@ -47,19 +47,19 @@ def own_due(settings: Settings, deadline: Deadline, extension: Extension | None 
 
 def own_dues(connection: Connection, settings: Settings, deadline: Deadline) -> OwnDues:
     """Return each owner's end of a deadline."""
-    given = {each.owner: each for each in extensions_in_force(connection) if each.deadline == deadline.name}
-    return lambda owner: own_due(settings, deadline, given.get(owner))
+    extensions = {each.owner: each for each in extensions_in_force(connection) if each.deadline == deadline.name}
+    return lambda owner: own_due(settings, deadline, extensions.get(owner))
 
 
 def due_of(connection: Connection, settings: Settings, owner: int | None) -> tuple[Due, ...]:
     """Return all deadlines as they are for an owner, by id."""
-    given = {each.deadline: each for each in extensions_in_force(connection) if each.owner == owner}
-    found = []
+    extensions = {each.deadline: each for each in extensions_in_force(connection) if each.owner == owner}
+    dues = []
     for deadline in settings.deadlines:
-        extension = given.get(deadline.name)
+        extension = extensions.get(deadline.name)
         own = own_due(settings, deadline, extension)
-        found.append(Due(deadline.name, own.at, own.closes, None if extension is None else extension.why))
-    return tuple(found)
+        dues.append(Due(deadline.name, own.at, own.closes, None if extension is None else extension.why))
+    return tuple(dues)
 
 
 def late_for(connection: Connection, settings: Settings, owner: int, at: float) -> str | None:
@@ -81,13 +81,13 @@ def stand(versions: Iterable[Version], due: OwnDues) -> list[Version]:
     after a deadline, and who goes on with a bot that came in time doesn't make it late.
     """
     versions = list(versions)
-    found = {each.bot: each for each in versions if each.received <= due(each.owner).closes}
-    done = {each.owner for each in found.values()}
+    standing = {each.bot: each for each in versions if each.received <= due(each.owner).closes}
+    done = {each.owner for each in standing.values()}
     for each in versions:
         if each.owner not in done and each.received <= due(each.owner).last:
             done.add(each.owner)
-            found[each.bot] = each
-    return list(found.values())
+            standing[each.bot] = each
+    return list(standing.values())
 
 
 def late_days_left(

@@ -66,10 +66,10 @@ class Fold:
             self._compute(contestants, now)
             self._known = known
             assert self.table is not None
-            day, told = time.strftime("%Y-%m-%d", time.gmtime(now)), self.table.to_json()
+            day, table = time.strftime("%Y-%m-%d", time.gmtime(now)), self.table.to_json()
             ended = self._seats.ended
             points = [point_of(row) for row in self.table.rows]
-            database.write(lambda connection: put_board(connection, day, now, ended, told, points))
+            database.write(lambda connection: put_board(connection, day, now, ended, table, points))
         assert self.table is not None
         return self.table.games
 
@@ -112,12 +112,12 @@ def point_of(row: Row) -> Point:
     )  # fmt: skip
 
 
-def contestants_of(found: list[Version]) -> list[Contestant]:
+def contestants_of(versions: list[Version]) -> list[Contestant]:
     """Return the versions that are fit as the table has them, each after its predecessor: the fit one before it."""
     before: dict[int, int] = {}
-    made = []
-    for version in found:
-        made.append(
+    contestants = []
+    for version in versions:
+        contestants.append(
             Contestant(
                 version=version.id,
                 label=version.label,
@@ -133,4 +133,4 @@ def contestants_of(found: list[Version]) -> list[Contestant]:
             )
         )
         before[version.bot] = version.id
-    return made
+    return contestants

@@ -32,46 +32,46 @@ _Of = Callable[[OwnerLine], str | None]
 NAMED = 10  # people in a sentence; the others are counted
 
 
-def gradebook(found: Grades, form: str) -> str:
+def gradebook(grades: Grades, form: str) -> str:
     """Return grades in one of GRADEBOOKS: JSON for Canvas' API, else CSV."""
     if form == API:
-        return _canvas_api(found)
+        return _canvas_api(grades)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    for row in FORMATS[form](found):
+    for row in FORMATS[form](grades):
         writer.writerow([_text(value) for value in row])
     return out.getvalue().removesuffix("\n")
 
 
-def _plain(found: Grades) -> Iterable[list[Cell]]:
+def _plain(grades: Grades) -> Iterable[list[Cell]]:
     head: list[Cell] = ["login", "name", "email", "number", "section", "pseudonym", "points", "possible", "late_hours",
                         "version", "submitted", "games", "share", "share_low", "share_high"]  # fmt: skip
-    for name in found.baselines:
+    for name in grades.baselines:
         head += [f"{name}: {what}" for what in ("passed", "points", "threshold", "value", "low", "high")]
     yield [*head, "reason"]
-    for grade in found.grades:
+    for grade in grades.grades:
         owner = grade.owner
         row: list[Cell] = [owner.login, owner.name, owner.email, owner.number, owner.section, owner.pseudonym]
-        row += [grade.points, found.possible, grade.late_hours, grade.version, _when(grade.submitted), grade.games]
+        row += [grade.points, grades.possible, grade.late_hours, grade.version, _when(grade.submitted), grade.games]
         row += [None if share is None else 100 * share for share in (grade.share, grade.share_low, grade.share_high)]
         for mark in grade.marks:
             row += ["yes" if mark.passed else "no", mark.points, mark.threshold, mark.value, mark.low, mark.high]
         yield [*row, grade.reason]
 
 
-def _canvas(found: Grades) -> Iterable[list[Cell]]:
-    yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", found.title]
-    yield ["    Points Possible", None, None, None, None, found.possible]
-    for grade in found.grades:
+def _canvas(grades: Grades) -> Iterable[list[Cell]]:
+    yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", grades.title]
+    yield ["    Points Possible", None, None, None, None, grades.possible]
+    for grade in grades.grades:
         owner = grade.owner
         yield [owner.name, owner.canvas, owner.number, owner.login, owner.section, grade.points]
 
 
-def _canvas_api(found: Grades) -> str:
+def _canvas_api(grades: Grades) -> str:
     """Return the body of a request that sets grades, and adds feedback as comments."""
     data = {
         _canvas_id(grade.owner): {"posted_grade": _text(grade.points), "text_comment": _feedback(grade)}
-        for grade in found.grades
+        for grade in grades.grades
         if _canvas_id(grade.owner)
     }
     return json.dumps({"grade_data": data}, indent=1)
@@ -88,19 +88,19 @@ _MOODLE: dict[str, _Of] = {
 }
 
 
-def _moodle(found: Grades) -> Iterable[list[Cell]]:
-    whole = {name: of for name, of in _MOODLE.items() if not _without(found, of)}
-    yield [*whole, found.title, f"{found.title} (Feedback)"]
-    for grade in found.grades:
+def _moodle(grades: Grades) -> Iterable[list[Cell]]:
+    whole = {name: of for name, of in _MOODLE.items() if not _without(grades, of)}
+    yield [*whole, grades.title, f"{grades.title} (Feedback)"]
+    for grade in grades.grades:
         yield [*(of(grade.owner) for of in whole.values()), grade.points, escape(_feedback(grade), quote=False)]
 
 
-def _moodle_worksheet(found: Grades) -> Iterable[list[Cell]]:
+def _moodle_worksheet(grades: Grades) -> Iterable[list[Cell]]:
     yield ["Identifier", "Full name", "ID number", "Email address", "Grade", "Maximum Grade", "Last modified (grade)",
            "Feedback comments"]  # fmt: skip
-    for grade in found.grades:
+    for grade in grades.grades:
         owner, feedback = grade.owner, escape(_feedback(grade), quote=False)
-        yield [owner.moodle, owner.name, owner.number, owner.email, grade.points, found.possible, None, feedback]
+        yield [owner.moodle, owner.name, owner.number, owner.email, grade.points, grades.possible, None, feedback]
 
 
 FORMATS = {"plain": _plain, "canvas": _canvas, "moodle": _moodle, "moodle-worksheet": _moodle_worksheet}
@@ -116,20 +116,20 @@ _NAMES: dict[str, dict[str, _Of]] = {  # by what each form names people, in the 
 }
 
 
-def unfindable(found: Grades, form: str) -> list[str]:
+def unfindable(grades: Grades, form: str) -> list[str]:
     """Return a sentence for each thing by which a form can't name everybody, with whom."""
     sentences = []
     for words, of in _NAMES.get(form, {}).items():
-        without = _without(found, of)
+        without = _without(grades, of)
         more = f" and {len(without) - NAMED} more" if len(without) > NAMED else ""
         if without:
             sentences.append(f"{words}: {', '.join(without[:NAMED])}{more}")
     return sentences
 
 
-def _without(found: Grades, of: _Of) -> list[str]:
+def _without(grades: Grades, of: _Of) -> list[str]:
     """Return the logins of those who lack something."""
-    return [shown(grade.owner.login or "") for grade in found.grades if not of(grade.owner)]
+    return [shown(grade.owner.login or "") for grade in grades.grades if not of(grade.owner)]
 
 
 def _feedback(grade: Grade) -> str:

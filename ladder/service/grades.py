@@ -24,14 +24,14 @@ def grades(
     ladder: Ladder, who: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF
 ) -> Grades:
     """Return the grades of a final, of a deadline, or of now, that the viewer may see. Raises LadderError."""
-    found = make_grades(ladder, who, final, deadline, viewer)[1]
-    return visible_grades(found, viewer)
+    result = make_grades(ladder, who, final, deadline, viewer)[1]
+    return visible_grades(result, viewer)
 
 
-def visible_grades(found: Grades, viewer: Viewer) -> Grades:
+def visible_grades(whole: Grades, viewer: Viewer) -> Grades:
     """Return grades with those alone that a viewer may see."""
-    mine = tuple(grade for grade in found.grades if viewer.may("see grades", grade.owner.login))
-    return replace(found, grades=mine)
+    mine = tuple(grade for grade in whole.grades if viewer.may("see grades", grade.owner.login))
+    return replace(whole, grades=mine)
 
 
 def make_grades(
@@ -57,7 +57,7 @@ def grades_from(ladder: Ladder, connection: Connection, basis: Basis) -> Grades:
     measured = measure(ladder, connection, chosen, basis.final, fit, basis.moment)
     versions = {version.id: version for version in chosen}
     others = {version.name: version for version in chosen}
-    found = tuple(
+    rows = tuple(
         max(
             (_grade(line, each, versions[each.version], basis, measured, others) for each in line.candidates),
             key=lambda grade: (grade.points, grade.share or 0.0),
@@ -68,7 +68,7 @@ def grades_from(ladder: Ladder, connection: Connection, basis: Basis) -> Grades:
     possible = sum(baseline.points for baseline in basis.baselines)
     names = tuple(each.name for each in basis.baselines)
     isolates, games = ladder.play.sandbox.isolates, measured.table.games
-    return Grades(basis.title, basis.of, possible, names, found, basis.waiting, isolates, games)
+    return Grades(basis.title, basis.of, possible, names, rows, basis.waiting, isolates, games)
 
 
 def _grade(

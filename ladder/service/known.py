@@ -85,10 +85,10 @@ def known_version(connection: Connection, text: str) -> Version:
     versions = versions_of(connection, bot.id)
     if not at:
         return versions[-1]
-    found = next((each for each in versions if str(each.number) == number), None)
-    if found is None:
+    version = next((each for each in versions if str(each.number) == number), None)
+    if version is None:
         raise LadderError(f'there is no version "{shown(text)}": {shown(bot.name)} has 1 to {len(versions)}.')
-    return found
+    return version
 
 
 def playing_version(connection: Connection, text: str) -> Version:
@@ -97,10 +97,10 @@ def playing_version(connection: Connection, text: str) -> Version:
     Raises LadderError.
     """
     if "@" in text:
-        found = known_version(connection, text)
-        if found.state != FIT or found.out:
-            raise LadderError(f"{shown(found.label)} isn't fit to play.\nSee arena ladder bot.")
-        return found
+        version = known_version(connection, text)
+        if version.state != FIT or version.out:
+            raise LadderError(f"{shown(version.label)} isn't fit to play.\nSee arena ladder bot.")
+        return version
     fit = [
         each for each in versions_of(connection, known_bot(connection, text).id) if each.state == FIT and not each.out
     ]

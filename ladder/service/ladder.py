@@ -217,8 +217,8 @@ def open_ladder(
             raise LadderError(f"{database.sqlite} is gone: the ladder's database.\nRestore it: arena ladder restore")
         prepare(database)
         with database.read() as connection:
-            found = get_settings(connection)
-        return Ladder(path, database, Play.from_json(found["play"]), bytes.fromhex(found["key"]))
+            stored = get_settings(connection)
+        return Ladder(path, database, Play.from_json(stored["play"]), bytes.fromhex(stored["key"]))
     except AwayError:
         raise
     except DatabaseError as problem:
@@ -230,9 +230,9 @@ def open_ladder(
 def resolve_url(url: str, folder: Path) -> URL:
     """Return a URL in which the path of an SQLite file counts from the ladder's folder. Raises DatabaseError."""
     try:
-        made = make_url(url)
+        db = make_url(url)
     except (ArgumentError, ValueError):
         raise DatabaseError(
             "ladder.toml's database is no URL; write sqlite:///PATH or postgresql+psycopg://..."
         ) from None
-    return made.set(database=str(folder.absolute() / (made.database or ""))) if made.drivername == "sqlite" else made
+    return db.set(database=str(folder.absolute() / (db.database or ""))) if db.drivername == "sqlite" else db

@@ -135,18 +135,18 @@ def _file(login: str, taken: Container[str]) -> str:
 def _text(ladder: Ladder, person: Reader, may: Allowance, standing: Sequence[Version] | None) -> str:
     """Return what somebody is told of all that is his; standing: everybody's versions that stand for the deadline."""
     url = ladder.last_settings.pages.url
-    found = account(person)
-    assert found is not None, "who gets a letter is an owner"
+    view = account(person)
+    assert view is not None, "who gets a letter is an owner"
     hello = (
-        f"Hello {found.person.name},",
+        f"Hello {view.person.name},",
         "",
         f"this is how you stand on the ladder {ladder.name}, {_when(person.now)}.",
     )
-    if found.person.suspended is not None:
-        why = f"You are suspended: {found.person.suspended}"
+    if view.person.suspended is not None:
+        why = f"You are suspended: {view.person.suspended}"
         return _fold([hello, [why, "Nothing of yours plays, is submitted or counts. Ask the staff, who can lift it."]])
     parts: list[Iterable[str]] = [hello]
-    bots = {each.bot: bot(person, each.bot, last=0) for each in found.bots}
+    bots = {each.bot: bot(person, each.bot, last=0) for each in view.bots}
     parts += [_of_bot(each, url) for each in bots.values() if each is not None]
     if not bots:
         where = f"{url}/submit" if url else "the staff"
@@ -164,30 +164,30 @@ def _text(ladder: Ladder, person: Reader, may: Allowance, standing: Sequence[Ver
     return _fold(parts)
 
 
-def _of_bot(found: Bot, url: str | None) -> Iterator[str]:
+def _of_bot(view: Bot, url: str | None) -> Iterator[str]:
     """Yield how a bot stands, what is wrong with it, and what to do next."""
-    row, newest = found.row, found.versions[-1]
-    playing = next((version for version in found.versions if version.active), None)
-    yield f"{found.bot}: {why_none(found) if playing is None else f'version {playing.number} plays'}."
+    row, newest = view.row, view.versions[-1]
+    playing = next((version for version in view.versions if version.active), None)
+    yield f"{view.bot}: {why_none(view) if playing is None else f'version {playing.number} plays'}."
     if playing is not None and row is None:
         yield "It isn't in the table yet: it comes with its first rated match."
     if row is not None:
-        share, fair = None if row.adjusted is None else row.adjusted.value, percent(found.fair, 0)
-        yield f"Rank {span(row.ranks)} of {found.of}, rating {rating_text(row.rating)}, {row.games} games."
+        share, fair = None if row.adjusted is None else row.adjusted.value, percent(view.fair, 0)
+        yield f"Rank {span(row.ranks)} of {view.of}, rating {rating_text(row.rating)}, {row.games} games."
         yield f"Share of wins {percent(share)} ({ends_of(row.adjusted)}), fair is {fair}."
     faults = {} if playing is None else playing.faults or {}
     often = sorted(faults, key=lambda code: -faults[code])
     if playing is not None and often:
         yield f"Faults of version {playing.number}: {', '.join(f'{code} {faults[code]}' for code in often)}"
-    first = {each.code: each for each in reversed(found.examples or ())}
+    first = {each.code: each for each in reversed(view.examples or ())}
     for seen in [first[code] for code in often if code in first][:_FAULTS]:
         yield from _advice(f"{seen.code}, in match {seen.match}: {seen.what}", seen.do)
-    for step in found.examination.steps if found.examination is not None and newest.state == "unfit" else ():
+    for step in view.examination.steps if view.examination is not None and newest.state == "unfit" else ():
         if step.level == "fail":
             yield from _advice(f"version {newest.number}, {step.what}: {step.text}", step.do)
     yield f"Next: {_next(newest, playing, often)}"
     if url:
-        yield f"{url}/bots/{quote(found.bot)}"
+        yield f"{url}/bots/{quote(view.bot)}"
 
 
 def _advice(what: str, do: str) -> Iterator[str]:

@@ -61,8 +61,8 @@ def measure(
         contestants = [replace(each, active=True, predecessor=None) for each in contestants_of(list(chosen))]
     kind = RATED if final is None else FINAL
     seats = Seats(rated_seats(connection, kind=kind, final=final, moment=moment))
-    table, found = standings(
+    table, fitted = standings(
         contestants, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats, ladder.clock()
     )
     places = {each.version: place for place, each in enumerate(contestants)}
-    return Measurement(table, found, faulty_games(connection, kind, final, moment), places)
+    return Measurement(table, fitted, faulty_games(connection, kind, final, moment), places)

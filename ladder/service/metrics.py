@@ -94,8 +94,8 @@ class Metrics:
         for (kind, end), count in sorted(counts.matches.items()):
             (waiting if end in ("queued", "leased") else ended).add_metric([kind, end], count)
         for state in ("queued", "examined"):
-            told = "leased" if state == "examined" else state
-            waiting.add_metric(["exam", told], counts.versions.get(state, 0))
+            label = "leased" if state == "examined" else state
+            waiting.add_metric(["exam", label], counts.versions.get(state, 0))
         yield ended
         yield waiting
         versions = GaugeMetricFamily("coup_versions", "Versions by what their examination said.", labels=["state"])

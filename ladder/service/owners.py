@@ -139,26 +139,26 @@ def _line(remark: Remark) -> int:
 
 def _update(owner: Owner, person: Person) -> Owner:
     """Return an owner with what is told of the person: what isn't told stays."""
-    told = ("name", "email", "number", "section", "canvas", "moodle")
-    values = {field: getattr(person, field) or getattr(owner, field) for field in told}
+    fields = ("name", "email", "number", "section", "canvas", "moodle")
+    values = {field: getattr(person, field) or getattr(owner, field) for field in fields}
     return replace(owner, **values, staff=owner.staff if person.staff is None else person.staff)
 
 
 def _fill_in(owner: Owner, person: Person) -> Owner:
     """Return an owner with what a roster tells of one that was merged with him, where nothing was told of himself."""
-    told = ("email", "number", "section", "canvas")
-    values = {field: getattr(owner, field) or getattr(person, field) for field in told}
+    fields = ("email", "number", "section", "canvas")
+    values = {field: getattr(owner, field) or getattr(person, field) for field in fields}
     return replace(owner, **values, moodle=person.moodle or owner.moodle)
 
 
 def _refusal(wrong: Sequence[Remark], source: str | None) -> LadderError:
     if source is None:
         return LadderError(f"{wrong[0].text}.\nNothing was changed.")
-    told = [f"line {each.line}: {each.text}" for each in wrong[:TOLD]]
+    lines = [f"line {each.line}: {each.text}" for each in wrong[:TOLD]]
     if len(wrong) == 1:
-        told = [f"{source}, {told[0]}."]
+        lines = [f"{source}, {lines[0]}."]
     else:
         more = [f"and {len(wrong) - TOLD} more lines"] if len(wrong) > TOLD else []
-        told = [f"{source}: {len(wrong)} lines can't be taken in.", *told, *more]
+        lines = [f"{source}: {len(wrong)} lines can't be taken in.", *lines, *more]
     remedy = "Nobody was taken in: mend it, or take in the others alone: --partial, or the box on the page."
-    return LadderError("\n".join([*told, remedy]))
+    return LadderError("\n".join([*lines, remedy]))

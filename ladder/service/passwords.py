@@ -52,28 +52,28 @@ def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
 
 def sign_in_by_password(ladder: Ladder, login: str, password: str) -> Issued:
     """Begin a session. Raises NotLetInError, with a reason for who knows the password alone."""
-    kept = ladder.database.look(lambda connection: _credential(connection, login, ladder.clock()))
-    if not _fits(kept, password) or kept is None:
+    credential = ladder.database.look(lambda connection: _credential(connection, login, ladder.clock()))
+    if not _fits(credential, password) or credential is None:
         raise NotLetInError(_WRONG)
 
     def check(connection: Connection, owner: Owner) -> None:
         refuse_out(connection, owner)
-        if _credential(connection, login, ladder.clock()) != kept:
+        if _credential(connection, login, ladder.clock()) != credential:
             raise NotLetInError(_WRONG)
 
-    return issue(ladder, kept.login, SESSION, f"password {kept.id}", check=check)
+    return issue(ladder, credential.login, SESSION, f"password {credential.id}", check=check)
 
 
 def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None) -> None:
     login, now, digest = str(viewer.login), ladder.clock(), digest_of(secrets.token_urlsafe(32))
-    kept = ladder.database.look(lambda connection: _credential(connection, login, now))
-    if kept is not None and not _fits(kept, current):
+    credential = ladder.database.look(lambda connection: _credential(connection, login, now))
+    if credential is not None and not _fits(credential, current):
         raise LadderError("That isn't your current password.\nWho forgot it asks the staff, who can remove it.")
 
     def act(connection: Connection) -> None:
         if find_credential(connection, digest) is not None:
             return  # the second call of a function whose commit had no answer
-        if _credential(connection, login, now) not in (kept, None):
+        if _credential(connection, login, now) not in (credential, None):
             raise LadderError("Your password was changed meanwhile.\nTry again.")
         owner = acting_owner(connection, login)
         for each in credentials_of(connection, login):
@@ -88,14 +88,14 @@ def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None) -> None
 
 
 def _credential(connection: Connection, login: str, now: float) -> Credential | None:
-    found = (each for each in credentials_of(connection, login) if each.kind == PASSWORD and each.holds(now))
-    return next(found, None)
+    credential = (each for each in credentials_of(connection, login) if each.kind == PASSWORD and each.holds(now))
+    return next(credential, None)
 
 
 def _check(password: str, login: str) -> None:
     """Raise LadderError for a password that is too short, too long, or little but the login."""
-    said = _plain(password).casefold()
-    if len(password) > MOST or len(said.replace(login.casefold(), "")) < LEAST:
+    plain = _plain(password).casefold()
+    if len(password) > MOST or len(plain.replace(login.casefold(), "")) < LEAST:
         raise LadderError(
             f"A password has {LEAST} to {MOST} characters, your login not counted.\nA few words in a row are good."
         )
@@ -120,15 +120,15 @@ def _hash(password: str) -> str:
         return _hasher()[0].hash(_plain(password))
 
 
-def _fits(kept: Credential | None, password: str) -> bool:
+def _fits(credential: Credential | None, password: str) -> bool:
     """Tell whether this is the password; it takes as long where there is none."""
     from argon2.exceptions import VerifyMismatchError
 
     hasher, nobodys = _hasher()
-    known = None if kept is None else kept.hash
+    known = None if credential is None else credential.hash
     try:
         with _AT_A_TIME:
-            said = _plain(password) if len(password) <= MOST else ""
-            return hasher.verify(known or nobodys, said) and known is not None
+            plain = _plain(password) if len(password) <= MOST else ""
+            return hasher.verify(known or nobodys, plain) and known is not None
     except VerifyMismatchError:
         return False

@@ -54,14 +54,14 @@ def recheck(ladder: Ladder, pool: Pool, bots: Sequence[str], who: str, why: str)
     Raises LadderError for a bot that isn't there.
     """
     with ladder.database.read() as connection:
-        found = [playing_version(connection, bot) for bot in bots] or active_versions(connection)
+        versions = [playing_version(connection, bot) for bot in bots] or active_versions(connection)
         jobs = [
             exam_job(ladder, connection, version, references_for(connection, version, ladder.play.seats), NO_MATCH)
-            for version in found
+            for version in versions
         ]
-        before = {version.id: steps_of(connection, version.id) for version in found}
+        before = {version.id: steps_of(connection, version.id) for version in versions}
     running: dict[Future[Examined], Version] = {
-        pool.submit(examine_version, job): version for job, version in zip(jobs, found, strict=True)
+        pool.submit(examine_version, job): version for job, version in zip(jobs, versions, strict=True)
     }
     for future in as_completed(running):
         version = running[future]

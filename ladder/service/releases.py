@@ -63,8 +63,8 @@ def release(
         if deadline is not None:
             settings = ladder.settings
             demand_examined(connection, settings, settings.deadline(deadline), at, ladder.path)
-    basis, told = make_grades(ladder, who, final, deadline)
-    kept = Kept(why or "handed out", basis, told)
+    basis, grades = make_grades(ladder, who, final, deadline)
+    kept = Kept(why or "handed out", basis, grades)
     new = Release(name, of, at, who, _adapter().dump_json(kept).decode())
 
     def act(connection: Connection) -> None:
@@ -72,7 +72,7 @@ def release(
             return  # ours, whose answer was lost
         _demand_new(connection, name, of, why)
         put_release(connection, new)
-        note_act(connection, Act(who, "release", f"{name}, {told.of}: {kept.why}", at))
+        note_act(connection, Act(who, "release", f"{name}, {grades.of}: {kept.why}", at))
 
     ladder.database.write(act)
     with ladder.database.read() as connection:
@@ -90,13 +90,13 @@ def _demand_new(connection: Connection, name: str, of: tuple[str, str], why: str
 
 def _find(connection: Connection, name: str) -> Release:
     known = all_releases(connection)
-    found = next((each for each in known if each.name == name), None)
-    if found is None:
+    match = next((each for each in known if each.name == name), None)
+    if match is None:
         names = ", ".join(each.name for each in known) or "none"
         raise LadderError(
             f'there is no release "{shown(name)}".\nThere are: {names}. Make one: --deadline or --final beside it'
         )
-    return found
+    return match
 
 
 def release_lines(connection: Connection, viewer: Viewer = STAFF) -> tuple[ReleaseLine, ...]:
@@ -145,8 +145,8 @@ def remake(ladder: Ladder, name: str) -> Remade:
     """Make a release again, from the ladder and what the release was made from, and compare. Raises LadderError."""
     with ladder.database.read() as connection:
         kept = _adapter().validate_json(_find(connection, name).data)
-        made = replace(kept, told=grades_from(ladder, connection, kept.basis))
-    one, two = (json.loads(_adapter().dump_json(each))["told"] for each in (kept, made))
+        again = replace(kept, told=grades_from(ladder, connection, kept.basis))
+    one, two = (json.loads(_adapter().dump_json(each))["told"] for each in (kept, again))
     differences = [
         f"{key}: {one[key]} was kept, {two[key]} was made" for key in one if key != "grades" and one[key] != two[key]
     ]

@@ -40,8 +40,8 @@ class Rerated:
 def rerate(ladder: Ladder) -> Rerated:
     """Build the table from all results, keep it, and compare it with the one that was kept."""
     with ladder.database.read() as connection:
-        told = last_board(connection)
-    before = None if told is None else Standings.from_json(told)
+        board = last_board(connection)
+    before = None if board is None else Standings.from_json(board)
     fold = Fold(ladder)
     fold.update()
     assert fold.table is not None, "update makes it"

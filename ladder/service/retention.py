@@ -30,5 +30,5 @@ def overdue_now(ladder: Ladder) -> Pruned:
 
 
 def _times(ladder: Ladder) -> tuple[float, float]:
-    kept, now = ladder.last_settings.retention, ladder.clock()
-    return now - kept.records_days * _DAY_S, now - kept.logs_days * _DAY_S
+    settings, now = ladder.last_settings.retention, ladder.clock()
+    return now - settings.records_days * _DAY_S, now - settings.logs_days * _DAY_S

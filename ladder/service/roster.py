@@ -169,26 +169,26 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
 
     Canvas' own columns come first: what a teacher has added, and called the same, is passed over.
     """
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     known = [plain(heading) for heading in header]
     canvas = "id" in known and bool({"student", "lastname", "sis login id"} & set(known))
     for place, (heading, words) in enumerate(zip(header, known, strict=True)):
         column = next((column for column, names in COLUMNS.items() if words in names), None)
-        if (column == "canvas" and not canvas) or (column in found and canvas):
+        if (column == "canvas" and not canvas) or (column in places and canvas):
             continue
-        if column in found:
+        if column in places:
             raise LadderError(
-                f'{file}, line 1: "{shown(header[found[column]])}" and "{shown(heading)}" both tell the {column}.\n'
+                f'{file}, line 1: "{shown(header[places[column]])}" and "{shown(heading)}" both tell the {column}.\n'
                 "Leave one away."
             )
         if column is not None:
-            found[column] = place
-    if not any(column in found for column in CALLS):
+            places[column] = place
+    if not any(column in places for column in CALLS):
         raise LadderError(
             f"{file}, line 1: no column tells the login, the email or the number: {shown(', '.join(header))[:200]}.\n"
             "The header needs one of them, such as login,name,section."
         )
-    return found
+    return places
 
 
 def plain(heading: str) -> str:
@@ -214,18 +214,16 @@ def _is_test_student(person: Person) -> bool:
 # --- the people -------------------------------------------------------------------------------------------------------
 
 
-def _person(line: int, told: dict[str, str]) -> Person:
+def _person(line: int, row: dict[str, str]) -> Person:
     """Return the person of a row, of which each column tells this. Raises ValueError."""
-    texts = {
-        field.name: told.get(field.name) or None for field in fields(Person) if field.name not in ("line", "staff")
-    }
+    texts = {field.name: row.get(field.name) or None for field in fields(Person) if field.name not in ("line", "staff")}
     if not any(texts[column] for column in CALLS):
         raise ValueError("it has no login, no email and no number")
-    full = " ".join(filter(None, (told.get("first"), told.get("last"))))
-    texts["name"] = (_forwards(texts["name"]) if texts["name"] and "canvas" in told else texts["name"]) or full or None
+    full = " ".join(filter(None, (row.get("first"), row.get("last"))))
+    texts["name"] = (_forwards(texts["name"]) if texts["name"] and "canvas" in row else texts["name"]) or full or None
     by_canvas = f"canvas-{texts['canvas']}" if texts["canvas"] else None
     texts["login"] = texts["login"] or texts["email"] or texts["number"] or by_canvas
-    person = Person(line=line, staff=_yes(told["staff"]) if "staff" in told else None, **texts)
+    person = Person(line=line, staff=_yes(row["staff"]) if "staff" in row else None, **texts)
     _check_all(person)
     return person
 
@@ -268,10 +266,10 @@ def _check(field: str, value: str) -> None:
 
 def _refuse_twin(person: Person, first: dict[tuple[str, str], int]) -> None:
     """Raise ValueError for a person of whom a line before tells the same; `first` are the lines that did, by what."""
-    told = [
+    values = [
         (field, str(getattr(person, field)).casefold()) for field in (*CALLS, "pseudonym") if getattr(person, field)
     ]
-    for field, value in told:
+    for field, value in values:
         if (field, value) in first:
             raise ValueError(f'the {field} "{getattr(person, field)}" is that of line {first[field, value]}')
-    first.update(dict.fromkeys(told, person.line))
+    first.update(dict.fromkeys(values, person.line))

@@ -29,7 +29,7 @@ def next_season(old: Ladder, folder: Path, who: str, database: str | None = None
     bring_bots: what plays of people's bots is submitted, too. The other ladder stays as it is. Raises LadderError.
     """
     toml = without_deadlines((old.path / FILE).read_text(encoding="utf-8"))
-    made: list[Season] = []
+    seasons: list[Season] = []
     with old.database.read() as source:
 
         def fill(target: Connection) -> None:
@@ -38,7 +38,7 @@ def next_season(old: Ladder, folder: Path, who: str, database: str | None = None
             bots = copy_bots(source, target, ids, now, bring_bots)
             people = len(ids) - 1  # without the row of the reference bots
             note_act(target, Act(who, "import", f"the season after {old.name}: {people} added, 0 changed", now))
-            made.append(Season(str(folder), "", people, bots, tuple(left_out)))
+            seasons.append(Season(str(folder), "", people, bots, tuple(left_out)))
 
         with closing(create(folder, old.play, database, fill, toml)) as new:
-            return replace(made[-1], commitment=new.commitment)
+            return replace(seasons[-1], commitment=new.commitment)

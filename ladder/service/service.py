@@ -101,9 +101,9 @@ class Service:
         trouble = self._pool.trouble()
         if trouble is not None:
             return trouble
-        told = f"now matches: {len(doing) - exams}, examinations: {exams}; submissions that wait: {waiting}"
+        text = f"now matches: {len(doing) - exams}, examinations: {exams}; submissions that wait: {waiting}"
         idle = None if len(doing) > exams else self.queue.why_no_match()
-        return told if idle is None else f"{told}; no match: {idle}"
+        return text if idle is None else f"{text}; no match: {idle}"
 
     def _width(self) -> int:
         """Return how many tasks are on their way: one more than the workers do, so that none waits for the next."""
@@ -185,23 +185,23 @@ class Service:
         now, rows = self.ladder.clock(), [(step.number, *step_row(step)) for step in steps]
         self.ladder.database.write(lambda connection: note_steps(connection, version, self.runner, rows, now))
 
-    def _examined(self, version: int, found: Examined) -> Iterator[Event]:
+    def _examined(self, version: int, examination: Examined) -> Iterator[Event]:
         now = self.ladder.clock()
-        reason = None if found.passed else why_unfit(found.steps)
+        reason = None if examination.passed else why_unfit(examination.steps)
         seats = self.ladder.play.seats
 
         def act(connection: Connection) -> Exam | None:
-            steps = [step_row(step) for step in found.steps]
-            words = None if found.bot is None else found.bot.words
+            steps = [step_row(step) for step in examination.steps]
+            words = None if examination.bot is None else examination.bot.words
             built = None
-            if found.built is not None and found.bot is not None:
-                built = found.bot.digest
-                put_file(connection, built, found.bot.file, found.built)
-            if not end_exam(connection, version, steps, reason, words, built, now, found.language):
+            if examination.built is not None and examination.bot is not None:
+                built = examination.bot.digest
+                put_file(connection, built, examination.bot.file, examination.built)
+            if not end_exam(connection, version, steps, reason, words, built, now, examination.language):
                 return None
             this = find_version(connection, version)
-            if found.played is not None and len(set(table_of(connection, found.played.match))) == seats:
-                keep_match(connection, found.played, now)
+            if examination.played is not None and len(set(table_of(connection, examination.played.match))) == seats:
+                keep_match(connection, examination.played, now)
             cancel(connection, "its examination ended before", now, version, (QUALIFYING,))
             plays = reason is None and is_newest(connection, this) and holding_act(connection, "close") is None
             if plays:

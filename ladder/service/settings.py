@@ -273,16 +273,16 @@ def read_settings(folder: Path) -> Settings:
             if names.count(name) > 1:
                 raise LadderError(f'{path} has two {what} "{name}".\nGive each a name of its own.')
     grace = {"grace_minutes": settings.lateness.grace_minutes}
-    given = (each if each.grace_minutes is not None else each.model_copy(update=grace) for each in settings.deadlines)
-    return settings.model_copy(update={"deadlines": tuple(given)})
+    those = (each if each.grace_minutes is not None else each.model_copy(update=grace) for each in settings.deadlines)
+    return settings.model_copy(update={"deadlines": tuple(those)})
 
 
-def with_database(told: str, url: str) -> str:
+def with_database(text: str, url: str) -> str:
     """Return the text of a ladder.toml that names another database; all else of it stays."""
-    top, bracket, tables = told.partition("\n[")
+    top, bracket, tables = text.partition("\n[")
     line = f"database = {json.dumps(url)}"
-    top, found = re.subn(r"(?m)^\s*database\s*=.*$", lambda _: line, top, count=1)
-    return (top if found else f"{line}\n{top}") + bracket + tables
+    top, count = re.subn(r"(?m)^\s*database\s*=.*$", lambda _: line, top, count=1)
+    return (top if count else f"{line}\n{top}") + bracket + tables
 
 
 def without_deadlines(told: str) -> str:

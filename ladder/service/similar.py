@@ -59,12 +59,12 @@ def similar(ladder: Ladder, at_least: float = AT_LEAST, compare: bool = True, vi
         if known is None and not compare:
             return Similar(at_least, len(chosen), None, ())
         archives = [_archive(connection, version) for version in chosen] if known is None else []
-        given = [_archive(connection, version) for version in references] if known is None else []
+        common = [_archive(connection, version) for version in references] if known is None else []
     with _comparing:
         known = known or _kept.get(of)
         if known is None:
-            told, unread, _ = _compare(chosen, archives, given)
-            known = _kept[of] = _pairs(chosen, told), unread
+            result, unread, _ = _compare(chosen, archives, common)
+            known = _kept[of] = _pairs(chosen, result), unread
             while len(_kept) > _MOST_KEPT:
                 del _kept[next(iter(_kept))]
     pairs, unread = known
@@ -81,15 +81,15 @@ def side_by_side(ladder: Ladder, one: str, other: str, viewer: Viewer = STAFF) -
         if not all(viewer.may("read a version's files", version.login) for version in versions):
             raise LadderError("Only who may read the files of both compares them.\nAsk the staff.")
         archives = [_archive(connection, version) for version in versions]
-        given = [_archive(connection, version) for version in _references(connection)]
-    told, unread, sources = _compare(versions, archives, given, deep=True)
-    if not told["pairs"]:
+        common = [_archive(connection, version) for version in _references(connection)]
+    result, unread, sources = _compare(versions, archives, common, deep=True)
+    if not result["pairs"]:
         raise LadderError("One of them has no source text that can be compared.\nLook at their files by hand.")
-    [(_, _, ways)] = told["pairs"]
+    [(_, _, ways)] = result["pairs"]
     halves = [Half(v.label, v.login, share, lines) for v, (share, _, lines) in zip(versions, ways, strict=True)]
     lines = [{name: _lines(text) for name, (_, text) in files.items()} for files in sources]
-    passages = tuple(_passage(lines, places) for places in told["passages"][:MOST_PASSAGES])
-    return SideBySide(Pair(*halves), passages, len(told["passages"]) > MOST_PASSAGES, unread)
+    passages = tuple(_passage(lines, places) for places in result["passages"][:MOST_PASSAGES])
+    return SideBySide(Pair(*halves), passages, len(result["passages"]) > MOST_PASSAGES, unread)
 
 
 def _passage(lines: Sequence[dict[str, list[str]]], places: Sequence[tuple[str, int, int]]) -> Passage:
@@ -117,15 +117,15 @@ def _references(connection: Connection) -> list[Version]:
     return [version for version in active_versions(connection) if version.reference]
 
 
-def _pairs(versions: Sequence[Version], told: dict[str, Any]) -> tuple[Pair, ...]:
-    found = []
-    for *numbers, ways in told["pairs"]:
+def _pairs(versions: Sequence[Version], result: dict[str, Any]) -> tuple[Pair, ...]:
+    pairs = []
+    for *numbers, ways in result["pairs"]:
         halves = [
             Half(versions[number].label, versions[number].login, share, lines)
             for number, (share, _, lines) in zip(numbers, ways, strict=True)
         ]
-        found.append(Pair(*sorted(halves, key=lambda half: -half.share)))
-    return tuple(sorted(found, key=lambda pair: (-pair.one.share, -pair.other.share, pair.one.version)))
+        pairs.append(Pair(*sorted(halves, key=lambda half: -half.share)))
+    return tuple(sorted(pairs, key=lambda pair: (-pair.one.share, -pair.other.share, pair.one.version)))
 
 
 # --- the texts --------------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def _pairs(versions: Sequence[Version], told: dict[str, Any]) -> tuple[Pair, ...
 
 def _sources(archive: bytes) -> tuple[_Sources, list[str]]:
     """Return the source texts in an archive; and sentences on the files that aren't compared."""
-    found: _Sources = {}
+    sources: _Sources = {}
     unread = []
     left = MOST_BYTES
     with tarfile.open(fileobj=io.BytesIO(archive)) as entries:
@@ -144,14 +144,14 @@ def _sources(archive: bytes) -> tuple[_Sources, list[str]]:
                 continue  # data, a document, a program
             if _OTHERS & set(path.parts[:-1]):
                 unread.append(f"{entry.name} lies in a folder of what others wrote")
-            elif entry.size > left or len(found) == MOST_FILES:
+            elif entry.size > left or len(sources) == MOST_FILES:
                 unread.append(f"{entry.name} is beyond {MOST_BYTES >> 10} KB or {MOST_FILES} files")
             elif b"\0" in (data := file.read()):
                 unread.append(f"{entry.name} is no text")
             else:
                 left -= entry.size
-                found[entry.name] = f"a{path.suffix.lower()}", data.decode("utf-8-sig", "replace")
-    return found, unread if found else [*unread, "no source text with a known ending is in it"]
+                sources[entry.name] = f"a{path.suffix.lower()}", data.decode("utf-8-sig", "replace")
+    return sources, unread if sources else [*unread, "no source text with a known ending is in it"]
 
 
 def _lines(text: str) -> list[str]:
@@ -192,7 +192,7 @@ def _compare(
                 f"the files can't be compared within {CPU_S} s of CPU and {MEMORY >> 30} GB ({shown(last)}).\n"
                 "Compare two versions: arena ladder similar LADDER ONE OTHER"
             ) from None
-    told = json.loads(done.stdout)
+    result = json.loads(done.stdout)
     unread = [f"{v.label}: {each}" for v, (_, sentences) in zip(versions, read, strict=True) for each in sentences]
-    unread += [f"{versions[number].label}: {name}: {why}" for number, name, why in told["skipped"]]
-    return told, tuple(unread), [files for files, _ in read]
+    unread += [f"{versions[number].label}: {name}: {why}" for number, name, why in result["skipped"]]
+    return result, tuple(unread), [files for files, _ in read]

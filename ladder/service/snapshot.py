@@ -15,11 +15,11 @@ from ladder.store.database import Version, active_versions, all_owners, unexamin
 
 def snapshot(connection: Connection, settings: Settings, deadline: Deadline | None) -> list[Version]:
     """Return the versions that stand for their bots at a deadline, or that play now, in order of their labels."""
-    found = active_versions(connection)
+    versions = active_versions(connection)
     if deadline is not None:
         standing = stand(eligible(connection), own_dues(connection, settings, deadline))
-        found = [*standing, *(version for version in found if version.reference)]
-    return sorted(found, key=lambda version: version.label)
+        versions = [*standing, *(version for version in versions if version.reference)]
+    return sorted(versions, key=lambda version: version.label)
 
 
 def awaiting(connection: Connection, settings: Settings, deadline: Deadline | None, now: float) -> list[Version]:

@@ -93,47 +93,47 @@ def submit(
         acting_owner(connection, login)
     demand_past(ladder, received)
     bundle = intake_apart(path, most_upload=settings.quotas.upload_mb << 20)
-    given = Submission(login, bot_name(name or bundle.name), bundle, by or login, received, corrects=True)
+    submission = Submission(login, bot_name(name or bundle.name), bundle, by or login, received, corrects=True)
     now = ladder.clock()
-    return ladder.database.write(lambda connection: put_submission(connection, settings, given, now))
+    return ladder.database.write(lambda connection: put_submission(connection, settings, submission, now))
 
 
-def put_submission(connection: Connection, settings: Settings, given: Submission, now: float) -> Taken:
+def put_submission(connection: Connection, settings: Settings, new: Submission, now: float) -> Taken:
     """Take a submission in. Raises LadderError."""
     demand_open(connection)
-    login, bundle, received = given.login, given.bundle, now if given.received is None else given.received
+    login, bundle, received = new.login, new.bundle, now if new.received is None else new.received
     acting = acting_owner(connection, login)
     owner, party = acting.id, party_of(connection, acting)
-    known = find_bot(connection, given.name)
+    known = find_bot(connection, new.name)
     viewer = replace(viewer_for(connection, acting), staff=False)  # staff, too, names the owner
     if known is not None and not viewer.may("submit", known.login):
-        raise LadderError(f'the bot "{shown(given.name)}" is another\'s.\n{_NAMING}')
+        raise LadderError(f'the bot "{shown(new.name)}" is another\'s.\n{_NAMING}')
     if known is None:
         _check_bots(connection, party, settings)
     else:
         demand_unsuspended(connection, known)
     versions = [] if known is None else versions_of(connection, known.id)
-    same = _same(versions, given, received)
+    same = _same(versions, new, received)
     if same is not None:
-        said = given.corrects and same.received != same.at
-        if given.received is not None and (received < same.received or (said and received != same.received)):
+        corrected = new.corrects and same.received != same.at
+        if new.received is not None and (received < same.received or (corrected and received != same.received)):
             set_received(connection, same.id, received)
-            _note_received(connection, given, same.bot, same.id, owner, now)
+            _note_received(connection, new, same.bot, same.id, owner, now)
             same = replace(same, received=received)
         return Taken(same.label, same.name, same.number, same.id, True, None, None, received=same.received)
     today = submitted_since(connection, party, now - now % DAY_S)
     most = settings.quotas.submissions_per_day
-    if given.received is None and today >= most:
+    if new.received is None and today >= most:
         wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
         raise LadderError(
             f"{team_or(login, party)} has submitted {today} versions today, and {most} are allowed.\nNext in {wait} h."
         )
-    called, number = known.name if known else given.name, 1 + len(versions)
+    called, number = known.name if known else new.name, 1 + len(versions)
     bot = put_bot(connection, called, owner, now)
     put_file(connection, bundle.digest, bundle.file, bundle.archive)
-    version = add_version(connection, bot, bundle.digest, bundle.file, now, received, given.by)
-    if given.received is not None:
-        _note_received(connection, given, bot, version, owner, now)
+    version = add_version(connection, bot, bundle.digest, bundle.file, now, received, new.by)
+    if new.received is not None:
+        _note_received(connection, new, bot, version, owner, now)
     return Taken(
         label=f"{called}@{number}",
         name=called,
@@ -141,13 +141,13 @@ def put_submission(connection: Connection, settings: Settings, given: Submission
         version=version,
         again=False,
         late=late_for(connection, settings, known.owner if known else owner, received),
-        left=most - today - 1 if given.received is None else None,
+        left=most - today - 1 if new.received is None else None,
         disabled=disabled_versions(connection).get(version),
         received=received,
     )
 
 
-def _same(versions: Sequence[Version], given: Submission, received: float) -> Version | None:
+def _same(versions: Sequence[Version], submission: Submission, received: float) -> Version | None:
     """Return the version that the files are already: the one that stood then, or the next one to be handed in.
 
     Where staff corrects a time, also one whose time staff said.
@@ -155,15 +155,15 @@ def _same(versions: Sequence[Version], given: Submission, received: float) -> Ve
     order = sorted(versions, key=lambda version: (version.received, version.number))
     before = [version for version in order if version.received <= received]
     near = [*before[-1:], *order[len(before) :][:1]]
-    said = [version for version in reversed(order) if given.corrects and version.received != version.at]
-    files = (given.bundle.digest, given.bundle.file)
-    return next((each for each in (*near, *said) if (each.digest, each.file) == files and not each.unexamined), None)
+    late = [version for version in reversed(order) if submission.corrects and version.received != version.at]
+    files = (submission.bundle.digest, submission.bundle.file)
+    return next((each for each in (*near, *late) if (each.digest, each.file) == files and not each.unexamined), None)
 
 
-def _note_received(connection: Connection, given: Submission, bot: int, version: int, owner: int, now: float) -> None:
-    assert given.received is not None
-    why = f"received at {local_time(given.received)}, as {given.by} says"
-    note_act(connection, Act(given.by, "receive", why, now, bot=bot, version=version, owner=owner))
+def _note_received(connection: Connection, new: Submission, bot: int, version: int, owner: int, now: float) -> None:
+    assert new.received is not None
+    why = f"received at {local_time(new.received)}, as {new.by} says"
+    note_act(connection, Act(new.by, "receive", why, now, bot=bot, version=version, owner=owner))
 
 
 def read_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
@@ -206,7 +206,7 @@ def allowance(ladder: Ladder, reader: Reader, login: str | None = None) -> Allow
     begins = reader.now - reader.now % DAY_S
     today = submitted_since(connection, party, begins)
     quotas = settings.quotas
-    told = Allowance(
+    result = Allowance(
         bots=bots,
         another=len(bots) < quotas.bots_per_owner,
         left=max(0, quotas.submissions_per_day - today),
@@ -215,7 +215,7 @@ def allowance(ladder: Ladder, reader: Reader, login: str | None = None) -> Allow
         upload_mb=quotas.upload_mb,
         due=due_of(connection, settings, None if owner is None else owner.id),
     )
-    return visible(told, reader.viewer, login)
+    return visible(result, reader.viewer, login)
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,13 +182,13 @@ class Queue:
         def act(connection: Connection) -> tuple[QueuedMatch, list[Version], bytes | None] | None:
             frozen = not self.rated or is_frozen(connection)
             kinds = (CHALLENGE, TRIAL, FINAL) if frozen else (CHALLENGE, TRIAL, FINAL, RATED)
-            found = claim(connection, self._runner, holding, ladder.clock(), kinds)
-            if found is None and not frozen and self._rounds.queue(connection):
-                found = claim(connection, self._runner, holding, ladder.clock(), kinds)
-            if found is None:
+            task = claim(connection, self._runner, holding, ladder.clock(), kinds)
+            if task is None and not frozen and self._rounds.queue(connection):
+                task = claim(connection, self._runner, holding, ladder.clock(), kinds)
+            if task is None:
                 return None
-            key = None if found.final is None else key_of_final(connection, found.final)
-            return found, [find_version(connection, version) for version in found.versions], key
+            key = None if task.final is None else key_of_final(connection, task.final)
+            return task, [find_version(connection, version) for version in task.versions], key
 
         claimed = ladder.database.write(act)
         if claimed is None:

@@ -103,8 +103,8 @@ def import_teams(
                 problems.append(f"line {person.line}: {problem}")
                 continue
             if owner is None:
-                told = " ".join(filter(None, (person.number, person.email, person.login)))
-                problems.append(f'line {person.line}: nobody is known as "{shown(told)}"')
+                text = " ".join(filter(None, (person.number, person.email, person.login)))
+                problems.append(f'line {person.line}: nobody is known as "{shown(text)}"')
             elif people.setdefault(owner.id, (owner, team))[1] != team:
                 problems.append(f'line {person.line}: "{shown(owner.login)}" is in two teams')
         if problems:
@@ -145,9 +145,9 @@ def _join(
         others = [row for row in rows if row.login == owner.login and (row != old or was != team)]
         if any(at < (row.until or row.since) for row in others):
             raise LadderError(f"{shown(owner.login)} was in a team after that time.\nNobody joined. Name a later one.")
-        told = f"left {was}, joined {team}" if was not in (None, team) else f"joined {team}"
-        told += "" if since is None else f" as of {local_time(at)}"
-        note_act(connection, Act(who, "team", f"{told}: {why}", now, owner=owner.id))
+        text = f"left {was}, joined {team}" if was not in (None, team) else f"joined {team}"
+        text += "" if since is None else f" as of {local_time(at)}"
+        note_act(connection, Act(who, "team", f"{text}: {why}", now, owner=owner.id))
         join_team(connection, team, owner.id, at)
         before[owner.login] = Membership(team, owner.login, owner.name, at, None)
         joined, left = joined + 1, left + (was not in (None, team))

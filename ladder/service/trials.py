@@ -34,9 +34,9 @@ def after_death(connection: Connection, match: int, given_up: bool, now: float) 
 
 def put_on_bench(connection: Connection, version: int, why: str, now: float) -> list[Benched]:
     """Let a version play no more, unless it is a reference, or doesn't play; return what was done."""
-    found = find_version(connection, version)
-    if found.reference or not found.active:
+    row = find_version(connection, version)
+    if row.reference or not row.active:
         return []
-    rest(connection, found.bot, "bench", LADDER, why, now)
-    cancel(connection, f"{found.label} is benched", now, version, (RATED,))
-    return [Benched(found.label, why)]
+    rest(connection, row.bot, "bench", LADDER, why, now)
+    cancel(connection, f"{row.label} is benched", now, version, (RATED,))
+    return [Benched(row.label, why)]

@@ -127,16 +127,16 @@ class RunFolder:
 
     def _refuse_others(self, path: Path) -> None:
         """Raise FolderError for a file that another user has, or may write: run.json could name any command."""
-        found = path.lstat()
-        if stat.S_ISLNK(found.st_mode) and path != self.path:
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode) and path != self.path:
             raise FolderError(f"{path} is a link, and says which programs are started: put the file in its place")
-        found = path.stat()
-        if found.st_uid != os.geteuid():
+        status = path.stat()
+        if status.st_uid != os.geteuid():
             raise FolderError(
-                f"{path} belongs to user {found.st_uid}, and says which programs are started as you: "
+                f"{path} belongs to user {status.st_uid}, and says which programs are started as you: "
                 "go on as that user, or start a new run"
             )
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise FolderError(
                 f"others may write to {path}, which says which programs are started as you: "
                 f"look through run.json, then chmod go-w {path}"
@@ -189,10 +189,10 @@ class RunFolder:
         """Return the results of a kept match. Raises KeyError for any other."""
         if match not in self._kept:
             raise KeyError(match)
-        found = self._unasked.pop(match, None)
-        if found is None:
+        results = self._unasked.pop(match, None)
+        if results is None:
             return self._read_results(match)
-        return pickle.loads(found) if isinstance(found, bytes) else found
+        return pickle.loads(results) if isinstance(results, bytes) else results
 
     def exchanges(self, bot: str) -> tuple[KeptExchange, ...]:
         """Return the first faulty exchanges of each kind of a bot in kept matches. Raises FolderError if changed."""
@@ -251,8 +251,8 @@ class RunFolder:
 
     def _take_in(self) -> None:
         """Read the records that this session hasn't seen."""
-        found = [int(path.stem) for path in self.records.glob("*.jsonl") if path.stem.isdecimal()]
-        for match in sorted(set(found) - self._kept.keys()):
+        numbers = [int(path.stem) for path in self.records.glob("*.jsonl") if path.stem.isdecimal()]
+        for match in sorted(set(numbers) - self._kept.keys()):
             if self.record(match).is_file():
                 results = self._read_results(match)
                 self._note(match, results)

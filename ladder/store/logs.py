@@ -48,8 +48,8 @@ class Logs:
     def files(self, match: int, bot: str) -> list[Path]:
         """Return the files of a bot in a match, one a process, in order."""
         start = f"{match:06d}-{safe(bot)}-"
-        found = {path.stem.removeprefix(start): path for path in self._folder.glob(f"{start}*.txt")}
-        return [found[number] for number in sorted(filter(str.isdecimal, found), key=int)]  # "2-1" is that of bot-2
+        files = {path.stem.removeprefix(start): path for path in self._folder.glob(f"{start}*.txt")}
+        return [files[number] for number in sorted(filter(str.isdecimal, files), key=int)]  # "2-1" is that of bot-2
 
     def _first_of_middle(self, logs: list[_Log]) -> int:
         """Return the place of the first file that isn't of the first half; never the last file."""

@@ -44,7 +44,7 @@ def serve_local(
     token, secret = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
     cookie = f"table-{port}"  # a cookie is of all ports of a machine
     unused = [token]
-    made: list[Table] = []
+    tables: list[Table] = []
 
     async def front(request: Request) -> Response:
         if request.query_params.get("token") in unused:
@@ -58,7 +58,7 @@ def serve_local(
 
     async def last(request: Request) -> Response:
         # While a match goes on, its finished games would tell who plays under which letter.
-        shown = replay() if request.cookies.get(cookie) == secret and made[0].replay else None
+        shown = replay() if request.cookies.get(cookie) == secret and tables[0].replay else None
         return HTMLResponse(shown or "There is no match to show.", 200 if shown else 404, _HEADERS)
 
     async def lines(ws: WebSocket) -> None:
@@ -68,19 +68,19 @@ def serve_local(
             return
         channel = WebChannel(ws)
         await channel.open()
-        await sit(channel, made[0], secret)
+        await sit(channel, tables[0], secret)
         asyncio.get_running_loop().call_later(_LINGER_S, end_if_left)
 
     def end_if_left() -> None:
-        if made[0].state in ("over", "void") and not made[0].watched:
+        if tables[0].state in ("over", "void") and not tables[0].watched:
             server.should_exit = True
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        made.append(table(secret))
+        tables.append(table(secret))
         begun(f"http://{HOST}:{port}/?token={token}")
         yield
-        await asyncio.to_thread(made[0].close)
+        await asyncio.to_thread(tables[0].close)
 
     app = Starlette(
         routes=[Route("/", front), Route("/replay", last), WebSocketRoute("/socket", lines)],

@@ -417,9 +417,9 @@ class Table:
                 self._loop.call_soon_threadsafe(dealt.keep, playing.record, playing.logs)
 
 
-def _words(said: object) -> str | None:
+def _words(statements: object) -> str | None:
     """Return what is said beside an answer; None for what no words are."""
-    return said if isinstance(said, str) and said.strip() else None
+    return statements if isinstance(statements, str) and statements.strip() else None
 
 
 def _clock(timing: Timing) -> Message | None:

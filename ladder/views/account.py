@@ -59,7 +59,7 @@ def account(reader: Reader, due: tuple[Due, ...] = ()) -> Account | None:
     listed = [bot for bot in all_bots(connection) if bot.owner == owner.id or bot.login in team]
     listed.sort(key=lambda bot: bot.owner != owner.id)
     of = {bot.name: None if bot.owner == owner.id else team[bot.login].name for bot in listed}
-    found = Account(
+    result = Account(
         owner_line(connection, owner, viewer),
         tuple(team.values()),
         tuple(visible(_own_bot(connection, bot, of[bot.name]), viewer, bot.login) for bot in listed),
@@ -68,7 +68,7 @@ def account(reader: Reader, due: tuple[Due, ...] = ()) -> Account | None:
         due,
         reader.change,
     )
-    return visible(found, viewer, owner.login)
+    return visible(result, viewer, owner.login)
 
 
 def _own_bot(connection: Connection, bot: KnownBot, of: str | None) -> OwnBot:

@@ -63,7 +63,7 @@ def act_list(
         query = query.where(acts.c.what.not_in(without))
     if login is not None:
         query = query.where(or_(about.c.login == login, of.c.login == login))
-    found = [ActLine(*row) for row in reader.connection.execute(query)]
-    more = found[limit - 1].id if len(found) > limit else None
-    rows = tuple(visible(line, reader.viewer) for line in found[:limit])
+    lines = [ActLine(*row) for row in reader.connection.execute(query)]
+    more = lines[limit - 1].id if len(lines) > limit else None
+    rows = tuple(visible(line, reader.viewer) for line in lines[:limit])
     return visible(ActList(rows, more, reader.change), reader.viewer)

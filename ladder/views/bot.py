@@ -233,18 +233,18 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
     return visible(whole, viewer, known.login)
 
 
-def why_none(found: Bot) -> str:
+def why_none(page: Bot) -> str:
     """Return why no version of a bot plays, to its owner: what was decided last, or what examinations said."""
     for out, back, told in (("suspend", "unsuspend", "is suspended"), ("leave", "return", "left the course")):
-        of_owner = [act for act in found.acts or () if act.what in (out, back)]
+        of_owner = [act for act in page.acts or () if act.what in (out, back)]
         if of_owner and of_owner[-1].what == out:
             return f"its owner {told}: {of_owner[-1].why}"
-    decided = [act for act in found.acts or () if act.what in ("activate", "bench", "disable")]
+    decided = [act for act in page.acts or () if act.what in ("activate", "bench", "disable")]
     last = decided[-1] if decided else None
     if last is not None and last.what in ("bench", "disable"):
         word = "benched" if last.what == "bench" else "disabled"
         return f"it is {word}: {last.why}"
-    newest = found.versions[-1]
+    newest = page.versions[-1]
     if newest.state == "unfit":
         return f"no version plays, since version {newest.number} is unfit: {newest.reason or ''}"
     if newest.state == "fit":  # what was decided about the owner is not the reader's to know
@@ -296,8 +296,8 @@ def bot_list(reader: Reader, search: str = "", after: str | None = None, limit: 
         for known in all_bots(reader.connection)
     ]
     word = search.casefold().strip()
-    found = [line for line in lines if word in f"{line.bot} {line.pseudonym} {line.owner or ''}".casefold()]
-    part, more = cut(found, lambda line: line.bot, after, limit)
+    matching = [line for line in lines if word in f"{line.bot} {line.pseudonym} {line.owner or ''}".casefold()]
+    part, more = cut(matching, lambda line: line.bot, after, limit)
     return BotList(tuple(part), more, reader.change)
 
 

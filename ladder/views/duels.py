@@ -42,11 +42,11 @@ def duels(reader: Reader, first: int = 1, count: int | None = MATRIX) -> Duels:
     """Return who beats whom among so many of the table's bots, from a place on."""
     rows = standings(reader).rows
     part = rows[first - 1 :][:count]
-    found = pairs(reader, [row.version for row in part], [row.version for row in part])
+    matrix = pairs(reader, [row.version for row in part], [row.version for row in part])
     none = Duel(0.0, 0.0, 0, 0)
     return Duels(
         tuple(row.label for row in part),
-        tuple(tuple(None if a is b else found.get((a.version, b.version), none) for b in part) for a in part),
+        tuple(tuple(None if a is b else matrix.get((a.version, b.version), none) for b in part) for a in part),
         first,
         first + len(part) if first - 1 + len(part) < len(rows) else None,
         reader.change,
@@ -55,8 +55,8 @@ def duels(reader: Reader, first: int = 1, count: int | None = MATRIX) -> Duels:
 
 def against(reader: Reader, version: int) -> tuple[Against, ...]:
     """Return how a version fared against each other one: first whom it met most."""
-    found = pairs(reader, [version])
-    met = sorted(found.items(), key=lambda pair: (-pair[1].games, pair[0]))[:ROWS]
+    matrix = pairs(reader, [version])
+    met = sorted(matrix.items(), key=lambda pair: (-pair[1].games, pair[0]))[:ROWS]
     query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
     named = {
         id: f"{name}@{number}"

@@ -66,11 +66,11 @@ def _line(reader: Reader, event: Event) -> EventLine | None:
             owner = connection.scalar(of.join(bots, bots.c.owner == owners.c.id).where(bots.c.id == act.bot))
         elif act.owner is not None:
             owner = connection.scalar(of.where(owners.c.id == act.owner))
-    told: Decision | None = None
+    decision: Decision | None = None
     of_person = act is not None and act.owner is not None and act.bot is None
     if act is not None and not (of_person and not reader.viewer.may("hear what was decided about a person", owner)):
         number = {} if version is None else {version.id: version.number}
-        [told] = decisions(reader, [act], number, owner)
+        [decision] = decisions(reader, [act], number, owner)
     label = None if version is None else version.label
-    line = EventLine(event.id, event.at, event.what, label, event.match, told, event.evening)
+    line = EventLine(event.id, event.at, event.what, label, event.match, decision, event.evening)
     return visible(line, reader.viewer, owner)

@@ -36,16 +36,16 @@ class Difference:
 
 def archive(reader: Reader, name: str, number: int) -> bytes | None:
     """Return a version's files as a tar, None if there is no such version, or it isn't the reader's to read."""
-    found = _archives(reader, name, number)
-    return None if found is None else found[-1]
+    archives = _archives(reader, name, number)
+    return None if archives is None else archives[-1]
 
 
 def difference(reader: Reader, name: str, number: int) -> Difference | None:
     """Return how a version differs from the one before; None as `archive` does, and for a first version."""
-    found = _archives(reader, name, number, number - 1)
-    if found is None:
+    archives = _archives(reader, name, number, number - 1)
+    if archives is None:
         return None
-    new, old = map(_contents, found)
+    new, old = map(_contents, archives)
     if len(old) == len(new) == 1:
         old = dict(zip(new, old.values(), strict=True))  # bare files: one that was renamed is compared, too
     left, pairs, files = MOST_BYTES, _MOST_PAIRS, []

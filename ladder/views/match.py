@@ -185,7 +185,7 @@ def match(reader: Reader, id: int) -> Match | None:
     line = find_match(connection, id, reader.sealed)
     if line is None:
         return None
-    kept = set(connection.scalars(select(logs.c.place).where(logs.c.match == id)))
+    places = set(connection.scalars(select(logs.c.place).where(logs.c.match == id)))
     logins = {seat.label: find_version(connection, seat.version).login for seat in line.seats}
     whole = Match(
         **{field.name: getattr(line, field.name) for field in fields(line)},
@@ -196,7 +196,7 @@ def match(reader: Reader, id: int) -> Match | None:
         logs=tuple(
             seat.label
             for place, seat in enumerate(line.seats)
-            if place in kept and viewer.may("read a log", logins[seat.label])
+            if place in places and viewer.may("read a log", logins[seat.label])
         ),
         cards=tuple(label for label, login in logins.items() if viewer.may("see a bot's cards", login)),
         change=reader.change if line.state == ENDED else None,

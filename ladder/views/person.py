@@ -59,7 +59,7 @@ def people(reader: Reader, search: str = "", after: str | None = None, limit: in
         names[bot.owner].append(bot.name)
     owners, teams = all_owners(reader.connection), _teams(reader)
     words = search.casefold().split()
-    found = [
+    matching = [
         owner
         for owner in owners
         if all(
@@ -68,7 +68,7 @@ def people(reader: Reader, search: str = "", after: str | None = None, limit: in
             for word in words
         )
     ]  # fmt: skip
-    part, more = cut(found, lambda owner: owner.pseudonym, after, limit)
+    part, more = cut(matching, lambda owner: owner.pseudonym, after, limit)
     rows = tuple(
         visible(
             PersonLine(owner_line(reader.connection, owner, reader.viewer), team, tuple(names[owner.id])), reader.viewer
@@ -77,7 +77,7 @@ def people(reader: Reader, search: str = "", after: str | None = None, limit: in
         for team in [teams.get(owner.login)]
     )
     sections = tuple(sorted({owner.section for owner in owners if owner.section}))
-    return visible(People(rows, len(found), sections, more, reader.change), reader.viewer)
+    return visible(People(rows, len(matching), sections, more, reader.change), reader.viewer)
 
 
 def _teams(reader: Reader) -> dict[str, str]:

@@ -50,13 +50,13 @@ def standings(reader: Reader, sort: str = "rank", day: str | None = None) -> Sta
     connection = reader.connection
     text = last_board(connection)
     if day is not None:
-        kept = get_board(connection, day)
-        text = None if kept is None else kept[1]
+        board = get_board(connection, day)
+        text = None if board is None else board[1]
     if text is None:
         return Standings((), 1 / reader.seats, 0, 0, reader.now, isolated=reader.isolated, change=reader.change)
     table = Standings.from_json(text)
-    if day is not None and kept is not None:
-        table = replace(table, rows=tuple(map(_row, points_of_day(connection, kept[0]))))
+    if day is not None and board is not None:
+        table = replace(table, rows=tuple(map(_row, points_of_day(connection, board[0]))))
     moved = trend(connection, table.shares, reader.now if day is None else table.at)
     return table_for(reader, table, sort, moved)
 
@@ -100,17 +100,17 @@ def standings_page(
         login = row.owner or ""
         return f"{row.bot} {row.pseudonym} {known.get(login, login)}"
 
-    found = [
+    matching = [
         row
         for row in table.rows
         if word in searched(row).casefold() and (not section or not people or row.owner in within)
     ]
     end = first - 1 + rows
     whole = StandingsPage(
-        replace(table, rows=tuple(found[first - 1 : end])),
+        replace(table, rows=tuple(matching[first - 1 : end])),
         first,
-        len(found),
-        end + 1 if end < len(found) else None,
+        len(matching),
+        end + 1 if end < len(matching) else None,
         tuple(board_days(reader.connection, DAYS)),
         tuple(sorted({owner.section for owner in people if owner.section})),
     )

@@ -33,8 +33,8 @@ def make_token(
     """Make a token, and show it this once."""
     count_try(visit, "account")
     login = who(visit)
-    made = issue(visit.ladder, login, "token", login, scope, days * _DAY_S)
-    return form(visit, "token.html", made=made, url=visit.door.url)
+    issued = issue(visit.ladder, login, "token", login, scope, days * _DAY_S)
+    return form(visit, "token.html", made=issued, url=visit.door.url)
 
 
 @router.post("/account/password", include_in_schema=False)

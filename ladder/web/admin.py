@@ -46,8 +46,8 @@ def acts(ladder: Ladder, reader: Reader, after: Id | None = None) -> ActList:
 @router.get("/admin/settings", include_in_schema=False)
 def settings(visit: Visited) -> Response:
     """Show what ladder.toml says, but for secrets: the database's address may hold one."""
-    found = visit.ladder.settings
-    tables = found.model_dump(exclude={"database", "deadlines", "baselines"}, exclude_none=True)
+    current = visit.ladder.settings
+    tables = current.model_dump(exclude={"database", "deadlines", "baselines"}, exclude_none=True)
     tables.get("sign_in", {}).pop("client_secret", None)
-    lists = {"deadlines": found.deadlines, "baselines": found.baselines}
+    lists = {"deadlines": current.deadlines, "baselines": current.baselines}
     return form(visit, "settings.html", file=visit.ladder.path.absolute() / "ladder.toml", tables=tables, lists=lists)

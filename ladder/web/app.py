@@ -88,10 +88,10 @@ def make_app(
     )
     app.state.door = Door(ladder, url.rstrip("/"), public, sheet)
     routes = [route for noun in NOUNS for route in noun.routes if isinstance(route, APIRoute)]
-    found = {route_name(method, route.path) for route in routes for method in route.methods or ()}
-    found |= {f"WS {route.path}" for route in sockets.router.routes if isinstance(route, APIWebSocketRoute)}
-    if found != set(ROUTES):
-        raise ValueError(f"routes and ROUTES differ: {sorted(found ^ set(ROUTES))}")
+    names = {route_name(method, route.path) for route in routes for method in route.methods or ()}
+    names |= {f"WS {route.path}" for route in sockets.router.routes if isinstance(route, APIWebSocketRoute)}
+    if names != set(ROUTES):
+        raise ValueError(f"routes and ROUTES differ: {sorted(names ^ set(ROUTES))}")
     for noun in NOUNS:
         app.include_router(noun)
     app.add_exception_handler(RefusedError, _refused)
@@ -116,8 +116,8 @@ class _Headers:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async def with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
-                said = {name for name, _ in message["headers"]}
-                ours = [header for header in self.headers if header[0] not in said]
+                names = {name for name, _ in message["headers"]}
+                ours = [header for header in self.headers if header[0] not in names]
                 message = {**message, "headers": [*message["headers"], *ours]}
             await send(message)
 

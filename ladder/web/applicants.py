@@ -45,10 +45,10 @@ def send(
 @router.get("/join/{secret}", include_in_schema=False)
 def request(visit: Visited, secret: str) -> Response:
     """Show what became of a request, and once it was granted the button that signs in."""
-    found, signs_in = request_of(visit.ladder, secret)
-    if found is None:
+    applicant, signs_in = request_of(visit.ladder, secret)
+    if applicant is None:
         raise RefusedError(404, "This is no address of a request to join. Copy the whole of it.", visit)
-    return form(visit, "request.html", request=found, signs_in=signs_in, secret=secret)
+    return form(visit, "request.html", request=applicant, signs_in=signs_in, secret=secret)
 
 
 def _demand(visit: Visit, link: str) -> None:
@@ -65,8 +65,8 @@ def applicants(ladder: Ladder, reader: Reader) -> Applicants:
 @router.post("/admin/applicants/link", include_in_schema=False)
 def make_link(visit: Visited, days: Annotated[float, Form(ge=0.01, le=3650)] = 14) -> Response:
     """Make a link to join, and show it this once."""
-    made = issue(visit.ladder, STAFF.login, "join", who(visit), lasts_s=days * _DAY_S)
-    return form(visit, "join_link.html", made=made, address=f"{visit.door.url}/join?link={made.secret}")
+    issued = issue(visit.ladder, STAFF.login, "join", who(visit), lasts_s=days * _DAY_S)
+    return form(visit, "join_link.html", made=issued, address=f"{visit.door.url}/join?link={issued.secret}")
 
 
 @router.post("/admin/applicants/{id}/approve", include_in_schema=False)

@@ -36,7 +36,7 @@ def version(ladder: Ladder, reader: Reader, name: str, number: Id) -> Bot | None
 def build_log(visit: Annotated[Visit, Depends(gate)], name: str, number: Id) -> Response:
     """Return what the build of a version printed, as text."""
     with visit.ladder.reading(visit.viewer) as reader:
-        found = views.build_log(reader, name, number)
-    if found is None:
+        log = views.build_log(reader, name, number)
+    if log is None:
         raise RefusedError(404, "There is nothing here, or it isn't yours to see.", visit)
-    return Response(found.text, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "private, no-cache"})
+    return Response(log.text, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "private, no-cache"})

@@ -82,7 +82,7 @@ def asset(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    env = Environment(
         loader=FileSystemLoader(str(_HOME / "templates")),
         autoescape=True,
         undefined=StrictUndefined,
@@ -90,10 +90,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"cells": cells, "asset": asset, "spark": spark, "version": __version__}
-    made.filters |= {"when": when, "left": left, "points": points, "share_scale": share_scale, "percent_of": percent_of}
-    made.filters |= {"lines": lines, "did": did}
-    return made
+    env.globals |= {"cells": cells, "asset": asset, "spark": spark, "version": __version__}
+    env.filters |= {"when": when, "left": left, "points": points, "share_scale": share_scale, "percent_of": percent_of}
+    env.filters |= {"lines": lines, "did": did}
+    return env
 
 
 def _plain(value: object) -> object:
@@ -208,9 +208,9 @@ def when(at: float | None) -> Markup:
     """Return a time of UTC, in a form that the browser's script turns into the reader's own."""
     if at is None:
         return Markup("-")
-    told = time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
+    text = time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
     exact = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
-    return Markup('<time datetime="{}">{} UTC</time>').format(exact, told)
+    return Markup('<time datetime="{}">{} UTC</time>').format(exact, text)
 
 
 def left(at: float, now: float) -> str:

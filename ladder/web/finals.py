@@ -69,10 +69,10 @@ def _file(name: str) -> dict[str, str]:
 def known_final(visit: Visit, name: str) -> FinalState:
     """Return how far a final is, without its table. Raises RefusedError for none."""
     with visit.ladder.reading(visit.viewer) as reader:
-        found = next((final for final in final_list(reader).rows if final.name == name), None)
-    if found is None:
+        match = next((final for final in final_list(reader).rows if final.name == name), None)
+    if match is None:
         raise RefusedError(404, "There is no such final.", visit)
-    return found
+    return match
 
 
 @router.post("/finals", include_in_schema=False)

@@ -58,13 +58,13 @@ def as_csv(
     """Return the grades as a file: whole, or as Canvas or Moodle takes them; for Canvas' API that is JSON."""
     with visit.ladder.reading(visit.viewer) as reader:
         page = _page(visit.ladder, reader, final, deadline, release)
-    told = page.told if page.handed is None else page.handed.told
-    if told is None:
+    grades = page.told if page.handed is None else page.handed.told
+    if grades is None:
         raise LadderError("No baseline says what points are for.\nWrite [[baselines]] into ladder.toml.")
     name = "grades" if page.handed is None else f"grades-{page.handed.line.name}"
     kind, media = ("json", "application/json") if form == "canvas-api" else ("csv", "text/csv; charset=utf-8")
     headers = {"Content-Disposition": f'attachment; filename="{name}-{form}.{kind}"', "Cache-Control": "no-store"}
-    return Response(gradebook(told, form) + "\n", media_type=media, headers=headers)
+    return Response(gradebook(grades, form) + "\n", media_type=media, headers=headers)
 
 
 @router.post("/admin/grades", include_in_schema=False)
@@ -111,6 +111,6 @@ def _page(ladder: Ladder, reader: Reader, final: Name, deadline: Name, release: 
             _kept[of] = all_grades(ladder, "staff", final, deadline)
             while len(_kept) > MOST:
                 del _kept[next(iter(_kept))]
-        found = _kept[of]
-    mine = tuple(grade for grade in found.grades if reader.viewer.may("see grades", grade.owner.login))
-    return GradesPage(replace(found, grades=mine), deadlines, finals, None, lines)
+        page = _kept[of]
+    mine = tuple(grade for grade in page.grades if reader.viewer.may("see grades", grade.owner.login))
+    return GradesPage(replace(page, grades=mine), deadlines, finals, None, lines)

@@ -49,5 +49,5 @@ def replay_as_json(visit: Visited, id: Id) -> Response:
 
 
 def _replay(reader: Reader, id: int) -> str | None:
-    found = find_replay(reader, id)
-    return None if found is None or found.match is None else page([found.match], f"Match {id}")
+    view = find_replay(reader, id)
+    return None if view is None or view.match is None else page([view.match], f"Match {id}")

@@ -38,11 +38,11 @@ _STALE = "This sign-in was begun elsewhere, or too long ago. Begin it again on t
 def begin(visit: Visited, then: str = "/") -> Response:
     """Send the browser to the provider."""
     count_try(visit, "sign in")
-    told, secret = _provider(visit)
+    settings, secret = _provider(visit)
     kept = {word: secrets.token_urlsafe(32) for word in ("state", "nonce", "verifier")}
-    with _client(visit, told, secret) as client:
+    with _client(visit, settings, secret) as client:
         to, _ = client.create_authorization_url(
-            _discovery(visit, client, told)["authorization_endpoint"],
+            _discovery(visit, client, settings)["authorization_endpoint"],
             state=kept["state"],
             nonce=kept["nonce"],
             code_verifier=kept["verifier"],
@@ -57,7 +57,7 @@ def begin(visit: Visited, then: str = "/") -> Response:
 def end(visit: Visited, state: str = "", code: str = "", error: str = "") -> Response:
     """Take what the provider sent the browser back with, ask it who that is, and let the person in."""
     count_try(visit, "sign in")
-    told, secret = _provider(visit)
+    settings, secret = _provider(visit)
     kept = _read(visit.request.cookies.get(_cookie(visit), ""), secret)
     if (
         kept is None
@@ -67,31 +67,31 @@ def end(visit: Visited, state: str = "", code: str = "", error: str = "") -> Res
         raise RefusedError(403, _STALE, visit)
     if error or not code:
         raise RefusedError(403, "The provider didn't let you in. Begin again on the page for signing in.", visit)
-    claims = _claims(visit, told, secret, code, kept)
-    value = claims.get(told.claim)
+    claims = _claims(visit, settings, secret, code, kept)
+    value = claims.get(settings.claim)
     if not isinstance(value, str) or not value:
-        raise RefusedError(403, f"The provider doesn't tell your {told.claim}: ask the staff.", visit)
-    if told.claim == "email" and claims.get("email_verified") is not True:
+        raise RefusedError(403, f"The provider doesn't tell your {settings.claim}: ask the staff.", visit)
+    if settings.claim == "email" and claims.get("email_verified") is not True:
         raise RefusedError(403, "Your email isn't verified at the provider. Verify it there, and come again.", visit)
-    response = let_in(visit, kept["then"], lambda: sign_in_as(visit.ladder, told.claim, value))
+    response = let_in(visit, kept["then"], lambda: sign_in_as(visit.ladder, settings.claim, value))
     response.delete_cookie(_cookie(visit), secure=visit.door.secure, httponly=True, samesite="lax")
     return response
 
 
 def _provider(visit: Visit) -> tuple[SignIn, str]:
     """Return the provider that ladder.toml names, and the client's secret. Raises RefusedError."""
-    told = visit.ladder.last_settings.sign_in
-    if told is None:
+    settings = visit.ladder.last_settings.sign_in
+    if settings is None:
         raise RefusedError(404, "This ladder has no provider to sign in at.", visit)
     try:
-        return told, told.secret(visit.ladder.path)
+        return settings, settings.secret(visit.ladder.path)
     except LadderError:
         raise RefusedError(503, _AWAY, visit) from None
 
 
-def _client(visit: Visit, told: SignIn, secret: str) -> Any:
+def _client(visit: Visit, settings: SignIn, secret: str) -> Any:
     client = OAuth2Session(
-        told.client_id,
+        settings.client_id,
         secret,
         scope="openid email profile",
         redirect_uri=f"{visit.door.url}/sign-in/openid/callback",
@@ -102,32 +102,32 @@ def _client(visit: Visit, told: SignIn, secret: str) -> Any:
     return client
 
 
-def _discovery(visit: Visit, client: Any, told: SignIn) -> dict[str, Any]:
+def _discovery(visit: Visit, client: Any, settings: SignIn) -> dict[str, Any]:
     """Return what the provider says of itself. Raises RefusedError."""
-    issuer = told.issuer.rstrip("/")
+    issuer = settings.issuer.rstrip("/")
     try:
-        found: dict[str, Any] = _json(client, f"{issuer}/.well-known/openid-configuration")
-        if str(found["issuer"]).rstrip("/") != issuer:
+        discovery: dict[str, Any] = _json(client, f"{issuer}/.well-known/openid-configuration")
+        if str(discovery["issuer"]).rstrip("/") != issuer:
             raise ValueError("another's")
         for word in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-            if not str(found[word]).startswith(("https://", issuer)):
+            if not str(discovery[word]).startswith(("https://", issuer)):
                 raise ValueError("not encrypted")
     except (RequestException, ValueError, KeyError, TypeError):
         raise RefusedError(503, _AWAY, visit, 60) from None
-    return found
+    return discovery
 
 
-def _claims(visit: Visit, told: SignIn, secret: str, code: str, kept: dict[str, Any]) -> dict[str, Any]:
+def _claims(visit: Visit, settings: SignIn, secret: str, code: str, kept: dict[str, Any]) -> dict[str, Any]:
     """Return what the provider says of who signed in there. Raises RefusedError."""
-    with _client(visit, told, secret) as client:
-        found = _discovery(visit, client, told)
+    with _client(visit, settings, secret) as client:
+        discovery = _discovery(visit, client, settings)
         try:
-            token = client.fetch_token(found["token_endpoint"], code=code, code_verifier=kept["verifier"])
-            keys = KeySet.import_key_set(_json(client, found["jwks_uri"]))
+            token = client.fetch_token(discovery["token_endpoint"], code=code, code_verifier=kept["verifier"])
+            keys = KeySet.import_key_set(_json(client, discovery["jwks_uri"]))
             claims = jwt.decode(token["id_token"], keys, algorithms=_ALGORITHMS).claims
-            _check(claims, str(found["issuer"]), told.client_id, kept["nonce"])
-            if "userinfo_endpoint" in found and not {told.claim, "email_verified"} <= claims.keys():
-                more = _json(client, found["userinfo_endpoint"], signed=True)
+            _check(claims, str(discovery["issuer"]), settings.client_id, kept["nonce"])
+            if "userinfo_endpoint" in discovery and not {settings.claim, "email_verified"} <= claims.keys():
+                more = _json(client, discovery["userinfo_endpoint"], signed=True)
                 claims = {**more, **claims} if more.get("sub") == claims["sub"] else claims
         except (OAuthError, ClientError, JoseError, KeyError):
             raise RefusedError(403, _STALE, visit) from None
@@ -170,8 +170,8 @@ def _read(value: str, secret: str) -> dict[str, Any] | None:
     text, _, mark = value.partition(".")
     if not hmac.compare_digest(mark.encode(), _mark(text, secret).encode()):
         return None
-    found: dict[str, Any] = json.loads(base64.urlsafe_b64decode(text))
-    return found
+    data: dict[str, Any] = json.loads(base64.urlsafe_b64decode(text))
+    return data
 
 
 def _mark(text: str, secret: str) -> str:

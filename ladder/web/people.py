@@ -64,8 +64,8 @@ def add(
     pseudonym: Annotated[str, Form()] = "",
 ) -> Response:
     """Add a person, or bring one up to date: a field that is empty stays as it was."""
-    told = (name.strip() or None, email.strip() or None, section.strip() or None, pseudonym.strip() or None)
-    taken = take_in_people(visit.ladder, [one_person(login.strip(), *told)], who(visit), "one person")
+    values = (name.strip() or None, email.strip() or None, section.strip() or None, pseudonym.strip() or None)
+    taken = take_in_people(visit.ladder, [one_person(login.strip(), *values)], who(visit), "one person")
     return _taken(visit, taken, login.strip(), _page(login.strip()))
 
 

@@ -26,19 +26,19 @@ def read(
         _, _, *words = inspect.signature(make).parameters.values()
         words = [word.replace(kind=word.KEYWORD_ONLY) for word in words]
         visit = inspect.Parameter("visit", inspect.Parameter.KEYWORD_ONLY, annotation=Visit, default=Depends(gate))
-        told = inspect.get_annotations(make)["return"]
+        kind = inspect.get_annotations(make)["return"]
 
         def drawn(*, visit: Visit, **given: Any) -> Response:
             return page(visit, template, partial(make, visit.ladder, **given), shared=shared, fresh_s=fresh_s)
 
         def plain(*, visit: Visit, **given: Any) -> Response:
-            return answer(visit, told, partial(make, visit.ladder, **given), fresh_s=fresh_s)
+            return answer(visit, kind, partial(make, visit.ladder, **given), fresh_s=fresh_s)
 
         for function in (drawn, plain):
             function.__signature__ = inspect.Signature([*words, visit])  # type: ignore[attr-defined]
             function.__doc__, function.__name__ = make.__doc__, make.__name__
         router.get(path, include_in_schema=False)(drawn)
-        router.get(f"/api{path}".rstrip("/"), response_model=None, responses={200: {"model": told}})(plain)
+        router.get(f"/api{path}".rstrip("/"), response_model=None, responses={200: {"model": kind}})(plain)
         return make
 
     return declare

@@ -72,16 +72,16 @@ async def _get(app: Any, address: str) -> tuple[int, str, bytes]:
 
 def _links(text: str) -> Iterator[str]:
     """Yield the addresses of the ladder's own that a page leads to, without what is for people who sign in."""
-    for found in _LINK.finditer(text):
-        address = html.unescape(found[2]).partition("#")[0]
-        if found[1] != "action" and not address.startswith(_NOT):
+    for match in _LINK.finditer(text):
+        address = html.unescape(match[2]).partition("#")[0]
+        if match[1] != "action" and not address.startswith(_NOT):
             yield address
 
 
-def _relative(address: str, written: set[str], found: re.Match[str]) -> str:
+def _relative(address: str, written: set[str], match: re.Match[str]) -> str:
     """Return an attribute whose address counts from the file that holds it; none for what isn't written."""
-    name, told = found[1], html.unescape(found[2])
-    path, hash_, place = told.partition("#")
+    name, target = match[1], html.unescape(match[2])
+    path, hash_, place = target.partition("#")
     if name in ("action", "hx-get") or path not in written:
         return ""
     here = PurePosixPath(_file(address)).parent

@@ -47,11 +47,11 @@ def duels(ladder: Ladder, reader: Reader, first: First = 1) -> Duels:
 def duels_as_csv(visit: Annotated[Visit, Depends(gate)]) -> Response:
     """Return all pairs that met as CSV."""
     with visit.ladder.reading(visit.viewer) as reader:
-        found = views.duels(reader, count=None)
+        table = views.duels(reader, count=None)
     rows = (
         (one, other, duel.wins, duel.losses, duel.games, duel.matches)
-        for one, row in zip(found.labels, found.rows, strict=True)
-        for other, duel in zip(found.labels, row, strict=True)
+        for one, row in zip(table.labels, table.rows, strict=True)
+        for other, duel in zip(table.labels, row, strict=True)
         if duel is not None and duel.games
     )
     return _csv(("version", "other", "wins", "losses", "games", "matches"), rows)

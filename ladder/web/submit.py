@@ -34,5 +34,5 @@ async def send(visit: Annotated[Visit, Depends(gate)]) -> Response:
 async def send_plain(visit: Annotated[Visit, Depends(gate)]) -> Response:
     """Take a bot in, and say which version it became: 201, or 200 where the last version has the same files."""
     taken = await take(visit)
-    told = ("label", "name", "number", "again", "late", "left", "disabled")
-    return JSONResponse({word: getattr(taken, word) for word in told}, 200 if taken.again else 201)
+    names = ("label", "name", "number", "again", "late", "left", "disabled")
+    return JSONResponse({word: getattr(taken, word) for word in names}, 200 if taken.again else 201)

@@ -67,9 +67,9 @@ async def _take(visit: Visit, stream: AsyncIterator[bytes]) -> Taken:
             if not owner:
                 raise RefusedError(400, NO_BOTS, visit)
             received = read_time(visit.ladder, at) if at else None
-            given = (form.path, owner, form.said("name") or None, received, viewer.login)
+            submission = (form.path, owner, form.said("name") or None, received, viewer.login)
             async with door.readers:
-                return await run_in_threadpool(submit, visit.ladder, *given)
+                return await run_in_threadpool(submit, visit.ladder, *submission)
 
 
 async def _receive_form(visit: Visit, stream: AsyncIterator[bytes], folder: Path) -> "_Form":

@@ -161,10 +161,10 @@ def _page_of(path: str) -> str:
 
 def local(path: str | None) -> str:
     """Return a path of the ladder's own to go on to, whatever was asked for."""
-    told = "".join(character for character in path or "/" if character.isprintable())  # browsers leave others out
-    parts = urlsplit(told)
-    outside = parts.scheme or parts.netloc or not parts.path.startswith("/") or told[1:2] in ("/", "\\")
-    return "/" if outside else told
+    printable = "".join(character for character in path or "/" if character.isprintable())  # browsers leave others out
+    parts = urlsplit(printable)
+    outside = parts.scheme or parts.netloc or not parts.path.startswith("/") or printable[1:2] in ("/", "\\")
+    return "/" if outside else printable
 
 
 def visit_of(request: Request) -> Visit:

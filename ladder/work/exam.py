@@ -133,14 +133,14 @@ def examine_version(job: ExamJob) -> Examined:
     try:
         with scratch_folder() as folder:
             scratch = folder
-            found = _Version(job, folder.resolve()).examined()
+            examination = _Version(job, folder.resolve()).examined()
     except (NotHereError, SandboxError, ArchiveError, OSError) as problem:
         if full(problem, scratch or Path("/")):
             raise RefusedError(no_room((scratch or Path()).parent)) from problem
         raise ArenaError(str(problem)) from problem
     except NoRoomError as problem:
         raise RefusedError(str(problem)) from problem
-    return replace(found, seconds=time.monotonic() - began)
+    return replace(examination, seconds=time.monotonic() - began)
 
 
 class _Version:
@@ -153,13 +153,13 @@ class _Version:
         self.steps: list[Step] = []
 
     def examined(self) -> Examined:
-        given = self.unpacked()
+        path = self.unpacked()
         bot, built, played = None, None, None
-        checked = self.check(given)
+        checked = self.check(path)
         language = None if checked is None else language_of(checked)
         if checked is not None and self.passed:
             bot = portable(replace(checked, name=self.job.name), self.programs)
-            archive = self.job.archive if checked.build is None and checked.path == given else self.packed(checked)
+            archive = self.job.archive if checked.build is None and checked.path == path else self.packed(checked)
             if archive is not None:
                 built = None if archive is self.job.archive else archive
                 played = self.qualify(bot, archive, checked)
@@ -185,12 +185,12 @@ class _Version:
         place = self.scratch / job.name.partition("@")[0]
         place.mkdir()
         unpack(io.BytesIO(job.archive), place, MAX_BYTES, MAX_FILES)
-        given = place if job.file is None else place / job.file
-        if differs(Bot(job.name, given, (), place, None, job.digest), frozenset()):
+        path = place if job.file is None else place / job.file
+        if differs(Bot(job.name, path, (), place, None, job.digest), frozenset()):
             raise ArchiveError(f'the archive of "{job.name}" isn\'t that of the digest {job.digest}')
-        return given
+        return path
 
-    def check(self, given: Path) -> Bot | None:
+    def check(self, path: Path) -> Bot | None:
         """Do what `arena check` does; return the bot as it was built, None if there is none."""
         terms, timing = self.job.terms, self.job.terms.timing
         work, boxes = self.scratch / "@exam", self.scratch / "@boxes"  # no bot is called so
@@ -214,18 +214,18 @@ class _Version:
             )
             examination = Examination(exam)
             self.quoted = exam.quoted
-            for step in chain(examination.before(f"./{given.relative_to(self.scratch)}"), examination.running()):
+            for step in chain(examination.before(f"./{path.relative_to(self.scratch)}"), examination.running()):
                 self.note(step)
         return getattr(examination, "bot", None)
 
     def packed(self, bot: Bot) -> bytes | None:
         """Return the archive of what was built, None with a failed step if it is too large to be kept."""
-        made = io.BytesIO()
+        archive = io.BytesIO()
         try:
             size = sum(path.lstat().st_size for path in bot.path.rglob("*"))
             if size <= MOST_UNPACKED:
-                pack(bot.path, made)
-                return made.getvalue()
+                pack(bot.path, archive)
+                return archive.getvalue()
             what = f"the build made {size >> 20} MB, and {MOST_UNPACKED >> 20} MB are kept"
         except BotError as problem:
             what = str(problem).partition("\n")[0]
@@ -261,10 +261,10 @@ class _Version:
         """Return the step of the match: its result, and the first fault of the version with its exchange."""
         record = read(played.record)
         games, won = len(record.games), sum(result.winner == result.seats.index(names[0]) for result in played.results)
-        told = f"{games} games against {', '.join(names[1:])}: won {won}"
+        text = f"{games} games against {', '.join(names[1:])}: won {won}"
         faults = _faults(record)
         if not faults:
-            return Step("qualifying match", Level.OK, f"{told}, without a fault")
+            return Step("qualifying match", Level.OK, f"{text}, without a fault")
         lost = sum(any(FAULTS[fault.code].consequence is Consequence.FORFEIT for fault in of) for of in faults.values())
         first = next(fault for of in faults.values() for fault in of)
         exchange = next((each for each in played.exchanges if (each.bot, each.code) == (names[0], first.code)), None)
@@ -283,7 +283,7 @@ class _Version:
             )
         )
         count = sum(fault.count for of in faults.values() for fault in of if not FAULTS[fault.code].follows)
-        what = f"it forfeited {lost} of {games} games" if lost else f"{told}, with faults: {count}"
+        what = f"it forfeited {lost} of {games} games" if lost else f"{text}, with faults: {count}"
         return Step(
             "qualifying match",
             Level.FAIL if lost else Level.NOTE,
@@ -297,15 +297,15 @@ class _Version:
 
 def _shorten(log: bytes) -> bytes:
     """Return a build's log, its middle left out if it is long."""
-    kept = Capture(_LOG_BYTES)
-    kept.feed(log)
-    return kept.render()
+    capture = Capture(_LOG_BYTES)
+    capture.feed(log)
+    return capture.render()
 
 
 def _faults(record: Record) -> dict[int, list[Fault]]:
     """Return the faults of the match's first bot by game."""
-    found = {game.game: [fault for fault in game.faults if fault.bot == 0] for game in record.games}
-    return {game: faults for game, faults in found.items() if faults}
+    by_game = {game.game: [fault for fault in game.faults if fault.bot == 0] for game in record.games}
+    return {game: faults for game, faults in by_game.items() if faults}
 
 
 def _last_lines(logs: Iterable[bytes]) -> tuple[bytes, ...]:

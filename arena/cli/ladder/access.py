@@ -58,16 +58,16 @@ def add_access(folder: Path, login: str, kind: str, scope: str, days: float | No
     Of staff, --kind join is a link by which people ask to join, as many as come: see arena ladder applicants.
     """
     with ladder_at(folder) as ladder:
-        made = issue(ladder, login, kind, who, scope, None if days is None else days * _DAY_S)
+        issued = issue(ladder, login, kind, who, scope, None if days is None else days * _DAY_S)
         url = ladder.settings.pages.url
     if as_json:
-        print_json(made)
+        print_json(issued)
         return
-    write(made.secret)
-    note(f"{kind} of {shown(login)}, number {made.id}, until {when(made.ends)}; it isn't shown again")
+    write(issued.secret)
+    note(f"{kind} of {shown(login)}, number {issued.id}, until {when(issued.ends)}; it isn't shown again")
     if kind != "token":
         page = "join" if kind == "join" else "sign-in"
-        note(f"{page.replace('-', ' ')}: {url or _URL}/{page}?link={made.secret}")
+        note(f"{page.replace('-', ' ')}: {url or _URL}/{page}?link={issued.secret}")
         if url is None:
             note("arena ladder serve listens there by default; for another address: [pages] url in ladder.toml")
 

@@ -28,15 +28,15 @@ def applicants() -> None:
 def list_applicants(folder: Path, as_json: bool) -> None:
     """List who asked to join, and what was decided."""
     with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
-        found = views.applicant_list(reader)
+        listing = views.applicant_list(reader)
     if as_json:
-        print_json(found)
+        print_json(listing)
         return
     rows = []
-    for row in found.rows:
+    for row in listing.rows:
         why = "login or email is somebody's here" if row.known else row.why or ""
-        told = [row.login, row.name, row.email or "", when(row.at), row.state, why]
-        rows.append((str(row.id), *map(shown, told)))
+        cells = [row.login, row.name, row.email or "", when(row.at), row.state, why]
+        rows.append((str(row.id), *map(shown, cells)))
     show(table(["id", "login", "name", "email", "on", "state", ""], rows))
 
 

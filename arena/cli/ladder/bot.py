@@ -39,48 +39,48 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
     with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         owner = Viewer(known_bot(reader.connection, name).login)
         as_owner = replace(reader, viewer=owner)
-        found = views.build_log(as_owner, name, number) if build_log else views.bot(as_owner, name, number, last)
-    if found is None:
+        view = views.build_log(as_owner, name, number) if build_log else views.bot(as_owner, name, number, last)
+    if view is None:
         refuse(f"{name} has no version {number}; leave --version out to see which it has")
     if as_json:
-        print_json(found)
-    elif isinstance(found, views.Bot):
-        show(*_parts(found))
-    elif found.text:
-        write_log(found.text)
+        print_json(view)
+    elif isinstance(view, views.Bot):
+        show(*_parts(view))
+    elif view.text:
+        write_log(view.text)
     else:
-        note(f"version {found.version} has no log of a build: it needs none, printed nothing, or waits for it")
+        note(f"version {view.version} has no log of a build: it needs none, printed nothing, or waits for it")
 
 
-def _parts(found: Bot) -> Iterator[RenderableType]:
+def _parts(view: Bot) -> Iterator[RenderableType]:
     """Yield what is printed: what plays, where it stands, versions, examination, faults, matches, decisions."""
-    row = found.row
-    playing = next((version for version in found.versions if version.active), None)
-    whose = "a reference bot" if found.reference else f"owner {shown(found.pseudonym)}"
-    yield f"{shown(found.bot)}, {whose}: " + (
-        f"version {playing.number} plays" if playing else shown(views.why_none(found))
+    row = view.row
+    playing = next((version for version in view.versions if version.active), None)
+    whose = "a reference bot" if view.reference else f"owner {shown(view.pseudonym)}"
+    yield f"{shown(view.bot)}, {whose}: " + (
+        f"version {playing.number} plays" if playing else shown(views.why_none(view))
     )
-    if row is not None and found.fair is not None:
+    if row is not None and view.fair is not None:
         yield (
-            f"rank {span(row.ranks)} of {found.of}, rating {interval(row.rating, 1, 1)}, "
-            f"share of wins {interval(row.adjusted, 100, 1)} % (fair {100 * found.fair:.0f})"
+            f"rank {span(row.ranks)} of {view.of}, rating {interval(row.rating, 1, 1)}, "
+            f"share of wins {interval(row.adjusted, 100, 1)} % (fair {100 * view.fair:.0f})"
         )
         yield (
-            f"share since yesterday {signed(found.trend.day)}, in 7 days {signed(found.trend.week)}; "
+            f"share since yesterday {signed(view.trend.day)}, in 7 days {signed(view.trend.week)}; "
             f"{row.games} games in {counted(row.matches, 'match', 'es')} that rate"
         )
     yield ""
-    yield _versions(found)
-    for version in found.versions:
+    yield _versions(view)
+    for version in view.versions:
         if version.received not in (None, version.submitted):
             received, submitted = when(version.received), when(version.submitted)
             yield f"version {version.number} was received {received}, and taken in {submitted}"
-    yield f"times are its own, a request's limit is {found.limit_ms} ms; wins and games are of matches that rate"
-    exam = found.examination
+    yield f"times are its own, a request's limit is {view.limit_ms} ms; wins and games are of matches that rate"
+    exam = view.examination
     if exam is not None:
         yield ""
-        yield f"examination of {shown(found.bot)}@{exam.version}:"
-        version = next(version for version in found.versions if version.number == exam.version)
+        yield f"examination of {shown(view.bot)}@{exam.version}:"
+        version = next(version for version in view.versions if version.number == exam.version)
         if not exam.steps or version.state == "examined":
             state = "being examined" if version.state == "examined" else version.state
             yield f"  it is {state}" + (f": {shown(version.reason)}" if version.reason else "")
@@ -88,18 +88,18 @@ def _parts(found: Bot) -> Iterator[RenderableType]:
             yield Text.from_ansi("\n".join(step_lines(step)))
         if exam.build_log:
             yield "all that its build printed: --build-log"
-    yield from _style(found)
-    yield from _faults(found)
-    if found.last:
+    yield from _style(view)
+    yield from _faults(view)
+    if view.last:
         yield ""
-        yield matches_table(found.last)
-    if found.acts:
+        yield matches_table(view.last)
+    if view.acts:
         yield ""
         yield "what was decided:"
-        yield from (f"  {when(act.at)} {shown(did(act))}: {shown(act.why)}" for act in found.acts)
+        yield from (f"  {when(act.at)} {shown(did(act))}: {shown(act.why)}" for act in view.acts)
 
 
-def _versions(found: Bot) -> RenderableType:
+def _versions(view: Bot) -> RenderableType:
     names = ("games", "wins", "faults", "forfeits", "ms, mean/\nslowest", "MB")
     columns = [
         Column("#"),
@@ -107,7 +107,7 @@ def _versions(found: Bot) -> RenderableType:
         Column("sent in"),
         *(Column(name, number=True) for name in names),
     ]
-    return table(columns, list(map(_version, found.versions)))
+    return table(columns, list(map(_version, view.versions)))
 
 
 def _version(version: BotVersion) -> tuple[str, ...]:
@@ -128,29 +128,29 @@ def _version(version: BotVersion) -> tuple[str, ...]:
     )
 
 
-def _style(found: Bot) -> Iterator[RenderableType]:
+def _style(view: Bot) -> Iterator[RenderableType]:
     """Yield what it does, beside what the bots that play do on average."""
-    if found.style is None:
+    if view.style is None:
         return
     yield ""
     rows = [
         (what, own, field, str(number.of))
-        for part in (found.style.public, found.style.hidden or ())
+        for part in (view.style.public, view.style.hidden or ())
         for what, own, field, number in style_rows(part)
     ]
-    title = f"what it does, in its newest {counted(found.style.matches, 'match', 'es')}"
+    title = f"what it does, in its newest {counted(view.style.matches, 'match', 'es')}"
     yield table([Column(title, least=20), *(Column(name, number=True) for name in ("it", "field", "cases"))], rows)
 
 
-def _faults(found: Bot) -> Iterator[RenderableType]:
+def _faults(view: Bot) -> Iterator[RenderableType]:
     """Yield how many faults of each kind each version committed, and an example of each kind."""
-    faulty = [version for version in found.versions if version.faults]
+    faulty = [version for version in view.versions if version.faults]
     if faulty:
         yield ""
         yield "faults, of all matches:"
     for version in faulty:
         yield f"  version {version.number}: {counts(version.faults or {})}"
-    first = {example.code: example for example in reversed(found.examples or ())}
-    for example in found.examples or ():
+    first = {example.code: example for example in reversed(view.examples or ())}
+    for example in view.examples or ():
         if first[example.code] is example:
             yield from example_lines(example)

@@ -10,7 +10,7 @@ from ladder.service import files_of
 
 
 def version_copy(folder: Path, given: str) -> tuple[str, str]:
-    """Return where a copy of a version stands, and what it is. Exits as `ladder_at` does; with 2 for a missing version."""
+    """Return where a copy of a version stands, and what it is. Exits as `ladder_at` does; with 2 for none."""
     with ladder_at(folder) as ladder:
         version, archive = files_of(ladder, given)
     title = version.digest if version.file is None else f"{version.digest}-{version.file}"

@@ -28,11 +28,11 @@ def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
             pruned = prune_now(ladder)
         note(f"removed records of {counted(pruned.records, 'match', 'es')} and logs of {pruned.logs}")
     with plain_errors():
-        found: list[Finding] = []
+        results: list[Finding] = []
         for finding in check_up(folder, deep):
-            found.append(finding)
+            results.append(finding)
             if not as_json:
                 write("\n".join(finding_lines(finding)))
     if as_json:
-        print_json(Checkup(tuple(found)))
-    sys.exit(1 if has_failure(found) else 0)
+        print_json(Checkup(tuple(results)))
+    sys.exit(1 if has_failure(results) else 0)

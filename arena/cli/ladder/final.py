@@ -114,18 +114,18 @@ def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool, as_
     if not state.missing and state.key is None:
         reveal(ladder, name, who, as_is=as_is)
         state = see_final(ladder, name, viewer)
-    found = state.table
+    table = state.table
     if as_json:
         print_json(state)
-    elif found is None:
+    elif table is None:
         planned = counted(state.matches, "match", "es")
         note(f"the final {name}: {state.played} of {planned} are played, {state.missing} are missing")
         note(f"play them: arena ladder run {ladder.path}")
     else:
-        show(standings_table(found))
-        games = f"{found.games} games in {counted(found.matches, 'match', 'es')}"
-        show(f"\n{games}; shares in %, fair: {100 * found.fair:.0f}")
-        if unsure(row.adjusted for row in found.rows):
+        show(standings_table(table))
+        games = f"{table.games} games in {counted(table.matches, 'match', 'es')}"
+        show(f"\n{games}; shares in %, fair: {100 * table.fair:.0f}")
+        if unsure(row.adjusted for row in table.rows):
             show(NO_INTERVALS)
         for match, why in state.lost:
             show(f"Match {match} wasn't played: {shown(why)}")

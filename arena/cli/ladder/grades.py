@@ -63,35 +63,35 @@ def grades(
             _compare(remake(ladder, name or ""), as_json)
             return
         if name is None:
-            found = all_grades(ladder, who, final, deadline)
+            current = all_grades(ladder, who, final, deadline)
         else:
-            made = release(ladder, name, who, why, final, deadline) if makes else _release(ladder, name, changes)
-            found = made.told
+            result = release(ladder, name, who, why, final, deadline) if makes else _release(ladder, name, changes)
+            current = result.told
             if changes is not None:
-                _show_changes(made.changes, as_json, show)
+                _show_changes(result.changes, as_json, show)
                 return
             if makes:
                 note(f'"{name}" is kept; it is the same each time: arena ladder grades {folder} --release {name}')
-                if made.changes is not None:
-                    _show_changes(made.changes)
-    for label in found.waiting:
+                if result.changes is not None:
+                    _show_changes(result.changes)
+    for label in current.waiting:
         note(f"{label} waits for its examination: arena ladder run {folder} --until examined")
     if login is not None:
-        grade = next((grade for grade in found.grades if grade.owner.login == login), None)
+        grade = next((grade for grade in current.grades if grade.owner.login == login), None)
         if grade is None:
             refuse(f'there is no owner "{login}"; see arena ladder owners list {folder}')
         if as_json:
             print_json(grade)
         else:
-            _show(found, grade)
+            _show(current, grade)
     elif as_json:
-        print_json(found)
+        print_json(current)
     else:
-        if not found.isolated:
+        if not current.isolated:
             note(TRUSTED)
-        for sentence in unfindable(found, form):
+        for sentence in unfindable(current, form):
             note(sentence)
-        write(gradebook(found, form))
+        write(gradebook(current, form))
 
 
 def _release(ladder: Ladder, name: str, since: str | None) -> views.HandedOut:
@@ -99,29 +99,29 @@ def _release(ladder: Ladder, name: str, since: str | None) -> views.HandedOut:
         return handed_out(connection, name, since=since or None)
 
 
-def _compare(found: Remade, as_json: bool) -> None:
+def _compare(remade: Remade, as_json: bool) -> None:
     """Say whether a release that was made again is the same, and exit."""
     if as_json:
-        print_json(found)
+        print_json(remade)
     else:
-        note(f'"{found.name}", made again: {"the same to the digit" if found.same else "it differs"}')
-        for line in found.differences:
+        note(f'"{remade.name}", made again: {"the same to the digit" if remade.same else "it differs"}')
+        for line in remade.differences:
             note(shown(line))
-    sys.exit(0 if found.same else 1)
+    sys.exit(0 if remade.same else 1)
 
 
-def _show_changes(found: GradeChanges | None, as_json: bool = False, say: Callable[[str], None] = note) -> None:
+def _show_changes(changes: GradeChanges | None, as_json: bool = False, say: Callable[[str], None] = note) -> None:
     """Print what changed: where grades are printed, too, as notes."""
-    if found is None:
+    if changes is None:
         refuse("nothing was handed out before it; name a release: --changes RELEASE")
     if as_json:
-        print_json(found)
+        print_json(changes)
         return
-    say(f'since "{found.before}": {"; ".join(found.words) or "nothing for all"}')
-    for row in found.rows:
+    say(f'since "{changes.before}": {"; ".join(changes.words) or "nothing for all"}')
+    for row in changes.rows:
         points = f"{_points(row.before)} -> {_points(row.after)} points"
         say(f"{shown(row.owner.login or '')}: {points}: {shown('; '.join(row.words))}")
-    if not found.rows:
+    if not changes.rows:
         say("each grade is the same")
 
 
@@ -129,8 +129,8 @@ def _points(points: float | None) -> str:
     return "no" if points is None else f"{points:g}"
 
 
-def _show(found: Grades, grade: Grade) -> None:
-    show(f"{shown(grade.owner.login or '')}, {found.of}: {grade.points:g} of {found.possible:g} points")
+def _show(result: Grades, grade: Grade) -> None:
+    show(f"{shown(grade.owner.login or '')}, {result.of}: {grade.points:g} of {result.possible:g} points")
     if grade.version is None:
         show(grade.reason)
         return
@@ -148,5 +148,5 @@ def _show(found: Grades, grade: Grade) -> None:
     ]
     show(table(columns, rows))
     show("\nIn parentheses: what holds the truth in 95 % of cases.")
-    if not found.isolated:
+    if not result.isolated:
         show(TRUSTED)

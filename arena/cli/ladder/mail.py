@@ -31,12 +31,12 @@ def mail(
     It holds what he may see, and nothing of others. Nothing is sent: a mail program opens the files.
     """
     with ladder_at(folder) as ladder:
-        found = write_letters(ladder, out, deadline, login, sender, subject)
+        letters = write_letters(ladder, out, deadline, login, sender, subject)
     if as_json:
-        print_json(found)
+        print_json(letters)
         return
-    unknown = [shown(letter.file) for letter in found.rows if letter.email is None]
+    unknown = [shown(letter.file) for letter in letters.rows if letter.email is None]
     if unknown:
         note(f"no email is known, so these have no To: {', '.join(unknown)}")
-    note(f"wrote {counted(len(found.rows), 'letter')} into {out}; read one, and send them:")
+    note(f"wrote {counted(len(letters.rows), 'letter')} into {out}; read one, and send them:")
     note(f'for f in {shlex.quote(str(out))}/*.eml; do sendmail -t < "$f"; done')

@@ -25,39 +25,39 @@ from ladder.views import Match, did
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
     """Print what is known of a match: its table, each game, faults, times, and why it ended."""
     with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
-        found = views.match(reader, match)
+        view = views.match(reader, match)
         text = views.record_text(reader, match) if record else None
-    if found is None:
+    if view is None:
         refuse(f"there is no match {match}; see arena ladder matches {folder}")
     if record:
         if text is None:
-            refuse(f"match {match} has no record: it {_why_no_record(found)}")
+            refuse(f"match {match} has no record: it {_why_no_record(view)}")
         write(text.rstrip("\n"))
     elif as_json:
-        print_json(found)
+        print_json(view)
     else:
-        show(*_parts(found, folder, reader.limit_ms))
+        show(*_parts(view, folder, reader.limit_ms))
 
 
-def _why_no_record(found: Match) -> str:
-    if found.cause == "played":
+def _why_no_record(view: Match) -> str:
+    if view.cause == "played":
         return "was played too long ago (ladder.toml, retention)"
-    return f"wasn't played ({became(found)})"
+    return f"wasn't played ({became(view)})"
 
 
-def _parts(found: Match, folder: Path, limit_ms: int) -> Iterator[RenderableType]:
+def _parts(view: Match, folder: Path, limit_ms: int) -> Iterator[RenderableType]:
     """Yield what is printed, from the head to where to look further."""
-    head = f"match {found.id}: {found.kind}"
-    if found.final is not None:
-        head += f" of the final {shown(found.final)}"
-    if found.by is not None:
-        head += f", asked for by {shown(found.by)}"
-    yield f"{head}; {became(found)}, {when(found.ended_at or found.at)}"
-    if found.reason:
-        yield f"why: {shown(found.reason)}"
-    for attempt in found.voids:
+    head = f"match {view.id}: {view.kind}"
+    if view.final is not None:
+        head += f" of the final {shown(view.final)}"
+    if view.by is not None:
+        head += f", asked for by {shown(view.by)}"
+    yield f"{head}; {became(view)}, {when(view.ended_at or view.at)}"
+    if view.reason:
+        yield f"why: {shown(view.reason)}"
+    for attempt in view.voids:
         yield f"an attempt failed through the machine at {when(attempt.at)}: {shown(attempt.why or '')}"
-    for act in found.acts:
+    for act in view.acts:
         yield f"{when(act.at)} {shown(did(act))}: {shown(act.why)}"
     yield ""
     names = ("games won", "forfeits", "faults", "requests", "ms, mean/slowest", "MB")
@@ -74,10 +74,10 @@ def _parts(found: Match, folder: Path, limit_ms: int) -> Iterator[RenderableType
                 took(seat.requests, seat.time_us, seat.slowest_us),
                 megabytes(seat.peak_bytes),
             )
-            for seat in found.seats
+            for seat in view.seats
         ],
     )
-    if found.cause != "played":
+    if view.cause != "played":
         return
     yield f"times are the bots' own; a request's limit is {limit_ms} ms"
     yield ""
@@ -91,14 +91,14 @@ def _parts(found: Match, folder: Path, limit_ms: int) -> Iterator[RenderableType
         ],
         [
             (str(game.game), _seats(game), game.reason.replace("_", " "), str(game.turns), _faults(game))
-            for game in found.results
+            for game in view.results
         ],
     )
     yield ""
-    if found.record:
-        yield f"record: arena ladder match {folder} {found.id} --record"
-    for label in found.logs:
-        yield f"standard error: arena ladder log {folder} {found.id} {shown(label)}"
+    if view.record:
+        yield f"record: arena ladder match {folder} {view.id} --record"
+    for label in view.logs:
+        yield f"standard error: arena ladder log {folder} {view.id} {shown(label)}"
 
 
 def _seats(game: GameResult) -> str:
@@ -106,6 +106,6 @@ def _seats(game: GameResult) -> str:
 
 
 def _faults(game: GameResult) -> str:
-    told = [f"{shown(game.seats[seat])}: {code} {count}" for seat, code, count in game.faults]
-    told += [f"{shown(game.seats[seat])} forfeits" for seat in game.forfeits]
-    return "; ".join(told)
+    texts = [f"{shown(game.seats[seat])}: {code} {count}" for seat, code, count in game.faults]
+    texts += [f"{shown(game.seats[seat])} forfeits" for seat in game.forfeits]
+    return "; ".join(texts)

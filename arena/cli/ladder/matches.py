@@ -32,16 +32,16 @@ def matches(
     """List the last matches that ended, the newest first, with each version's wins."""
     with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         bot = None if name is None else known_bot(reader.connection, name).id
-        found = views.match_list(reader, bot, kind, todo, after, last)
+        page = views.match_list(reader, bot, kind, todo, after, last)
     if as_json:
-        print_json(found)
-    elif not found.rows:
+        print_json(page)
+    elif not page.rows:
         note("no match is played or waits" if todo else "no match has ended yet")
     else:
-        show(matches_table(found.rows))
+        show(matches_table(page.rows))
 
 
-def matches_table(found: Sequence[MatchLine]) -> Table:
+def matches_table(lines: Sequence[MatchLine]) -> Table:
     """Return matches as a table: a line each."""
     rows = [
         (
@@ -51,7 +51,7 @@ def matches_table(found: Sequence[MatchLine]) -> Table:
             day(line.ended_at),
             ", ".join(map(seat_words, line.seats)),
         )
-        for line in found
+        for line in lines
     ]
     columns = [Column("match", number=True), Column("kind"), Column(""), Column("ended"), Column("games won", least=20)]
     return table(columns, rows)

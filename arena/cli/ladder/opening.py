@@ -26,12 +26,12 @@ def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -
     start = Path(typed)
     above, name = (start, "") if typed == "" or typed.endswith("/") else (start.parent, start.name)
     try:
-        found = sorted(each for each in above.iterdir() if each.name.startswith(name) and each.is_dir())
-        ladders = [each for each in found if (each / "ladder.toml").is_file()]
+        folders = sorted(each for each in above.iterdir() if each.name.startswith(name) and each.is_dir())
+        ladders = [each for each in folders if (each / "ladder.toml").is_file()]
     except OSError:
         return []
     return [CompletionItem(str(each)) for each in ladders] or [
-        CompletionItem(f"{each}/") for each in found if not each.name.startswith(".")
+        CompletionItem(f"{each}/") for each in folders if not each.name.startswith(".")
     ]
 
 

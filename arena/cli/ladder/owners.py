@@ -25,9 +25,9 @@ def owners() -> None:
 def list_owners(folder: Path, as_json: bool) -> None:
     """List all owners, with their pseudonyms: for the teacher."""
     with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
-        found = views.owner_list(reader)
+        listing = views.owner_list(reader)
     if as_json:
-        print_json(found)
+        print_json(listing)
         return
     rows = [
         (
@@ -45,7 +45,7 @@ def list_owners(folder: Path, as_json: bool) -> None:
             if owner.gone is not None
             else "",
         )
-        for owner in found.rows
+        for owner in listing.rows
     ]
     show(table(["login", "name", "pseudonym", "section", "email", "number", ""], rows))
 

@@ -30,15 +30,15 @@ def recheck(folder: Path, bots: tuple[str, ...], jobs: int | None, who: str, why
     """
     with ladder_at(folder) as ladder:
         demand_boxes(ladder)
-        found = []
+        results = []
         with open_executor(ladder.play.sandbox, jobs or cores()) as pool:
             for each in again(ladder, pool, bots, who, why):
-                found.append(each)
+                results.append(each)
                 if not as_json:
                     _print(each)
     if as_json:
-        print_json(Rechecks(tuple(found)))
-    sys.exit(1 if any(each.reason is not None or each.trouble is not None for each in found) else 0)
+        print_json(Rechecks(tuple(results)))
+    sys.exit(1 if any(each.reason is not None or each.trouble is not None for each in results) else 0)
 
 
 def _print(each: Rechecked) -> None:

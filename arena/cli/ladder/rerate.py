@@ -24,15 +24,15 @@ def rerate(folder: Path, as_json: bool) -> None:
     The rebuilt one is kept. Exit code 1 if it is another, though it is of the same matches and versions.
     """
     with ladder_at(folder) as ladder:
-        found = rebuild(ladder)
+        result = rebuild(ladder)
     if as_json:
-        print_json(found)
+        print_json(result)
     else:
-        note(_text(found))
-        if found.changes:
-            rows = [(change.version, *_cells(change.before), *_cells(change.after)) for change in found.changes]
+        note(_text(result))
+        if result.changes:
+            rows = [(change.version, *_cells(change.before), *_cells(change.after)) for change in result.changes]
             show(table(_COLUMNS, rows))
-    sys.exit(1 if found.same is False else 0)
+    sys.exit(1 if result.same is False else 0)
 
 
 _COLUMNS = (
@@ -41,16 +41,16 @@ _COLUMNS = (
 )
 
 
-def _text(found: Rerated) -> str:
-    of = f"{found.games} games in {counted(found.matches, 'match', 'es')}"
-    if found.first:
+def _text(result: Rerated) -> str:
+    of = f"{result.games} games in {counted(result.matches, 'match', 'es')}"
+    if result.first:
         return f"the table is of {of}; there was none before"
-    if found.same is not None:
-        words = "the same as" if found.same else "another than"
-        return f"rebuilt from {of}: {words} the one that was kept, which differs by {found.largest:.2g} at most"
-    if found.news:
-        more = "more" if found.news > 0 else "fewer"
-        return f"rebuilt from {of}: {abs(found.news)} {more} than the one that was kept knew"
+    if result.same is not None:
+        words = "the same as" if result.same else "another than"
+        return f"rebuilt from {of}: {words} the one that was kept, which differs by {result.largest:.2g} at most"
+    if result.news:
+        more = "more" if result.news > 0 else "fewer"
+        return f"rebuilt from {of}: {abs(result.news)} {more} than the one that was kept knew"
     return f"rebuilt from {of}: other versions play than in the one that was kept"
 
 

@@ -123,11 +123,11 @@ def run(
 
 def _tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | None) -> Tls | None:
     """Return the files of a cluster's certificates. Exits with 2 if some are missing."""
-    given = (ca, cert, key)
-    if any(given) and scheduler is None:
+    paths = (ca, cert, key)
+    if any(paths) and scheduler is None:
         refuse("--tls-ca, --tls-cert and --tls-key are for --scheduler; add that, or leave them out")
     if ca is None or cert is None or key is None:
-        return refuse("TLS needs all of --tls-ca, --tls-cert and --tls-key") if any(given) else None
+        return refuse("TLS needs all of --tls-ca, --tls-cert and --tls-key") if any(paths) else None
     return Tls(ca, cert, key)
 
 

@@ -38,18 +38,18 @@ def similar(folder: Path, versions: tuple[str, ...], at_least: float, as_json: b
     if len(versions) not in (0, 2):
         refuse("name two versions, or none to compare all")
     with ladder_at(folder) as ladder:
-        found = side_by_side(ladder, versions[0], versions[1]) if versions else all_similar(ladder, at_least)
-    for line in found.unread:
+        result = side_by_side(ladder, versions[0], versions[1]) if versions else all_similar(ladder, at_least)
+    for line in result.unread:
         note(line)
     if as_json:
-        print_json(found)
-    elif isinstance(found, SideBySide):
-        _show_passages(found)
+        print_json(result)
+    elif isinstance(result, SideBySide):
+        _show_passages(result)
     else:
-        _show_pairs(found, folder)
+        _show_pairs(result, folder)
 
 
-def _show_pairs(found: Similar, folder: Path) -> None:
+def _show_pairs(result: Similar, folder: Path) -> None:
     columns = [Column("version", least=9), Column("owner", least=6), Column("in the\nother", number=True)]
     columns = [*columns, Column("lines", number=True)]
     rows = [
@@ -58,22 +58,22 @@ def _show_pairs(found: Similar, folder: Path) -> None:
             for half in (pair.one, pair.other)
             for cell in (shown(half.version), shown(half.owner), f"{half.share:.0f} %", str(half.lines))
         )
-        for pair in found.pairs or ()
+        for pair in result.pairs or ()
     ]
     if rows:
         show(table([*columns, *columns], rows), "")
-    show(f"{counted(len(rows), 'pair')} of {counted(found.versions, 'version')} with {found.at_least:g} % or more.")
+    show(f"{counted(len(rows), 'pair')} of {counted(result.versions, 'version')} with {result.at_least:g} % or more.")
     if rows:
         show(NO_PROOF, f"See two beside each other: arena ladder similar {folder} ONE OTHER")
 
 
-def _show_passages(found: SideBySide) -> None:
-    halves = (found.pair.one, found.pair.other)
+def _show_passages(pair: SideBySide) -> None:
+    halves = (pair.pair.one, pair.pair.other)
     for half in halves:
         show(f"{shown(half.version)} of {shown(half.owner)}: {half.share:.0f} %, {counted(half.lines, 'line')}")
-    for passage in found.passages:
+    for passage in pair.passages:
         parts = (passage.one, passage.other)
         heads = [f"{shown(h.version)} {shown(p.file)}:{p.first}" for h, p in zip(halves, parts, strict=True)]
         sides = [[f"{n:4}{'|' if alike else ' '} {shown(line)}" for n, line, alike in p.numbered] for p in parts]
         show("", table([Column(head, least=20) for head in heads], list(zip_longest(*sides, fillvalue=""))))
-    show("", f"{counted(len(found.passages), 'passage')}{', of more' if found.cut else ''}. {NO_PROOF}")
+    show("", f"{counted(len(pair.passages), 'passage')}{', of more' if pair.cut else ''}. {NO_PROOF}")

@@ -53,7 +53,7 @@ def standings(folder: Path, sort: str, at: datetime | None, names: bool, as_json
             show(TRUSTED)
 
 
-def standings_table(found: Standings, now: float | None = None) -> Table:
+def standings_table(ranking: Standings, now: float | None = None) -> Table:
     """Return a table of standings. now: for trends and the versions' ages; without it these columns are left out."""
     columns = [
         Column("ranks"),
@@ -80,37 +80,37 @@ def standings_table(found: Standings, now: float | None = None) -> Table:
             str(row.faults),
             *([f"{max(0.0, now - row.since) / DAY_S:.0f}"] if now is not None else []),
         )
-        for row in found.rows
+        for row in ranking.rows
     ]
     return table(columns, rows)
 
 
-def _lines(found: Standings) -> Iterator[str]:
+def _lines(ranking: Standings) -> Iterator[str]:
     """Yield what is said below the table."""
-    games, matches = counted(found.games, "game"), counted(found.matches, "match", "es")
-    yield f"{games} in {matches}; shares in %, fair: {100 * found.fair:.0f}; * fixes the scale"
-    if unsure(row.adjusted for row in found.rows):
+    games, matches = counted(ranking.games, "game"), counted(ranking.matches, "match", "es")
+    yield f"{games} in {matches}; shares in %, fair: {100 * ranking.fair:.0f}; * fixes the scale"
+    if unsure(row.adjusted for row in ranking.rows):
         yield NO_INTERVALS
-    verdict = found.verdict
+    verdict = ranking.verdict
     if verdict is not None and verdict.leader is not None:
         sure = f"surely ({verdict.probability:.0%})" if verdict.decided else "not yet surely"
         yield f"the leader, {shown(verdict.leader)}, is {sure} within 2 points of the best"
-    if found.findings is not None:
-        yield from map(favour_line, found.findings.favours or ())
+    if ranking.findings is not None:
+        yield from map(favour_line, ranking.findings.favours or ())
 
 
-def favour_line(found: Favoured) -> str:
+def favour_line(pair: Favoured) -> str:
     """Return in one line whose bots favour whose, with the evidence."""
-    one, other = map(shown, found.owners)
-    what = f"{one} gives to {other}" if found.gives else f"{one} and {other} play together"
-    wins = " and ".join(f"{won:g} ({fair:.1f} expected)" for won, fair in zip(found.wins, found.expected, strict=True))
+    one, other = map(shown, pair.owners)
+    what = f"{one} gives to {other}" if pair.gives else f"{one} and {other} play together"
+    wins = " and ".join(f"{won:g} ({fair:.1f} expected)" for won, fair in zip(pair.wins, pair.expected, strict=True))
     return (
-        f"beyond chance: {what}; in {found.games} games of both they won {wins}; "
-        f"a fair field shows that in {max(found.p, 1e-9):.1g} of cases"
+        f"beyond chance: {what}; in {pair.games} games of both they won {wins}; "
+        f"a fair field shows that in {max(pair.p, 1e-9):.1g} of cases"
     )
 
 
-def _csv(found: Standings) -> str:
+def _csv(ranking: Standings) -> str:
     out = io.StringIO()
-    write_csv(out, STANDINGS_COLUMNS, map(standings_cells, found.rows))
+    write_csv(out, STANDINGS_COLUMNS, map(standings_cells, ranking.rows))
     return out.getvalue().rstrip("\n")

@@ -66,8 +66,8 @@ def submit(
     with ladder_at(folder) as ladder:
         received = None if at is None else read_time(ladder, at, deadline)
         if source is not None:
-            told = None if times is None else times.read_bytes()
-            _report(submit_collection(ladder, source, who, received, deadline, told, dry_run), dry_run, as_json)
+            text = None if times is None else times.read_bytes()
+            _report(submit_collection(ladder, source, who, received, deadline, text, dry_run), dry_run, as_json)
             return
         assert bot is not None
         assert login is not None
@@ -81,13 +81,13 @@ def submit(
     note(f"see what comes of it: arena ladder bot {folder} {taken.name}")
 
 
-def _report(found: Collection, dry_run: bool, as_json: bool) -> None:
+def _report(batch: Collection, dry_run: bool, as_json: bool) -> None:
     """Print what became of all submissions, and exit."""
     if as_json:
-        print_json(found)
-        sys.exit(found.refused)
+        print_json(batch)
+        sys.exit(batch.refused)
     rows = []
-    for row in found.rows:
+    for row in batch.rows:
         files = ", ".join(map(shown, row.files)) + (
             f"; without {', '.join(map(shown, row.passed))}" if row.passed else ""
         )
@@ -98,15 +98,15 @@ def _report(found: Collection, dry_run: bool, as_json: bool) -> None:
         )
         rows.append((shown(row.login or f"? {row.said}"), files, local_time(row.received), became))
     show(table(["who", Column("files", least=20), "received", Column("what became of it", least=30)], rows))
-    for file in found.nobodys:
+    for file in batch.nobodys:
         note(f"nobody's: {file}")
-    if found.missing:
-        note(f"{counted(len(found.missing), 'person', 's')} handed in nothing: {', '.join(map(shown, found.missing))}")
-    new = sum(row.taken is not None and not row.taken.again for row in found.rows)
-    again = sum(row.taken is not None and row.taken.again for row in found.rows)
-    out = sum(row.taken is None for row in found.rows)
+    if batch.missing:
+        note(f"{counted(len(batch.missing), 'person', 's')} handed in nothing: {', '.join(map(shown, batch.missing))}")
+    new = sum(row.taken is not None and not row.taken.again for row in batch.rows)
+    again = sum(row.taken is not None and row.taken.again for row in batch.rows)
+    out = sum(row.taken is None for row in batch.rows)
     note(f"{new} {'would be taken in' if dry_run else 'taken in'}, {again} there already, {out} refused")
-    sys.exit(found.refused)
+    sys.exit(batch.refused)
 
 
 def _how(taken: Taken) -> str:

@@ -31,10 +31,10 @@ def interval(value: Estimate | None, times: float, digits: int) -> str:
     """Return an estimate with its interval, if it has one: 24.1 (20.9-27.7)."""
     if value is None:
         return "-"
-    told = f"{times * value.value:.{digits}f}"
+    text = f"{times * value.value:.{digits}f}"
     if value.low is None or value.high is None:
-        return told
-    return f"{told} ({times * value.low:.{digits}f}-{times * value.high:.{digits}f})"
+        return text
+    return f"{text} ({times * value.low:.{digits}f}-{times * value.high:.{digits}f})"
 
 
 def signed(value: float | None, times: float = 100, digits: int = 1) -> str:

@@ -232,16 +232,16 @@ def _may_return(problem: DBAPIError) -> bool:
     """Tell whether a database that failed may be there again soon."""
     if not isinstance(problem, (OperationalError, InterfaceError)):
         return False
-    said = str(problem.orig).lower()
+    text = str(problem.orig).lower()
     if "sqlite" in type(problem.orig).__module__:
-        return "locked" in said or "busy" in said
-    return "password" not in said and "does not exist" not in said
+        return "locked" in text or "busy" in text
+    return "password" not in text and "does not exist" not in text
 
 
 def _error_text(problem: DBAPIError) -> str:
-    said = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
-    if any(word in said for word in ("full", "No space left", "readonly", "disk I/O")):
-        return _UNWRITABLE.format(said)
-    if "permission denied for schema" in said:
-        return f"the database can't be used: {said}; its owner says: GRANT CREATE ON SCHEMA public TO the ladder's user"
-    return f"the database can't be used: {said}"
+    text = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
+    if any(word in text for word in ("full", "No space left", "readonly", "disk I/O")):
+        return _UNWRITABLE.format(text)
+    if "permission denied for schema" in text:
+        return f"the database can't be used: {text}; its owner says: GRANT CREATE ON SCHEMA public TO the ladder's user"
+    return f"the database can't be used: {text}"

@@ -25,12 +25,12 @@ def copy_to(database: Database, path: Path) -> None:
     if database.sqlite is not None:
         _vacuum(database, path)
         return
-    made = Database(f"sqlite:///{path}", patience_s=0)
+    copy = Database(f"sqlite:///{path}", patience_s=0)
     try:
         with database.read() as source:
-            prepare(made, new=True, fill=lambda target: _copy(source, target))
+            prepare(copy, new=True, fill=lambda target: _copy(source, target))
     finally:
-        made.close()
+        copy.close()
 
 
 def _vacuum(database: Database, path: Path) -> None:

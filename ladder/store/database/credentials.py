@@ -46,14 +46,14 @@ _ALL = select(
 ).join(owners, owners.c.id == credentials.c.owner)  # fmt: skip
 
 
-def put_credential(connection: Connection, made: Credential) -> int:
+def put_credential(connection: Connection, new: Credential) -> int:
     """Write a credential once, and return its id: of the same digest it is the same."""
-    known = find_credential(connection, made.digest)
+    known = find_credential(connection, new.digest)
     if known is not None:
         return known.id
     values = {
-        "owner": made.owner, "kind": made.kind, "digest": made.digest, "scope": made.scope, "by": made.by,
-        "at": made.at, "ends": made.ends, "revoked": False, "hash": made.hash,
+        "owner": new.owner, "kind": new.kind, "digest": new.digest, "scope": new.scope, "by": new.by,
+        "at": new.at, "ends": new.ends, "revoked": False, "hash": new.hash,
     }  # fmt: skip
     return int(connection.execute(insert(credentials).values(values).returning(credentials.c.id)).scalar_one())
 

@@ -216,16 +216,16 @@ def keep_evening_match(
 ) -> None:
     """Keep a match's record, unless one with as many games is kept; an evening that ended has ended matches alone."""
     key = (evening_matches.c.evening == id, evening_matches.c.number == number)
-    kept = connection.execute(select(evening_matches.c.games, evening_matches.c.ended).where(*key)).one_or_none()
+    row = connection.execute(select(evening_matches.c.games, evening_matches.c.ended).where(*key)).one_or_none()
     over = connection.scalar(select(evenings.c.state).where(evenings.c.id == id)) == OVER
     values = {"games": games, "ended": ended or over, "at": at, "data": zlib.compress(record.encode())}
-    if kept is None:
+    if row is None:
         connection.execute(insert(evening_matches).values(evening=id, number=number, **values))
-    elif games > kept.games:
+    elif games > row.games:
         connection.execute(update(evening_matches).where(*key).values(**values))
-    elif ended and not kept.ended:
+    elif ended and not row.ended:
         connection.execute(update(evening_matches).where(*key).values(ended=True))
-    if ended and not (kept is not None and kept.ended):
+    if ended and not (row is not None and row.ended):
         note_event(connection, EVENING, at, evening=id)
 
 

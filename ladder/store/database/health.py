@@ -41,11 +41,11 @@ def damage(database: Database, deep: bool) -> list[str]:
         return []
     check = "integrity_check" if deep else "quick_check"
     with database.read() as connection:
-        found = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {check}(5)")]
+        problems = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {check}(5)")]
         if deep:
             rows = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(5)
-            found += [f"a row of {row[0]} names none of {row[2]}" for row in rows]
-    return [line for line in found if line != "ok"]
+            problems += [f"a row of {row[0]} names none of {row[2]}" for row in rows]
+    return [line for line in problems if line != "ok"]
 
 
 def wrong_sums(connection: Connection) -> list[int]:
@@ -72,20 +72,20 @@ def wrong_sums(connection: Connection) -> list[int]:
 
 def newest_time(connection: Connection) -> float:
     """Return the time of the newest fact, in seconds since 1970; 0 if there is none."""
-    found = [connection.scalar(select(func.max(table.c[column]))) for table, column in _TIMES]
-    return max((time for time in found if time is not None), default=0.0)
+    times = [connection.scalar(select(func.max(table.c[column]))) for table, column in _TIMES]
+    return max((time for time in times if time is not None), default=0.0)
 
 
 def holders(connection: Connection) -> list[Holder]:
     """Return the runners that haven't ended, in order of their begin."""
-    found = []
+    result = []
     for runner in living(connection):
         plays = select(matches.c.id).where(matches.c.runner == runner.id, matches.c.state == LEASED)
         examines = select(versions.c.id).where(versions.c.runner == runner.id, versions.c.state == EXAMINED)
         played = tuple(connection.scalars(plays.order_by(matches.c.id)))
         leases = len(played) + len(connection.scalars(examines).all())
-        found.append(Holder(runner, leases, played, is_gone(runner) if is_here(runner) else None))
-    return found
+        result.append(Holder(runner, leases, played, is_gone(runner) if is_here(runner) else None))
+    return result
 
 
 def given_up_since(connection: Connection, at: float) -> list[GivenUp]:

@@ -24,8 +24,8 @@ def give_back(connection: Connection, table: Table, id: int, runner: str, cost: 
 
     table: `matches` or `versions`. Returns None where the runner doesn't hold it any more: nothing happens then.
     """
-    found = select(table.c.attempts, table.c.losses).where(table.c.id == id, table.c.runner == runner)
-    row = connection.execute(found).one_or_none()
+    query = select(table.c.attempts, table.c.losses).where(table.c.id == id, table.c.runner == runner)
+    row = connection.execute(query).one_or_none()
     if row is None:
         return None
     values = {

@@ -77,8 +77,8 @@ def qualifying_match(connection: Connection, table: Sequence[int]) -> int | None
         .where(matches.c.state == WAITING, matches.c.kind == QUALIFYING)
         .where(match_bots.c.version == table[0], match_bots.c.place == 0)
     )
-    found = connection.scalars(query.order_by(matches.c.id)).all()
-    return next((match for match in found if table_of(connection, match) == tuple(table)), None)
+    ids = connection.scalars(query.order_by(matches.c.id)).all()
+    return next((match for match in ids if table_of(connection, match) == tuple(table)), None)
 
 
 def claim(

@@ -34,8 +34,8 @@ def put_release(connection: Connection, release: Release) -> None:
 
 def all_releases(connection: Connection) -> list[Release]:
     """Return all releases, the oldest first."""
-    found = connection.execute(select(releases).order_by(releases.c.id))
+    rows = connection.execute(select(releases).order_by(releases.c.id))
     return [
         Release(row.name, tuple(json.loads(row.of)), row.at, row.who, zlib.decompress(row.data).decode())
-        for row in found
+        for row in rows
     ]

@@ -146,17 +146,17 @@ def _write_games(
         connection.execute(insert(faults), rows)
 
 
-def _keep_exchanges(connection: Connection, found: Sequence[KeptExchange], version: Mapping[str, int]) -> None:
+def _keep_exchanges(connection: Connection, new: Sequence[KeptExchange], version: Mapping[str, int]) -> None:
     """Keep the faulty exchanges of which the version has fewer than FEW in matches before this one."""
-    kept: Counter[tuple[int, str]] = Counter()
-    for number, exchange in enumerate(found):
+    counts: Counter[tuple[int, str]] = Counter()
+    for number, exchange in enumerate(new):
         key = (version[exchange.bot], exchange.code)
         mine = and_(exchanges.c.version == key[0], exchanges.c.code == key[1])
         before = len(
             connection.execute(select(exchanges.c.match).where(mine, exchanges.c.match < exchange.match)).all()
         )
-        if before + kept[key] < FEW:
-            kept[key] += 1
+        if before + counts[key] < FEW:
+            counts[key] += 1
             connection.execute(
                 insert(exchanges).values(
                     match=exchange.match, number=number, version=key[0], code=key[1], data=exchange.to_line()
@@ -179,10 +179,10 @@ def _digits(places: Sequence[int]) -> str:
 
 def match_results(connection: Connection, match: int) -> tuple[GameResult, ...]:
     """Return the results of a match that was played, without the games of none. Raises KeyError if it wasn't."""
-    found = tuple(_results(connection, match))
-    if not found:
+    results = tuple(_results(connection, match))
+    if not results:
         raise KeyError(match)
-    return found
+    return results
 
 
 def all_results(connection: Connection) -> Iterator[GameResult]:
@@ -198,8 +198,8 @@ def _results(connection: Connection, match: int | None) -> Iterator[GameResult]:
             query = select(*columns).order_by(*order)
             if match is not None:
                 return iter(connection.execute(query.where(table.c.match == match)))
-            found = connection.execute(query, execution_options={"yield_per": _AT_A_TIME})
-            return iter(streams.enter_context(found))
+            rows = connection.execute(query, execution_options={"yield_per": _AT_A_TIME})
+            return iter(streams.enter_context(rows))
 
         def by_match(rows: Iterator[Any]) -> Iterator[tuple[int, Iterator[Any]]]:
             return groupby(rows, key=lambda row: int(row[0]))
@@ -221,7 +221,7 @@ def _results(connection: Connection, match: int | None) -> Iterator[GameResult]:
                 yield _result(row, table, of_game.get(row.game, ()))
 
 
-def _result(row: Row[Any], table: Sequence[str], told: Sequence[tuple[int, str, int]]) -> GameResult:
+def _result(row: Row[Any], table: Sequence[str], faults: Sequence[tuple[int, str, int]]) -> GameResult:
     return GameResult(
         match=row.match,
         game=row.game,
@@ -234,7 +234,7 @@ def _result(row: Row[Any], table: Sequence[str], told: Sequence[tuple[int, str, 
         ),
         turns=row.turns,
         forfeits=tuple(map(int, row.forfeits)),
-        faults=tuple(told),
+        faults=tuple(faults),
     )
 
 

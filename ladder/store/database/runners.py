@@ -110,14 +110,14 @@ class Watch:
         self._seen: dict[str, tuple[int, float]] = {}  # beat, and when it was new
         self._looked = clock()
 
-    def dead(self, found: list[Runner], own: str | None = None) -> list[str]:
+    def dead(self, runners: list[Runner], own: str | None = None) -> list[str]:
         """Return which of the living runners are dead."""
         now = self._clock()
         if now - self._looked > self._silent_s / 2:
             self._seen.clear()  # it was this runner that slept, or all waited for the database
         self._looked = now
         dead = []
-        for runner in found:
+        for runner in runners:
             if runner.id == own:
                 continue
             last, since = self._seen.get(runner.id, (-1, now))

@@ -46,15 +46,15 @@ def prepare(database: Database, new: bool = False, fill: Callable[[Connection], 
     """
 
     def act(connection: Connection) -> None:
-        found = _revision(connection)
-        if new and found is not None:
+        revision = _revision(connection)
+        if new and revision is not None:
             raise DatabaseError("the database holds a ladder already; name another, or go on with this one")
-        if not new and found is None:
+        if not new and revision is None:
             raise DatabaseError("the database holds no ladder; make one with arena ladder init")
-        if found == NEWEST:
+        if revision == NEWEST:
             return
-        if found is not None and found not in _KNOWN:
-            raise DatabaseError(f"the database is of a newer arena (revision {found}): install that one")
+        if revision is not None and revision not in _KNOWN:
+            raise DatabaseError(f"the database is of a newer arena (revision {revision}): install that one")
         from alembic import command
 
         command.upgrade(_config(connection), "head")
@@ -70,8 +70,8 @@ def prepare(database: Database, new: bool = False, fill: Callable[[Connection], 
 def _revision(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None
-    found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
-    return found
+    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return revision
 
 
 def _new_revision(message: str) -> None:

@@ -33,14 +33,14 @@ def style_of(connection: Connection, version: int) -> Style:
         .order_by(match_bots.c.match.desc())
         .limit(NEWEST)
     )
-    kept = [json.loads(text) for text in connection.scalars(query) if text is not None]
+    tallies = [json.loads(text) for text in connection.scalars(query) if text is not None]
 
     def summed(part: str) -> dict[str, tuple[int, int]]:
         counts, cases = Counter[str](), Counter[str]()
-        for style in kept:
+        for style in tallies:
             for name, (count, of) in style[part].items():
                 counts[name] += count
                 cases[name] += of
         return {name: (counts[name], cases[name]) for name in sorted(cases)}
 
-    return Style(len(kept), summed("public"), summed("hidden"))
+    return Style(len(tallies), summed("public"), summed("hidden"))

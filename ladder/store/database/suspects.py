@@ -31,12 +31,12 @@ def suspects_of(connection: Connection, match: int) -> list[tuple[int, int]]:
             .group_by(match_bots.c.version)
         ).all()
     )
-    found = []
+    suspects = []
     for version in sorted(connection.scalars(of_table)):
         deaths = deaths_of(connection, after=trials.get(version, 0), versions=[version]).get(version, 0)
         if deaths >= SUSPECT:
-            found.append((version, deaths))
-    return found
+            suspects.append((version, deaths))
+    return suspects
 
 
 def deaths_of(

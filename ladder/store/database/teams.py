@@ -78,5 +78,5 @@ def party_of(connection: Connection, owner: Owner) -> dict[int, str]:
     """Return who counts as one with an owner, the owner among them: ids and logins of those who are in the team now."""
     mine = select(team_members.c.team).where(team_members.c.owner == owner.id, _NOW)
     query = select(owners.c.id, owners.c.login).join(team_members, team_members.c.owner == owners.c.id)
-    found = connection.execute(query.where(_NOW, team_members.c.team.in_(mine)).order_by(owners.c.id))
-    return {owner.id: owner.login} | {row.id: row.login for row in found}
+    rows = connection.execute(query.where(_NOW, team_members.c.team.in_(mine)).order_by(owners.c.id))
+    return {owner.id: owner.login} | {row.id: row.login for row in rows}

@@ -86,10 +86,10 @@ _VERSION = select(
 
 
 def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list[Version]:
-    found = []
+    versions = []
     for row in connection.execute(query).mappings():
         words = row["words"]
-        found.append(
+        versions.append(
             Version(
                 **{
                     **row,
@@ -99,7 +99,7 @@ def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list
                 }
             )
         )
-    return found
+    return versions
 
 
 # --- bots -------------------------------------------------------------------------------------------------------------
@@ -110,8 +110,8 @@ def put_bot(connection: Connection, name: str, owner: int, at: float, reference:
     known = find_bot(connection, name)
     if known is not None:
         return known.id
-    made = insert(bots).values(name=name, owner=owner, at=at, reference=reference).returning(bots.c.id)
-    return int(connection.execute(made).scalar_one())
+    statement = insert(bots).values(name=name, owner=owner, at=at, reference=reference).returning(bots.c.id)
+    return int(connection.execute(statement).scalar_one())
 
 
 def find_bot(connection: Connection, name: str) -> KnownBot | None:
@@ -166,16 +166,16 @@ def set_received(connection: Connection, version: int, received: float) -> None:
 
 def find_version(connection: Connection, id: int) -> Version:
     """Return a version. Raises KeyError if there is none of the id."""
-    found = _versions(connection, _VERSION.where(versions.c.id == id))
-    if not found:
+    rows = _versions(connection, _VERSION.where(versions.c.id == id))
+    if not rows:
         raise KeyError(id)
-    return found[0]
+    return rows[0]
 
 
 def find_versions(connection: Connection, ids: Sequence[int]) -> list[Version]:
     """Return the versions of these ids, in the order of the ids. Raises KeyError for an id of none."""
-    found = {version.id: version for version in _versions(connection, _VERSION.where(versions.c.id.in_(ids)))}
-    return [found[id] for id in ids]
+    by_id = {version.id: version for version in _versions(connection, _VERSION.where(versions.c.id.in_(ids)))}
+    return [by_id[id] for id in ids]
 
 
 def fit_versions(connection: Connection) -> list[Version]:
@@ -204,7 +204,7 @@ def unexamined(connection: Connection, at: float) -> list[Version]:
 
 def ids_of_labels(connection: Connection, labels: Sequence[str]) -> dict[str, int]:
     """Return the ids of versions by their labels. Raises KeyError for a label of none."""
-    found = {}
+    ids = {}
     for label in labels:
         name, _, number = label.rpartition("@")
         query = (
@@ -215,8 +215,8 @@ def ids_of_labels(connection: Connection, labels: Sequence[str]) -> dict[str, in
         id = connection.scalar(query)
         if id is None:
             raise KeyError(label)
-        found[label] = id
-    return found
+        ids[label] = id
+    return ids
 
 
 def labels_of_ids(connection: Connection) -> dict[int, str]:
@@ -232,8 +232,8 @@ def submitted_since(connection: Connection, party: Collection[int], at: float) -
     """
     query = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot))
     query = query.where(versions.c.received == versions.c.at)
-    found = connection.scalar(query.where(bots.c.owner.in_(party), versions.c.at >= at, bots.c.reference.is_(False)))
-    return int(found or 0)
+    count = connection.scalar(query.where(bots.c.owner.in_(party), versions.c.at >= at, bots.c.reference.is_(False)))
+    return int(count or 0)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -271,14 +271,14 @@ def claim_exam(connection: Connection, runner: str, holding: Sequence[int], at: 
     for which in (lost, and_(versions.c.state == QUEUED, may_begin(versions, at))):
         order = (versions.c.attempts, bots.c.reference.desc(), _turn(), versions.c.id)
         query = _VERSION.where(which, new, TAKES_PART).order_by(*order).limit(1)
-        found = _versions(connection, query)
-        if found:
+        rows = _versions(connection, query)
+        if rows:
             connection.execute(
-                update(versions).where(versions.c.id == found[0].id).values(state=EXAMINED, runner=runner)
+                update(versions).where(versions.c.id == rows[0].id).values(state=EXAMINED, runner=runner)
             )
-            _forget_steps(connection, found[0].id)  # of an examination whose runner doesn't know of it
-            note_event(connection, BEGUN, at, found[0].id)
-            return found[0]
+            _forget_steps(connection, rows[0].id)  # of an examination whose runner doesn't know of it
+            note_event(connection, BEGUN, at, rows[0].id)
+            return rows[0]
     return None
 
 
@@ -348,8 +348,8 @@ def end_exam(
     What was kept of them before gives way. Without a `reason` the version is fit, and plays. Returns whether this call
     wrote it.
     """
-    found = find_version(connection, version)
-    if found.state not in (QUEUED, EXAMINED):
+    row = find_version(connection, version)
+    if row.state not in (QUEUED, EXAMINED):
         return False
     rows = [
         {"version": version, "number": number, "data": data, "log": log or None}
