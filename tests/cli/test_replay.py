@@ -17,8 +17,8 @@ from arena.coup import PRESETS, Blocked, Challenged
 from arena.referee import Fault, GameRecord, Header, Record, write
 from arena.referee import replay as replayed
 from arena.tell import moments
+from tests.other_worlds import disguise, redeal
 from tests.tell.games import random_game
-from tests.unseen import disguised, redealt
 
 _SPOKEN = Challenged | Blocked
 
@@ -85,8 +85,8 @@ def test_hidden_cards_change_no_byte_that_a_seat_is_told(
 
     def elsewhere(header: Header, game: GameRecord) -> Iterator[Any]:
         for step in replayed(header, game):
-            before, after = (redealt(state, seat, rng) for state in (step.before, step.after))
-            yield changed(step, before=before, after=after, events=tuple(disguised(step.events, seat, rng, rules)))
+            before, after = (redeal(state, seat, rng) for state in (step.before, step.after))
+            yield changed(step, before=before, after=after, events=tuple(disguise(step.events, seat, rng, rules)))
 
     all_cards = replay(folder).stdout
     for seat in range(3):

@@ -15,15 +15,15 @@ from ladder import views
 from ladder.access import Viewer
 from ladder.service import issue, open_ladder
 from tests.ladder.service.ladders import Waiting, freeze, ladder_in
-from tests.ladder.web.served import Served, served, waited
+from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 from tests.place import Place
 
 
 @pytest.fixture
-def server(place: Place) -> Iterator[Served]:
+def server(place: Place) -> Iterator[LadderServer]:
     folder = ladder_in(place)
     freeze(folder)
-    with served(place, folder, "--jobs", 1) as made:
+    with serve_ladder(place, folder, "--jobs", 1) as made:
         token(place, made.folder)
         yield made
 
@@ -37,7 +37,7 @@ def token(place: Place, folder: Path, scope: str = "submit") -> Path:
     return file
 
 
-def test_a_folder_is_sent_and_its_examination_printed_as_check_prints_it(place: Place, server: Served) -> None:
+def test_a_folder_is_sent_and_its_examination_printed_as_check_prints_it(place: Place, server: LadderServer) -> None:
     folder = place.folder / "mine"
     folder.mkdir()
     (folder / "bot.toml").write_text('name = "ada"\nrun = "./bot.py"\n')
@@ -55,7 +55,7 @@ def test_a_folder_is_sent_and_its_examination_printed_as_check_prints_it(place: 
     assert (told["label"], told["state"], told["again"]) == (label, "fit", True)
 
 
-def test_each_step_is_told_before_the_examination_has_ended(place: Place, server: Served) -> None:
+def test_each_step_is_told_before_the_examination_has_ended(place: Place, server: LadderServer) -> None:
     """In the terminal, and on the bot's page: to its owner and to staff, and to nobody else."""
     slow = Waiting(place)
     ada, bob, staff = (server.session(login) for login in ("ada", "bob", "staff"))
@@ -63,7 +63,7 @@ def test_each_step_is_told_before_the_examination_has_ended(place: Place, server
     assert process.stdout is not None
     assert re.fullmatch(r"ada@\d+\n", process.stdout.readline())
     assert process.stdout.readline().startswith(" 1  ok    file")
-    waited(lambda: "<b>build</b> sh make" in server.get("/bots/ada", ada))
+    wait_for(lambda: "<b>build</b> sh make" in server.get("/bots/ada", ada))
     page = server.get("/bots/ada", ada)
     assert "It is being examined." in page
     assert page.index("<b>file</b>") < page.index('<li class="now"><span class="muted small">2 now</span>')
@@ -86,11 +86,11 @@ def test_each_step_is_told_before_the_examination_has_ended(place: Place, server
                 events = views.event_list(reader, limit=1000).rows
             heard[login] = {event.what for event in events if (event.version or "").startswith("ada@")}
     assert heard["ada"] - heard["bob"] == {"step"}
-    waited(lambda: '"state":"fit"' in server.get("/api/bots/ada", ada))
+    wait_for(lambda: '"state":"fit"' in server.get("/api/bots/ada", ada))
     assert "2 now" not in server.get("/bots/ada", ada)
 
 
-def test_a_bot_that_fails_ends_the_command_with_1(place: Place, server: Served) -> None:
+def test_a_bot_that_fails_ends_the_command_with_1(place: Place, server: LadderServer) -> None:
     place.bot("no.py", "import sys; sys.exit('no model')\n")
     ran = place.run("submit", server.url, "no.py", "--name", "ada", "--token", "token")
     assert ran.code == 1
@@ -103,7 +103,7 @@ def test_what_is_wrong_is_said_in_a_line_or_two(place: Place) -> None:
     folder = ladder_in(place)
     bot, large = place.bot("x.py"), place.folder / "large.bin"
     large.write_bytes(bytes(17 << 20))
-    with served(place, folder, "--no-runner") as server:
+    with serve_ladder(place, folder, "--no-runner") as server:
         file, reads = token(place, folder), place.folder / "reads"
         reads.write_text("no token\n")
         for words, code, told in (

@@ -12,7 +12,7 @@ from websockets.sync.server import serve
 
 from arena.referee import verify
 from tests.command import Command
-from tests.ladder.tables.served import WAIT_S, Served, person, play, served
+from tests.ladder.tables.table_server import WAIT_S, TableServer, person, play, serve_tables
 
 BOT = """
 import json, sys
@@ -59,13 +59,13 @@ def read_until(command: Command, what: str) -> str:
     raise AssertionError(said)
 
 
-def faults(there: Served, match: int = 0) -> list[str]:
+def faults(there: TableServer, match: int = 0) -> list[str]:
     return [fault.code for game in there.records[match].games for fault in game.faults]
 
 
 def test_a_program_plays_a_match_and_cannot_tell(files: Path) -> None:
     """What happens is said, its standard error comes to the terminal, and the delay is shown at the table."""
-    with served("bot", "program", games=2) as there:
+    with serve_tables("bot", "program", games=2) as there:
         code, out, err = ended(begun(files, f"{there.url}/program"))
         delay = there.table.places[1].delay_ms
     assert code == 0, err
@@ -86,7 +86,7 @@ def test_a_program_plays_a_match_and_cannot_tell(files: Path) -> None:
 
 def test_a_challenge_is_asked_of_the_server_first(files: Path) -> None:
     """With the account's token; the seat is where the answer says."""
-    with served("bot", "program") as there:
+    with serve_tables("bot", "program") as there:
         url = there.url.replace("ws", "http")
         code, _, err = ended(begun(files, url, "--challenge", "bot0", "--games", "1", "--name", "home"))
     assert code == 0, err
@@ -110,7 +110,7 @@ def test_a_program_that_dies_or_floods_is_told_of_and_the_match_is_played_on(
 ) -> None:
     """The others needn't wait."""
     (files / "bad.py").write_text(f"import sys; {program}\n", "utf-8")
-    with served("bot", "program", games=2) as there:
+    with serve_tables("bot", "program", games=2) as there:
         code, _, err = ended(begun(files, f"{there.url}/program", program="bad.py"))
         there.end()
     assert code == 1
@@ -133,7 +133,7 @@ def test_a_program_that_dies_or_floods_is_told_of_and_the_match_is_played_on(
 def test_what_is_wrong_is_said_in_a_line(files: Path, url: str, token: str, code: int, said: str) -> None:
     """And with the exit code of wrong use or of failure."""
     (files / "token").write_text(token, "utf-8")
-    with served("bot", "program") as there:
+    with serve_tables("bot", "program") as there:
         left, _, err = ended(begun(files, url.format(url=there.url)))
     assert said in err, err
     assert left == code
@@ -150,7 +150,7 @@ def test_a_program_that_is_not_there_is_refused_before_anything_is_asked(files: 
 
 def test_ctrl_c_leaves_the_table(files: Path) -> None:
     """The program ends with it, and the match after the game that is forfeited."""
-    with served("bot", "program", "program", games=4) as there:
+    with serve_tables("bot", "program", "program", games=4) as there:
         command = begun(files, f"{there.url}/program")
         read_until(command, "there and back")
         command.send_signal(signal.SIGINT)
@@ -170,7 +170,7 @@ def test_ctrl_c_leaves_the_table(files: Path) -> None:
 
 def test_a_socket_that_is_cut_is_opened_again_and_the_program_cannot_tell(files: Path) -> None:
     """Cut in the middle of a game, several times: no line is missed and none comes twice."""
-    with served("person", "program", games=1) as there:
+    with serve_tables("person", "program", games=1) as there:
         command = begun(files, f"{there.url}/program")
         read_until(command, "there and back")
         with person(there, 0) as socket:
@@ -192,7 +192,7 @@ def test_a_program_that_died_is_begun_anew_and_stays_in_the_match_when_the_socke
     )
     begins = "import pathlib\ndied = pathlib.Path('died')"
     (files / "dies.py").write_text(begins + BOT.replace("elif", once, 1), "utf-8")
-    with served("person", "program", games=2) as there:
+    with serve_tables("person", "program", games=2) as there:
         command = begun(files, f"{there.url}/program", program="dies.py")
         with person(there, 0) as socket:
             play(socket, ends=("between",))
@@ -208,7 +208,7 @@ def test_a_program_that_died_is_begun_anew_and_stays_in_the_match_when_the_socke
 
 def test_a_server_that_stays_away_is_given_up(files: Path) -> None:
     """After as long as was asked for; that it is tried again is said at once."""
-    with served("bot", "program", "person") as there:
+    with serve_tables("bot", "program", "person") as there:
         command = begun(files, f"{there.url}/program", "--away", "1")
         read_until(command, "there and back")
         there.away = True
@@ -223,7 +223,7 @@ def test_the_client_of_the_document_plays_a_match(files: Path) -> None:
     """Its seat's address and token are its words; the library alone is needed."""
     text = (Path(__file__).parents[2] / "docs" / "connect.md").read_text("utf-8")
     (files / "client.py").write_text(re.findall("```python\n(.*?)```", text, re.DOTALL)[0], "utf-8")
-    with served("bot", "program", games=2) as there:
+    with serve_tables("bot", "program", games=2) as there:
         subprocess.run(
             [sys.executable, "client.py", f"{there.url}/program", "secret1"], cwd=files, check=True, timeout=WAIT_S
         )

@@ -49,7 +49,7 @@ from arena.env import Watcher, env, parallel_env, raw_env
 from arena.local import Player, play_match
 from arena.referee import MatchSpec, Terms
 from tests.each import each
-from tests.unseen import disguised, redealt
+from tests.other_worlds import disguise, redeal
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
 Game = tuple[str, int, int]  # the ruleset's name, seats, seed
@@ -116,11 +116,11 @@ def test_no_observation_depends_on_what_the_seat_does_not_know(ruleset: RulesOf,
     for state, _, events in played(rules, seats, seed):
         for seat in range(seats):
             here = true.observe(view(state, seat))
-            there = others[seat].observe(view(redealt(state, seat, rng), seat))
+            there = others[seat].observe(view(redeal(state, seat, rng), seat))
             assert here.tobytes() == there.tobytes()
         true.add(events)
         for seat in range(seats):
-            others[seat].add(disguised(events, seat, rng, rules))
+            others[seat].add(disguise(events, seat, rng, rules))
 
 
 @pytest.mark.parametrize("name", ["coup", "treason", "andy"])
@@ -136,7 +136,7 @@ def test_no_agent_observes_or_may_do_something_else_when_unseen_cards_differ(nam
             game.step(None)
             continue
         state, menus = inner.state, inner._menus
-        inner.state, inner._menus = redealt(state, int(agent[-1]), rng), {}
+        inner.state, inner._menus = redeal(state, int(agent[-1]), rng), {}
         other = game.observe(agent)
         inner.state, inner._menus = state, menus
         assert other["observation"].tobytes() == observed["observation"].tobytes()

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from tests.kits.recorded import MATCHES, match
+from tests.kits.conversations import MATCHES, match
 
 Message = dict[str, Any]
 

@@ -13,8 +13,8 @@ from arena.referee import MatchSpec, Terms, play_match
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from protocol.kits.coup_kit import Answer, Bot, Game
 from tests.kits.conftest import Made
+from tests.kits.conversations import matches, requests
 from tests.kits.obvious import ROLES, positions
-from tests.kits.recorded import matches, requests
 from tests.kits.table import KITS, STARTERS, Kit, each_kit, each_starter
 
 Message = dict[str, Any]

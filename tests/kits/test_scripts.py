@@ -16,7 +16,7 @@ from protocol.kits import coup_kit
 from protocol.kits.coup_kit import Bot, Game, History, Move, Player
 from protocol.words import WORDS, tell
 from tests.kits.conftest import Made, Ran
-from tests.kits.recorded import MATCHES, match, requests
+from tests.kits.conversations import MATCHES, match, requests
 from tests.kits.table import KITS, Kit
 from tests.kits.test_kits import Make, example
 

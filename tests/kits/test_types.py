@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from arena.bots import shipped_files
-from tests.kits.recorded import matches
+from tests.kits.conversations import matches
 
 KIT = Path(__file__).parents[2] / "protocol" / "kits" / "coup_kit.js"
 TYPES = KIT.with_name("coup_kit.d.ts")

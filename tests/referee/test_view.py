@@ -101,7 +101,7 @@ from arena.referee import (
 )
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 from tests.each import each
-from tests.unseen import disguised, known, redealt, target_of
+from tests.other_worlds import disguise, redeal, target_of, visible_roles
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
 Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer
@@ -214,12 +214,12 @@ def leaks(
     for step in steps:
         for seat in step.before.board.phase.asked:
             here = line(step.before, seat, true.take(seat))
-            there = line(redealt(step.before, seat, rng), seat, other[seat].take(seat))
+            there = line(redeal(step.before, seat, rng), seat, other[seat].take(seat))
             if here != there:
                 found.append(f"{step.before.board.phase} to {seat}")
         true.add(step.events)
         for seat in seats:
-            other[seat].add(disguised(step.events, seat, rng, board.rules))
+            other[seat].add(disguise(step.events, seat, rng, board.rules))
     over = steps[-1].after.board.phase
     assert isinstance(over, Over)
     for seat in seats:
@@ -281,8 +281,8 @@ def test_no_moment_depends_on_what_its_seat_does_not_know(ruleset: RulesOf, game
 
     for step in play(ruleset, game):
         for seat in range(game[1]):
-            other = redealt(step.after, seat, rng)
-            events = disguised(step.events, seat, rng, step.before.board.rules)
+            other = redeal(step.after, seat, rng)
+            events = disguise(step.events, seat, rng, step.before.board.rules)
             assert moment(step.after, seat, step.events) == moment(other, seat, events)
             assert moment(step.after, None, step.events) == moment(other, None, events)
 
@@ -295,7 +295,7 @@ def test_the_first_line_of_a_game_shows_ones_own_cards_only(ruleset: RulesOf, na
         state = deal(ruleset(name, seats), seats, Chance(bytes(32), 0))
         handles = list("ABCDEFGHIJ"[:seats])
         for seat in range(seats):
-            other = redealt(state, seat, rng)
+            other = redeal(state, seat, rng)
             assert other != state
             for start in (wire.game_start, messages.game_start):
                 assert start(view(other, seat), 0, SEED, handles) == start(view(state, seat), 0, SEED, handles)
@@ -314,10 +314,10 @@ def test_dealing_anew_keeps_what_the_seat_sees_and_changes_the_rest(ruleset: Rul
     for step in steps_of(ruleset, [game for game in GAMES + SOME if game[0] == name and game[1] in (2, 5)]):
         state = step.before
         for seat in range(state.board.seats):
-            other = redealt(state, seat, rng)
+            other = redeal(state, seat, rng)
             assert view(other, seat) == view(state, seat)
             assert all_cards(other) == all_cards(state)
-            assert all(other.hands[owner].count(role) for owner, role in known(state, seat).items())
+            assert all(other.hands[owner].count(role) for owner, role in visible_roles(state, seat).items())
             assert list(map(len, other.hands)) == list(map(len, state.hands))
             total += 1
             changed += other.hands != state.hands and other.deck != state.deck
@@ -459,7 +459,7 @@ def test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden(ruleset: R
     for step in steps:
         asked = step.before.board.phase.asked
         for seat in range(game[1]):
-            other = redealt(step.before, seat, rng)
+            other = redeal(step.before, seat, rng)
             answers = list(step.answers)
             for place, answerer in enumerate(asked):
                 moves = legal(view(other, answerer))
@@ -599,7 +599,7 @@ def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(ruleset: Rule
         ends = [apply(start, [own, pick] if seat == 0 else [pick, own], chance) for pick in picks]
         worlds = [state for state, _ in ends]
         assert len({state.hands[1 - seat] for state in worlds}) == len(picks) == 5
-        assert all(first == line(redealt(start, seat, rng), seat, []) for _ in range(5))
+        assert all(first == line(redeal(start, seat, rng), seat, []) for _ in range(5))
         feeds = [wire.Feed(2) for _ in worlds]
         while True:
             for feed, (_, events) in zip(feeds, ends, strict=True):

@@ -13,7 +13,7 @@ import pytest
 from arena.local import play, sample
 from arena.referee import GameRecord, Header, Record, replay, sent_lines
 from arena.review import Judge, UnknownRulesError, lost_games, review
-from tests.unseen import disguised, redealt
+from tests.other_worlds import disguise, redeal
 
 Honest: Any = sample("sample:honest")
 
@@ -138,9 +138,9 @@ def test_hidden_cards_change_no_byte_of_a_review(monkeypatch: pytest.MonkeyPatch
         nonlocal others
         seat = game.seating.index(header.bots.index("bot0"))
         for step in replay(header, game):
-            before = redealt(step.before, seat, rng)
+            before = redeal(step.before, seat, rng)
             others += before.hands != step.before.hands
-            yield replace(step, before=before, events=tuple(disguised(step.events, seat, rng, header.terms.rules)))
+            yield replace(step, before=before, events=tuple(disguise(step.events, seat, rng, header.terms.rules)))
 
     monkeypatch.setattr(sys.modules["arena.referee.sent_lines"], "replay", elsewhere)
     assert review(games, "bot0", 5) == found

@@ -14,7 +14,7 @@ import pytest
 
 from arena.local import sample
 from protocol.kits import coup_kit
-from tests.kits.recorded import match
+from tests.kits.conversations import match
 
 ROOT = Path(__file__).parents[2]
 KIT = ROOT / "protocol" / "kits" / "coup_kit.py"

@@ -18,7 +18,7 @@ from ladder.dealer import RETRY_S, Bots, Boxes, Dealer, UnplayableError
 from ladder.service import Ladder, Wanted, close_evening, open_evening, open_ladder, player_of
 from ladder.store.database import AwayError, Database, Evening, claim_evening, find_evening
 from tests.ladder.service.ladders import ladder_in
-from tests.ladder.web.served import waited
+from tests.ladder.web.ladder_server import wait_for
 from tests.place import Place
 
 WAIT_S = 60.0  # only a failure takes this long
@@ -91,7 +91,7 @@ class House(Bots):
 
     async def come(self) -> tuple[int, str]:
         """Come to the table as a web server does for somebody who looks on; return how the socket is closed."""
-        await asyncio.to_thread(waited, lambda: player_of(self.ladder, replace(self.evening, runner=None)))
+        await asyncio.to_thread(wait_for, lambda: player_of(self.ladder, replace(self.evening, runner=None)))
         runner = player_of(self.ladder, replace(self.evening, runner=None))
         assert runner is not None
         reader, writer = await asyncio.open_connection("127.0.0.1", runner.port)
@@ -140,7 +140,7 @@ def test_a_table_that_is_closed_while_it_is_claimed_ends(house: House) -> None:
 
     def closes(evening: Evening) -> Evening:
         assert close_evening(house.ladder, house.id, ADA)
-        waited(lambda: house.loop.waiting)
+        wait_for(lambda: house.loop.waiting)
         return evening
 
     async def come() -> None:
@@ -157,7 +157,7 @@ def test_what_cannot_be_written_is_tried_again_after_a_pause_until_it_is(house: 
 
     async def come() -> None:
         await house.come()
-        await asyncio.to_thread(waited, lambda: house.evening.why == "it has no bots")
+        await asyncio.to_thread(wait_for, lambda: house.evening.why == "it has no bots")
 
     house.then = fails
     house.serve(come)
@@ -173,7 +173,7 @@ def test_a_write_that_fails_unexpectedly_is_told(house: House) -> None:
 
     async def come() -> None:
         await house.come()
-        await asyncio.to_thread(waited, lambda: house.said)
+        await asyncio.to_thread(wait_for, lambda: house.said)
 
     house.then = fails
     house.serve(come)
@@ -210,7 +210,7 @@ def test_a_defect_as_a_table_is_made_ends_it_and_nothing_else(
 
     async def come() -> None:
         assert (await house.come())[0] == AWAY
-        await asyncio.to_thread(waited, lambda: house.evening.state == "ended")
+        await asyncio.to_thread(wait_for, lambda: house.evening.state == "ended")
         assert (await house.come())[0] == AWAY
 
     house.then = fails
@@ -223,7 +223,7 @@ def test_a_defect_as_a_table_is_made_ends_it_and_nothing_else(
 def test_a_table_that_cannot_be_made_ends_with_the_reason_and_its_boxes_are_closed(house: House) -> None:
     async def come() -> None:
         assert (await house.come())[0] == AWAY
-        await asyncio.to_thread(waited, lambda: house.evening.state == "ended")
+        await asyncio.to_thread(wait_for, lambda: house.evening.state == "ended")
 
     house.then = lambda evening: replace(evening, rules="gone")
     house.serve(come)

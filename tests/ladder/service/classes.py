@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 from ladder.service import Ladder, Service, parse_roster, submit, take_in_people
 from ladder.store.database import activate, end_exam, find_version
 from tests.ladder.service.ladders import WORDS
-from tests.ladder.service.played import small
 from tests.ladder.service.pool import workers
+from tests.ladder.service.small_ladder import small
 from tests.place import QUICK_BOT
 
 NUMBERS = itertools.count()

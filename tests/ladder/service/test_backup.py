@@ -12,7 +12,7 @@ import pytest
 from ladder.service import Fold, Ladder, LadderError, backup, restore
 from ladder.store.database import Database, DatabaseError, count_all
 from tests.ladder.service.ladders import more
-from tests.ladder.service.played import play, rows, small
+from tests.ladder.service.small_ladder import play, rows, small
 from tests.place import Place
 
 

@@ -19,7 +19,7 @@ from ladder.store.database import (
     put_matches,
     put_owners,
 )
-from tests.ladder.service.played import play, small
+from tests.ladder.service.small_ladder import play, small
 from tests.place import Place
 
 DAY = 86_400.0

@@ -11,7 +11,7 @@ from ladder.results import GameResult
 from ladder.service import open_ladder
 from ladder.store.database import all_results, match_results
 from ladder.views import bot
-from tests.ladder.service.played import play, small
+from tests.ladder.service.small_ladder import play, small
 from tests.ladder.service.term import Term
 
 

@@ -47,7 +47,7 @@ from ladder.service import (
 )
 from ladder.store.database import Database, claim_exam, end_exam, join
 from tests.ladder.service.classes import Clock, hand_in, school, serve
-from tests.ladder.service.played import rows
+from tests.ladder.service.small_ladder import rows
 from tests.place import QUICK_BOT
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ import pytest
 
 from ladder.service import Fold, Ladder, LadderError, Pruned, address_of, overdue_now, prune_now
 from ladder.store.database import FINAL, count_all
-from tests.ladder.service.played import play, rows, small
+from tests.ladder.service.small_ladder import play, rows, small
 from tests.place import Place
 from tests.ports import free_port
 

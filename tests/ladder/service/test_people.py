@@ -43,7 +43,7 @@ from ladder.store.database import (
 )
 from ladder.views import find_match
 from tests.ladder.service.classes import hand_in, school, settle
-from tests.ladder.service.played import small
+from tests.ladder.service.small_ladder import small
 from tests.place import QUICK_BOT, Place
 
 CLASS = range(40)

@@ -27,8 +27,8 @@ from ladder.service import (
 from ladder.standings import Standings
 from ladder.store.database import all_bots, find_bot, get_steps, last_board, versions_of
 from tests.ladder.service.ladders import PLAY, owners
-from tests.ladder.service.played import play, small
 from tests.ladder.service.pool import workers
+from tests.ladder.service.small_ladder import play, small
 from tests.place import QUICK_BOT
 
 P = ParamSpec("P")

@@ -10,9 +10,9 @@ import pytest
 
 from ladder.store import FEW, KeptExchange, RunFolder, Store, VoidMatch
 from tests.ladder.store.databases import ladder, numbered
+from tests.ladder.store.ladder_store import LadderStore
 from tests.ladder.store.matches import exchange_of, match_of, results_of
 from tests.ladder.store.memory import MemoryStore
-from tests.ladder.store.stored import LadderStore
 
 
 def folder(path: Path) -> RunFolder:

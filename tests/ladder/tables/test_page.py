@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.chromium import WAIT_MS, Reader
-from tests.ladder.tables.served import Served, served
+from tests.ladder.tables.table_server import TableServer, serve_tables
 
 HOSTILE = '<img src=x onerror="alert(1)">\u202e"'
 
@@ -16,7 +16,7 @@ def window(browser: Reader) -> Iterator[Callable[..., Any]]:
     """Give a function that opens a person's page; what goes wrong in it fails the test."""
     contexts = []
 
-    def begin(there: Served, secret: str | None, **options: Any) -> Any:
+    def begin(there: TableServer, secret: str | None, **options: Any) -> Any:
         contexts.append(browser.browser.new_context(**options))
         contexts[-1].set_default_timeout(WAIT_MS)
         page = contexts[-1].new_page()
@@ -49,7 +49,7 @@ def test_two_people_meet_in_the_lobby_play_and_play_again(
     window: Callable[..., Any], axe: Callable[[Any], list[str]]
 ) -> None:
     """A phone and a desktop: who is awaited, who is away, and a rematch that both want."""
-    with served("person", "bot", "person") as there:
+    with serve_tables("person", "bot", "person") as there:
         there.places[2].name = HOSTILE
         first = window(there, "secret0", viewport={"width": 390, "height": 844}, has_touch=True)
         first.get_by_text("Waiting for").wait_for()
@@ -87,7 +87,7 @@ def test_two_people_meet_in_the_lobby_play_and_play_again(
 
 def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window: Callable[..., Any]) -> None:
     """It went nowhere: the question is open on the page as it is at the table."""
-    with served("person", "bot") as there:
+    with serve_tables("person", "bot") as there:
         page = window(there, "secret0")
         page.locator(".moves button.move").first.wait_for()
         question = page.locator(".question").inner_text()
@@ -105,7 +105,7 @@ def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window
 
 @pytest.mark.parametrize("width", [390, 768, 1280])
 def test_nothing_stands_beyond_the_edge_with_ten_at_the_table(window: Callable[..., Any], width: int) -> None:
-    with served("person", *["bot"] * 9, rules="reformation-inquisitor") as there:
+    with serve_tables("person", *["bot"] * 9, rules="reformation-inquisitor") as there:
         page = window(there, "secret0", viewport={"width": width, "height": 844})
         page.locator(".felt").wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= width

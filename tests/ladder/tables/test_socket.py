@@ -14,10 +14,10 @@ from websockets.uri import parse_uri
 
 from arena.referee import Timing, verify
 from ladder.tables import FLOOD, OVER, TAKEN, UNKNOWN
-from tests.ladder.tables.served import WAIT_S, Served, asks, frames, person, play, served
+from tests.ladder.tables.table_server import WAIT_S, TableServer, asks, frames, person, play, serve_tables
 
 
-def program(there: Served, number: int = 1, after: int | None = None) -> ClientConnection:
+def program(there: TableServer, number: int = 1, after: int | None = None) -> ClientConnection:
     """Take a program's seat."""
     headers = {"Authorization": f"Bearer secret{number}"}
     path = "/program" if after is None else f"/program?after={after}"
@@ -32,7 +32,7 @@ def answered(line: str) -> str | None:
     return json.dumps({"id": message["id"], "choice": 0}) if message["type"] == "request" else None
 
 
-def faults(there: Served) -> list[str]:
+def faults(there: TableServer) -> list[str]:
     return [fault.code for game in there.records[0].games for fault in game.faults]
 
 
@@ -47,7 +47,7 @@ def closed(socket: ClientConnection) -> int | None:
 def test_a_client_written_by_hand_plays_a_match_and_misses_no_line_though_it_is_cut_off_after_each() -> None:
     """It says how many lines it has had; each comes once."""
     lines = []
-    with served("bot", "program", games=2) as there:
+    with serve_tables("bot", "program", games=2) as there:
         over = False
         while not over:
             with program(there, after=len(lines) or None) as socket:
@@ -68,7 +68,7 @@ def test_a_client_written_by_hand_plays_a_match_and_misses_no_line_though_it_is_
 
 
 def test_a_program_that_ends_forfeits_its_game_and_is_greeted_anew_for_the_next() -> None:
-    with served("bot", "program", games=2) as there:
+    with serve_tables("bot", "program", games=2) as there:
         with program(there) as socket:
             socket.send(str(answered(str(socket.recv(WAIT_S)))))
             while json.loads(socket.recv(WAIT_S))["type"] != "request":
@@ -89,7 +89,7 @@ def test_a_program_that_ends_forfeits_its_game_and_is_greeted_anew_for_the_next(
 
 def test_who_comes_anew_in_the_middle_counts_anew_and_misses_no_line_when_cut() -> None:
     """The lines of the program before aren't his; nobody forfeits a second time."""
-    with served("bot", "program", games=2) as there:
+    with serve_tables("bot", "program", games=2) as there:
         with program(there) as socket:
             socket.send(str(answered(str(socket.recv(WAIT_S)))))
             socket.recv(WAIT_S)
@@ -111,7 +111,7 @@ def test_who_comes_anew_in_the_middle_counts_anew_and_misses_no_line_when_cut() 
 
 def test_a_program_that_leaves_is_waited_for_no_more_and_who_comes_later_is_told_so() -> None:
     """A close by 1000 leaves the table; also an `after` that never was opens a socket."""
-    with served("bot", "program", games=2) as there:
+    with serve_tables("bot", "program", games=2) as there:
         with program(there) as socket:
             socket.recv(WAIT_S)
         there.end()
@@ -121,7 +121,7 @@ def test_a_program_that_leaves_is_waited_for_no_more_and_who_comes_later_is_told
 
 
 def test_garbage_and_floods_are_judged_as_any_bots_and_the_match_goes_on() -> None:
-    with served("bot", "program", games=1) as there, program(there) as socket:
+    with serve_tables("bot", "program", games=1) as there, program(there) as socket:
         socket.recv(WAIT_S)
         socket.send('{"type":"hello"}')
         for line in ("garbage", "\x00", "[" * 5000):
@@ -135,15 +135,15 @@ def test_garbage_and_floods_are_judged_as_any_bots_and_the_match_goes_on() -> No
 
 
 def test_two_clients_on_one_seat_are_one_and_the_newest_has_it() -> None:
-    with served("bot", "program", "person") as there, program(there) as first, program(there):
+    with serve_tables("bot", "program", "person") as there, program(there) as first, program(there):
         assert closed(first) == TAKEN
-    with served("bot", "person", "person") as there, person(there, 1) as first, person(there, 1) as second:
+    with serve_tables("bot", "person", "person") as there, person(there, 1) as first, person(there, 1) as second:
         assert closed(first) == TAKEN
         assert frames(second, lambda frame: frame["table"])["table"]["state"] == "open"
 
 
 def test_a_wrong_secret_and_a_secret_of_another_kind_open_nothing() -> None:
-    with served("bot", "person", "program") as there:
+    with serve_tables("bot", "person", "program") as there:
         for open_one in (
             lambda: person(there, 7),
             lambda: person(there, 2),
@@ -156,7 +156,7 @@ def test_a_wrong_secret_and_a_secret_of_another_kind_open_nothing() -> None:
 
 
 def test_who_sends_too_much_is_cut_off_and_the_others_play_on() -> None:
-    with served("bot", "person", "person") as there, person(there, 1) as first:
+    with serve_tables("bot", "person", "person") as there, person(there, 1) as first:
         for said, times in (("x" * 5000, 1), ("{}", 400)):
             with person(there, 2) as second:
                 with suppress(ConnectionClosed):
@@ -170,7 +170,7 @@ def test_who_sends_too_much_is_cut_off_and_the_others_play_on() -> None:
 
 def test_bytes_garbage_and_moves_for_another_seat_count_for_nothing() -> None:
     """What isn't understood is dropped: the question stays open, and nobody is at fault."""
-    with served("person", "person") as there, person(there, 0) as first, person(there, 1) as second:
+    with serve_tables("person", "person") as there, person(there, 0) as first, person(there, 1) as second:
         asked = None
         for socket in (first, second):
             frames(socket, lambda frame: frame["game"])
@@ -195,12 +195,12 @@ def test_bytes_garbage_and_moves_for_another_seat_count_for_nothing() -> None:
     assert faults(there) == ["exited"]
 
 
-def frames_now(there: Served, second: bool) -> Any:
+def frames_now(there: TableServer, second: bool) -> Any:
     """Return what a place is shown now."""
     return there.on(lambda: there.table.frame(there.table.places[int(second)].guest))  # type: ignore[arg-type]
 
 
-def raw(there: Served, path: str) -> tuple[sockets.socket, ClientProtocol]:
+def raw(there: TableServer, path: str) -> tuple[sockets.socket, ClientProtocol]:
     """Open a WebSocket of which nothing is read but what the caller reads."""
     protocol = ClientProtocol(parse_uri(f"{there.url}{path}"))
     line = sockets.socket()
@@ -214,7 +214,7 @@ def raw(there: Served, path: str) -> tuple[sockets.socket, ClientProtocol]:
 
 def test_an_idle_socket_is_pinged() -> None:
     """So that no proxy takes it for dead."""
-    with served("bot", "person", "person", ping_s=0.2) as there:
+    with serve_tables("bot", "person", "person", ping_s=0.2) as there:
         line, protocol = raw(there, "/socket?secret=secret1")
         with line:
             while not any(
@@ -227,7 +227,7 @@ def test_a_person_who_never_answers_holds_nobody_up() -> None:
     """Defaults are played for him, then he forfeits; the others see that he is here, and nothing else."""
     clock = Timing(limit_ms=100, bank_ms=100)
     with (
-        served("bot", "person", "person", offer={"person": clock}) as there,
+        serve_tables("bot", "person", "person", offer={"person": clock}) as there,
         person(there, 1),
         person(there, 2) as second,
     ):
@@ -238,7 +238,7 @@ def test_a_person_who_never_answers_holds_nobody_up() -> None:
 
 def test_two_hundred_onlookers_of_whom_many_read_nothing_keep_no_move_back() -> None:
     """The match ends meanwhile; who reads is shown its end."""
-    with served("bot", "bot", "person", games=1) as there, ExitStack() as stack:
+    with serve_tables("bot", "bot", "person", games=1) as there, ExitStack() as stack:
         stalled = [stack.enter_context(raw(there, "/socket")[0]) for _ in range(100)]
         lookers = [stack.enter_context(person(there)) for _ in range(100)]
         with person(there, 2) as socket:
@@ -251,7 +251,7 @@ def test_two_hundred_onlookers_of_whom_many_read_nothing_keep_no_move_back() -> 
 
 def test_what_a_program_says_again_after_a_cut_counts_once() -> None:
     """It can't know whether its line had arrived: a hello, and an answer."""
-    with served("bot", "program") as there:
+    with serve_tables("bot", "program") as there:
         had, said, over = 0, "", False
         while not over:
             with program(there, after=had or None) as socket:

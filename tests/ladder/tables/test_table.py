@@ -14,7 +14,7 @@ from arena.coup import PRESETS
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, verify
 from arena.sandbox import InsideSandbox, Limits, Program, SandboxError
 from ladder.tables import Closed, Deal, Guest, Logs, Offer, Place, Table, Taken
-from tests.ladder.web.served import waited
+from tests.ladder.web.ladder_server import wait_for
 from tests.play.test_sitting import dice
 
 WAIT_S = 60.0  # only a failure takes this long
@@ -341,7 +341,7 @@ def test_a_game_that_ends_as_its_table_is_closed_is_kept() -> None:
     async def play(there: Evening) -> None:
         playing = there.table._playing
         assert playing is not None
-        waited(lambda: playing.games)
+        wait_for(lambda: playing.games)
         there.table.close()
         assert there.records == {}
 

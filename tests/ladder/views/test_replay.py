@@ -23,7 +23,7 @@ from ladder.store.database import (
     put_matches,
     reveal_final,
 )
-from tests.ladder.service.played import play
+from tests.ladder.service.small_ladder import play
 from tests.ladder.service.term import Term
 
 

@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 
 from ladder.service import issue, open_ladder
 from tests.ladder.service.ladders import cache
-from tests.ladder.web.served import Served, served
+from tests.ladder.web.ladder_server import LadderServer, serve_ladder
 from tests.place import Place
 
 WAIT_S = 90.0  # only a failure takes this long
@@ -29,7 +29,7 @@ Frame = dict[str, Any]
 class Club:
     """A served ladder and the process that plays its tables."""
 
-    served: Served
+    served: LadderServer
     dealer: "subprocess.Popen[str]"
     sessions: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
@@ -120,7 +120,7 @@ def at_once(folder: Path) -> None:
 @contextmanager
 def club(place: Place, folder: Path, **environment: str) -> Iterator[Club]:
     """Serve a ladder's pages, and play its tables beside, as two commands."""
-    with served(place, folder, "--no-runner", **environment) as server:
+    with serve_ladder(place, folder, "--no-runner", **environment) as server:
         yield Club(server, dealer(place, folder, **environment))
 
 

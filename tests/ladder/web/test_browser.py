@@ -17,7 +17,7 @@ from ladder.views import step_row
 from tests.chromium import Reader
 from tests.ladder.service.ladders import freeze
 from tests.ladder.service.term import Term, write
-from tests.ladder.web.served import Served, served
+from tests.ladder.web.ladder_server import LadderServer, serve_ladder
 from tests.ladder.web.visitors import paths
 from tests.place import BOT, Place
 
@@ -64,9 +64,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, term: Term) -> Term:
 
 
 @pytest.fixture
-def server(place: Place, hostile: Term) -> Iterator[Served]:
+def server(place: Place, hostile: Term) -> Iterator[LadderServer]:
     """Serve the hostile ladder."""
-    with served(place, hostile.path, "--no-runner") as made:
+    with serve_ladder(place, hostile.path, "--no-runner") as made:
         yield made
 
 
@@ -89,7 +89,7 @@ def spoil(ladder: Ladder) -> None:
         )
 
 
-def window(reader: Reader, server: Served, login: str, **options: Any) -> tuple[Any, list[str]]:
+def window(reader: Reader, server: LadderServer, login: str, **options: Any) -> tuple[Any, list[str]]:
     """Return a browser's page in which somebody is signed in, and what goes wrong in it."""
     context = reader.browser.new_context(**options)
     context.add_cookies([{"name": "session", "value": server.session(login), "url": server.url}])
@@ -101,7 +101,7 @@ def window(reader: Reader, server: Served, login: str, **options: Any) -> tuple[
 
 
 @pytest.mark.parametrize("login", ["staff", "eve"])
-def test_nothing_that_a_stranger_wrote_runs_on_any_page(browser: Reader, server: Served, login: str) -> None:
+def test_nothing_that_a_stranger_wrote_runs_on_any_page(browser: Reader, server: LadderServer, login: str) -> None:
     """Neither in the page nor in the games within it; and all of it is there to be read."""
     page, wrong = window(browser, server, login)
     seen = ""
@@ -124,7 +124,7 @@ def test_nothing_that_a_stranger_wrote_runs_on_any_page(browser: Reader, server:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_any_page(
-    browser: Reader, server: Served, axe: Callable[[Any], list[str]], scheme: str
+    browser: Reader, server: LadderServer, axe: Callable[[Any], list[str]], scheme: str
 ) -> None:
     """And no page is wider than a telephone."""
     page, _ = window(browser, server, "staff", color_scheme=scheme, viewport={"width": 390, "height": 800})
@@ -141,7 +141,7 @@ def test_axe_finds_nothing_on_any_page(
     assert found == []
 
 
-def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, server: Served) -> None:
+def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, server: LadderServer) -> None:
     """Within its page; the newest plays by itself on the front."""
     page, wrong = window(browser, server, "ada")
     with closing(open_ladder(server.folder)) as ladder:
@@ -154,7 +154,7 @@ def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, s
     assert wrong == []
 
 
-def test_a_page_asks_for_itself_once_in_half_a_minute_however_much_changes(browser: Reader, server: Served) -> None:
+def test_a_page_asks_for_itself_once_in_half_a_minute_whatever_changes(browser: Reader, server: LadderServer) -> None:
     """And not all pages at the same moment: some seconds later, drawn by chance."""
     page, wrong = window(browser, server, "ada")
     asked: list[str] = []
@@ -174,7 +174,7 @@ def test_a_page_asks_for_itself_once_in_half_a_minute_however_much_changes(brows
     assert wrong == []
 
 
-def test_without_javascript_a_match_is_told_as_text(browser: Reader, server: Served) -> None:
+def test_without_javascript_a_match_is_told_as_text(browser: Reader, server: LadderServer) -> None:
     page, _ = window(browser, server, "ada", java_script_enabled=False)
     with closing(open_ladder(server.folder)) as ladder:
         page.goto(f"{server.url}/matches/{last(ladder)}/replay")
@@ -188,7 +188,7 @@ def test_a_folder_is_submitted_by_choosing_and_by_dropping_it(browser: Reader, p
     place.bot("mine/bot.toml", 'run = "./bot.py"\n')
     place.bot("mine/.git/HEAD", "not for others")
     freeze(own.path)
-    with served(place, own.path, "--jobs", 1) as server:
+    with serve_ladder(place, own.path, "--jobs", 1) as server:
         for number, how in enumerate(("no script", "chosen", "dropped"), 2):
             place.bot("mine/bot.py", f"{BOT}# {how}\n")
             page, wrong = window(browser, server, "ada", java_script_enabled=how != "no script")

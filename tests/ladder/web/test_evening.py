@@ -5,8 +5,8 @@ from typing import Any
 
 from tests.chromium import Reader
 from tests.ladder.service.ladders import ladder_in
+from tests.ladder.web.browser_players import DESKTOP, PHONE, Player, play
 from tests.ladder.web.players import at_once, club
-from tests.ladder.web.seated import DESKTOP, PHONE, Seated, play
 from tests.place import Place
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -22,14 +22,14 @@ def test_two_browsers_play_with_talk_and_each_holds_what_its_seat_may_know(place
         house.sit("bob", opened["places"][-1]["link"])
         address = f"{house.url}/tables/{opened['id']}/play"
 
-        def come(login: str, options: dict[str, Any]) -> Seated:
+        def come(login: str, options: dict[str, Any]) -> Player:
             context = browser.browser.new_context(**options)
             context.add_cookies([{"name": "session", "value": house.session(login), "url": house.url}])
-            seated = Seated(login, context, options)
+            seated = Player(login, context, options)
             seated.open(address)
             return seated
 
-        def until(done: Callable[[Seated], object], seed: str) -> None:
+        def until(done: Callable[[Player], object], seed: str) -> None:
             play(people, done, lambda step: words[step % len(words)], seed)
 
         people, looker = [come("ada", DESKTOP), come("bob", PHONE)], come("staff", DESKTOP)
@@ -57,5 +57,5 @@ def test_two_browsers_play_with_talk_and_each_holds_what_its_seat_may_know(place
     place.demand_nothing_left()
 
 
-def ended(seated: Seated) -> object:
+def ended(seated: Player) -> object:
     return seated.state in ("between", "over") and (seated.game or {}).get("end")

@@ -12,7 +12,7 @@ from ladder.service import issue, open_ladder, set_suspended, sign_in
 from ladder.web import make_app
 from tests.ladder.service.ladders import ladder_in, run_on
 from tests.ladder.service.term import Term
-from tests.ladder.web.served import Served, served, waited
+from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 from tests.ladder.web.test_uploads import program, token, upload
 from tests.place import Place
 from tests.postgres import Postgres, postgres, why_no_postgres
@@ -27,7 +27,7 @@ def own_server() -> Iterator[Postgres]:
         yield server
 
 
-def code(server: Served, path: str, session: str) -> int:
+def code(server: LadderServer, path: str, session: str) -> int:
     """Return with which code a page is answered."""
     try:
         server.get(path, session)
@@ -41,7 +41,7 @@ def test_two_servers_on_one_database_are_one_ladder(place: Place, postgres_url: 
     """Who signed in at one is known to the other, and who is suspended leaves both; what was played shows in both."""
     folder = ladder_in(place, postgres_url, fit=True)
     with ExitStack() as stack:
-        servers = [stack.enter_context(served(place, folder, "--no-runner")) for _ in range(2)]
+        servers = [stack.enter_context(serve_ladder(place, folder, "--no-runner")) for _ in range(2)]
         session = servers[0].session("ada")
         before = [server.get("/matches", session) for server in servers]
         assert before[0] == before[1]
@@ -55,7 +55,7 @@ def test_two_servers_on_one_database_are_one_ladder(place: Place, postgres_url: 
 
 def test_a_database_that_is_restarted_is_told_and_nothing_is_lost(place: Place, own_server: Postgres) -> None:
     folder = ladder_in(place, own_server.create("spring"), fit=True)
-    with served(place, folder, "--no-runner") as server:
+    with serve_ladder(place, folder, "--no-runner") as server:
         session, secret = server.session("ada"), token(folder)
         assert code(server, "/bots/ada", session) == 200
         own_server.stop()
@@ -63,7 +63,7 @@ def test_a_database_that_is_restarted_is_told_and_nothing_is_lost(place: Place, 
         status, told = upload(server, secret, program("new"))
         assert (status, "Nothing is lost" in told["error"]) == (503, True)
         own_server.start()
-        waited(lambda: code(server, "/bots/ada", session) == 200)
+        wait_for(lambda: code(server, "/bots/ada", session) == 200)
         assert upload(server, secret, program("new"))[1]["label"] == "ada@2"
         assert server.process.poll() is None
 

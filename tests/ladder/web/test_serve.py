@@ -17,7 +17,7 @@ import pytest
 from ladder.service import issue, open_ladder
 from tests.ladder.service.invariants import demand_sound
 from tests.ladder.service.ladders import PLAY, ladder_in, owners
-from tests.ladder.web.served import Served, served, waited
+from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 from tests.place import Place
 from tests.ports import free_port
 
@@ -29,9 +29,9 @@ def folder(place: Place) -> Path:
 
 def test_pages_and_runner_are_served_together_and_end_together(place: Place, folder: Path) -> None:
     """What waits for its examination gets it; SIGTERM ends both with 0."""
-    with served(place, folder, "--jobs", 1) as server:
+    with serve_ladder(place, folder, "--jobs", 1) as server:
         session = server.session("ada")
-        waited(lambda: '"state":"fit"' in server.get("/api/bots/ada", session))
+        wait_for(lambda: '"state":"fit"' in server.get("/api/bots/ada", session))
         server.process.terminate()
         ran = place.end(server.process)
     assert ran.code == 0, ran.err
@@ -43,7 +43,7 @@ def test_a_runner_gives_way_to_pages_only_where_its_bots_are_not_charged_for_it(
     """By wall time a bot would pay for what it waits."""
     timing = replace(PLAY.terms.timing, own=own)
     folder = ladder_in(place, play=replace(PLAY, terms=replace(PLAY.terms, timing=timing)), fit=True)
-    with served(place, folder, "--jobs", 1, "--no-tables") as server:
+    with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as server:
         children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
         [runner] = [pid for pid in map(int, children) if b"ladder\0run\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
         nice = [os.getpriority(os.PRIO_PROCESS, pid) for pid in (server.process.pid, runner)]
@@ -51,7 +51,7 @@ def test_a_runner_gives_way_to_pages_only_where_its_bots_are_not_charged_for_it(
 
 
 def test_the_feed_says_that_something_has_changed_and_nothing_else(place: Place, folder: Path) -> None:
-    with served(place, folder, "--no-runner") as server:
+    with serve_ladder(place, folder, "--no-runner") as server:
         request = urllib.request.Request(
             server.url + "/changes", headers={"Cookie": f"session={server.session('ada')}"}
         )
@@ -67,7 +67,7 @@ def test_the_feed_says_that_something_has_changed_and_nothing_else(place: Place,
 
 
 def test_a_server_ends_without_a_word_while_a_page_listens(place: Place, folder: Path) -> None:
-    with served(place, folder, "--no-runner") as server:
+    with serve_ladder(place, folder, "--no-runner") as server:
         headers = {"Cookie": f"session={server.session('ada')}"}
         with urllib.request.urlopen(
             urllib.request.Request(server.url + "/changes", headers=headers), timeout=30
@@ -94,7 +94,10 @@ def test_a_server_that_is_killed_while_pages_are_read_is_the_same_once_it_is_bac
                 return count
         raise AssertionError("it was not killed")
 
-    with served(place, folder, "--no-runner", "--port", port) as server, ThreadPoolExecutor(len(paths)) as readers:
+    with (
+        serve_ladder(place, folder, "--no-runner", "--port", port) as server,
+        ThreadPoolExecutor(len(paths)) as readers,
+    ):
         session = server.session("ada")
         before = [server.get(path, session) for path in paths]
         request = urllib.request.Request(server.url + "/changes", headers={"Cookie": f"session={session}"})
@@ -107,7 +110,7 @@ def test_a_server_that_is_killed_while_pages_are_read_is_the_same_once_it_is_bac
             assert sum(counts) >= 20
             with pytest.raises((OSError, HTTPException)):
                 feed.read()
-    with served(place, folder, "--no-runner", "--port", port) as server:
+    with serve_ladder(place, folder, "--no-runner", "--port", port) as server:
         assert [server.get(path, session) for path in paths] == before
         with closing(open_ladder(folder)) as ladder:
             demand_sound(ladder)
@@ -116,7 +119,7 @@ def test_a_server_that_is_killed_while_pages_are_read_is_the_same_once_it_is_bac
 
 def test_visitors_who_read_nothing_keep_nobody_else_from_reading(place: Place, folder: Path) -> None:
     """Each asks for hundreds of pages over one connection; the server holds no more of them than it sends."""
-    with served(place, folder, "--no-runner") as server, ExitStack() as stack:
+    with serve_ladder(place, folder, "--no-runner") as server, ExitStack() as stack:
         session = server.session("ada")
         status = Path(f"/proc/{server.process.pid}/status")
         look = re.findall(r'"(/static/[^"]+/look.css)"', server.get("/", session))[0]
@@ -145,7 +148,7 @@ def memory_mb(status: Path) -> float:
 
 def test_no_secret_is_printed_whatever_comes(place: Place, folder: Path) -> None:
     """Neither of a link, a session, a token or a password, where it is right, wrong, or where it doesn't belong."""
-    with served(place, folder, "--no-runner") as server:
+    with serve_ladder(place, folder, "--no-runner") as server:
         with closing(open_ladder(folder)) as ladder:
             made = [issue(ladder, "ada", kind, "staff").secret for kind in ("link", "token")]
         secrets = [*made, server.session("ada"), "a horse in a boat"]
@@ -169,7 +172,7 @@ def test_no_secret_is_printed_whatever_comes(place: Place, folder: Path) -> None
     assert [secret for secret in secrets if secret in ran.out + ran.err] == []
 
 
-def asked(server: Served, method: str, path: str, headers: dict[str, str], body: str | None = None) -> int:
+def asked(server: LadderServer, method: str, path: str, headers: dict[str, str], body: str | None = None) -> int:
     """Return with which code a request is answered."""
     parts = urlsplit(server.url)
     kind = {} if body is None else {"Content-Type": "application/x-www-form-urlencoded"}

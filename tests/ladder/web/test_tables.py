@@ -15,8 +15,8 @@ from arena.referee import read, verify
 from ladder.service import open_ladder, revoke_credential, set_frozen, set_suspended
 from ladder.store.database import credentials_of, get_evening_record
 from tests.ladder.service.ladders import ladder_in
+from tests.ladder.web.ladder_server import wait_for
 from tests.ladder.web.players import WAIT_S, Club, Player, at_once, club, over
-from tests.ladder.web.served import waited
 from tests.place import Place
 
 
@@ -61,7 +61,7 @@ def test_people_guests_and_bots_play_a_match_and_its_replay_shows_each_what_it_m
                 person.saw = sees_none if person is looker else sees_only_his_own
                 await stack.enter_async_context(person.there())
             await ada.until(lambda frame: frame["table"]["state"] == "playing")
-            waited(lambda: house.line(id, "cleo")["state"] == "playing")
+            wait_for(lambda: house.line(id, "cleo")["state"] == "playing")
             assert [each["bot"] for each in house.line(id, "cleo")["places"]] == [None] * 4
             assert house.line(id, "ada")["places"][0]["bot"] == "one@1"
             await asyncio.gather(*(person.play(over) for person in people), looker.until(over))
@@ -91,13 +91,13 @@ def test_a_match_of_a_table_is_nobodys_to_read_before_its_end(house: Club) -> No
         async with house.player(id, "ada").there() as ada:
             await ada.play(lambda frame: frame["table"]["state"] == "between")
             with closing(open_ladder(house.served.folder)) as ladder:
-                waited(lambda: ladder.database.look(_kept_games) == [1])
+                wait_for(lambda: ladder.database.look(_kept_games) == [1])
             for login in ("ada", "staff"):
                 with pytest.raises(urllib.error.HTTPError, match="404"):
                     house.served.json(f"/tables/{id}/matches/0/replay", house.session(login))
                 assert house.table(id, login)["matches"] == []
             await ada.play(over)
-        waited(lambda: len(house.table(id, "bob")["matches"]) == 1)
+        wait_for(lambda: len(house.table(id, "bob")["matches"]) == 1)
 
     def _kept_games(connection: Any) -> list[int]:
         from ladder.store.database import evening_matches_of
@@ -207,7 +207,7 @@ def test_a_program_plays_by_the_token_of_its_place_and_by_its_owners_account(hou
 
     for id, token in places:
         assert asyncio.run(play(id, token)) == 1000
-        waited(lambda id=id: house.line(id, "bob")["state"] == "ended")  # type: ignore[misc]  # a default binds it
+        wait_for(lambda id=id: house.line(id, "bob")["state"] == "ended")  # type: ignore[misc]  # a default binds it
         assert house.line(id, "bob")["why"] == "it was played"
         [match] = house.table(id, "bob")["matches"]
         assert match["games"] == 1

@@ -16,8 +16,8 @@ from arena.referee import read, verify
 from ladder.service import open_ladder
 from ladder.store.database import evening_matches_of, get_evening_record
 from tests.ladder.service.ladders import ladder_in
+from tests.ladder.web.ladder_server import serve_ladder, wait_for
 from tests.ladder.web.players import WAIT_S, Club, Player, at_once, club, over
-from tests.ladder.web.served import served, waited
 from tests.place import SETTLE_S, Place
 from tests.postgres import Postgres, postgres, why_no_postgres
 
@@ -66,7 +66,7 @@ def test_a_server_that_is_restarted_in_the_middle_of_20_games_ends_them_void_and
                 *(person.play(lambda frame: (frame["game"] or {}).get("number", 0) >= 1) for person in people)
             )
             await begun
-            await asyncio.to_thread(waited, lambda: all(kept(id) for id in ids))
+            await asyncio.to_thread(wait_for, lambda: all(kept(id) for id in ids))
             for process in (house.dealer, house.served.process):
                 process.send_signal(number)
             for person in people:
@@ -85,7 +85,7 @@ def test_a_server_that_is_restarted_in_the_middle_of_20_games_ends_them_void_and
     place.wait(lambda: not place.processes(), SETTLE_S)
     with club(place, folder) as again:
         again.sessions |= house.sessions
-        waited(lambda: all(again.line(id, "ada")["state"] == "ended" for id in ids))
+        wait_for(lambda: all(again.line(id, "ada")["state"] == "ended" for id in ids))
         why = {again.line(id, "ada")["why"] for id in ids}
         assert why == {"the server was stopped" if number == signal.SIGTERM else "the process that played it died"}
         for id in ids:
@@ -107,12 +107,12 @@ async def came_back(person: Player) -> tuple[int, str] | None:
 
 def test_a_process_for_tables_that_dies_is_told_on_the_pages_and_a_new_one_begins(place: Place) -> None:
     folder = ready(place)
-    with served(place, folder, "--jobs", 1) as server:
+    with serve_ladder(place, folder, "--jobs", 1) as server:
         house = Club(server, server.process)
 
         async def play() -> None:
             id = house.open("ada", bots=["one"], me=True)["id"]
-            waited(lambda: house.table(id, "ada")["away"] is False)
+            wait_for(lambda: house.table(id, "ada")["away"] is False)
             [first] = tables_of(server.process.pid)
             async with house.player(id, "ada").there() as ada:
                 await ada.until(lambda frame: frame["table"]["state"] == "playing")
@@ -121,7 +121,7 @@ def test_a_process_for_tables_that_dies_is_told_on_the_pages_and_a_new_one_begin
                     pass
                 assert ada.closed is not None
                 assert ada.closed[0] == 1013
-            waited(lambda: house.line(id, "ada")["state"] == "ended")
+            wait_for(lambda: house.line(id, "ada")["state"] == "ended")
             assert house.line(id, "ada")["why"] == "the process that played it died"
             assert "the process that played it died" in server.get(f"/tables/{id}", house.session("ada"))
             assert tables_of(server.process.pid) != [first]
@@ -151,7 +151,7 @@ def test_a_match_goes_on_while_its_database_is_restarted_and_a_seat_may_be_at_an
 ) -> None:
     """Two servers on one database; what is played while it is away is kept once it is back."""
     folder = ready(place, own_server.create("spring"))
-    with club(place, folder) as house, served(place, folder, "--no-runner") as other:
+    with club(place, folder) as house, serve_ladder(place, folder, "--no-runner") as other:
         opened = house.open("ada", bots=["one"], me=True, people=1, games=2)
         id = opened["id"]
         house.sit("bob", opened["places"][2]["link"])

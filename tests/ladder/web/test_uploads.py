@@ -24,7 +24,7 @@ from ladder.store.database import find_bot, versions_of
 from ladder.views import archive
 from tests.ladder.service.invariants import demand_sound
 from tests.ladder.service.ladders import ladder_in, run_on
-from tests.ladder.web.served import Served, served
+from tests.ladder.web.ladder_server import LadderServer, serve_ladder
 from tests.place import QUICK_BOT, Place
 from tests.postgres import why_no_postgres
 
@@ -49,7 +49,7 @@ def token(folder: Path, login: str = "ada") -> str:
         return issue(ladder, login, "token", "staff").secret
 
 
-def upload(server: Served, secret: str, data: bytes, name: str = "ada") -> tuple[int, Any]:
+def upload(server: LadderServer, secret: str, data: bytes, name: str = "ada") -> tuple[int, Any]:
     """Send a bot, and return the status and what the server says."""
     headers, body = form(data, name=name)
     with closing(connected(server)) as connection:
@@ -58,13 +58,13 @@ def upload(server: Served, secret: str, data: bytes, name: str = "ada") -> tuple
         return answered.status, json.loads(answered.read())
 
 
-def connected(server: Served) -> HTTPConnection:
+def connected(server: LadderServer) -> HTTPConnection:
     parts = urlsplit(server.url)
     return HTTPConnection(parts.hostname or "", parts.port, timeout=60)
 
 
 @contextmanager
-def half_sent(place: Place, server: Served, secret: str) -> Iterator[socket.socket]:
+def half_sent(place: Place, server: LadderServer, secret: str) -> Iterator[socket.socket]:
     """Send half of an upload, and give its connection once that half is on the disk."""
     headers, body = form(program("half", LARGE))
     before = len(on_disk(place))
@@ -99,11 +99,11 @@ def kill(place: Place, *pids: int) -> None:
 def test_a_server_that_is_killed_in_an_upload_leaves_nothing_once_it_is_started_again(place: Place) -> None:
     folder = ladder_in(place, fit=True)
     secret = token(folder)
-    with served(place, folder, "--no-runner") as server, half_sent(place, server, secret):
+    with serve_ladder(place, folder, "--no-runner") as server, half_sent(place, server, secret):
         kill(place, server.process.pid)
         assert on_disk(place)
     assert states(folder) == ["fit"]
-    with served(place, folder, "--no-runner") as server:
+    with serve_ladder(place, folder, "--no-runner") as server:
         assert not list(place.tmp.glob("arena-run-*"))
         status, told = upload(server, secret, program("half", LARGE))
         assert (status, told["label"]) == (201, "ada@2")
@@ -116,14 +116,14 @@ def test_a_server_that_is_killed_in_an_examination_loses_nothing(place: Place, w
     """Its runner ends with it, or is killed, too: the next one examines what it had."""
     folder = ladder_in(place, fit=True)
     slow = QUICK_BOT.replace("import sys, zlib", "import sys, time, zlib\ntime.sleep(1)")
-    with served(place, folder, "--jobs", 1) as server:
+    with serve_ladder(place, folder, "--jobs", 1) as server:
         assert upload(server, token(folder), slow.encode())[0] == 201
         place.wait(lambda: states(folder)[-1] != "queued", 60)
         kill(place, *([int(line.split()[0]) for line in place.processes()] if whole else [server.process.pid]))
     if not whole:
         place.wait(lambda: not place.processes(), 60)
     assert len(states(folder)) == 2
-    with served(place, folder, "--jobs", 1) as server:
+    with serve_ladder(place, folder, "--jobs", 1) as server:
         assert upload(server, token(folder), slow.encode())[1]["again"]
         place.wait(lambda: states(folder) == ["fit", "fit"], 60)
     with closing(open_ladder(folder)) as ladder:
@@ -135,7 +135,7 @@ def test_uploads_that_stall_or_are_cut_off_keep_nobody_else_from_being_served(pl
     """Three of one person are held; a further one is told to come again."""
     folder = ladder_in(place, fit=True)
     ada, bob = token(folder), token(folder, "bob")
-    with served(place, folder, "--no-runner") as server, ExitStack() as open_ones:
+    with serve_ladder(place, folder, "--no-runner") as server, ExitStack() as open_ones:
         parts = urlsplit(server.url)
         for _ in range(100):
             open_ones.enter_context(closing(socket.create_connection((parts.hostname, parts.port or 0)))).send(
@@ -159,7 +159,7 @@ def test_uploads_that_stall_or_are_cut_off_keep_nobody_else_from_being_served(pl
 def test_a_full_disk_refuses_an_upload_and_keeps_nothing_of_it(place: Place, small_disk: Path) -> None:
     folder = ladder_in(place, fit=True)
     secret = token(folder)
-    with served(place, folder, "--no-runner", TMPDIR=str(small_disk)) as server:
+    with serve_ladder(place, folder, "--no-runner", TMPDIR=str(small_disk)) as server:
         status, told = upload(server, secret, program("large", 12 << 20))
         assert (status, "no room" in told["error"]) == (503, True)
         assert not list(small_disk.iterdir())
@@ -173,7 +173,7 @@ def test_a_full_disk_under_the_database_refuses_an_upload_that_can_be_sent_again
     folder = small_disk / "spring"
     shutil.copytree(ladder_in(place, fit=True), folder)
     secret = token(folder)
-    with served(place, folder, "--no-runner") as server:
+    with serve_ladder(place, folder, "--no-runner") as server:
         status, told = upload(server, secret, program("large", 12 << 20))
         assert status == 503
         assert "try again" in told["error"]
@@ -183,7 +183,7 @@ def test_a_full_disk_under_the_database_refuses_an_upload_that_can_be_sent_again
 def test_one_person_in_two_browsers_makes_one_version_of_the_same_files_and_two_of_others(place: Place) -> None:
     folder = ladder_in(place, fit=True)
     secret = token(folder)
-    with served(place, folder, "--no-runner") as server, ThreadPoolExecutor(3) as browsers:
+    with serve_ladder(place, folder, "--no-runner") as server, ThreadPoolExecutor(3) as browsers:
         same = list(browsers.map(lambda _: upload(server, secret, program("same", LARGE)), range(3)))
         assert sorted(status for status, _ in same) == [200, 200, 201]
         assert {told["label"] for _, told in same} == {"ada@2"}
@@ -198,7 +198,7 @@ def test_what_comes_to_two_servers_of_one_postgresql_at_once_is_one_version(plac
     folder = ladder_in(place, postgres_url, fit=True)
     secret, bot = token(folder), program("same")
     with ExitStack() as stack, ThreadPoolExecutor(4) as browsers:
-        servers = [stack.enter_context(served(place, folder, "--no-runner")) for _ in range(2)]
+        servers = [stack.enter_context(serve_ladder(place, folder, "--no-runner")) for _ in range(2)]
         same = list(browsers.map(lambda turn: upload(servers[turn % 2], secret, bot), range(4)))
         assert sorted(status for status, _ in same) == [200, 200, 200, 201]
         assert {told["label"] for _, told in same} == {"ada@2"}

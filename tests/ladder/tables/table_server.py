@@ -29,7 +29,7 @@ PERSON = Timing(limit_ms=60_000, bank_ms=60_000)
 PROGRAM = Timing(limit_ms=20_000, bank_ms=20_000, start_ms=20_000)
 
 
-class Served:
+class TableServer:
     """One table, its server's address, and what was kept. `on` runs a function in the table's loop."""
 
     def __init__(
@@ -100,16 +100,16 @@ class Served:
 
 
 @contextmanager
-def served(
+def serve_tables(
     *kinds: str,
     games: int = 1,
     rules: str = "coup",
     ping_s: float = 20.0,
     offer: dict[str, Any] | None = None,
     **given: Any,
-) -> Iterator[Served]:
+) -> Iterator[TableServer]:
     """Serve a table with places of these kinds; the secret of the `n`th is `secretn`."""
-    there = Served(kinds, games, rules, offer or {}, given)
+    there = TableServer(kinds, games, rules, offer or {}, given)
 
     async def person(ws: WebSocket) -> None:
         channel = WebChannel(ws)
@@ -172,7 +172,7 @@ def served(
             assert not thread.is_alive()
 
 
-def person(there: Served, number: int | None = None, **given: Any) -> ClientConnection:
+def person(there: TableServer, number: int | None = None, **given: Any) -> ClientConnection:
     """Sit down, or look on."""
     return connect(f"{there.url}/socket" + ("" if number is None else f"?secret=secret{number}"), **given)
 

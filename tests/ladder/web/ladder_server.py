@@ -18,7 +18,7 @@ from tests.place import Place
 
 
 @dataclass(frozen=True)
-class Served:
+class LadderServer:
     """A server: where it is, its process, and the ladder's folder."""
 
     url: str
@@ -48,7 +48,7 @@ class Served:
 
 
 @contextmanager
-def served(place: Place, folder: Path, *words: object, **environment: str) -> Iterator[Served]:
+def serve_ladder(place: Place, folder: Path, *words: object, **environment: str) -> Iterator[LadderServer]:
     """Serve a ladder as long as it is needed; SIGTERM ends it."""
     process = place.start("ladder", "serve", folder, "--port", 0, *words, **cache(place), **environment)
     assert process.stderr is not None
@@ -56,7 +56,7 @@ def served(place: Place, folder: Path, *words: object, **environment: str) -> It
     found = re.search(r"http://\S+", line)
     assert found, line + process.stderr.read()
     try:
-        yield Served(found[0], process, folder)
+        yield LadderServer(found[0], process, folder)
     finally:
         if process.poll() is None:
             process.terminate()
@@ -64,7 +64,7 @@ def served(place: Place, folder: Path, *words: object, **environment: str) -> It
             process.communicate(timeout=60)
 
 
-def waited(what: object, limit_s: float = 60) -> None:
+def wait_for(what: object, limit_s: float = 60) -> None:
     """Wait until a function returns true."""
     until = time.monotonic() + limit_s
     while not what():  # type: ignore[operator]

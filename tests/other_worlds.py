@@ -23,7 +23,7 @@ from arena.coup import (
 )
 
 
-def known(state: State, seat: int) -> dict[int, Role]:
+def visible_roles(state: State, seat: int) -> dict[int, Role]:
     """Return the cards in others' hands that the seat sees in the present state, by their owners."""
     match state.board.phase:
         case Retaining(_, _, claim):  # on the table, face up
@@ -35,10 +35,10 @@ def known(state: State, seat: int) -> dict[int, Role]:
     return {owner: role for owner, role in cards.items() if owner != seat}
 
 
-def redealt(state: State, seat: int, rng: random.Random) -> State:
+def redeal(state: State, seat: int, rng: random.Random) -> State:
     """Return the state with all cards dealt anew that the seat doesn't see: others' hands and discards, deck, drawn."""
     acts = seat == state.board.actor
-    fixed = known(state, seat)
+    fixed = visible_roles(state, seat)
     hidden = [card for other, hand in enumerate(state.hands) if other != seat for card in hand]
     hidden += (card for other, cards in enumerate(state.discards) if other != seat for card in cards)
     hidden += state.deck
@@ -73,7 +73,7 @@ def target_of(state: State) -> int:
     return phase.pending.target
 
 
-def disguised(events: Sequence[Event], seat: int, rng: random.Random, rules: Ruleset) -> list[Event]:
+def disguise(events: Sequence[Event], seat: int, rng: random.Random, rules: Ruleset) -> list[Event]:
     """Return the events with other cards in what is private to other seats."""
 
     def other(cards: tuple[Role, ...] | None) -> tuple[Role, ...] | None:

@@ -22,7 +22,7 @@ OTHERS_OPEN = """() => [...document.querySelectorAll('.felt li.seat:not(.own) .c
 
 
 @dataclass
-class Seated:
+class Player:
     """Somebody's browser at a table; `frames` is what its socket was sent, on whatever page."""
 
     name: str
@@ -64,7 +64,7 @@ class Seated:
         """Return what the table does."""
         return str(self.frame["table"]["state"])
 
-    def wait(self, holds: Callable[["Seated"], object]) -> None:
+    def wait(self, holds: Callable[["Player"], object]) -> None:
         """Wait until something holds of what came."""
         for _ in range(WAIT_MS // 10):
             if self.frames and holds(self):
@@ -129,14 +129,14 @@ def demand_only_its_own(frame: dict[str, Any]) -> None:
             assert seat["drawn"] == []
 
 
-def _settle(people: Sequence[Seated]) -> None:
+def _settle(people: Sequence[Player]) -> None:
     """Wait until nothing is on its way to anybody."""
     count = -1
     while count != (count := sum(len(person.frames) for person in people)):
         people[0].page.wait_for_timeout(80)
 
 
-def play(people: Sequence[Seated], done: Callable[[Seated], object], says: Callable[[int], str], seed: str) -> int:
+def play(people: Sequence[Player], done: Callable[[Player], object], says: Callable[[int], str], seed: str) -> int:
     """Have people answer, one after the other, until something holds for each; return how many answers told nobody.
 
     Who answers while another is asked the same must not be noticed by anybody: no frame comes to anyone else.
