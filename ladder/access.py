@@ -1,4 +1,4 @@
-"""Who may see which field of what a ladder tells, and who may do what: tables. Pure.
+"""Two tables: who may see which field of a ladder's views, and who may do what. Pure.
 
 Whoever makes a value asks here, so that nobody who prints it has to: what a viewer may not see is None in his value.
 """
@@ -27,8 +27,8 @@ class Viewer:
 
     login: str | None = None
     staff: bool = False
-    changes: bool = True  # False for who came with a token that is for reading
-    token: bool = False  # who came is a program
+    changes: bool = True  # False with a token that is for reading alone
+    token: bool = False  # the viewer is a program
     mates: frozenset[str] = frozenset()  # the logins of the others in the viewer's team
     session: int | None = field(default=None, compare=False)  # the number of the one that the viewer came with
 
@@ -212,7 +212,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Duels": {_ANYBODY: "labels rows first next change"},
     "BotStyle": {_ANYBODY: "matches public", _MATE: "hidden"},
     "StyleNumber": {_ANYBODY: "name count of field"},
-    # Of others' hidden numbers even the mean would tell: who knows his own bot's takes it away.
+    # Even the mean would tell others' hidden numbers: an owner could subtract his own bot's.
     "HiddenNumber": {_MATE: "name count of", _STAFF: "field"},
     "FieldStyle": {_ANYBODY: "games bots public", _STAFF: "hidden"},
     "SeatShare": {_ANYBODY: "seat games wins"},
@@ -319,7 +319,7 @@ def _hidden(name: str, who: Who) -> dict[str, Any]:
 
 
 def visible(value: T, viewer: Viewer, owner: str | None = None) -> T:
-    """Return a value, a dataclass, with None for what the viewer may not see; `owner` is the login of whose it is.
+    """Return a value, a dataclass, with None for what the viewer may not see; `owner` is its owner's login.
 
     Values within it are the caller's to ask for.
     """

@@ -1,4 +1,4 @@
-"""What cells of tables say of numbers with intervals: one form for a run, for statistics and for a ladder."""
+"""The text of a table's cells for numbers with intervals: one form for a run, for statistics and for a ladder."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -56,7 +56,7 @@ def rating_text(rating: "Estimate") -> str:
     return f"{rating.value:.1f}" + ("" if rating.high is None else f" ± {rating.high - rating.value:.1f}")
 
 
-# Numbers of a bot's style, in the order in which they are shown. Of what each is, `arena stats` says, too.
+# Numbers of a bot's style, in the order in which they are shown, in the words of `arena stats`.
 _STYLE = {
     "turns": "turns in a game",
     "table challenged": "challenges, of the claims that it could challenge",

@@ -7,7 +7,7 @@ SPEC.md is the contract in words, `schema.json` the same for machines, `examples
 - `coup`      the Coup payloads in those lines: moves, events, state
 
 This package must not know the engine, the referee, processes or files. The door re-exports `framing` only: a bot that
-imports `protocol.kit` passes through here and must need nothing but the standard library.
+imports `protocol.kits.coup_kit` passes through here and must need nothing but the standard library.
 """
 
 from protocol import framing

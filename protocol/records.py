@@ -1,7 +1,7 @@
 """The lines of a record, as models: what a program may rely on that reads records without the arena.
 
 docs/records.md says what the fields mean. `python -m protocol.records > docs/records.schema.json` writes the schema.
-Must not know the engine: that the moves are legal, and lead to the same game, says `arena verify`.
+Must not know the engine: `arena verify` checks that the moves are legal and lead to the same game.
 """
 
 import json

@@ -1,6 +1,6 @@
 """A bot's modules in Python, compiled once: its folder can't be written to, so each start would compile them anew.
 
-That would be a third of a start with the kit; to compile it takes as long as it spares in some six starts. So a process
+Compiling takes a third of a start with the kit; doing it once, beforehand, pays after some six starts. So a process
 compiles a bot before it first starts it, in a box of the same sandbox, by the Python that runs it. All the bot's boxes
 show the bytecode beside the sources, where Python looks for it, in examinations as in matches: files don't tell a bot
 where it is. The bytecode isn't checked by time, since each copy of a file has another.

@@ -88,7 +88,7 @@ class BotCache:
             raise _not_here(bot) from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH)
-            if not _is(copy, descriptor):  # it was removed before it was locked
+            if not _is(copy, descriptor):  # another process removed the copy before it was locked
                 raise _not_here(bot)
             os.utime(descriptor)
             yield

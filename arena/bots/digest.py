@@ -12,7 +12,7 @@ lists, which no box shows. Dependencies in the folder (node_modules, .venv) do, 
 
 Names are counted while they are listed, and bytes while they are read: a file of /proc has more than its size says.
 
-So a bot must not write into its folder. A build does, hence the digest that counts is taken after all builds. To
+So a bot must not write into its folder. A build does: so the digest that counts is taken after all builds. To
 resume, compare the digests that `load` returns with those recorded: if they are equal, what the build made is still
 there.
 """

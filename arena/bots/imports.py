@@ -18,8 +18,8 @@ _QUIET = Lock()  # filters of warnings are the whole process's
 def foreign_imports(bot: Bot) -> tuple[str, ...]:
     """Return their names, in order, from the bot's main file and what that imports of the bot's own files.
 
-    The main file is what its command names. Only statements at the top of a file count: without what a `try` or a
-    function imports the bot may do. A file that can't be read imports nothing.
+    The main file is what its command names. Only statements at the top of a file count: a bot may do without what
+    a `try` or a function imports. A file that can't be read imports nothing.
     """
     modules = [word.replace(".", "/") for option, word in pairwise(bot.argv) if option == "-m"]
     words = [*bot.argv, *(module + end for module in modules for end in (".py", "/__main__.py"))]

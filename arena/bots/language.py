@@ -32,7 +32,7 @@ _VERSION = re.compile(r"[-.0-9]+$")  # of a program, at the end of its name: pyt
 def language_of(bot: Bot) -> str | None:
     """Return the name of a bot's language, None if nothing shows it.
 
-    A shell may start any bot, and a shell or Python may build it: either counts where nothing else shows a language.
+    A shell may start any bot, and a shell or Python may build it: they count where nothing else shows a language.
     """
     names = sorted(os.listdir(bot.path)) if bot.path.is_dir() else [bot.path.name]
     started = _languages([*([] if bot.kit is None else [bot.kit]), *_kits(names), *_program(bot.argv)])

@@ -1,8 +1,8 @@
 """A bot as it travels to the worker that plays it: without a path of the machine that it comes from.
 
 Words of its command that lie in the bot's own place begin with a placeholder. The program that runs it travels by its
-name, as every machine finds programs in its own places; a path that only this machine could mean is the author's, and
-stays. A placeholder begins with NUL, which no word of a command can hold.
+name, since every machine finds programs in its own places. A path of the author's that means something only on this
+machine stays. A placeholder begins with NUL, which no word of a command can hold.
 """
 
 import os

@@ -92,7 +92,7 @@ def _table(rows: Sequence[AnswerPair]) -> RenderableType:
 def _output(bot: Bot, lines: bytes) -> bytes:
     """Give a new process of the bot all lines at once; return what it printed until it ended.
 
-    What it has started is ended with it.
+    The processes that the bot has started end with it.
     """
     with tempfile.TemporaryFile() as printed:
         try:

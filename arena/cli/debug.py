@@ -1,6 +1,6 @@
 """A bot at a table under a debugger: `--debug BOT` of `arena play` and `arena watch`.
 
-It is a plain process that a debugger can reach. It has no clock, isn't looked at before the match, and is never frozen.
+It is a plain process that a debugger can reach. It has no clock, isn't examined before the match, and is never frozen.
 A shell moves its standard error to the terminal, or to a file, says its process id there, and becomes the bot.
 """
 
@@ -57,7 +57,7 @@ def as_plain(asked: Asked) -> Asked:
 def debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
     """Return the bot of that name, and say where its standard error goes. Exits with 2 if none at the table has it.
 
-    It is the terminal if that is free (`live`) and is one, else a new file.
+    That is the terminal, if there is one and it is free (`live`), else a new file.
     """
     if name not in names:
         refuse(f"--debug {shown(name)}: the bots at the table are {', '.join(names)}")

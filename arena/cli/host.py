@@ -22,7 +22,7 @@ q      leave; also Ctrl-C and Ctrl-D
 A move marked "bluff" claims a role that you don't hold. There is no clock for you."""
 
 _SAY = "hold ROLE, lack ROLE, attack NAME, spare NAME, doubt NAME ROLE"
-_PATIENCE_S = 1.0  # until it is said whom the table waits for
+_PATIENCE_S = 1.0  # before the screen says whom the table waits for
 
 
 class Host:
@@ -118,7 +118,7 @@ class Host:
     # --- what is said
 
     def _say_waiting(self) -> None:
-        """Say once whom the table waits for; of several, who has answered already isn't known here."""
+        """Say once whom the table waits for. Of several bots it isn't known here which have answered already."""
         self._screen.say(f"… waiting for {self._asked()}", dim=True)
         self._said_waiting = True
 
@@ -129,7 +129,7 @@ class Host:
         return handles[0] if len(handles) == 1 else f"the table: {', '.join(handles)} are asked"
 
     def _say_faults(self, game: GameRecord) -> None:
-        """Say what bots did wrong in a game that is over: before, it would tell what they hold."""
+        """Say what bots did wrong in a game that is over. During the game that would show what they hold."""
         counts: Counter[tuple[int, str]] = Counter()
         for fault in game.faults:
             if fault.bot != self._sitting.person and not FAULTS[fault.code].follows:

@@ -102,7 +102,7 @@ class Keys:
         self._redraw = True
 
     def wake(self) -> int:
-        """Have every signal end a wait for keys, also one that comes just before it; return what was told before.
+        """Have every signal end a wait for keys, even one just before it; return the descriptor that was set before.
 
         The wait itself is not enough: a signal after Python's last look for one, or in another thread, doesn't end it.
         """

@@ -42,7 +42,7 @@ def main() -> None:
         # A bot's name or a path may be more than the terminal can show.
         sys.stdout.reconfigure(errors="backslashreplace")
     if "_ARENA_COMPLETE" in os.environ:
-        import_module("arena.cli.bash")  # for what else, it would be loaded in vain
+        import_module("arena.cli.bash")  # other commands don't need it
     cli(prog_name="arena")
 
 

@@ -1,4 +1,4 @@
-"""The bots of one match that is played for somebody who looks on: loaded, built, and looked at, as for a run."""
+"""The bots of one match that somebody watches or plays: loaded, built and examined as for a run."""
 
 import itertools
 import shlex
@@ -85,8 +85,8 @@ def open_seating(
 
     debug: the name of the bot under a debugger; `live`: what it writes may go to the terminal meanwhile.
 
-    Without bots they are three samples, or as many as --seats wants; samples also fill up what --seats wants more than
-    were named. Exits with 2 if something can't be played as asked.
+    Without bots they are three samples, or as many as --seats wants; samples also fill the
+    seats of --seats that no named bot takes. Exits with 2 if something can't be played as asked.
     """
     with refusals(), _table(given, bots, persons, debug, live) as table:
         yield table

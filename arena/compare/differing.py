@@ -138,7 +138,7 @@ def _games(pairs: Iterable[Pair], record_of: Callable[[int], Record]) -> Iterato
 
 
 def _first(old: Header, old_game: GameRecord, new: Header, new_game: GameRecord) -> _First | None:
-    """Return the first choice of OLD and NEW that made a difference, or whose it was; None if none did."""
+    """Return the first choice at which OLD and NEW differ, or the opponent that did; None if the games are alike."""
     seat = old_game.seating.index(OLD)
     halves = moments(old, old_game), moments(new, new_game)
     turn: list[Moment] = []  # what both halves share of the present turn

@@ -64,7 +64,7 @@ class Evidence:
         self.points = points
         self._pairs = pairs  # of a block
         self._bets: list[_Bet] = []
-        self._money = (_Money(), _Money())  # for better, for not better
+        self._money = (_Money(), _Money())  # evidence for better, evidence for not better
         self._logs = [(0.0, 0.0)]  # after each block: for better, for not better
 
     def add(self, difference: float) -> None:
@@ -87,7 +87,7 @@ class Evidence:
         return next((better >= enough for better, other in self._logs if max(better, other) >= enough), None)
 
     def seen(self, blocks: int | None = None) -> Summary:
-        """Return what was known after so many blocks, all if None."""
+        """Return the evidence after so many blocks, all if None."""
         blocks = len(self._bets) if blocks is None else blocks
         bets = self._bets[:blocks]
         better, not_better = self._logs[blocks]

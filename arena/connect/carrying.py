@@ -2,8 +2,7 @@
 
 A hello begins a program: the one before is ended, as the referee would end its process. The number of lines that came
 since a program here began to play is told to the table when a socket is opened anew, so none is missed and none comes
-twice. What the program said last is
-said again then, unless a line has come since: the table drops what it has had.
+twice. The program's last words are sent again then, unless a line has come since: the table drops what it already has.
 """
 
 import asyncio
@@ -86,7 +85,7 @@ class _Carrying:
     async def run(self) -> None:
         """Open the socket, and again whenever it is lost, until the table has no more."""
         tries, lost_at = 0, None
-        idle = False  # the server was reached last, and played no tables
+        idle = False  # the last try reached the server, and nothing played its tables
         while True:
             before = tries, lost_at
             try:

@@ -1,4 +1,4 @@
-"""What the lines of a match tell who looks on from the program's side, in words."""
+"""What happens in a match, in words, for the person whose program plays: made from its lines."""
 
 import json
 from collections.abc import Iterator

@@ -18,15 +18,15 @@ LEVEL = 0.95  # of an interval
 
 
 def quantile(freedom: float, level: float = LEVEL) -> float:
-    """Return what so much of Student's t lies within; degrees of freedom are rounded down, to 1 at least."""
-    from scipy.special import stdtrit  # takes longer to import than the rest of the command, which may refuse
+    """Return the two-sided quantile of Student's t for a level; degrees of freedom are rounded down, to 1 at least."""
+    from scipy.special import stdtrit  # scipy takes longer to import than the rest of the command
 
     return float(stdtrit(max(1, int(freedom + 1e-9)), (1 + level) / 2))
 
 
 @dataclass(slots=True)
 class Tally:
-    """Cases of one kind: how many (`of`), and how many of them were so (`count`, which a share of a win makes odd)."""
+    """Cases of one kind: how many (`of`), and how many of them hit (`count`; a shared win counts as a part)."""
 
     count: float = 0.0
     of: int = 0

@@ -98,7 +98,7 @@ class FieldRule:
         raise ValueError(f"{self.name} = {toml(value)} is not allowed{hint}\nAllowed: {self.allowed} ({page}).")
 
     def effective(self, rules: Ruleset, seats: int | None = None) -> Any:
-        """Return the field's value in these rules; of what they leave open, what they then play.
+        """Return the field's value in these rules; where they leave it open, the value that they play.
 
         seats: of the table, None if unknown; then a turn limit that the rules leave open is None.
         """

@@ -1,7 +1,7 @@
-"""The rules of a game in sentences: what a player reads who has nothing else.
+"""The rules of a game in sentences, for a player who reads nothing else.
 
 A sentence holds in the rulesets that `when` names, and cites its section of docs/rules.md. A name in the place of a
-sentence stands for the sentence of that field. These sentences say what `play` does: who changes one, changes both.
+sentence stands for the sentence of that field. These sentences say what `play` does: change both together.
 """
 
 from collections.abc import Callable, Iterator
@@ -97,7 +97,7 @@ def _never_after_a_challenge(rules: Ruleset) -> bool:
 
 
 def _must_prove(rules: Ruleset) -> bool:
-    """Return whether nobody is asked to concede though the field would allow it, and so isn't spoken of."""
+    """Return whether proofs are automatic, so that no sentence speaks of conceding, whatever the field says."""
     return rules.reformation and rules.embezzle_concede and rules.prove is Proof.AUTOMATIC
 
 

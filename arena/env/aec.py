@@ -16,7 +16,7 @@ from arena.env.game import Observation
 def env(**options: Any) -> "raw_env":
     """Return the game in AEC form; see `raw_env`.
 
-    It is in none of PettingZoo's wrappers, which would take a third of its speed: `raw_env` itself says when `last` or
+    It has none of PettingZoo's wrappers, which would take a third of its speed: `raw_env` itself says when `last` or
     `step` comes before `reset`, and what an action that the mask forbids is.
     """
     return raw_env(**options)

@@ -1,7 +1,6 @@
 """One game after another as an environment plays them: who is asked, what they observe, what their answers did.
 
-Answers are sealed: the game goes on when every asked seat has given its own, and until then nothing that a seat
-observes changes.
+Answers are sealed. The game goes on when every asked seat has answered; until then no observation changes.
 """
 
 import os
@@ -33,7 +32,7 @@ Observation = dict[str, Any]
 
 
 class _MissingBeforeReset:
-    """What stands for the state and for who is asked until `reset` deals: whoever uses it is told what to do."""
+    """The state and the asked seats before `reset` deals: using either raises an error that says what to do."""
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError("there is no game: call reset() first")

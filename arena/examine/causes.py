@@ -1,4 +1,4 @@
-"""Help by cause: what a fault's traces tell of the mistake behind it, and what its author is to do. One table, CAUSES.
+"""Help by cause: the mistake that a fault's traces show, and what its author should do. One table, CAUSES.
 
 The first row whose sign is seen counts; where none is, the row of FAULTS helps. Signs are looked for in the fault's
 facts, in the line that came, and in the last lines of standard error. The last two are a bot's, so what is quoted of

@@ -49,7 +49,7 @@ HELLO_S = Timing().start_ms / 1000  # as a match allows by default
 SLOW_S = 3.0  # a hello that comes later is told as a note
 PATIENCE = Patience(0.5, 1.5)  # a match's free time by default, and a bank that a hanging bot soon has used up
 LEAVE_S = 0.5  # as SPEC promises
-MUTE_S = 2.0  # so long may a bot say nothing after its hello before it is told of
+MUTE_S = 2.0  # a bot that is silent for so long after its hello is reported
 _REQUESTS = 60  # of the first process at least: a mistake may come at the fiftieth
 _MOST_GAMES = 12  # of one process
 _QUICK = 8  # requests of the quick look
@@ -442,9 +442,9 @@ class Examination:
 
 
 def _telling(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
-    """Return the few lines that are shown: from the last one on in which a kit says what failed, else the last.
+    """Return the few lines that are shown: from the last line on in which a kit says what failed, else the last lines.
 
-    Of what Python says the end is, where the author's own line stands.
+    Of Python's traceback the end has the author's own line.
     """
     places = [place for place, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
     if not places:

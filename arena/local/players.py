@@ -1,7 +1,7 @@
 """The bots of a table in this process: who they are, and the conversation with one of them.
 
 A bot is any object with `reply(message: dict) -> dict | None`, as the kit's `Bot` is. Its replies are held to the
-protocol as those of a process are, but what is wrong isn't a fault that costs a life: it raises.
+protocol as those of a process are, but a mistake costs no life: it raises.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -58,7 +58,7 @@ def entrants(bots: Sequence[Given] | Mapping[str, Given]) -> dict[str, Replies |
 
 
 def refuse_objects(named: Mapping[str, Replies | Maker], when: str) -> None:
-    """Raise ValueError for an object, which remembers from match to match: `when` says what that can't go with."""
+    """Raise ValueError for a bot that is an object, since it remembers from match to match; `when` names the option."""
     for name, bot in named.items():
         if not _makes(bot):
             raise ValueError(f"{name!r} is an object, which remembers all matches: {when} give its class")

@@ -18,8 +18,8 @@ def page(
 ) -> str:
     """Return the HTML of a page that shows matches (`arena.tell.as_object`): at least one, each with at least a game.
 
-    What a match was told without, for the eyes of some bots, the page neither shows nor holds; it says what it holds.
-    front: the name of the bot through whose eyes it opens where its matches were told whole; all cards are a choice.
+    Where a match was cut for some bots' eyes, the page neither shows nor holds the rest; it says what it holds.
+    front: the bot through whose eyes a page of whole matches opens; the reader may choose all cards.
     review: what `arena review --json` prints of these games, and `caution`, a line on how to read it.
     """
     if not any(match["games"] for match in matches):

@@ -24,7 +24,7 @@ class Far:
         self._ends = False
 
     def start(self) -> InsideBox:
-        """Start the box; it is started anew where a bot's process would be: what was said to the one before is lost."""
+        """Start the box; it is started anew where a bot's process would be: lines for the box before are lost."""
         with suppress(BlockingIOError):
             while self._answers.recv(_READ_BYTES):
                 pass
@@ -48,7 +48,7 @@ class Far:
         self.answer(b"\n")  # wakes it
 
     def leave(self) -> None:
-        """Have the box end once what was sent is passed on. To leave again completes a leave that was interrupted."""
+        """Have the box end once all lines are passed on. Calling it again completes an interrupted call."""
         self._answer.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:

@@ -185,7 +185,7 @@ class Playing(Watch):
         self._ending.wait(max(0.0, self._closes_at - time.monotonic()))
 
     def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
-        """Tell each whom it is told to what it may know."""
+        """Tell each listener what it may know."""
         if not self._eyes:
             return
         seating = self.spec.seatings[game]
@@ -202,7 +202,7 @@ class Playing(Watch):
 
     def game_over(self, game: GameRecord) -> bool:
         """Keep a game, and wait until the next one is wanted."""
-        if self._ending.is_set():  # it isn't kept: it may have ended because its bots were ended
+        if self._ending.is_set():  # the game isn't kept: it may have ended because its bots were ended
             return False
         self.games.append(game)
         self._tell(GameOver(game))
@@ -220,7 +220,7 @@ class Playing(Watch):
         except _GivenUpError:
             problem = None
         except Exception:
-            if not self._abandoned:  # else its boxes were closed while it used them
+            if not self._abandoned:  # else the boxes close while the referee uses them
                 raise
         finally:
             self._tell(MatchEnd(problem))

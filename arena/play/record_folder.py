@@ -1,4 +1,4 @@
-"""What was played is kept as a run keeps it: the record in records/, what bots wrote in logs/."""
+"""A folder for one match, in a run's form: the record in records/, what bots wrote in logs/."""
 
 from collections.abc import Sequence
 from contextlib import suppress

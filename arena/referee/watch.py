@@ -1,6 +1,6 @@
-"""Who looks on while a match is played: a person wants to know whom the table waits for, and what a game ended with.
+"""An onlooker of a match: a person wants to know whom the table waits for, and how a game ended.
 
-What is told here is no seat's: nothing of it may reach a bot.
+Nothing that an onlooker learns here may reach a bot.
 """
 
 from collections.abc import Sequence

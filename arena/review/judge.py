@@ -1,8 +1,8 @@
 """What each move of a decision is worth, by the playouts of the sample bot `strategist`, the strongest that explains
 itself.
 
-It reads the lines that a seat was sent, as a bot does, and imagines the hidden cards: a claim makes a card likelier, as
-the others have behaved in this match, and what a player can't hold, it isn't dealt. Each imagined deal is played to its
+It reads the lines that a seat was sent, as a bot does, and imagines the hidden cards: a claim makes a card likelier, by
+the others' behaviour in this match; no player is dealt a card that it can't hold. Each imagined deal is played to its
 end once for each move, by the same habits.
 """
 

@@ -13,7 +13,7 @@ from arena.review.judge import Evaluation, Judge
 from ladder.rating import Z
 from protocol.words import tell_move
 
-_HABITS = 3  # are told
+_HABITS = 3  # decisions that are shown
 _TIMES = 3  # what happened less often is no habit
 
 

@@ -50,7 +50,7 @@ Say = Callable[[str], None]
 
 LOOK_S = 1.0  # between two looks at what happened in the ladder
 BEAT_S = SILENT_S / 12
-RETRY_S = 2.0  # before what could not be written is tried again
+RETRY_S = 2.0  # until a failed write is tried again
 IDLE_S = 900.0  # without anybody a table closes
 UNCLAIMED_S = 3_600.0  # so does one to which nobody has come
 _ENDS_S = 15.0  # for a table to end; a bot may take so long for an answer
@@ -139,7 +139,7 @@ class Dealer:
         self._hands.submit(work).add_done_callback(self._tell)
 
     def _tell(self, written: Future[None]) -> None:
-        """Say why something was not written, if it was not."""
+        """Log why a write failed, if it did."""
         problem = None if written.cancelled() else written.exception()
         if problem is not None:
             self._say(f"what a table has to keep was lost: {str(problem) or repr(problem)}")
@@ -149,7 +149,7 @@ class Dealer:
     async def _come(self, channel: StreamChannel, hello: Hello) -> None:
         """Let a socket be at its table: at a place, or looking on."""
         hosted = await self._table(int(hello["table"]))
-        if hosted is None:  # another process's, or over: who comes again is told by a web server
+        if hosted is None:  # another process's, or over: at the next visit a web server says so
             await channel.close(AWAY, "the table is away")
             return
         if hosted.ending:
@@ -181,7 +181,7 @@ class Dealer:
         try:
             claimed = await self._do(lambda: self._bots.claim(id, self._id))
             return None if claimed is None else HostedEvening(self._ladder, *claimed, self._write)
-        except DatabaseError as problem:  # who comes again has it tried again
+        except DatabaseError as problem:  # the next visit tries again
             self._say(str(problem))
         except (UnplayableError, LadderError) as problem:
             self._put_end(id, str(problem).splitlines()[0])

@@ -143,7 +143,7 @@ class HostedEvening:
         )
 
     def called(self, place: int, name: str) -> None:
-        """Let a place be called as who sits down there is, until a match begins."""
+        """Give a place the name of the person who sits down there, until a match begins."""
         if self.table.state == "open":
             self.table.renamed(place, name)
 
@@ -163,7 +163,7 @@ class HostedEvening:
         return Deal(spec, launch, self._keep)
 
     def _keep(self, record: Record, logs: Logs) -> str | None:
-        """Have what was played so far be kept; where it is shown is told once it may be read."""
+        """Have the games so far be kept; the table learns where they are shown once they may be read."""
         self._last = record
         self._put(record, False, None)
         return None
@@ -177,7 +177,7 @@ class HostedEvening:
         self._write(act, then)
 
     def _changed(self, table: Table) -> None:
-        """Have the list of tables tell what is so."""
+        """Have the list of tables show the present state."""
         playing, now, record = table.state in ("playing", "between"), self._ladder.clock(), self._last
         self._write(lambda connection: set_playing(connection, self.id, playing, now), None)
         if table.state not in ("over", "void") or self.ending:

@@ -226,7 +226,7 @@ class DaskExecutor(Pool):
                 if self._lost_since is not None:
                     self._changes.put((f"the Dask scheduler at {self.address} answers again", True))
                 self._lost_since = None
-            except Exception:  # of the many that Dask raises when a connection ends
+            except Exception:  # Dask raises many kinds when a connection ends
                 self._width = self._workers = 0
                 self._asked.clear()
                 if self._lost_since is None:
@@ -253,7 +253,7 @@ class DaskExecutor(Pool):
 
     def _read_answers(self, offers: dict[str, int]) -> None:
         for address in [*self._asked, *self._refused]:
-            if address not in offers:  # it has left, and a call that only it may run would wait for ever
+            if address not in offers:  # the worker has left: a call that only this worker may run would wait for ever
                 self._refused.pop(address, None)
                 if (left := self._asked.pop(address, None)) is not None:
                     left.cancel()

@@ -324,7 +324,7 @@ def serve(descriptor: int, owner: int, cores: str) -> None:
 
 
 def _leave_on_sigterm() -> None:
-    """Let SIGTERM raise SystemExit in the call, and again where Python loses it: in a finalizer, or a hook of fork."""
+    """Let SIGTERM raise SystemExit in the call, and again where Python drops it: in a finalizer, or a hook of fork."""
     leaving = False
 
     def leave(*_: object) -> None:
@@ -346,11 +346,11 @@ def _leave_on_sigterm() -> None:
 
 
 def _die_with(owner: int) -> None:
-    """Ask the kernel for SIGKILL when the owner's thread ends (Linux; elsewhere end of file has to do)."""
+    """Ask the kernel for SIGKILL when the owner's thread ends (Linux; elsewhere end of file ends the worker)."""
     if sys.platform == "linux":
         import ctypes
 
         pr_set_pdeathsig = 1  # linux/prctl.h
         ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL)
-        if os.getppid() != owner:  # it died before the call above
+        if os.getppid() != owner:  # the owner died before the call above
             os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What a ladder asks besides ratings, as values: is it decided, does anybody collude."""
+"""What a ladder asks besides ratings, as values: is the leader known, does anybody collude."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What `arena ladder` is, without the command line. Must not know click, and prints nothing."""
+"""`arena ladder` without its command line. Must not know click, and prints nothing."""
 
 from ladder.service.about import about
 from ladder.service.accounts import (

@@ -1,4 +1,4 @@
-"""How a person is let in who hasn't the ladder's file, and as whom: by a link, a session, a token, or a password.
+"""How people without the ladder's file sign in, and as whom: by a link, a session, a token, or a password.
 
 Whoever has the file is staff.
 
@@ -43,7 +43,7 @@ SCOPES = ("read", "submit")
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """What lets a person in. secret: it is told this once, and isn't kept. ends: in seconds since 1970."""
+    """A secret that lets a person in: it is shown this once, and isn't kept. ends: in seconds since 1970."""
 
     id: int
     login: str
@@ -54,7 +54,7 @@ class Issued:
 
 
 class NotLetInError(Exception):
-    """Say in one line why a secret lets nobody in; which of the reasons it is tells nobody anything of others."""
+    """Say in one line why a secret lets nobody in. The reason tells nothing about other people."""
 
 
 def issue(
@@ -124,9 +124,9 @@ def sign_in(ladder: Ladder, link: str) -> Issued:
 
 
 def sign_in_as(ladder: Ladder, claim: str, value: str) -> Issued:
-    """Begin a session of the person of whom a provider says this: an email, or with another claim a login.
+    """Begin a session for the person whom a provider names by an email, or with another claim by a login.
 
-    Raises NotLetInError for who isn't in the roster: nobody is taken in so.
+    Raises NotLetInError for a person who isn't in the roster: a provider's word adds nobody to it.
     """
     owners = ladder.database.look(lambda connection: all_owners(connection, merged=True))
     if claim == "email":
@@ -168,7 +168,7 @@ def refuse_out(connection: Connection, owner: Owner) -> None:
 
 
 def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | None = None) -> bool:
-    """Let a credential let nobody in any more, nor sessions that began by it; return False if it is so already.
+    """End a credential, and the sessions that began by it; return False if it has ended already.
 
     Raises LadderError if there is none, or it isn't this person's.
     """
@@ -193,7 +193,7 @@ def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | 
 
 
 def sign_out(ladder: Ladder, session: str) -> None:
-    """Let a session let nobody in any more; nothing happens to one that isn't known."""
+    """End a session; an unknown one is ignored."""
 
     def act(connection: Connection) -> None:
         entry = find_credential(connection, digest_of(session))

@@ -1,6 +1,6 @@
 """People who ask to join: by a link of the staff's they send login, name and email, and staff takes them in or refuses.
 
-Who asks gets a secret that leads back to the request. Once taken in, it is a link for one sign-in.
+An applicant gets a secret that leads back to the request. Once the request is granted, it is a link for one sign-in.
 Nothing about others is told: whether a login is taken is for staff to see.
 """
 
@@ -46,7 +46,7 @@ def may_join(ladder: Ladder, link: str) -> bool:
 
 
 def ask_to_join(ladder: Ladder, login: str, name: str, email: str) -> str:
-    """Keep what somebody asks who may, until staff decides; return the secret that leads back. Raises LadderError."""
+    """Keep a request to join until staff decides; return the secret that leads back to it. Raises LadderError."""
     login, name, email = (unicodedata.normalize("NFC", word.strip()) for word in (login, name, email))
     one_person(login, name, email or None, None, None)
     secret, now = secrets.token_urlsafe(32), ladder.clock()
@@ -117,7 +117,7 @@ def refuse(ladder: Ladder, id: int, who: str, why: str) -> bool:
 
 
 def _demand(connection: Connection, id: int, to_be: str) -> Applicant:
-    """Return an applicant who waits, or is what he is to be. Raises LadderError."""
+    """Return an applicant who waits, or who has the wanted state already. Raises LadderError."""
     applicant = next((each for each in all_applicants(connection) if each.id == id), None)
     if applicant is None:
         raise LadderError(f"there is no applicant {id}.\nSee arena ladder applicants list.")

@@ -1,4 +1,4 @@
-"""What grades are made from: all that isn't a fact of the database, and which of its facts count.
+"""What grades are made from: settings and choices that aren't facts of the database, and which of its facts count.
 
 A release keeps it. So people, settings, versions and matches that come or change later change nothing that was handed
 out, and the same grades can be made again from the ladder alone.

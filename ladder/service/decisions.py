@@ -1,6 +1,6 @@
 """What people decide in a ladder: who plays, which matches rate, whether rated matches begin. Each decision is an act.
 
-A decision that is so already is no second act: a command may be given twice.
+A decision that already holds makes no second act, so a command may be given twice.
 """
 
 from collections.abc import Callable
@@ -176,7 +176,7 @@ def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool
 
 
 def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: str) -> bool:
-    """Let nothing of a person play, be submitted or count, or let it again; return False if it is so already.
+    """Suspend a person, or undo it: no bot of his plays, is submitted or counts. Return False if it is so already.
 
     Matches with the person's bots that wait are cancelled, but for those of finals: others' results hang on them.
     Raises LadderError for an unknown login, and for the staff's own.

@@ -1,4 +1,4 @@
-"""Who of a ladder's owners a person of a roster is, however many rosters have named him. Pure."""
+"""Which of a ladder's owners a person of a roster is, however many rosters have named that person. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ class Directory:
         """Take in owners, the merged ones among them."""
         self._owners: dict[int, Owner] = {}
         self._called: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
-        self._now: set[tuple[str, str]] = set()  # what is so of an owner that wasn't merged
+        self._now: set[tuple[str, str]] = set()  # the keys of owners that weren't merged
         for owner in owners:
             self.add(owner)
 
@@ -82,7 +82,7 @@ def _kind(field: str) -> str:
 
 
 def _contradicts(person: Person, owner: Owner) -> bool:
-    """Tell whether a person's number is another than the owner's, and it isn't the owner's login that is told."""
+    """Tell whether a person's number differs from the owner's, unless the roster gives the owner's login."""
     if not person.number or not owner.number or person.number.casefold() == owner.number.casefold():
         return False
     by_login = person.login not in (None, person.email) and str(person.login).casefold() == owner.login.casefold()

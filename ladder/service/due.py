@@ -78,7 +78,7 @@ def stand(versions: Iterable[Version], due: OwnDues) -> list[Version]:
     """Return which of `eligible` versions stand: of each bot the newest in time.
 
     Of who has none in time, it is the first that came within the days in which late versions count: a ladder goes on
-    after a deadline, and who goes on with a bot that came in time doesn't make it late.
+    after a deadline, and so a new version of a bot that came in time makes nothing late.
     """
     versions = list(versions)
     standing = {each.bot: each for each in versions if each.received <= due(each.owner).closes}

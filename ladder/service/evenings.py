@@ -53,7 +53,7 @@ FROZEN = "the ladder is frozen"
 class Wanted:
     """What somebody wants opened. rules: a preset, None for the ladder's own. clock_s: of people; None: no clock.
 
-    bots: names or versions. me: the opener has a place. program: what the one of his is called that has a place, too;
+    bots: names or versions. me: the opener has a place. program: the name of the opener's own program that has a place;
     people, programs: places for others. watch: others may look on.
     """
 
@@ -195,7 +195,7 @@ def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | N
 
 
 def player_of(ladder: Ladder, evening: Evening) -> Runner | None:
-    """Return the process of this machine that plays a table, or that is to: who has the fewest. None: there is none."""
+    """Return the process of this machine that plays a table, else the one with the fewest; None if there is none."""
 
     def look(connection: Connection) -> Runner | None:
         runners = [runner for runner in living(connection, evenings=True) if is_reached(runner)]
@@ -261,7 +261,7 @@ def new_secret(ladder: Ladder, id: int, place: int, viewer: Viewer) -> str:
 
 
 def _by_secret(place: EveningPlace) -> bool:
-    """Tell whether a secret of the opener's lets somebody sit there: not where a person sits already."""
+    """Tell whether the opener's secret opens a place: not one where a person sits already."""
     return (place.kind == PROGRAM and place.login is None) or (place.kind == PERSON and place.name is None)
 
 

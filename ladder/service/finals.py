@@ -4,7 +4,7 @@
     played      by whoever runs the ladder, also while it is frozen
     revealed    once all matches have ended: the table is shown, and the key, so that anyone can verify the deals
 
-A final that is held again has the same key, so the same deals: what bots that depend on nothing else do, comes again.
+A final that is held again has the same key, so the same deals: bots that depend on nothing else play the same again.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Owners, bots and versions as people name them: found, or refused with what was meant."""
+"""Owners, bots and versions by the names that people give, or LadderError with the likely name."""
 
 import time
 from difflib import get_close_matches

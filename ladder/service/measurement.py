@@ -48,7 +48,7 @@ def measure(
     """Measure the chosen versions among themselves, by all rated matches, or by those of a final.
 
     fit: all fit versions, in order of id, where they aren't those of now. moment: matches count that rated then.
-    Rated matches are those of all versions: whoever was met by the chosen ones counts in the fit, and in no share.
+    Rated matches are those of all versions: the opponents of the chosen ones count in the fit, and in no share.
     A chosen version is measured by its own games, not by its predecessor's.
     """
     ids = {version.id for version in chosen}

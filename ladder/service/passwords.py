@@ -1,4 +1,4 @@
-"""Passwords: set, changed and removed by whose they are, and what signs in by one.
+"""Passwords: people set, change and remove their own, and sign in by it.
 
 A password can be guessed, so what is kept of it is an Argon2 hash, which takes a while to compute; as long for a login
 that has none, or that nobody has. argon2 comes with the extra `web`: it is imported where a password is looked at.

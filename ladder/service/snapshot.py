@@ -1,7 +1,7 @@
 """Which versions stand for their bots at a deadline, whatever happened later.
 
-A bot's is the newest of those that were received in time, are fit, and aren't disabled; who is suspended or left has
-none. Who has more time has it here, too; who has none in time gets the first that came late, where ladder.toml lets it
+A bot's is the newest of those that were received in time, are fit, and aren't disabled; an owner who is suspended or
+left has none. Extensions count. An owner with none in time gets the first that came late, where ladder.toml lets it
 count. Reference bots are there with the version that plays.
 """
 

@@ -187,7 +187,7 @@ def read_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
 
 
 def local_time(at: float | None) -> str:
-    """Return a time, in seconds since 1970, in this machine's zone, which is told; None is a dash."""
+    """Return a time, in seconds since 1970, as text with this machine's zone; None is a dash."""
     return "-" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
 
 

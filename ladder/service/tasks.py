@@ -232,7 +232,7 @@ class Queue:
 
 
 def failure_text(problem: BaseException) -> str:
-    """Return in one line what a task failed by; what is no word of ours is a defect, and named with its type."""
+    """Return in one line why a task failed; an exception that isn't ours is a defect, and is named with its type."""
     ours = isinstance(problem, (ArenaError, ExecutorLostError, RefusedError, MissingError, WorkerDiedError))
     return shown(str(problem) if ours else f"defect: {problem!r}")
 

@@ -38,8 +38,8 @@ _LONGEST = 100  # characters of a name, as the database has room for
 class Teamed:
     """How many people joined a team, how many left one, and how many rated matches were cancelled for it.
 
-    Who moved has done both; of whom another time is told than before has joined. A match is cancelled that waits, and
-    at whose table two of a team would sit.
+    Somebody who moved counts in both; somebody whose time was corrected counts as joined. A waiting match is cancelled
+    where two of a team would sit at its table.
     """
 
     joined: int

@@ -1,6 +1,6 @@
-"""What follows a worker's death: whoever sat at the table is suspected after some, tried apart, and benched if guilty.
+"""What follows a worker's death: after some, a version at the table is suspected, tried alone, and benched if guilty.
 
-A version that kills only where others sit passes its trials. Who it is then, the staff decides: `arena ladder doctor`.
+A version that kills only where others sit passes its trials. Then staff decides which it is: `arena ladder doctor`.
 """
 
 from sqlalchemy import Connection
@@ -21,7 +21,7 @@ from ladder.store.database import (
 
 
 def after_death(connection: Connection, match: int, given_up: bool, now: float) -> list[News]:
-    """Let those play a trial that are suspected after a death in a match; bench whom the end of a trial convicts."""
+    """Queue a trial for each version that a death in a match makes suspect; bench those that a trial convicts."""
     news: list[News] = []
     if given_up and convicts(connection, match):
         [version] = table_of(connection, match)

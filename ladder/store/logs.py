@@ -61,7 +61,7 @@ class Logs:
         return len(logs) - 2
 
     def _note(self, name: str, logs: list[_Log]) -> None:
-        """Add to what is told of a bot's left out files."""
+        """Add to the note about a bot's left-out files."""
         path = self._folder / f"{name}.left-out.txt"
         before = _LEFT_OUT_BEFORE.match(path.read_bytes()) if path.is_file() else None  # else nothing is left out yet
         kilobytes, files = (int(before[1]), int(before[2])) if before else (0, 0)

@@ -1,7 +1,7 @@
 """People at a table: who sits where, its matches, and the sockets that carry what they see and do.
 
 A table's state is held by one event loop; its referee plays in a thread of its own. Must not know the ladder's
-database, nor who somebody is: who shows a place's secret sits there.
+database, nor who somebody is: a place's secret gives the place.
 """
 
 from ladder.tables.local import serve_local

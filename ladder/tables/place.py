@@ -1,4 +1,4 @@
-"""The places of a table, what those agree on who sit down there, and what carries something to each."""
+"""The places of a table, the terms that people and programs agree on by sitting down, the carriers of their lines."""
 
 import asyncio
 from collections import deque
@@ -27,7 +27,7 @@ class Offer:
     def timings(self, places: Sequence["Place"]) -> tuple[Timing, ...]:
         """Return the times of who sits at each place."""
         of = {"bot": self.terms.timing, "person": self.person, "program": self.program}
-        ponder = self.terms.timing.ponder  # one for all: who is frozen goes by the terms
+        ponder = self.terms.timing.ponder  # one for all: the terms say who is frozen
         return tuple(replace(of[place.kind], ponder=ponder) for place in places)
 
 
@@ -36,7 +36,7 @@ class Taken(Exception):  # noqa: N818  # no error: he is elsewhere now
 
 
 class Closed(Exception):  # noqa: N818  # no error: it is done
-    """The table has no more for who is here; `void`: its match came to no end."""
+    """The table has nothing more for this guest; `void`: its match came to no end."""
 
     def __init__(self, why: str, void: bool = False) -> None:
         super().__init__(why)

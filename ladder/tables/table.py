@@ -134,7 +134,7 @@ class Table:
         if guest.place is not None and self.places[guest.place].guest is guest:
             self.places[guest.place].guest = None
             if any(self.places[number].guest and self.places[number].again for number in self._of("person")):
-                self._go_on_if_all_want()  # who is here waits for nobody else
+                self._go_on_if_all_want()  # the others needn't wait for him any more
         self._wake()
 
     def detach(self, carrier: Carrier, left: bool) -> None:
@@ -156,7 +156,7 @@ class Table:
             self._wake()
 
     def dismiss(self, why: str) -> None:
-        """Have all go who are here; they are told why."""
+        """Send all guests away, with the reason."""
         for guest in tuple(self._guests):
             guest.oust(Closed(why))
 
@@ -212,7 +212,7 @@ class Table:
         match message:
             case {"answer": dict(answer)} if playing is not None:
                 self._answer(guest.place, answer)
-                guest.changed.set()  # nobody else's: when he answers is nobody's business
+                guest.changed.set()  # no frame for others: the time of an answer is secret
                 return None
             case {"hint": True} if place.sight.seen() is not None:
                 return {"hint": list(place.sight.hint(80))}
@@ -305,7 +305,7 @@ class Table:
                 for seat in game.survivors:
                     self.places[game.seating[seat]].won += 1 / len(game.survivors)
                 ended = {"type": "game_over", "winner": game.winner, "survivors": list(game.survivors), "events": []}
-                self._public.take(ended)  # nobody else tells an onlooker
+                self._public.take(ended)  # no seat's line tells an onlooker
                 self._dealt.keep(playing.record, ())
                 if len(playing.games) < len(playing.spec.seatings):
                     self._be_between(playing)

@@ -1,4 +1,4 @@
-"""What a person is told of himself: who he is to the ladder, his bots, and what lets him in."""
+"""A person's own account: who he is to the ladder, his bots, and what lets him in."""
 
 from dataclasses import dataclass
 

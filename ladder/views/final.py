@@ -59,7 +59,7 @@ def final_list(reader: Reader, after: str | None = None, limit: int | None = Non
 
 
 def state_of(connection: Connection, final: Final) -> FinalState:
-    """Return how far a final is. It is for everybody: what hasn't ended, nobody is told."""
+    """Return how far a final is, for everybody: no result is shown before the final has ended."""
     matches = matches_of_final(connection, final.id)
     causes = Counter(match.cause for match in matches if match.state == ENDED)
     return FinalState(

@@ -21,7 +21,7 @@ class StyleNumber:
 
 @dataclass(frozen=True, slots=True)
 class HiddenNumber(StyleNumber):
-    """A number that cards enter which nobody may have seen, or what a seat wanted and what didn't count."""
+    """A number that follows from cards that nobody may have seen, or from a seat's wish that didn't count."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from ladder.web.visit import Id
 router = APIRouter()
 
 _DAY_S = 86_400.0
-AT_ONCE_S = 1e-6  # what lets people in comes and goes without an event: the page is drawn anew each time
+AT_ONCE_S = 1e-6  # credentials come and go without an event: the page is drawn anew each time
 
 
 @read(router, "/account", "account.html", fresh_s=AT_ONCE_S)
 def account(ladder: Ladder, reader: Reader) -> Account | None:
-    """Return who asks: the login, bots and their state, and what lets the person in."""
+    """Return the asker's account: login, bots and their state, and what lets the person in."""
     return views.account(reader, allowance(ladder, reader).due)
 
 
@@ -55,7 +55,7 @@ def forget_password(visit: Visited, current: Annotated[str, Form()]) -> Response
 
 @router.post("/account/credentials/{id}/revoke", include_in_schema=False)
 def revoke(visit: Visited, id: Id) -> Response:
-    """Let a link, a session, a token or the password let nobody in any more."""
+    """End a link, a session, a token or the password."""
     count_try(visit, "account")
     login = who(visit)
     revoke_credential(visit.ladder, id, login, "its owner ended it", login)

@@ -1,7 +1,7 @@
 """How a value becomes a page: templates, the headers of every answer, and ETags.
 
-A page is drawn when something has happened since: the ladder's last event makes its ETag. What all but staff and
-owners see alike is drawn once for all of them.
+A page is drawn anew after an event: the ladder's last event makes its ETag. A page that is the same for all but staff
+and owners is drawn once for all of them.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ _HOME = files("ladder.web")
 _TYPES = {"js": "text/javascript", "css": "text/css", "LICENSE": "text/plain", "svg": "image/svg+xml"}
 _MOST_SHARED = 500
 
-# The browser runs and applies what comes from here as a file, and nothing that stands in a page.
+# The browser runs scripts and applies styles from files of this server alone, never from within a page.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -32,7 +32,7 @@ class Limits:
             allowed = left >= 1
             self._left[what, name] = (left - allowed, now)
             while len(self._left) > _MOST:
-                del self._left[next(iter(self._left))]  # who came longest ago
+                del self._left[next(iter(self._left))]  # the name that came longest ago
         return 0 if allowed else 1 + int((1 - left) * 60 / most)
 
 

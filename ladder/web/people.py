@@ -166,7 +166,7 @@ def leave(visit: Visited, login: str, why: Why, gone: Annotated[bool, Form()] = 
 
 @router.post("/admin/people/{login:path}/merge", include_in_schema=False)
 def merge(visit: Visited, login: str, why: Why, into: Annotated[str, Form()] = "") -> Response:
-    """Let a person be another owner, by login."""
+    """Merge a person with another owner, by login."""
     new = merge_people(visit.ladder, login, into.strip(), who(visit), why)
     return go_on(visit, new, f"{login} is {into.strip()}", _page(into.strip()))
 

@@ -1,4 +1,4 @@
-"""The commands `arena ladder access ...`: how people are let in who haven't the ladder's file."""
+"""The commands `arena ladder access ...`: links, tokens and sessions for people who haven't the ladder's file."""
 
 from pathlib import Path
 

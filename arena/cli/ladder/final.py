@@ -139,7 +139,7 @@ def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool, as_
 
 
 def _export(ladder: Ladder, name: str, export: Path, who: str, as_is: bool) -> None:
-    """Reveal the key; write the proof beside its place, and then there: a file of that name is whole."""
+    """Reveal the key, and write the proof: first beside its place, then renamed, so a file of that name is whole."""
     reveal(ladder, name, who, as_is=as_is)
     beside = export.with_name(f".{export.name}.{os.getpid()}")
     try:

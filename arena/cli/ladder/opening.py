@@ -1,4 +1,4 @@
-"""What all commands of a ladder begin with: the ladder is opened, and what goes wrong is said in one or two lines."""
+"""How all commands of a ladder begin: they open the ladder, and say in one or two lines what goes wrong."""
 
 import getpass
 from collections.abc import Callable, Iterator

@@ -137,7 +137,7 @@ def _stop_politely(service: Service) -> Callable[[], bool]:
 
     def asked(_number: int, _frame: object) -> None:
         nonlocal came
-        came = True  # it is said in the loop: a handler may interrupt what writes
+        came = True  # the loop says it, since a handler may interrupt a print
         service.stop()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
@@ -156,7 +156,7 @@ def _serve(
     asked: Callable[[], bool],
     alone: bool,
 ) -> int:
-    """Serve until there is an end; return the exit code. `alone`: who refuses is this machine, and no other helps."""
+    """Serve until there is an end; return the exit code. `alone`: no other machine plays."""
     played, in_vain, failed, said = 0, 0, False, False
     why: str | None = None  # no match is played
 

@@ -98,7 +98,7 @@ def _beside(words: list[str], gives_way: bool) -> Iterator[None]:
 
 @contextmanager
 def _with_dealer(words: list[str]) -> Iterator[None]:
-    """Do so, and begin it anew whenever it ends: what was played at tables ends with the process, pages go on."""
+    """Keep the process for tables beside the pages, and begin it anew whenever it ends; its matches end with it."""
     ending = threading.Event()
 
     def keep() -> None:  # a thread that lives as long as its processes: the kernel ends them with it

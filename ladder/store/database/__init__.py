@@ -1,7 +1,7 @@
 """A ladder's database: what is kept for a term, in SQLite or PostgreSQL.
 
 `Database` opens one; `read` and `write` give connections, which all other functions take. Importing this takes half a
-second: who doesn't need it, doesn't.
+second, so other rooms import it late.
 """
 
 from ladder.store.database.acts import (

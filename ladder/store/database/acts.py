@@ -80,7 +80,7 @@ def why_gone(connection: Connection, owner: Owner) -> str | None:
 
 
 def why_out(connection: Connection, owner: Owner) -> str | None:
-    """Return what an owner is, and why, so that nothing of the owner's plays, is submitted or counts; None if it does.
+    """Return why nothing of an owner's plays, is submitted or counts; None if it does.
 
     "suspended: copied from bob", "no longer in the course: moved away".
     """

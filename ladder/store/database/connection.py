@@ -36,7 +36,7 @@ _LOCK = 0x636F7570  # of PostgreSQL's advisory locks: any number that others don
 _BUSY_MS = 5_000  # how long SQLite waits for another writer at a time; patience is the deadline
 PATIENCE_S = 120.0  # how long a database may be away: a restart of PostgreSQL takes some seconds
 _PAUSE_S = 0.5
-_WRITER = text("SELECT pg_current_xact_id_if_assigned()::text")  # null until something is written
+_WRITER = text("SELECT pg_current_xact_id_if_assigned()::text")  # null until a write
 _ONE_WRITES = text(
     "SELECT set_config('idle_in_transaction_session_timeout', :idle, true), pg_advisory_xact_lock(:lock)"
 )

@@ -1,4 +1,4 @@
-"""What lets in a person who hasn't the ladder's file: a link for one sign-in, a browser's session, a program's token.
+"""What lets people in without the ladder's file: a link for one sign-in, a browser's session, a program's token.
 
 Each is a secret that is shown once. Only its SHA-256 is kept, so that a copy of the ladder lets nobody in. So does a
 password; of it a hash is kept, and its digest is that of nothing: it only tells a write from its second try.
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, insert, select, update
 from ladder.store.database.tables import credentials, owners
 
 LINK, SESSION, TOKEN, PASSWORD = "link", "session", "token", "password"
-JOIN = "join"  # a link of the staff's that lets nobody in: by it people ask to join, as many as come
+JOIN = "join"  # a link of the staff's by which any number of people ask to join; it signs nobody in
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,10 @@ def credentials_of(connection: Connection, login: str | None = None) -> list[Cre
 
 
 def set_session(connection: Connection, link: int, session: int) -> None:
-    """Let a link be used up: it was changed into a session."""
+    """Note that a link was changed into a session."""
     connection.execute(update(credentials).where(credentials.c.id == link).values(session=session))
 
 
 def revoke(connection: Connection, id: int) -> None:
-    """Let a credential let nobody in any more; a password's hash is forgotten."""
+    """End a credential; a password's hash is forgotten."""
     connection.execute(update(credentials).where(credentials.c.id == id).values(revoked=True, hash=None))

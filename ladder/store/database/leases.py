@@ -1,4 +1,4 @@
-"""What an attempt costs that ended without a result: one rule for matches and for examinations.
+"""The cost of an attempt that ended without a result: one rule for matches and for examinations.
 
 A host that failed, or a worker that died, spends one of ATTEMPTS, and the next attempt waits. A runner, a machine or a
 cluster that was lost spends none, LOSSES times. What is given up then is the staff's to decide.

@@ -35,7 +35,7 @@ def prune(database: Database, records_before: float, logs_before: float) -> tupl
 
 
 def prune_events(database: Database, before: float) -> None:
-    """Remove events that happened before a time: who follows them has read them by then."""
+    """Remove events that happened before a time: readers have had time to see them."""
     database.write(lambda connection: forget_events(connection, before))
 
 

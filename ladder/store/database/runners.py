@@ -82,7 +82,7 @@ def leave(connection: Connection, id: str, lost_at: float | None = None) -> None
 
 
 def release_ended(connection: Connection) -> None:
-    """Let others do what runners have that ended: one that was taken for dead may lease before it hears of it."""
+    """Queue again what ended runners hold: a runner that was taken for dead may lease before it learns of that."""
     _release(connection, select(runners.c.id).where(runners.c.ended))
 
 

@@ -1,7 +1,7 @@
-"""Who may have killed workers: told by the workers that died, match by match, with everybody at the table.
+"""Versions that may have killed workers: the deaths, match by match, with all versions at the table.
 
-Nobody is blamed for a death that others sat by. A suspect plays a match against itself, a trial; whose trial ends by
-the deaths of its workers alone did it.
+No version is blamed for a death at a table with others. A suspect plays a trial, a match against itself. If every
+attempt at its trial ends by a worker's death, it is guilty.
 """
 
 from collections.abc import Sequence

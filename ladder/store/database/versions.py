@@ -15,7 +15,7 @@ from ladder.store.database.tables import acts, bots, files, owners, steps, versi
 from ladder.store.database.teams import PARTY
 
 QUEUED, EXAMINED, FIT, UNFIT = WAITING, "examined", "fit", "unfit"
-LADDER = "ladder"  # who decides, where no person does
+LADDER = "ladder"  # the name for decisions that no person made
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,8 +415,8 @@ def is_newest(connection: Connection, version: Version) -> bool:
 def disabled_versions(connection: Connection) -> dict[int, str]:
     """Return the versions that a person has disabled, with the reason.
 
-    Who disables a bot disables its versions, and those that come until a person activates one. Each stays so until a
-    person activates it.
+    Disabling a bot disables its versions, and those that come before a person activates one. Each stays disabled until
+    a person activates it.
     """
     columns = (acts.c.id, acts.c.what, acts.c.version, acts.c.why)
     by_people = and_(acts.c.who != LADDER, acts.c.what.in_(("activate", "disable")))
