@@ -70,7 +70,7 @@ MUTANTS = [
         ("logins of those who decided", "ladder/views/lists.py", 'func.coalesce(owner, acts.c.who).label("who")', 'acts.c.who.label("who")', f"{TESTS}/service/test_privacy.py"),
         ("logins in versions", "ladder/views/lists.py", "owner = owners.c.login if logins else owners.c.pseudonym", "owner = owners.c.login", f"{TESTS}/service/test_privacy.py"),
         ("exports with names", f"{SERVICE}/export.py", "ladder.reading(STAFF if names else PUBLIC)", "ladder.reading(STAFF)", f"{TESTS}/service/test_privacy.py"),
-        ("who decided, by login", "ladder/views/decision.py", "called(reader, act.who)", "act.who", f"{TESTS}/service/test_privacy.py"),
+        ("who decided, by login", "ladder/views/decision.py", "decider_name(reader, act.who)", "act.who", f"{TESTS}/service/test_privacy.py"),
         ("a match that has ended", f"{STORE}/results.py", "    if state == ENDED:\n        return False\n", "", f"{TESTS}/store"),
         ("a final among rated ones", f"{STORE}/results.py", "[matches.c.kind == kind] + ([] if final is None else [matches.c.final == final])", "[matches.c.kind == kind]", f"{TESTS}/service/test_final.py {TESTS}/service/test_grades.py"),
         ("void at a release", f"{STORE}/results.py", "acts.c.what.in_((\"void\", \"unvoid\")), acts.c.id <= act", "acts.c.what.in_((\"void\", \"unvoid\"))", f"{TESTS}/service/test_releases.py"),

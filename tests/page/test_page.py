@@ -132,7 +132,7 @@ def test_the_page_of_a_review_is_the_same_bytes_whatever_the_bot_could_not_know(
             for each in sent_lines(record, bot)
         ]
 
-    monkeypatch.setattr(sys.modules["arena.review.review"], "sent", seeded)
+    monkeypatch.setattr(sys.modules["arena.review.review"], "sent_lines", seeded)
     others = 0
     for seed in range(6):
         record = random_game(PRESETS["coup"], 3, seed=seed)
