@@ -16,43 +16,43 @@ _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 _ACTIONS = 7  # columns of actions in a table
 
 
-def parts(answer: Answer, full: bool) -> Iterator[RenderableType]:
+def parts(stats: Answer, full: bool) -> Iterator[RenderableType]:
     """Yield what is printed: all bots in short, or in full those that the answer holds, or what differs."""
-    if answer.comparison is not None:
-        yield f"now: {head(answer.records)}"
-        yield f"before: {head(answer.comparison.records)}"
+    if stats.comparison is not None:
+        yield f"now: {head(stats.records)}"
+        yield f"before: {head(stats.comparison.records)}"
         yield ""
         if not full:
-            yield _won_both(answer.comparison.bots)
+            yield _won_both(stats.comparison.bots)
             yield ""
             yield Text("what differs in a bot: --bot NAME", "dim")
         else:
-            for bot, pair in zip(answer.bots, answer.comparison.bots, strict=True):
+            for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
                 yield from _pair(bot, pair)
         yield Text(
             "* clearly: beyond chance, with so many rates compared; where nothing differs, 1 page in 20 has a star",
             "dim",
         )
         if (
-            answer.of_one_match
+            stats.of_one_match
             if full
             else _without(
-                *(each.won.get(ALL) for pair in zip(answer.bots, _before(answer), strict=True) for each in pair)
+                *(each.won.get(ALL) for pair in zip(stats.bots, _before(stats), strict=True) for each in pair)
             )
         ):
             yield Text(ONE_MATCH, "dim")
         return
-    yield head(answer.records)
+    yield head(stats.records)
     if full:
-        for bot in answer.bots:
-            yield from _whole(bot, answer.records)
-        if answer.of_one_match:
+        for bot in stats.bots:
+            yield from _whole(bot, stats.records)
+        if stats.of_one_match:
             yield ""
             yield Text(ONE_MATCH, "dim")
         return
-    yield from _short(answer)
+    yield from _short(stats)
     yield ""
-    if _without(*(rate for bot in answer.bots for rate in _intervals(bot))):
+    if _without(*(rate for bot in stats.bots for rate in _intervals(bot))):
         yield Text(ONE_MATCH, "dim")
     yield Text("all of one bot: --bot NAME; what a change changed: --compare DIR; all numbers: --json, --csv", "dim")
 

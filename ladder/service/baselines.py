@@ -10,13 +10,13 @@ otherwise; the mark tells so.
 """
 
 from ladder.rating import Estimate, Z, wilson
-from ladder.service.measurement import Measurement
+from ladder.service.measurement import Measures
 from ladder.service.settings import Baseline
 from ladder.store.database import Version
 from ladder.views import Mark
 
 
-def mark(baseline: Baseline, version: Version, measured: Measurement, other: Version | None) -> Mark:
+def mark(baseline: Baseline, version: Version, measured: Measures, other: Version | None) -> Mark:
     """Hold a baseline against a version. `other` is the version of the bot that is to be beaten, if it plays."""
     if baseline.beats is not None:
         return _beats(baseline, version, measured, other)
@@ -31,7 +31,7 @@ def failure_mark(baseline: Baseline, words: str) -> Mark:
     return _mark(baseline, False, None, None, words)
 
 
-def _beats(baseline: Baseline, version: Version, measured: Measurement, other: Version | None) -> Mark:
+def _beats(baseline: Baseline, version: Version, measured: Measures, other: Version | None) -> Mark:
     if other is None:
         return failure_mark(baseline, f"{baseline.beats} doesn't play")
     if other.bot == version.bot:
@@ -47,7 +47,7 @@ def _beats(baseline: Baseline, version: Version, measured: Measurement, other: V
     return _mark(baseline, passed, 0.0, lead, words)
 
 
-def _games(baseline: Baseline, games: int, version: Version, measured: Measurement) -> Mark:
+def _games(baseline: Baseline, games: int, version: Version, measured: Measures) -> Mark:
     row = measured.row(version.id)
     played = 0 if row is None else row.games
     faulty = measured.faulty.get(version.id, 0)
@@ -62,7 +62,7 @@ def _games(baseline: Baseline, games: int, version: Version, measured: Measureme
     return _mark(baseline, passed, baseline.faults_percent, share, words)
 
 
-def _share(baseline: Baseline, threshold: float, version: Version, measured: Measurement) -> Mark:
+def _share(baseline: Baseline, threshold: float, version: Version, measured: Measures) -> Mark:
     row = measured.row(version.id)
     if row is None or row.adjusted is None:
         return failure_mark(baseline, "no games yet")

@@ -22,7 +22,7 @@ from ladder.access import STAFF, Viewer
 from ladder.proof import Entrant, PlayedPlace, Proof, proof_lines, publication, tables_of
 from ladder.service.known import demand_open
 from ladder.service.ladder import Ladder
-from ladder.service.measurement import Measurement, measure
+from ladder.service.measurement import Measures, measure
 from ladder.service.settings import LadderError
 from ladder.service.snapshot import demand_examined, snapshot, who_has_time
 from ladder.store.database import (
@@ -136,9 +136,7 @@ def replay(ladder: Ladder, name: str, who: str) -> FinalState:
     return ladder.database.write(act)
 
 
-def reveal(
-    ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF, as_is: bool = False
-) -> tuple[Final, Measurement]:
+def reveal(ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF, as_is: bool = False) -> tuple[Final, Measures]:
     """Return a final that has ended, measured; its key is public from now on. Raises LadderError before.
 
     `as_is`: also where matches were given up.

@@ -14,7 +14,7 @@ from ladder.service.baselines import failure_mark, mark
 from ladder.service.basis import Basis, Candidate, Line, basis_of
 from ladder.service.finals import reveal
 from ladder.service.ladder import Ladder
-from ladder.service.measurement import Measurement, measure
+from ladder.service.measurement import Measures, measure
 from ladder.service.settings import LadderError
 from ladder.store.database import Version, find_versions
 from ladder.views import Grade, Grades, Mark
@@ -76,7 +76,7 @@ def _grade(
     candidate: Candidate,
     version: Version,
     basis: Basis,
-    measured: Measurement,
+    measured: Measures,
     others: Mapping[str, Version],
 ) -> Grade:
     marks = tuple(mark(each, version, measured, others.get(each.beats or "")) for each in basis.baselines)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class Measures:
     """The table of the chosen versions, and what else was measured of them."""
 
     table: Standings
@@ -44,7 +44,7 @@ def measure(
     final: int | None = None,
     fit: Sequence[Version] | None = None,
     moment: Moment | None = None,
-) -> Measurement:
+) -> Measures:
     """Measure the chosen versions among themselves, by all rated matches, or by those of a final.
 
     fit: all fit versions, in order of id, where they aren't those of now. moment: matches count that rated then.
@@ -65,4 +65,4 @@ def measure(
         contestants, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats, ladder.clock()
     )
     places = {each.version: place for place, each in enumerate(contestants)}
-    return Measurement(table, fitted, faulty_games(connection, kind, final, moment), places)
+    return Measures(table, fitted, faulty_games(connection, kind, final, moment), places)

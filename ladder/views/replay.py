@@ -66,7 +66,6 @@ def _as_object(reader: Reader, line: MatchLine, text: str) -> dict[str, Any]:
     }
     if viewer.may("read a record"):
         return as_object(record, logs)
-    labels = enumerate(record.header.bots)
-    return as_object(
-        record, logs, [place for place, label in labels if viewer.may("see a bot's cards", owners.get(label))]
-    )
+    bots = enumerate(record.header.bots)
+    eyes = [place for place, label in bots if viewer.may("see a bot's cards", owners.get(label))]
+    return as_object(record, logs, eyes)

@@ -91,16 +91,12 @@ def ladder_at(
 def acting(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a command that decides something: who does, and why."""
     why = click.option(
-        "--why",
-        metavar="TEXT",
-        required=True,
-        callback=_demand_text,
-        help="The reason; it is kept, and shown to the owner.",
+        "--why", metavar="TEXT", required=True, callback=_words, help="The reason; it is kept, and shown to the owner."
     )
     return why(BY(function))
 
 
-def _demand_text(_context: click.Context, parameter: click.Parameter, text: str) -> str:
+def _words(_context: click.Context, parameter: click.Parameter, text: str) -> str:
     """Refuse a text that says nothing."""
     if not text.strip():
         raise click.BadParameter("it is empty", param=parameter)
@@ -109,7 +105,7 @@ def _demand_text(_context: click.Context, parameter: click.Parameter, text: str)
 
 def _person(context: click.Context, parameter: click.Parameter, who: str) -> str:
     """Refuse a name that the ladder's own decisions bear."""
-    if _demand_text(context, parameter, who) == "ladder":
+    if _words(context, parameter, who) == "ladder":
         raise click.BadParameter('"ladder" is who decides where no person does: name yourself', param=parameter)
     return who
 

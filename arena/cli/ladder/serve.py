@@ -72,11 +72,7 @@ def serve(
         runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
         tables = [] if no_runner or no_tables else ["tables", str(folder)]
         # uvicorn ends, and passes the signal on
-        with (
-            _beside(runner, gives_way=ladder.play.terms.timing.own),
-            _with_dealer(tables),
-            suppress(KeyboardInterrupt),
-        ):
+        with _beside(runner, gives_way=ladder.play.terms.timing.own), _with_dealer(tables), suppress(KeyboardInterrupt):
             serve_pages(ladder, address, begun, as_text)
 
 
