@@ -67,6 +67,7 @@ def _check_before_resume(config: RunConfig) -> None:
 def play(this: Run, folder: RunFolder, show: Callable[[], None]) -> tuple[int, str | None]:
     """Let `show` play; return the exit code, and what stopped the run before its end, which is said on stderr."""
     state = this.progress
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy comes: its threads cost more than to rate
     try:
         if state.resumed:
             note(f"{state.resumed} of {state.plan.matches} matches are complete already")

@@ -36,10 +36,10 @@ SEATS = 4
 WAIT_MS = 30_000
 _TOLD = """
 import atexit, resource, sys
-atexit.register(lambda: print(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]), file=sys.stderr))
+atexit.register(lambda: print(sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]), file=sys.stderr))
 from arena.cli import main
 main()
-"""  # the command `arena`, which says at its end what CPU seconds its own process took
+"""  # the command `arena`, which says at its end what CPU seconds its processes took; what Python's end takes is its own
 FAREWELL = b'{"type":"match_over"}\n'
 
 
@@ -190,7 +190,7 @@ def run(tree: Path, sandbox: str) -> Figures:
         before = cpu_s()
         done = subprocess.run(argv, check=True, capture_output=True)
         spent = cpu_s()[1] - before[1] - stretched
-        owner = float(done.stderr.splitlines()[-1]) - stretched
+        owner = spent - float(done.stderr.splitlines()[-1])
         digest = hashlib.sha256((out / "results.jsonl").read_bytes()).hexdigest()
     return {
         f"run, kit bots, {sandbox}: CPU-ms a game": 1000 * spent / games,

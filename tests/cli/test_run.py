@@ -618,6 +618,28 @@ def test_a_complete_run_resumes_to_the_same_standings_without_a_game(duel: Share
     assert (place.folder / "out" / "results.jsonl").read_bytes() == before
 
 
+@pytest.mark.needs("linux", None if sys.platform == "linux" else "threads are counted on Linux alone")
+def test_a_run_is_rated_in_one_thread(duel: Shared) -> None:
+    """Those of numpy's library, one a core, cost more than all else of a small run's end. Fails on two cores or more."""
+    program = (
+        "import atexit, os, sys\n"
+        "atexit.register(lambda: print(*sorted({'numpy'} & set(sys.modules)), len(os.listdir('/proc/self/task'))))\n"
+        "from arena.cli import main\n"
+        "main()"
+    )
+    place, _ = duel
+    environment = place.environment()
+    environment.pop("OPENBLAS_NUM_THREADS", None)
+    ran = subprocess.run(
+        [sys.executable, "-c", program, "run", "--resume", "out"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=place.folder,
+    )
+    assert ran.stdout.splitlines()[-1] == "numpy 1"
+
+
 # --- options ----------------------------------------------------------------------------------------------------------
 
 
