@@ -116,8 +116,11 @@ coverage: $(VENV)/.dev
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --sort cover
 
+# All figures beside their floors; then CPU time in pairs beside the commit before, HEAD where files differ from it,
+# else HEAD~1, with the noise of the same minutes (A/A): five minutes more. The pairs need git; what fails there is told.
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
+	-$(BIN)/python -m tests.bench pairs --pairs 3 engine referee-c start-kit command run
 
 # The sample bots against each other, as a table: five minutes. WRITE=1 puts it into docs/samples.md.
 gauntlet: $(VENV)/.dev

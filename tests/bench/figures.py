@@ -39,7 +39,7 @@ import atexit, resource, sys
 atexit.register(lambda: print(sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]), file=sys.stderr))
 from arena.cli import main
 main()
-"""  # the command `arena`, which says at its end what CPU seconds its processes took; what Python's end takes is its own
+"""  # the command `arena`, which says what CPU seconds its processes took; what remains is its own, its end too
 FAREWELL = b'{"type":"match_over"}\n'
 
 

@@ -1,13 +1,15 @@
-"""Measure this tree beside another checkout of the project: `python -m tests.bench pairs --against CHECKOUT [NAME...]`.
+"""Measure this tree beside another: `python -m tests.bench pairs [--against CHECKOUT] [NAME...]`.
 
-Each measurement is a process of its own, pinned to one core, with the packages and sample bots of one of the two trees;
-the measuring code (tests/bench/figures.py) is this tree's for both. The trees take turns, so that both see the same
-noise; the other one twice, so that its ratio to itself (A/A) tells how much is noise. All figures are CPU time, of the
-process and of all that it starts: a ratio under 1 means that this tree is cheaper. On a busy machine the ratios count,
-the figures don't.
+The other is a checkout of the project, or the commit before: HEAD where files differ from it, else HEAD~1. Each
+measurement is a process of its own, pinned to one core, with the packages and sample bots of one of the two trees; the
+measuring code (tests/bench/figures.py) is this tree's for both. The trees take turns, so that both see the same noise;
+the other one twice, so that its ratio to itself (A/A) tells how much is noise. All figures are CPU time, of the process
+and of all that it starts: a ratio under 1 means that this tree is cheaper. On a busy machine the ratios count, the
+figures don't.
 """
 
 import argparse
+import compileall
 import json
 import os
 import subprocess
@@ -117,6 +119,21 @@ def _ratio(before: list[float], after: list[float]) -> str:
     return f"x{median(ratios):5.3f}  {middle:>13}"
 
 
+def check_out(tree: Path, folder: Path) -> str:
+    """Put what is measured of the commit before a tree into a folder; return the commit.
+
+    Raises OSError or CalledProcessError where git knows none.
+    """
+
+    def git(*words: str) -> bytes:
+        return subprocess.run(["git", "-C", str(tree), *words], check=True, capture_output=True).stdout
+
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", *NEEDED)
+    commit = git("rev-parse", "--short", "HEAD" if changed else "HEAD~1").decode().strip()
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=git("archive", commit, *NEEDED), check=True)
+    return commit
+
+
 def main(arguments: list[str]) -> None:
     """Measure what is named on the command line, or everything.
 
@@ -125,29 +142,37 @@ def main(arguments: list[str]) -> None:
     listed = "\n".join(f"  {name:24} {what}" for name, what in MEASUREMENTS.items())
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench pairs",
-        description="Measure CPU time of this tree beside that of another checkout, in pairs.",
+        description="Measure CPU time of this tree beside that of another, in pairs.",
         epilog=f"names (a name's beginning stands for all that have it):\n{listed}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure; everything if none is named")
-    parser.add_argument("--against", type=Path, required=True, metavar="CHECKOUT", help="the tree to compare with")
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="the tree to compare with (the commit before)")
     parser.add_argument("--pairs", type=int, default=7, metavar="N", help="how often both are measured (7)")
     parser.add_argument("--core", type=int, metavar="N", help="the core to pin everything to (the last that is free)")
     given = parser.parse_args(arguments)
-    other = given.against.resolve()
-    missing = [name for name in NEEDED if not (other / name).is_dir()]
-    if missing:
-        parser.error(f"{other} has no {missing[0]}/: name a checkout of the project")
     if given.pairs < 1:
         parser.error("--pairs must be 1 or more")
     unknown = [name for name in given.names if not any(each.startswith(name) for each in MEASUREMENTS)]
     if unknown:
         parser.error(f"there is no measurement {unknown[0]}; --help lists them")
     names = [name for name in MEASUREMENTS if not given.names or name.startswith(tuple(given.names))]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as before:
+        other, what = Path(given.against or before).resolve(), "old"
+        if given.against is None:
+            try:
+                what = f"commit {check_out(ROOT, other)}, old"
+            except (OSError, subprocess.CalledProcessError) as problem:
+                parser.error(f"there is no commit before: {problem}; name a checkout by --against")
+        missing = [name for name in NEEDED if not (other / name).is_dir()]
+        if missing:
+            parser.error(f"{other} has no {missing[0]}/: name a checkout of the project")
+        for tree in (ROOT, other):  # lest the first turn compile
+            for name in NEEDED:
+                compileall.compile_dir(tree / name, quiet=2)
         bot = c_bot(Path(folder)).argv[0]
         core = max(os.sched_getaffinity(0)) if given.core is None and hasattr(os, "sched_getaffinity") else given.core
-        print(f"CPU time of {ROOT} (new) beside {other} (old), {given.pairs} pairs, core {core}; load {load()}")
+        print(f"CPU time of {ROOT} (new) beside {other} ({what}), {given.pairs} pairs, core {core}; load {load()}")
         print(f"{'ratio':6}  {'middle half':>13}  {'A/A':6}  {'middle half':>13}  {'old':>8} {'new':>8}")
         good = True
         for name in names:

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 import sys
 import tracemalloc
 from collections import Counter
@@ -240,6 +241,25 @@ def test_a_pair_is_measured_in_the_packages_of_its_tree(tmp_path: Path) -> None:
     another_tree(tmp_path)
     with pytest.raises(pairs.MeasurementError, match="another tree"):
         pairs.measure(tmp_path, "local", None, tmp_path)
+
+
+def test_the_commit_before_is_the_last_that_differs(tmp_path: Path) -> None:
+    """HEAD while files differ from it: else a change would be measured beside itself, or beside two changes."""
+    tree = tmp_path / "tree"
+    for name in pairs.NEEDED:
+        (tree / name).mkdir(parents=True)
+        (tree / name / "file").write_text("one")
+    git = partial(subprocess.run, check=True, capture_output=True, cwd=tree)
+    git(["git", "init"])
+    for text in ("two", "three"):
+        git(["git", "add", "."])
+        git(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-m", text])
+        (tree / "arena" / "file").write_text(text)
+    for number, expected in enumerate(("two", "one")):
+        git(["git", "checkout", "."] if number else ["git", "status"])
+        (before := tmp_path / expected).mkdir()
+        pairs.check_out(tree, before)
+        assert (before / "arena" / "file").read_text() == expected
 
 
 def test_a_row_of_pairs_has_the_ratio_first() -> None:

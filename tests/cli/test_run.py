@@ -620,7 +620,7 @@ def test_a_complete_run_resumes_to_the_same_standings_without_a_game(duel: Share
 
 @pytest.mark.needs("linux", None if sys.platform == "linux" else "threads are counted on Linux alone")
 def test_a_run_is_rated_in_one_thread(duel: Shared) -> None:
-    """Those of numpy's library, one a core, cost more than all else of a small run's end. Fails on two cores or more."""
+    """Those of numpy's library, one a core, cost more than all else of a small run's end."""
     program = (
         "import atexit, os, sys\n"
         "atexit.register(lambda: print(*sorted({'numpy'} & set(sys.modules)), len(os.listdir('/proc/self/task'))))\n"
