@@ -12,6 +12,7 @@ from arena.cli.completion import complete_name
 from arena.cli.out import fail, reason, refuse
 from arena.referee import Record, RecordError, SentLine, sent_lines
 from arena.run import KeptError, record_at, records_at
+from ladder.store import record_name
 
 
 @click.command()
@@ -66,7 +67,10 @@ def _of_game(lines: list[SentLine], game: int | None) -> bytes:
 def _record(path: Path, match: int | None) -> Record:
     """Return the record that is meant. Exits with 2 where there is none, or several."""
     try:
-        records = [record_at(file) for file in records_at(path)]
+        files = records_at(path)
+        # In a run's folder the match has its name; elsewhere all are looked through.
+        named = [file for file in files if match is not None and file.name == record_name(match)]
+        records = [record_at(file) for file in named or files]
     except KeptError as problem:
         refuse(str(problem))
     chosen = [record for record in records if match in (None, record.header.match)]

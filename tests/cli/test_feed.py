@@ -50,3 +50,13 @@ def test_what_is_no_game_or_no_bot_of_the_match_is_refused(place: Place, run: Pa
         ran = place.run("feed", run, *words)
         assert ran.code == 2, ran
         assert told in ran.err
+
+
+def test_the_record_of_a_named_match_is_read_alone(place: Place, run: Path) -> None:
+    """In a run of a term there are thousands; where the files have other names, all are looked through."""
+    lines = place.run("feed", run, "--seat", "good").out
+    (run / "records" / "000001.jsonl").write_text("no record")
+    assert place.run("feed", run, "--seat", "good", "--match", 0).out == lines
+    (run / "records" / "000001.jsonl").unlink()
+    (run / "records" / "000000.jsonl").rename(run / "records" / "mine.jsonl")
+    assert place.run("feed", run, "--seat", "good", "--match", 0).out == lines
