@@ -107,7 +107,7 @@ T = TypeVar("T")
 
 
 def _shared(kind: Callable[P, T]) -> Callable[P, T]:
-    """Return what makes each value of a kind once and hands it out again: of these kinds there are few values."""
+    """Return what makes each value of a kind once and hands it out again: these kinds have few values."""
     return cache(kind)  # type: ignore[return-value]  # which forgets the types of the arguments
 
 

@@ -83,7 +83,7 @@ def verdict(reply: Reply, legal: int, find: Find, account: Account, allowed: All
 
 
 def facts_of(reply: Reply) -> Facts:
-    """Return what a reply that is none tells of its cause."""
+    """Return the facts that a missing or unreadable reply gives about its cause."""
     match reply:
         case TimedOut(own_s, cpu_s, stale):
             return Facts(round(own_s * 1000), None if cpu_s is None else round(cpu_s * 1000), stale)

@@ -18,9 +18,9 @@ costs nothing while the referee waits anyway: the first reading of each meter, a
 those that aren't asked.
 
 Whose fault it is when nothing moves: a referee that wakes over _STALLED_S late stood still with the whole host, and
-then no answer's lateness says anything about its bot. So is one that was stopped alone (SIGSTOP) while it waited: how
-long the bots went on meanwhile, which weren't stopped, nobody knows. One that was stopped between two waits goes on, or
-while only such seats were waited for as have no clock.
+then no answer's lateness says anything about its bot. So did a referee that was stopped alone (SIGSTOP) while it
+waited: nobody knows how long its bots went on meanwhile. One that was stopped between two waits goes on, or while only
+seats without a clock were waited for.
 """
 
 import math
