@@ -13,6 +13,7 @@ import ctypes
 import importlib
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -21,6 +22,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +158,7 @@ def serve(asked: socket.socket) -> None:
             *LOADS_OF.get(" ".join(task["words"][:2]), ()),
         ):
             importlib.import_module(module)
+        stretch_seed(task["words"])
         if os.fork() == 0:
             break
         os.wait()
@@ -178,6 +181,13 @@ def serve(asked: socket.socket) -> None:
     if sys.stdout.isatty():
         sys.stdout.reconfigure(line_buffering=True)
     asked.send(str(os.getpid()).encode())
+
+
+def stretch_seed(words: Sequence[str]) -> None:
+    """Compute the key of a seed that a command names, which takes 0.7 s; commands that begin here know it then."""
+    for option, value in pairwise(words):
+        if option == "--seed" and re.fullmatch(r"-?\d{1,9}", value):
+            importlib.import_module("arena.run").seed_key(int(value))
 
 
 def show(*shown: list[str]) -> None:
