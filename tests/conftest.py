@@ -56,7 +56,7 @@ TOGETHER = (
     re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
 )
 
-# Tests whose time is that of other programs: a third of all. After a change of what they try, run `make test-long`.
+# Files whose tests' time is that of other programs: a third of all. After a change of what they try, `make test-long`.
 LONG = re.compile(
     # Runners, workers, servers and clusters are killed until chance has met each moment.
     r"ladder/service/test_(kills|kills_on_dask|faults|backup)\.py"
@@ -64,12 +64,14 @@ LONG = re.compile(
     r"|ladder/pool/test_cluster\.py|run/test_(crashes|parcels_on_dask|soak)\.py|red_team/test_interrupted\.py"
     # Every language's compiler builds, every sample bot plays every preset, a class goes through a term.
     r"|sample_bots/test_(starters|presets)\.py|kits/test_starters\.py|ladder/service/test_(term|course)\.py"
-    r"|test_docs_run\.py::test_a_lecturer"
-    # A thousand fits of ladders that look again and again.
-    r"|ladder/rating/test_findings\.py::test_a_ladder_that_looks_often"
     # The benchmarks measure little, so that they are known to run.
     r"|bench/test_bench\.py"
 )
+# And such tests of other files: a lecturer's term, and a thousand fits of ladders that look again and again.
+LONG_ALONE = re.compile(
+    r"(test_docs_run\.py|ladder/rating/test_findings\.py)(?:::test_a_lecturer|::test_a_ladder_that_looks_often|$)"
+)
+BOX = re.compile("box|docker|bubblewrap", re.IGNORECASE)  # no test of a file without these words needs one
 
 DATABASES = itertools.count()
 
@@ -114,7 +116,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     And those that are long.
     """
     for item in items:
-        if LONG.search(item.nodeid):
+        if LONG.search(item.nodeid) or LONG_ALONE.search(item.nodeid):
             item.add_marker("long")
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         named = {*getattr(item, "fixturenames", ()), *(str(value) for value in parameters)}
@@ -122,6 +124,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("boxes")
         if any(name.endswith(".js") for name in named):
             item.add_marker(pytest.mark.needs("node", NO_NODE))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out a file where -m, as the Makefile writes it, wants none of its tests: to import all takes seconds."""
+    if not collection_path.name.startswith("test_"):
+        return None
+    chosen, text = config.option.markexpr, collection_path.read_text("utf-8")
+    path = str(collection_path)
+    if "not long" in chosen and LONG.search(path):
+        return True
+    if chosen.startswith("long") and not (LONG.search(path) or LONG_ALONE.search(path) or "mark.long" in text):
+        return True
+    return True if chosen.startswith("boxes") and not BOX.search(text) else None
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -39,6 +39,13 @@ class Taxes(Honest):
         return next((move for move in game.legal if move["action"] == "tax"), None) or super().turn(game)
 
 
+class Kills(Honest):
+    """Assassinates whenever it may, and takes foreign aid to pay for it."""
+
+    def turn(self, game: Any) -> Any:
+        return game.find("assassinate") or game.find("foreign_aid") or super().turn(game)
+
+
 class Forgets(Honest):
     """Challenges who has two cards, and lets all pass who was caught: a claim of the same card can't be true then."""
 
@@ -52,13 +59,15 @@ def records(*bots: Any, games: int = 60, rules: str = "coup") -> tuple[Record, .
 
 
 def test_who_never_blocks_is_told_so_first_and_who_challenges_always_that() -> None:
-    for bot, habit in (
-        (Meek, "passes where blocking with the card in its hand is better"),
-        (Blind, "challenges claims that are better let pass"),
+    """The first of them beside one who assassinates, so that a few games bring enough to block."""
+    for bot, other, habits in (
+        (Meek, Kills, ["passes where blocking by a bluff is better", "passes where blocking with the card in its hand is better"]),
+        (Blind, Honest, ["challenges claims that are better let pass"]),
     ):
-        found = review(records(bot, Honest, Honest), "bot0", 100)
-        assert found.habits[0].words == habit
-        assert found.habits[0].low > 0
+        found = review(records(bot, other, games=24), "bot0", 100)
+        told = [habit.words.removesuffix(" when its last card is attacked") for habit in found.habits]
+        assert told[: len(habits)] == habits
+        assert all(habit.low > 0 for habit in found.habits)
         assert found.costly == tuple(sorted(found.costly, key=lambda each: -each.given))
 
 
@@ -113,7 +122,7 @@ def test_who_survives_to_a_draw_has_not_lost() -> None:
 
 
 def test_a_review_is_the_same_each_time_and_links_decisions_of_lost_games_alone() -> None:
-    games = records(Meek, Honest, games=24)
+    games = records(Meek, Honest, games=12)
     done: list[None] = []
     found = review(games, "bot0", 5, done=lambda: done.append(None))
     assert len(done) == len(games)
