@@ -45,6 +45,8 @@ TOGETHER = (
     re.compile(r"red_team/test_(?:attacks|channels|interrupted)()\.py"),
     # One browser serves all tests of a module.
     re.compile(r"page/test_(browser)\.py"),
+    # A ladder is served once.
+    re.compile(r"cli/test_(submit)\.py::"),
     # Their tests look at the same games, which are played once for each process.
     re.compile(r"(coup/test_properties|referee/test_wire|referee/test_view|page/test_modules)\.py::"),
     # A language's bots are compiled once.

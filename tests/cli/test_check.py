@@ -301,21 +301,22 @@ LATER = ("fiftieth", "writes_beside")  # they show after the first requests
 
 @pytest.mark.clock
 def test_a_run_names_all_these_mistakes_before_it_plays(place: Place) -> None:
-    """Side by side, with the times of a run by default: ten seconds for the hello, and as many for a request."""
+    """Side by side: four seconds for the hello, and as many for a request, which four of them let pass."""
     bad = [path for path in sorted(MISTAKES.glob("*.py")) if path.stem not in LATER]
     for path in bad:
         mistake(path.stem)(place)
     good = place.bots(3)
+    clocks = ("--start-ms", 4000, "--limit-ms", 500, "--bank-ms", 3500)
 
     def runs() -> None:
-        ran = place.run("run", *good, *(path.name for path in bad), "--out", "out")
+        ran = place.run("run", *good, *(path.name for path in bad), *clocks, "--out", "out")
         assert ran.code == 2
         for path in bad:
             assert f"{path.stem} can't play: " in ran.err
         for words in ("doesn't flush", "copy the id", "id is a string", "Python's notation", "numpie", "endless loop"):
             assert words in ran.err
 
-    within(25, runs)
+    within(11, runs)
 
 
 FINE: dict[str, tuple[str, bytes, int]] = {

@@ -423,7 +423,7 @@ def test_a_timeout_is_explained_by_what_the_bot_did_meanwhile(
     if told and not ProcessSandbox(place.tmp / "scratch").tells_waits:
         needs("cgroup", "CPU time isn't told here")
     bad = scripted(place, "bad.py", does, *(() if "print" in does else (ANSWER,)))
-    arguments = ("--limit-ms", 300, "--bank-ms", 0, "--games", 1)
+    arguments = ("--limit-ms", 300, "--bank-ms", 0, "--strict", "--games", 2, "--match-games", 2)
     ran = place.run("run", *place.bots(1), bad, *arguments, "--out", "out")
     (example,) = re.findall(r"match 0, game 0, timeout: .*?(?=  match |$)", " ".join(ran.out.split()))
     assert cause in example

@@ -4,7 +4,7 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,13 +19,15 @@ from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 from tests.place import Place
 
 
-@pytest.fixture
-def server(place: Place) -> Iterator[LadderServer]:
+@pytest.fixture(scope="module")
+def server(places: Callable[[], Place]) -> Iterator[tuple[Place, LadderServer]]:
+    """Give a place with a token of ada's, and its ladder, which is served for all tests."""
+    place = places()
     folder = ladder_in(place)
     freeze(folder)
     with serve_ladder(place, folder, "--jobs", 1) as made:
         token(place, made.folder)
-        yield made
+        yield place, made
 
 
 def token(place: Place, folder: Path, scope: str = "submit") -> Path:
@@ -37,39 +39,22 @@ def token(place: Place, folder: Path, scope: str = "submit") -> Path:
     return file
 
 
-def test_a_folder_is_sent_and_its_examination_printed_as_check_prints_it(place: Place, server: LadderServer) -> None:
-    folder = place.folder / "mine"
-    folder.mkdir()
-    (folder / "bot.toml").write_text('name = "ada"\nrun = "./bot.py"\n')
-    place.bot("mine/bot.py").chmod(0o755)
-    ran = place.run("submit", server.url, "mine", ARENA_TOKEN_FILE="token")
-    assert ran.code == 0, ran.err
-    label, first, *_, last = ran.out.splitlines()
-    assert re.fullmatch(r"ada@\d+", label)
-    assert last == f"{label} can play"
-    checked = place.run("check", "mine", "--sandbox", "process").out.splitlines()
-    assert first == checked[1]
-    again = place.run("submit", f"{server.url}/submit", "mine/bot.toml", "--token", "token", "--json")
-    assert "the same files" in again.err
-    told = json.loads(again.out)
-    assert (told["label"], told["state"], told["again"]) == (label, "fit", True)
-
-
-def test_each_step_is_told_before_the_examination_has_ended(place: Place, server: LadderServer) -> None:
+def test_each_step_is_told_before_the_examination_has_ended(server: tuple[Place, LadderServer]) -> None:
     """In the terminal, and on the bot's page: to its owner and to staff, and to nobody else."""
+    place, web = server
     slow = Waiting(place)
-    ada, bob, staff = (server.session(login) for login in ("ada", "bob", "staff"))
-    process = place.start("submit", server.url, slow.folder, "--token", "token")
+    ada, bob, staff = (web.session(login) for login in ("ada", "bob", "staff"))
+    process = place.start("submit", web.url, slow.folder, "--token", "token")
     assert process.stdout is not None
     assert re.fullmatch(r"ada@\d+\n", process.stdout.readline())
     assert process.stdout.readline().startswith(" 1  ok    file")
-    wait_for(lambda: "<b>build</b> sh make" in server.get("/bots/ada", ada))
-    page = server.get("/bots/ada", ada)
+    wait_for(lambda: "<b>build</b> sh make" in web.get("/bots/ada", ada))
+    page = web.get("/bots/ada", ada)
     assert "It is being examined." in page
     assert page.index("<b>file</b>") < page.index('<li class="now"><span class="muted small">2 now</span>')
-    assert "<b>build</b> sh make" in server.get("/bots/ada", staff)
-    assert "<b>" not in server.get("/bots/ada", bob)
-    assert "it is being examined" in place.run("ladder", "bot", server.folder, "ada").out
+    assert "<b>build</b> sh make" in web.get("/bots/ada", staff)
+    assert "<b>" not in web.get("/bots/ada", bob)
+    assert "it is being examined" in place.run("ladder", "bot", web.folder, "ada").out
     assert process.stderr is not None
     assert any("build: sh make" in line for line in process.stderr)
     slow.gate.touch()
@@ -78,21 +63,41 @@ def test_each_step_is_told_before_the_examination_has_ended(place: Place, server
     lines = ran.out.splitlines()
     assert lines[0].startswith(" 2  ok    build")
     assert lines[-1].endswith("can play")
-    assert "has come further in its examination" in place.run("ladder", "events", server.folder).out
-    with closing(open_ladder(server.folder)) as ladder:
+    assert "has come further in its examination" in place.run("ladder", "events", web.folder).out
+    with closing(open_ladder(web.folder)) as ladder:
         heard = {}
         for login in ("ada", "bob"):
             with ladder.reading(Viewer(login)) as reader:
                 events = views.event_list(reader, limit=1000).rows
             heard[login] = {event.what for event in events if (event.version or "").startswith("ada@")}
     assert heard["ada"] - heard["bob"] == {"step"}
-    wait_for(lambda: '"state":"fit"' in server.get("/api/bots/ada", ada))
-    assert "2 now" not in server.get("/bots/ada", ada)
+    wait_for(lambda: '"state":"fit"' in web.get("/api/bots/ada", ada))
+    assert "2 now" not in web.get("/bots/ada", ada)
 
 
-def test_a_bot_that_fails_ends_the_command_with_1(place: Place, server: LadderServer) -> None:
+def test_a_folder_is_sent_and_its_examination_printed_as_check_prints_it(server: tuple[Place, LadderServer]) -> None:
+    place, web = server
+    folder = place.folder / "mine"
+    folder.mkdir()
+    (folder / "bot.toml").write_text('name = "ada"\nrun = "./bot.py"\n')
+    place.bot("mine/bot.py").chmod(0o755)
+    ran = place.run("submit", web.url, "mine", ARENA_TOKEN_FILE="token")
+    assert ran.code == 0, ran.err
+    label, first, *_, last = ran.out.splitlines()
+    assert re.fullmatch(r"ada@\d+", label)
+    assert last == f"{label} can play"
+    checked = place.run("check", "mine", "--sandbox", "process").out.splitlines()
+    assert first == checked[1]
+    again = place.run("submit", f"{web.url}/submit", "mine/bot.toml", "--token", "token", "--json")
+    assert "the same files" in again.err
+    told = json.loads(again.out)
+    assert (told["label"], told["state"], told["again"]) == (label, "fit", True)
+
+
+def test_a_bot_that_fails_ends_the_command_with_1(server: tuple[Place, LadderServer]) -> None:
+    place, web = server
     place.bot("no.py", "import sys; sys.exit('no model')\n")
-    ran = place.run("submit", server.url, "no.py", "--name", "ada", "--token", "token")
+    ran = place.run("submit", web.url, "no.py", "--name", "ada", "--token", "token")
     assert ran.code == 1
     assert "|  no model" in ran.out
     assert ran.out.splitlines()[-1].endswith("failed")

@@ -68,15 +68,15 @@ def same(game: Any, agent: str, encoder: Encoder) -> None:
 
 @each("table", TABLES)
 def test_lines_and_environment_make_the_same_numbers(table: tuple[str, int]) -> None:
-    """At every request of every preset, at every number of seats, in several games of a match."""
+    """At every request of every preset, at every number of seats, in two games of a match."""
     name, seats = table
     asked = 0
-    for game, agent, reader in games(name, seats, 4 if seats < 5 else 2, seed=seats):
+    for game, agent, reader in games(name, seats, 2, seed=seats):
         same(game, agent, reader.encoder)
         asked += 1
         assert reader.encoder.words == game.action_words
         assert len(reader.encoder.observation) == size(seats) == game.observation_space(agent)["observation"].shape[0]
-    assert asked > 50
+    assert asked > 20
 
 
 @each("seed", range(700, 730))

@@ -54,7 +54,7 @@ RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by i
 Game = tuple[str, int, int]  # the ruleset's name, seats, seed
 
 GAMES: list[Game] = [
-    *((name, seats, seed) for name, rules in PRESETS.items() for seats in seat_counts(rules) for seed in range(2)),
+    *((name, seats, 0) for name, rules in PRESETS.items() for seats in seat_counts(rules)),
     *((f"random {seed}", 2 + seed % 9, seed) for seed in range(500, 530)),
     *((f"random {seed}", 2, seed) for seed in range(600, 606)),  # half of them with a draft
 ]

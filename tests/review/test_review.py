@@ -61,7 +61,11 @@ def records(*bots: Any, games: int = 60, rules: str = "coup") -> tuple[Record, .
 def test_who_never_blocks_is_told_so_first_and_who_challenges_always_that() -> None:
     """The first of them beside one who assassinates, so that a few games bring enough to block."""
     for bot, other, habits in (
-        (Meek, Kills, ["passes where blocking by a bluff is better", "passes where blocking with the card in its hand is better"]),
+        (
+            Meek,
+            Kills,
+            ["passes where blocking by a bluff is better", "passes where blocking with the card in its hand is better"],
+        ),
         (Blind, Honest, ["challenges claims that are better let pass"]),
     ):
         found = review(records(bot, other, games=24), "bot0", 100)

@@ -22,7 +22,7 @@ def test_it_wins_far_more_than_its_share_at_four_seats() -> None:
 def test_a_table_of_its_own_kind_comes_to_an_end_and_repeats() -> None:
     """Its dice are the arena's, so the same seed plays the same games; no loop of blocks fills the turn limit."""
     bots = dict.fromkeys("ABC", STRATEGIST)
-    first, second = (play(bots, games=6, match_games=6, seed=2) for _ in range(2))
+    first, second = (play(bots, games=3, match_games=3, seed=2) for _ in range(2))
     assert first == second
     assert {game.reason for game in first.games} == {"last_standing"}
 
