@@ -75,7 +75,7 @@ def test_every_make_target_of_the_documents_exists() -> None:
 def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None:
     """`make run` in this environment (-o: which is taken to be up to date), with few games, and no fault."""
     out = tmp_path / "out"
-    few = f"ARGS=--games 1 --match-games 4 --out {out}"
+    few = f"ARGS=--games 1 --seats 3 --match-games 3 --out {out}"
     ran = make("-o", f"{PREFIX}/.run", f"VENV={PREFIX}", *first_commands()[0][1:], few)
     assert ran.returncode == 0, ran.stderr
     standings = [line.split() for line in ran.stdout.splitlines() if re.match(r"[\d-]+ +\S+ +\d+\.\d +- +- ", line)]
