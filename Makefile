@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
 # tests/conftest.py says which tests stay in one process; --dist would have no effect.
 PARALLEL = -n $(WORKERS) --no-loadscope-reorder
-# To collect all tests takes ten seconds.
+# To collect all tests takes five seconds.
 CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py

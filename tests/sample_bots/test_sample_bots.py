@@ -183,8 +183,9 @@ def test_the_random_bot_rolls_a_games_dice_anew_whatever_it_rolled_before() -> N
 
 @pytest.mark.parametrize("bot", [bot for bot in BOTS if bot.endswith(".py")])
 def test_the_same_lines_bring_the_same_answers_whatever_the_hash_seed(bot: str) -> None:
-    """A run with a seed repeats only if its bots do."""
+    """A run with a seed repeats only if its bots do. Half of the hands have every kind of request."""
     messages = conversation()
+    messages = messages[: len(messages) // 2]
     assert converse(bot, messages, PYTHONHASHSEED="1") == converse(bot, messages, PYTHONHASHSEED="2")
 
 
