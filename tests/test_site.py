@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.chromium import Reader
+from tests.once import made_once
 from tests.test_docs import ROOT, tracked
 from tests.test_docs_run import LIMIT_S, make
 
@@ -35,11 +36,13 @@ def built(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the pages."""
-    out = tmp_path_factory.mktemp("site") / "pages"
-    made = built(ROOT, out)
-    assert (made.returncode, made.stderr) == (0, "")
-    return out
+    """Return the folder of the pages, which are built once for all processes of pytest."""
+
+    def make(folder: Path) -> None:
+        made = built(ROOT, folder / "pages")
+        assert (made.returncode, made.stderr) == (0, "")
+
+    return made_once(tmp_path_factory, "site", make) / "pages"
 
 
 class Page(HTMLParser):
