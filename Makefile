@@ -57,7 +57,6 @@ serve: $(VENV)/.web
 	$(BIN)/arena ladder serve $(LADDER) $(ARGS)
 
 # The rules, the protocol, the ladder's mathematics, the documents and the rooms: half a minute on two cores.
-quick: export OPENBLAS_NUM_THREADS = 1
 quick: $(VENV)/.dev
 	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
 

@@ -78,6 +78,9 @@ BOX = re.compile("box|docker|bubblewrap", re.IGNORECASE)  # no test of a file wi
 
 DATABASES = itertools.count()
 
+# Threads of OpenBLAS wait for one another by computing, and the cores have tests enough.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # A shell starts what runs in the background with Ctrl-C ignored, and so would be all that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
@@ -226,14 +229,14 @@ def browser() -> Iterator[Reader]:
 
 
 @pytest.fixture(scope="module")
-def axe() -> Callable[[Any], list[str]]:
-    """Give a function that returns what axe-core finds in a page."""
+def axe() -> Callable[..., list[str]]:
+    """Give a function that returns what axe-core finds in a page, by all its rules or by options of axe.run."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe()
 
-    def run(page: Any) -> list[str]:
-        violations = found.run(page).response["violations"]
+    def run(page: Any, **options: Any) -> list[str]:
+        violations = found.run(page, options={"resultTypes": ["violations"], **options}).response["violations"]
         return [f"{one['impact']}: {one['id']}: {one['nodes'][0]['html'][:200]}" for one in violations]
 
     return run

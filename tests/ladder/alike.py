@@ -1,11 +1,15 @@
 """Texts of bots for tests of what is alike: one, the same under other names and in another order, and others."""
 
+import shutil
 from contextlib import closing
 from pathlib import Path
+
+import pytest
 
 from ladder.service import Ladder, open_ladder, submit
 from tests.ladder.service.ladders import pass_all
 from tests.ladder.service.term import Term, begun, write
+from tests.once import made_once
 
 BOT = '''"""Weighs each move."""
 
@@ -107,8 +111,13 @@ def take(ladder: Ladder, path: Path, login: str, files: dict[str, str | bytes]) 
     pass_all(ladder)
 
 
-def alike_ladder(path: Path) -> Term:
+def alike_ladder(factory: pytest.TempPathFactory, path: Path) -> Term:
     """Return a ladder in which bob's bot is ada's in disguise, and eve's and kim's have the kit in common."""
+    made = made_once(factory, "alike", _make)
+    return Term(Path(shutil.copytree(made / "spring", path / "spring")))
+
+
+def _make(path: Path) -> None:
     made = begun(path, ("ada", "bob", "eve", "kim"))
     toml = made.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("bots_per_owner = 1", "bots_per_owner = 5"))
@@ -117,4 +126,3 @@ def alike_ladder(path: Path) -> Term:
         take(ladder, path / "mine", "bob", {"bot.py": ODD})
         take(ladder, path / "tiny", "eve", {"bot.py": KIT_ONLY.format(name="A", action="tax")})
         take(ladder, path / "small", "kim", {"bot.py": KIT_ONLY.format(name="Bee", action="steal")})
-    return made

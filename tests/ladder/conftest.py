@@ -1,12 +1,102 @@
-"""A ladder in which a little was played: for tests that look at it, and copies for those that change it."""
+"""A ladder in which a little was played: for tests that look at it, and copies for those that change it.
 
+And what makes ladders cheap in the tests' own process: commands and servers that a test starts do without it.
+"""
+
+import importlib
 import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, event, inspect
 
+from arena.bots import BotError
 from tests.ladder.service.term import BROKEN, LATE, Term, begun, hand_in, write
 from tests.once import made_once
+
+intake_process = importlib.import_module("arena.bots.intake_process")  # whose inside is changed here
+APART = intake_process._apart
+
+
+@pytest.fixture(scope="package", autouse=True)
+def read_here() -> Iterator[None]:
+    """Read what is submitted in this process: to start the helper process costs a tenth of a second.
+
+    Its limits are tested in tests/bots; it's there where a test starts a command or a server, or wants `read_apart`.
+    """
+
+    def here(what: str, jobs: Sequence[Sequence[Any]], *limits: Any) -> Iterator[tuple[dict[str, Any], bytes]]:
+        if what != "take":
+            yield from APART(what, jobs, *limits)
+            return
+        for job in jobs:
+            try:
+                told, archive = intake_process._take(*job)
+                told.pop("bytes")
+            except BotError as problem:
+                told, archive = {"refused": str(problem)}, b""
+            except OSError as problem:
+                told = {"errno": problem.errno, "strerror": problem.strerror, "filename": problem.filename}
+                archive = b""
+            yield told, archive
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(intake_process, "_apart", here)
+        yield
+
+
+@pytest.fixture
+def read_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read what is submitted in the helper process, as a ladder does."""
+    monkeypatch.setattr(intake_process, "_apart", APART)
+
+
+@pytest.fixture(scope="package", autouse=True)
+def schema_made_once() -> Iterator[None]:
+    """Let the migrations make one database of each kind; for the others their statements are said again."""
+    upgrade, said = command.upgrade, dict[str, list[tuple[str, Any]]]()
+
+    def quick(config: Config, revision: str) -> None:
+        connection: Connection = config.attributes["connection"]
+        kind = connection.dialect.name
+        if revision != "head" or inspect(connection).get_table_names():
+            upgrade(config, revision)
+        elif kind in said:
+            for statement, values in said[kind]:
+                connection.exec_driver_sql(statement, values)
+        else:
+            heard: list[tuple[str, Any]] = []
+
+            def hear(connection: Any, cursor: Any, statement: str, values: Any, *rest: Any) -> None:
+                if not statement.startswith(("SELECT", "PRAGMA")):
+                    heard.append((statement, values or None))
+
+            event.listen(connection, "before_cursor_execute", hear)
+            upgrade(config, revision)
+            event.remove(connection, "before_cursor_execute", hear)
+            said[kind] = heard
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "upgrade", quick)
+        yield
+
+
+@pytest.fixture(scope="package", autouse=True)
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """Let SQLite leave it to the kernel when what was committed is on the disk: no test cuts the power."""
+
+    def opened(connection: Any, record: object) -> None:
+        if isinstance(connection, sqlite3.Connection):
+            connection.execute("PRAGMA synchronous = OFF")
+
+    event.listen(Engine, "connect", opened)
+    yield
+    event.remove(Engine, "connect", opened)
 
 
 @pytest.fixture(scope="session")

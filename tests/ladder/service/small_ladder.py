@@ -1,14 +1,18 @@
 """Ladders for tests: with versions that passed, and matches that were played, without a bot that was started."""
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select
 
 from ladder.results import GameResult
-from ladder.service import Ladder, create, submit_reference
+from ladder.service import Ladder, create, open_ladder, submit_reference
 from ladder.store import PlayedMatch
 from ladder.store.database import (
     RATED,
@@ -22,7 +26,23 @@ from tests.place import QUICK_BOT
 
 
 def small(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "three")) -> Ladder:
-    """Return a new ladder of reference bots that play."""
+    """Return a new ladder of reference bots that play; one in a file is a copy, so all have one key."""
+    if url is not None:
+        return _small(folder, url, bots)
+    shutil.copytree(_pattern(tuple(bots)), folder, dirs_exist_ok=True)
+    return open_ladder(folder)
+
+
+@cache
+def _pattern(bots: tuple[str, ...]) -> Path:
+    """Make what is copied; it ends with this process."""
+    folder = Path(tempfile.mkdtemp(prefix="ladder-"))
+    atexit.register(shutil.rmtree, folder)
+    _small(folder / "spring", None, bots).close()
+    return folder / "spring"
+
+
+def _small(folder: Path, url: str | None, bots: Sequence[str]) -> Ladder:
     ladder = create(folder, PLAY, url)
     for name in bots:
         bot = folder / f"{name}.py"

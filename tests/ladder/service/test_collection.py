@@ -336,6 +336,7 @@ def test_a_hostile_zip_is_refused_whole(ladder: Ladder, tmp_path: Path, what: st
     assert not (tmp_path / "ada.py").exists()
 
 
+@pytest.mark.usefixtures("read_apart")
 def test_one_persons_bomb_takes_nothing_else_with_it(ladder: Ladder, tmp_path: Path) -> None:
     bomb = zip_of(tmp_path / "bomb.zip", {f"{number}.py": bytes(33 << 20) for number in range(2)}).read_bytes()
     rows = {row.login: row for row in taken(ladder, {"ada/bot.zip": bomb, "bob/bot.py": PY}).rows}

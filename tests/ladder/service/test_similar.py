@@ -16,8 +16,8 @@ pytest.importorskip("copydetect")
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Term:
-    return alike_ladder(tmp_path)
+def own(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Term:
+    return alike_ladder(tmp_path_factory, tmp_path)
 
 
 @pytest.fixture

@@ -1,12 +1,16 @@
 """Table talk is the ladder's: a ladder of such games has it in all its matches, and no other ladder has it in any."""
 
+import sys
+
 import pytest
 
 from arena.referee import Record, read, verify
 from tests.ladder.service.ladders import cache
 from tests.place import Place
 
-TALKER = """\
+TALKER = (
+    f"#!{sys.executable} -SI\n"
+    + """\
 import json, sys
 for line in sys.stdin:
     message = json.loads(line)
@@ -16,6 +20,7 @@ for line in sys.stdin:
         say = [{"says": "hold", "role": "duke"}, {"says": "text", "text": "<i>Peace</i>"}]
         print(json.dumps({"id": message["id"], "choice": 0, "say": say}), flush=True)
 """
+)
 
 
 @pytest.mark.parametrize("rules", ["open-table", "coup"])

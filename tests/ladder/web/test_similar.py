@@ -15,8 +15,8 @@ PATHS = ("/admin/similar", "/admin/similar?compare=yes&at_least=0", "/admin/simi
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
-    path: Path = tmp_path_factory.mktemp("alike")
-    with pages(alike_ladder(path)) as made:
+    path: Path = tmp_path_factory.mktemp("own")
+    with pages(alike_ladder(tmp_path_factory, path)) as made:
         yield made
 
 

@@ -28,6 +28,7 @@ class Pages:
     def visitor(self, kind: str) -> TestClient:
         """Return a browser, or a program, of one of KINDS."""
         client = TestClient(self.client.app, base_url=URL, follow_redirects=False, raise_server_exceptions=False)
+        client.portal = self.client.portal  # one event loop for all: else each request starts a thread
         if kind.endswith("token"):
             scope = "read" if kind.startswith("reading") else "submit"
             client.headers["Authorization"] = f"Bearer {issue(self.ladder, 'ada', 'token', 'staff', scope).secret}"
