@@ -9,6 +9,7 @@ What it can't have is anything else of pytest's process that has changed since t
 or variables that Python reads at its start. A test about those, or about the start itself, wants a `fresh` interpreter.
 """
 
+import atexit
 import ctypes
 import importlib
 import json
@@ -118,6 +119,8 @@ class Helper:
             )
         self._socket.settimeout(60)
         self._process.returncode = 0  # nobody waits for it
+        for end in (self._socket, self._process.stdin, self._process.stdout):
+            atexit.register(end.close)  # type: ignore[union-attr]
 
     def start(self, task: dict[str, Any], stdio: list[int]) -> int:
         """Start a command, and return the process id of what is now a child of this process."""
