@@ -6,7 +6,8 @@ And what makes ladders cheap in the tests' own process: commands and servers tha
 import importlib
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from tests.once import made_once
 
 intake_process = importlib.import_module("arena.bots.intake_process")  # whose inside is changed here
 APART = intake_process._apart
+SAID: dict[str, list[tuple[str, Any]]] = {}  # the statements of the migrations, by kind of database
 
 
-@pytest.fixture(scope="package", autouse=True)
+@contextmanager
 def read_here() -> Iterator[None]:
     """Read what is submitted in this process: to start the helper process costs a tenth of a second.
 
@@ -56,18 +58,18 @@ def read_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intake_process, "_apart", APART)
 
 
-@pytest.fixture(scope="package", autouse=True)
+@contextmanager
 def schema_made_once() -> Iterator[None]:
     """Let the migrations make one database of each kind; for the others their statements are said again."""
-    upgrade, said = command.upgrade, dict[str, list[tuple[str, Any]]]()
+    upgrade = command.upgrade
 
     def quick(config: Config, revision: str) -> None:
         connection: Connection = config.attributes["connection"]
         kind = connection.dialect.name
         if revision != "head" or inspect(connection).get_table_names():
             upgrade(config, revision)
-        elif kind in said:
-            for statement, values in said[kind]:
+        elif kind in SAID:
+            for statement, values in SAID[kind]:
                 connection.exec_driver_sql(statement, values)
         else:
             heard: list[tuple[str, Any]] = []
@@ -79,14 +81,14 @@ def schema_made_once() -> Iterator[None]:
             event.listen(connection, "before_cursor_execute", hear)
             upgrade(config, revision)
             event.remove(connection, "before_cursor_execute", hear)
-            said[kind] = heard
+            SAID[kind] = heard
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "upgrade", quick)
         yield
 
 
-@pytest.fixture(scope="package", autouse=True)
+@contextmanager
 def no_waiting_for_the_disk() -> Iterator[None]:
     """Let SQLite leave it to the kernel when what was committed is on the disk: no test cuts the power."""
 
@@ -97,6 +99,15 @@ def no_waiting_for_the_disk() -> Iterator[None]:
     event.listen(Engine, "connect", opened)
     yield
     event.remove(Engine, "connect", opened)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Make ladders cheap for this folder's tests and their fixtures, and for no other test."""
+    if Path(__file__).parent not in item.path.parents:
+        return (yield)
+    with read_here(), schema_made_once(), no_waiting_for_the_disk():
+        return (yield)
 
 
 @pytest.fixture(scope="session")
