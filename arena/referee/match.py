@@ -73,7 +73,9 @@ def play_match(
         with closing(match):
             return match.play()
     except SandboxError as problem:
-        raise ArenaError(str(problem)) from problem
+        failure = ArenaError(str(problem))
+        failure.__cause__ = problem  # mypyc forgets `from`, and the cause tells whether a disk is full
+        raise failure from problem
 
 
 def hello(spec: MatchSpec, bot: int) -> bytes:
