@@ -152,21 +152,29 @@ def _read(what: str, job: Sequence[Any], limits: dict[str, Any], out: IO[bytes])
     code, archive = 1, b""
     answer: dict[str, Any] = {}
     try:
-        answer, archive = _unzip(*job) if what == "unzip" else _take(*job)
+        answer, archive = _outcome(what, job)
         code = 0
-    except BotError as problem:
-        answer, code = {"refused": str(problem)}, 0
-    except OSError as problem:
-        answer, code = {"errno": problem.errno, "strerror": problem.strerror, "filename": problem.filename}, 0
     except MemoryError:
         pass
-    except Exception as problem:
-        answer, code = {"failed": f"the arena can't read it ({problem!r})"}, 0
     finally:
         with suppress(MemoryError):
             out.write(json.dumps(answer).encode() + b"\n" + archive)
             out.flush()
         os._exit(code)
+
+
+def _outcome(what: str, job: Sequence[Any]) -> tuple[dict[str, Any], bytes]:
+    """Return what comes of a job, and the bytes that belong to it. Raises MemoryError."""
+    try:
+        return _unzip(*job) if what == "unzip" else _take(*job)
+    except MemoryError:
+        raise
+    except BotError as problem:
+        return {"refused": str(problem)}, b""
+    except OSError as problem:
+        return {"errno": problem.errno, "strerror": problem.strerror, "filename": problem.filename}, b""
+    except Exception as problem:
+        return {"failed": f"the arena can't read it ({problem!r})"}, b""
 
 
 def _take(path: str, name: str, most_upload: int) -> tuple[dict[str, Any], bytes]:

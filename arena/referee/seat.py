@@ -99,8 +99,7 @@ class Seat:
         self._received = 0
         self.line = b""
         self.waiting = True
-        self._unsent += line
-        self.flush()
+        self.send(line)
         if self._unasked > FREE_STRAYS:  # they came when nothing was open
             self._take_strays_for_answer()
         self._unasked = 0

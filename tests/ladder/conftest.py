@@ -16,7 +16,6 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, event, inspect
 
-from arena.bots import BotError
 from tests.ladder.service.term import BROKEN, LATE, Term, begun, hand_in, write
 from tests.once import made_once
 
@@ -37,15 +36,9 @@ def read_here() -> Iterator[None]:
             yield from APART(what, jobs, *limits)
             return
         for job in jobs:
-            try:
-                told, archive = intake_process._take(*job)
-                told.pop("bytes")
-            except BotError as problem:
-                told, archive = {"refused": str(problem)}, b""
-            except OSError as problem:
-                told = {"errno": problem.errno, "strerror": problem.strerror, "filename": problem.filename}
-                archive = b""
-            yield told, archive
+            answer, archive = intake_process._outcome(what, job)
+            answer.pop("bytes", None)
+            yield answer, archive
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intake_process, "_apart", here)
