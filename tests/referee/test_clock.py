@@ -420,9 +420,11 @@ def test_one_seat_that_times_out_does_not_charge_the_others() -> None:
 def test_a_slow_neighbour_lengthens_nobodys_deadline(own: bool) -> None:
     """Source: SPEC.md, "The clock": the deadline is absolute. Seat 1 is 2 s late, while seat 2 may still think."""
     clock = Clock()
-    answered = threading.Event()
+    in_time, answered = threading.Event(), threading.Event()
 
     def late(peer: Peer, request: Request) -> bytes | None:
+        if request["id"] == 1:
+            assert in_time.wait(WAIT_S)
         if request["id"] in (1, 3):  # the challenges of the taxes; the first empties the bank
             allowed_ms = request["clock"]["limit_ms"] + request["clock"]["bank_ms"]
             clock.pass_by(peer, allowed_ms / 1000 + 1 / 64)
@@ -434,10 +436,11 @@ def test_a_slow_neighbour_lengthens_nobodys_deadline(own: bool) -> None:
             return None
         return reply(request)
 
-    def slow(peer: Peer, request: Request) -> bytes:
+    def slow(peer: Peer, request: Request) -> None:
         if request["id"] == 3:
             assert answered.wait(WAIT_S)
-        return reply(request)
+        peer.send(reply(request))
+        in_time.set()
 
     record = play(bot(taxes), bot(late), bot(slow), clock=clock, own=own)
     assert [(fault.bot, fault.code) for fault in record.games[0].faults] == [(1, "timeout"), (1, "timeout")]
