@@ -1,6 +1,7 @@
 """Submitting a bot from a page, and by a program: what is taken in, and what is refused before anything reads it."""
 
 import io
+import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from ladder.views.standings import DAY_S
 from tests.each import each
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
@@ -23,6 +25,9 @@ def web(own: Term) -> Iterator[Pages]:
     toml = own.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2").replace("_mb = 16", "_mb = 1"))
     with pages(own) as made:
+        late = made.visitor("ada").get("/api/bots/late/1").json()["versions"][0]
+        midnight = (late["submitted"] // DAY_S + 1) * DAY_S
+        made.ladder.clock = lambda: min(time.time(), midnight - 1)  # `left` is of the day on which `late` was submitted
         yield made
 
 
