@@ -18,6 +18,7 @@ import pytest
 
 from arena.referee import MatchSpec, Terms, Timing, play_match
 from arena.sandbox import Choice, Limits, Program, make, sweep, why_not
+from arena.sandbox.docker.engine import engine
 from tests.sandbox.talk import descriptors, groups_of, until
 
 ROOT = Path(__file__).parents[2]
@@ -109,6 +110,8 @@ def play(name: str, scratch: Path, matches: int) -> None:
             play_match(spec, lambda bot, programs=programs: sandbox.start(programs[bot], Limits()))  # type: ignore[misc]
     finally:
         sandbox.close()
+        if name == "docker":
+            assert engine().drain(WAIT_S)  # a container goes in the background, and every match leaves two to do
 
 
 def reap_orphans() -> None:
