@@ -64,6 +64,7 @@ class Person(Player):
     others: list["Person"]
     figures: Figures
     since: float  # moves before it don't count: all bots start at once
+    thinks_s: tuple[float, float]  # the least and the most
 
     async def spend(self, seed: int, until: float) -> None:
         """Play match after match until a time; think in between."""
@@ -76,7 +77,7 @@ class Person(Player):
                 await self.send({"go_on": True})
             elif ask is not None and (asked_of, ask["id"]) != answered:
                 answered = (asked_of, ask["id"])
-                await asyncio.sleep(rng.uniform(*THINKS_S))
+                await asyncio.sleep(rng.uniform(*self.thinks_s))
                 if ask["kind"] == "turn":
                     self.moves[:] = [Move(time.monotonic(), set(self.others))]
                 choice = rng.choice(rng.choice(ask["options"])["choices"])[0]
@@ -101,8 +102,10 @@ class Person(Player):
         return None if game is None else (game["turn"], game["told"])
 
 
-def measure(place: Place, tables: int, seconds: float) -> Figures:
-    """Have so many tables be played at for some seconds, two people and two bots each."""
+def measure(
+    place: Place, tables: int, seconds: float, warm_s: float = WARM_S, thinks_s: tuple[float, float] = THINKS_S
+) -> Figures:
+    """Have so many tables be played at for some seconds after the warm ones, two people and two bots each."""
     folder = place.folder / "spring"
     ran = [
         place.run("ladder", "init", folder, "--rules", "coup"),
@@ -132,10 +135,10 @@ def measure(place: Place, tables: int, seconds: float) -> Figures:
                 began = time.monotonic()
                 everybody = [person for table in people for person in table]
                 for person in everybody:
-                    person.since = began + WARM_S
-                late = asyncio.create_task(wake(figures))
+                    person.since = began + warm_s
+                late = asyncio.create_task(wake(figures, warm_s))
                 await asyncio.gather(
-                    *(person.spend(number, began + WARM_S + seconds) for number, person in enumerate(everybody))
+                    *(person.spend(number, began + warm_s + seconds) for number, person in enumerate(everybody))
                 )
                 late.cancel()
                 took = time.monotonic() - began
@@ -153,7 +156,7 @@ def measure(place: Place, tables: int, seconds: float) -> Figures:
             table = [Person(house.url, opened["id"], {"Cookie": f"session={house.session(login)}"}) for login in mine]
             moves: list[Move] = []
             for person in table:
-                person.moves, person.figures = moves, figures
+                person.moves, person.figures, person.thinks_s = moves, figures, thinks_s
                 person.others = [other for other in table if other is not person]
             people.append(table)
         asyncio.run(play())
@@ -162,9 +165,9 @@ def measure(place: Place, tables: int, seconds: float) -> Figures:
     return figures
 
 
-async def wake(figures: Figures) -> None:
-    """Wake up again and again, and note how late that is."""
-    await asyncio.sleep(WARM_S)
+async def wake(figures: Figures, warm_s: float) -> None:
+    """Wake up again and again after the warm seconds, and note how late that is."""
+    await asyncio.sleep(warm_s)
     while True:
         due = time.monotonic() + 0.05
         await asyncio.sleep(0.05)

@@ -367,7 +367,7 @@ def test_the_benchmark_of_served_tables_measures(tmp_path: Path, needs: Needs) -
     needs("bubblewrap", why_not("bubblewrap"))
     place = Place(tmp_path)
     try:
-        found = served_tables.measure(place, 2, 10.0)
+        found = served_tables.measure(place, 2, 10.0, warm_s=1.0, thinks_s=(0.1, 0.3))
     finally:
         place.close()
     assert found.delays_ms
