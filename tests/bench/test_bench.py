@@ -51,7 +51,7 @@ def test_the_engine_benchmark_plays() -> None:
 
 def test_the_benchmark_of_kits_measures_both_bots() -> None:
     """Makefile: bench."""
-    assert all(us > 0 for us in kits.us_a_request("python", 20, 1))
+    assert all(us > 0 for us in kits.us_a_request("python", 200, 1))
 
 
 def test_the_benchmark_of_numbers_holds_runs_against_the_truth() -> None:
