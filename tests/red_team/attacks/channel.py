@@ -375,13 +375,11 @@ class FreeSpace(Channel):
     path = os.path.join(tempfile.gettempdir(), f"space-{TOKEN}-{os.getpid()}")
 
     def put(self, bit: int) -> None:
-        """Fill or free some."""
-        if bit:
-            with open(self.path, "wb") as file:
-                file.write(bytes(2 * MB))
-        else:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.path)
+        """Fill some, and for 0 free it: in the same time, since the less others leave free, the later it is."""
+        with open(self.path, "wb") as file:
+            file.write(bytes(2 * MB))
+        if not bit:
+            os.unlink(self.path)
 
     def get(self) -> float:
         """Add up all file systems."""
