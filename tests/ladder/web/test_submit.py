@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from ladder.views.standings import DAY_S
 from tests.each import each
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
@@ -17,6 +16,7 @@ from tests.place import QUICK_BOT
 
 TOML = 'name = "mine"\nrun = "./bot.py"\n'
 Files = Sequence[tuple[str, str | bytes]]
+DAY_S = 86_400.0
 
 
 @pytest.fixture
