@@ -18,7 +18,7 @@ import pytest
 
 from arena.referee import MatchSpec, Terms, Timing, play_match
 from arena.sandbox import Choice, Limits, Program, make, sweep, why_not
-from arena.sandbox.docker.engine import engine
+from arena.sandbox.docker import engine
 from tests.sandbox.talk import descriptors, groups_of, until
 
 ROOT = Path(__file__).parents[2]
