@@ -110,8 +110,8 @@ def play(name: str, scratch: Path, matches: int) -> None:
             play_match(spec, lambda bot, programs=programs: sandbox.start(programs[bot], Limits()))  # type: ignore[misc]
     finally:
         sandbox.close()
-        if name == "docker":
-            assert engine().drain(WAIT_S)  # a container goes in the background, and every match leaves two to do
+    if name == "docker":
+        assert engine().drain(WAIT_S)  # containers are removed in the background
 
 
 def reap_orphans() -> None:

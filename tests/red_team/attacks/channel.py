@@ -375,7 +375,10 @@ class FreeSpace(Channel):
     path = os.path.join(tempfile.gettempdir(), f"space-{TOKEN}-{os.getpid()}")
 
     def put(self, bit: int) -> None:
-        """Fill some, and for 0 free it: in the same time, since the less others leave free, the later it is."""
+        """Fill some, and for 0 free it again.
+
+        Both take as long: where others write, the free space tells how much time has passed.
+        """
         with open(self.path, "wb") as file:
             file.write(bytes(2 * MB))
         if not bit:
