@@ -17,7 +17,7 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run play ladder serve quick test test-long test-boxes test-compiled attack rates setup check lint package wheel coverage bench gauntlet site mutants soak soak-boxes soak-numbers soak-ladder format clean
+.PHONY: run play ladder serve quick test test-long test-boxes test-compiled attack rates setup check lint package wheel coverage bench gauntlet site soak soak-numbers format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -131,27 +131,14 @@ site: $(VENV)/.docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --fresh-env --conf-dir docs --doctree-dir build/doctrees . build/site
 	cp build/site/README.html build/site/index.html
 
-# Changes lines that must not change unseen, one by one: five minutes.
-mutants: $(VENV)/.dev
-	$(BIN)/python -m tests.mutants
-
 # 100,000 random games of the engine beside the second implementation of the rules: about twenty minutes on two cores.
 soak: $(VENV)/.dev
 	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
 	  $(PYTEST) --timeout 0 tests/oracle -k 'agree and [{}]' --no-header
 
-# 1,000 matches in each box that works here, and what they leave: about half an hour.
-soak-boxes: $(VENV)/.dev
-	ARENA_SOAK_MATCHES=1000 $(PYTEST) --timeout 0 tests/run/test_soak.py --no-header
-
 # 24,000 games of the sample bots as the truth, and shorter runs cut from them: a quarter of an hour, the second time a minute.
 soak-numbers: $(VENV)/.dev
 	$(BIN)/python -m tests.bench.real arena-runs/truth
-
-# Kills a run, and a ladder's runners, workers and database, 50 times each: about an hour.
-soak-ladder: $(VENV)/.dev
-	ARENA_SOAK_KILLS=50 $(PYTEST) --timeout 0 tests/ladder/service/test_kills.py tests/ladder/service/test_kills_on_dask.py \
-	  tests/run/test_crashes.py --no-header
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

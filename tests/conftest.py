@@ -64,9 +64,9 @@ LONG = re.compile(
     # Runners, workers, servers and clusters are killed until chance has met each moment.
     r"ladder/service/test_(kills|kills_on_dask|faults|backup)\.py"
     r"|ladder/web/test_(tables_faults|evening)\.py"
-    r"|ladder/pool/test_cluster\.py|run/test_(crashes|parcels_on_dask|soak)\.py|red_team/test_interrupted\.py"
+    r"|ladder/pool/test_cluster\.py|run/test_(crashes|parcels_on_dask)\.py|red_team/test_interrupted\.py"
     # Every language's compiler builds, every sample bot plays every preset, a class goes through a term.
-    r"|sample_bots/test_(starters|presets)\.py|kits/test_starters\.py|ladder/service/test_(term|course)\.py"
+    r"|sample_bots/test_(starters|presets)\.py|kits/test_starters\.py|ladder/service/test_term\.py"
     # The benchmarks measure little, so that they are known to run.
     r"|bench/test_bench\.py"
 )

@@ -1,7 +1,7 @@
 """A kill at any moment costs nothing that was complete: kill -9 of workers and of the whole run.
 
-ARENA_SOAK_KILLS says how often. The match is the unit of durability: a dead worker costs its match, which is played
-again. Moments are random, from a seed that the test names. Linux only: elsewhere the kernel ends no orphans.
+The match is the unit of durability: a dead worker costs its match, which is played again. Moments are random, from a
+seed that the test names. Linux only: elsewhere the kernel ends no orphans.
 """
 
 import contextlib
@@ -22,9 +22,9 @@ from tests.place import Place
 
 pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on")
 
-RUN_KILLS = WORKER_KILLS = int(os.environ.get("ARENA_SOAK_KILLS", "5"))
+RUN_KILLS = WORKER_KILLS = 5
 ARGUMENTS = ("--seats", 2, "--match-games", 2, "--jobs", 2)
-MATCHES = max(48, 6 * RUN_KILLS + 6)  # whole rounds, and long enough for all kills of a test
+MATCHES = 48  # whole rounds, and long enough for all kills of a test
 # Answers what it is asked before the run, and then no more.
 FALLS_SILENT = """import json, sys
 for line in sys.stdin:

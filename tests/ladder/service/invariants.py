@@ -194,10 +194,3 @@ def left_open(connection: Connection) -> Iterator[str]:
         found = connection.scalars(query).all()
         if found:
             yield f"{what}: {found}"
-
-
-def count_ends(connection: Connection) -> dict[str, int]:
-    """Return how many matches ended by each cause, and how many attempts were void."""
-    rows = connection.execute(select(matches.c.cause, func.count()).group_by(matches.c.cause))
-    found = {cause or "open": count for cause, count in rows}
-    return {**found, "voids": connection.scalar(select(func.count()).select_from(voids)) or 0}

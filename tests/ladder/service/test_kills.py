@@ -1,7 +1,7 @@
 """Whatever of a ladder is killed, at any moment: nothing that ended is lost, and nothing counts twice.
 
-Moments are random, from a seed that the test names. `make soak-ladder` kills 50 times. That a database does with the
-leases of a runner what another does is in tests/ladder/store/test_runners.py.
+Moments are random, from a seed that the test names. That a database does with the leases of a runner what another does
+is in tests/ladder/store/test_runners.py.
 """
 
 import contextlib
@@ -27,13 +27,7 @@ from tests.postgres import Postgres
 
 pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on")
 
-SOAK = os.environ.get("ARENA_SOAK_KILLS")
 SILENT_S = 120.0  # the kernel tells sooner of a runner that is no more
-
-
-def kills(few: int) -> int:
-    """Return how many kills there are: few, unless the soak asks for more."""
-    return int(SOAK or few)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -77,7 +71,7 @@ def test_a_runner_that_is_killed_again_and_again_loses_nothing(place: Place, url
     chance = random.Random(3101)
     with opened(folder) as ladder:
         kept = 0
-        for kill in range(kills(4 if url is None else 2)):  # a server knows nothing of a runner's workers
+        for kill in range(4 if url is None else 2):  # a server knows nothing of a runner's workers
             process = start_runner(place, folder)
             if kill % 2:
                 place.wait(more(ladder), process=process)
@@ -101,7 +95,7 @@ def test_workers_that_are_killed_cost_attempts_and_nothing_else(place: Place) ->
     process = start_runner(place, folder)
     killed = 0
     with opened(folder) as ladder:
-        while killed < kills(2):
+        while killed < 2:
             alive = place.wait(lambda: workers(process.pid), process=process)
             time.sleep(chance.uniform(0, 0.3))
             with contextlib.suppress(ProcessLookupError):  # another may have taken its place
@@ -229,7 +223,7 @@ def test_a_server_that_restarts_during_a_run_is_waited_for(
     folder = ladder_in(place, postgres_url, fit=True)
     process = start_runner(place, folder)
     with opened(folder) as ladder:
-        crashes = min(kills(2), 5)
+        crashes = 2
         for _ in range(crashes):
             place.wait(more(ladder), process=process)
             postgres_server.stop()

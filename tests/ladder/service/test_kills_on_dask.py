@@ -1,7 +1,6 @@
 """A ladder on a Dask cluster whose workers and scheduler are killed: nothing is lost, and nothing counts twice."""
 
 import importlib.util
-import os
 import random
 import sys
 import time
@@ -22,19 +21,12 @@ pytestmark = [
     pytest.mark.needs("dask", None if importlib.util.find_spec("distributed") else "it isn't installed"),
 ]
 
-SOAK = os.environ.get("ARENA_SOAK_KILLS")
-
-
-def kills(few: int) -> int:
-    """Return how many kills there are: few, unless the soak asks for more."""
-    return int(SOAK or few)
-
 
 @pytest.fixture
 def cluster(place: Place) -> Iterator[Cluster]:
     """Give a cluster of two workers."""
     made = Cluster(place.folder / "cluster")
-    made.start_scheduler(allowed_failures=kills(2))
+    made.start_scheduler(allowed_failures=2)
     yield made
     made.close()
 
@@ -56,15 +48,14 @@ def test_workers_of_a_cluster_are_killed_while_a_ladder_plays(place: Place, clus
     chance = random.Random(3201)
     process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
     with closing(open_ladder(folder)) as ladder:
-        for _ in range(kills(1)):
-            place.wait(more(ladder), process=process)
-            time.sleep(chance.uniform(0, 0.5))
-            dead = workers.pop(chance.randrange(2))
-            dead.kill()
-            dead.wait(60)
-            workers.append(start_worker(place, cluster))
-            with ladder.database.read() as connection:
-                assert list(problems(connection)) == []
+        place.wait(more(ladder), process=process)
+        time.sleep(chance.uniform(0, 0.5))
+        dead = workers.pop(chance.randrange(2))
+        dead.kill()
+        dead.wait(60)
+        workers.append(start_worker(place, cluster))
+        with ladder.database.read() as connection:
+            assert list(problems(connection)) == []
         place.wait(more(ladder, 4), process=process)
         process.terminate()
         assert place.end(process).code == 0
@@ -77,7 +68,7 @@ def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place,
     folder = ladder_in(place, fit=True)
     process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
     with closing(open_ladder(folder)) as ladder:
-        for kill in range(kills(2)):  # the second takes the runner along
+        for kill in range(2):  # the second takes the runner along
             start_worker(place, cluster)
             place.wait(more(ladder, 2), process=process)
             cluster.kill_scheduler()
