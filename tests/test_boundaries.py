@@ -128,7 +128,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.work",
         "ladder.pool",
         "ladder.access",
-        "ladder.cells",
         "ladder.views",
         "ladder.rating",
         "ladder.rating.matches",

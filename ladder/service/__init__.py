@@ -65,7 +65,6 @@ from ladder.service.gradebook import GRADEBOOKS, gradebook, unfindable
 from ladder.service.grades import grades
 from ladder.service.known import files_of, known_bot, known_owner, known_version, playing_version, viewer_for
 from ladder.service.ladder import STAFF, Created, Ladder, Play, create, open_ladder
-from ladder.service.letters import Letter, Letters, write_letters
 from ladder.service.merging import merge_people
 from ladder.service.metrics import Metrics, address_of, serving
 from ladder.service.news import (

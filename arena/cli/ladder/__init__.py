@@ -43,7 +43,6 @@ COMMANDS = {
     },
     "arena.cli.ladder.final": {"final": "Hold a final, or see one; without a NAME, list all."},
     "arena.cli.ladder.grades": {"grades": "Print grades as CSV: points for the baselines."},
-    "arena.cli.ladder.mail": {"mail": "Write a letter for each participant, to be sent by mail."},
 }
 
 
