@@ -77,7 +77,6 @@ ACTS = {
     "activate": Who.STAFF,
     "disable": Who.STAFF,
     "freeze": Who.STAFF,
-    "close": Who.STAFF,
     "void": Who.STAFF,
     "hold a final": Who.STAFF,
     "open a table": Who.PERSON,
@@ -159,7 +158,6 @@ ROUTES = {
     "POST /admin/grades": "administer",
     "GET /grades": "keep an account",
     "POST /admin/freeze": "administer",
-    "POST /admin/close": "administer",
     "GET /admin/applicants": "administer",
     "POST /admin/applicants/link": "administer",
     "POST /admin/applicants/{id}/approve": "administer",
@@ -205,7 +203,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Allowance": {_OWNER: "bots another left most renewed upload_mb due"},
     "About": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions due"},
     "Due": {_ANYBODY: "name at closes", _OWNER: "extended"},
-    "Front": {_ANYBODY: "about top newest finals closed change"},
+    "Front": {_ANYBODY: "about top newest finals change"},
     "StandingsPage": {_ANYBODY: "table first of next days", _STAFF: "sections"},
     "Against": {_ANYBODY: "label duel"},
     "Duel": {_ANYBODY: "wins losses games matches"},
@@ -252,8 +250,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "ReleaseLine": {_ANYBODY: "name of at", _STAFF: "by why"},
     "Mark": {_OWNER: "baseline passed points possible threshold value low high doubtful words"},
     "Overview": {
-        _STAFF: "frozen closed suspended people applicants bots playing versions matches runners acts quotas findings"
-        " change",
+        _STAFF: "frozen suspended people applicants bots playing versions matches runners acts quotas findings change",
     },
     "Finding": {_STAFF: "what level text mend do"},
     "OwnerLine": {

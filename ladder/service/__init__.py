@@ -23,7 +23,6 @@ from ladder.service.decisions import (
     activate_version,
     choose_version,
     disable_bot,
-    set_closed,
     set_frozen,
     set_gone,
     set_suspended,
@@ -91,7 +90,6 @@ from ladder.service.rerate import Change, Rerated, rerate
 from ladder.service.retention import Pruned, overdue_now, prune_now
 from ladder.service.roster import Person, Remark, Roster, one_person, parse_roster
 from ladder.service.rounds import Rounds
-from ladder.service.seasons import Season, next_season
 from ladder.service.service import Service
 from ladder.service.settings import Deadline, LadderError, Settings, SignIn, read_settings
 from ladder.service.similar import AT_LEAST, side_by_side, similar

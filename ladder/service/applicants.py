@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 
 from arena.bots import shown
 from ladder.service.accounts import DAY_S, digest_of
-from ladder.service.known import demand_open
 from ladder.service.ladder import Ladder
 from ladder.service.owners import TakenIn, take_in_people
 from ladder.service.roster import one_person
@@ -52,7 +51,6 @@ def ask_to_join(ladder: Ladder, login: str, name: str, email: str) -> str:
     secret, now = secrets.token_urlsafe(32), ladder.clock()
 
     def act(connection: Connection) -> None:
-        demand_open(connection)
         known = all_applicants(connection)
         if digest_of(secret) in (each.digest for each in known):
             return  # the second call of a function whose commit had no answer

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.service.known import acting_owner, demand_open, playing_version, viewer_for
+from ladder.service.known import acting_owner, playing_version, viewer_for
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
 from ladder.service.submit import DAY_S, team_or
@@ -34,7 +34,6 @@ def challenge(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, co
     most, now = ladder.settings.quotas.challenges_per_day, ladder.clock()
 
     def act(connection: Connection) -> Challenge:
-        demand_open(connection)
         owner = acting_owner(connection, login)
         table = _table(connection, ladder.play.seats, bot, opponents)
         if not viewer_for(connection, owner).may("challenge", table[0].login):

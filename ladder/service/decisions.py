@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 from arena.bots import shown
 from ladder.service.known import (
     acting_owner,
-    demand_open,
     demand_unsuspended,
     known_bot,
     known_owner,
@@ -35,7 +34,7 @@ from ladder.store.database import (
     barred_versions,
     cancel,
     find_version,
-    holding_act,
+    is_frozen,
     note_act,
     put_gone,
     put_suspended,
@@ -63,7 +62,6 @@ def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
         owner = acting_owner(connection, login)
         if not viewer_for(connection, owner).may("choose a version", bot.login):
             raise LadderError(f'the bot "{shown(name)}" is another\'s.\nName one of yours.')
-        demand_open(connection)  # the last table is of those that play now
         demand_unsuspended(connection, bot)
         why = barred_versions(connection, bot.id).get(version.id)
         if why is not None:
@@ -128,25 +126,11 @@ def set_frozen(ladder: Ladder, frozen: bool, who: str, why: str) -> bool:
 
     Examinations, challenges and finals go on in a frozen ladder; what is being played is played to its end.
     """
-    return _hold(ladder, "freeze", "freeze" if frozen else "unfreeze", who, why)
 
-
-def set_closed(ladder: Ladder, closed: bool, who: str, why: str) -> bool:
-    """Let a ladder's season be over, or go on; return False if it is so already.
-
-    A closed ladder is frozen, and `demand_open` takes nothing in. Challenges that wait are cancelled. What is being
-    played ends; so do examinations and finals that wait.
-    """
-    return _hold(ladder, "close", "close" if closed else "reopen", who, why)
-
-
-def _hold(ladder: Ladder, held: str, what: str, who: str, why: str) -> bool:
     def act(connection: Connection) -> bool:
-        if (holding_act(connection, held) is not None) == (what == held):
+        if is_frozen(connection) == frozen:
             return False
-        note_act(connection, Act(who, what, why, ladder.clock()))
-        if what == "close":
-            cancel(connection, "the ladder is closed", ladder.clock(), kinds=(CHALLENGE,))
+        note_act(connection, Act(who, "freeze" if frozen else "unfreeze", why, ladder.clock()))
         return True
 
     return ladder.database.write(act)

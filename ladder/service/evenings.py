@@ -16,7 +16,7 @@ from arena.bots import normal_name, shown
 from arena.coup import PRESETS, Ruleset
 from ladder.access import Viewer
 from ladder.service.accounts import digest_of
-from ladder.service.known import acting_owner, demand_open, playing_version
+from ladder.service.known import acting_owner, playing_version
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
 from ladder.store.database import (
@@ -118,7 +118,6 @@ def open_evening(ladder: Ladder, wanted: Wanted, login: str) -> Opened:
         if known is not None:  # the second call of a function whose commit had no answer
             return known_evening(connection, known)
         bots = [playing_version(connection, name) for name in wanted.bots]
-        demand_open(connection)
         if is_frozen(connection):
             raise LadderError(f"{FROZEN}, and nobody opens a table.\nAsk the staff.")
         for version in bots:

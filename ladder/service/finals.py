@@ -20,7 +20,6 @@ from sqlalchemy import Connection
 from arena.bots import shown
 from ladder.access import STAFF, Viewer
 from ladder.proof import Entrant, PlayedPlace, Proof, proof_lines, publication, tables_of
-from ladder.service.known import demand_open
 from ladder.service.ladder import Ladder
 from ladder.service.measurement import Measures, measure
 from ladder.service.settings import LadderError
@@ -62,7 +61,6 @@ def hold_final(ladder: Ladder, name: str, deadline: str | None, games: int, who:
     due = None if deadline is None else settings.deadline(deadline)
     now = ladder.clock()
     with ladder.database.read() as connection:
-        demand_open(connection)
         _demand_new(connection, name, ladder.path)
         demand_examined(connection, settings, due, now, ladder.path)
         versions = snapshot(connection, settings, due)
@@ -88,7 +86,6 @@ def hold_again(ladder: Ladder, name: str, who: str) -> FinalState:
     Raises LadderError.
     """
     with ladder.database.read() as connection:
-        demand_open(connection)
         before = _demand(connection, name)
         taken = {final.name for final in all_finals(connection)}
         versions = _versions(connection, before)

@@ -1,6 +1,5 @@
 """Owners, bots and versions by the names that people give, or LadderError with the likely name."""
 
-import time
 from difflib import get_close_matches
 
 from sqlalchemy import Connection
@@ -19,7 +18,6 @@ from ladder.store.database import (
     find_bot,
     find_owner,
     get_file,
-    holding_act,
     party_of,
     versions_of,
     why_out,
@@ -43,14 +41,6 @@ def acting_owner(connection: Connection, login: str) -> Owner:
     if out is not None:
         raise LadderError(f"{shown(login)} is {shown(out)}.\nAsk the staff, who can change that.")
     return owner
-
-
-def demand_open(connection: Connection) -> None:
-    """Raise LadderError if the ladder is closed: nothing is taken in then."""
-    closed = holding_act(connection, "close")
-    if closed is not None:
-        day = time.strftime("%Y-%m-%d", time.gmtime(closed.at))
-        raise LadderError(f"the ladder was closed on {day}: {shown(closed.why)}.\nWhat was played stays to be read.")
 
 
 def viewer_for(connection: Connection, owner: Owner) -> Viewer:

@@ -159,12 +159,10 @@ def create(
     play: Play,
     database: str | None,
     fill: Callable[[Connection], object] = lambda connection: None,
-    toml: str = TEMPLATE,
 ) -> Ladder:
     """Make a ladder in a new folder; `database` is a URL, None for a file in the folder. Raises LadderError.
 
-    `fill` writes what it is to begin with, `toml` is what ladder.toml says but for the database. It is there whole or
-    not at all: ladder.toml is written last.
+    `fill` writes what it is to begin with. It is there whole or not at all: ladder.toml is written last.
     """
     if os.path.lexists(path / FILE):
         raise LadderError(f"{path} is a ladder already.\nName another folder.")
@@ -189,7 +187,7 @@ def create(
                 os.close(os.open(opened.sqlite, os.O_CREAT | os.O_EXCL, 0o600))
         prepare(opened, new=True, fill=begin)
         with open(os.open(path / FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(with_database(toml, url))  # which may hold a password
+            file.write(with_database(TEMPLATE, url))  # which may hold a password
         return Ladder(path, opened, play, key)
     except OSError as problem:
         raise LadderError(f"{path} can't be made: {problem.strerror}.\nName another folder.") from None

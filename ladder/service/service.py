@@ -36,7 +36,6 @@ from ladder.store.database import (
     end_exam,
     find_version,
     forfeits_lately,
-    holding_act,
     is_awaited,
     is_newest,
     join,
@@ -203,7 +202,7 @@ class Service:
             if examination.played is not None and len(set(table_of(connection, examination.played.match))) == seats:
                 keep_match(connection, examination.played, now)
             cancel(connection, "its examination ended before", now, version, (QUALIFYING,))
-            plays = reason is None and is_newest(connection, this) and holding_act(connection, "close") is None
+            plays = reason is None and is_newest(connection, this)
             if plays:
                 activate(connection, this, LADDER, "fit, so it plays", now)
             return Exam(this.label, reason, plays)

@@ -283,12 +283,3 @@ def with_database(text: str, url: str) -> str:
     line = f"database = {json.dumps(url)}"
     top, count = re.subn(r"(?m)^\s*database\s*=.*$", lambda _: line, top, count=1)
     return (top if count else f"{line}\n{top}") + bracket + tables
-
-
-def without_deadlines(told: str) -> str:
-    """Return the text of a ladder.toml in which deadlines are comments. Raises LadderError where they can't be."""
-    tables = re.compile(r"^\s*\[\[\s*deadlines\s*\]\].*?(?=^\s*\[|\Z)", re.MULTILINE | re.DOTALL)
-    text = tables.sub(lambda found: re.sub(r"(?m)^(?=[^#\n])", "# ", found[0]), told)
-    if tomllib.loads(text) != {name: value for name, value in tomllib.loads(told).items() if name != "deadlines"}:
-        raise LadderError(f"the deadlines of {FILE} can't be told apart.\nWrite each below a [[deadlines]] of its own.")
-    return text

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from arena.bots import Bundle, cell, intake_apart, load, normal_name, shown
 from ladder.access import visible
 from ladder.service.due import due_of, late_for
-from ladder.service.known import acting_owner, demand_open, demand_unsuspended, viewer_for
+from ladder.service.known import acting_owner, demand_unsuspended, viewer_for
 from ladder.service.ladder import STAFF, Ladder
 from ladder.service.settings import LadderError, Settings
 from ladder.store.database import (
@@ -100,7 +100,6 @@ def submit(
 
 def put_submission(connection: Connection, settings: Settings, new: Submission, now: float) -> Taken:
     """Take a submission in. Raises LadderError."""
-    demand_open(connection)
     login, bundle, received = new.login, new.bundle, now if new.received is None else new.received
     acting = acting_owner(connection, login)
     owner, party = acting.id, party_of(connection, acting)
@@ -234,7 +233,6 @@ def read_reference(argument: str) -> Reference:
 
 def put_reference(connection: Connection, reference: Reference, at: float) -> Taken:
     """Take a reference bot in as a new version, to be examined. Raises LadderError if the name is an owner's bot's."""
-    demand_open(connection)
     owner = find_owner(connection, STAFF.login)
     assert owner is not None, "create makes the staff"
     name, bundle = reference.name, reference.bundle

@@ -38,7 +38,6 @@ from ladder.store.database import (
     fail,
     find_version,
     get_file,
-    holding_act,
     is_frozen,
     key_of_final,
     put_matches,
@@ -152,8 +151,6 @@ class Queue:
 
     def why_no_match(self) -> str | None:
         """Say in one line why no rated match is to be played, None where nothing keeps one."""
-        if self._ladder.database.look(lambda connection: holding_act(connection, "close")):
-            return "the ladder is closed"
         if self._ladder.database.look(is_frozen):
             return "the ladder is frozen"
         return self._rounds.why_none()

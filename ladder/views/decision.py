@@ -24,7 +24,6 @@ class Decision:
 _DID = {
     "activate": "let {version} play",
     "bench": "benched {version}",
-    "close": "closed the ladder",
     "disable": "let no version play",
     "extend": "gave the owner another deadline",
     "final": "decided on a final",
@@ -37,7 +36,6 @@ _DID = {
     "recheck": "had {version} examined again",
     "refuse": "refused an applicant",
     "release": "handed out grades",
-    "reopen": "opened the ladder again",
     "return": "let the owner come back",
     "reveal": "revealed a final",
     "revoke": "took back what lets in",

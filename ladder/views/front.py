@@ -8,7 +8,7 @@ from ladder.views.match import MatchLine, match_list
 from ladder.views.reader import Reader
 from ladder.views.standings import StandingsPage, standings_page
 
-TOP, ALL = 10, 10**6  # rows of the table: while it plays, and once the season is closed
+TOP = 10  # rows of the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,12 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What a newcomer sees first: the first rows of the table, the newest match that was played, finals, deadlines.
-
-    closed: when the season was closed; the table is whole then.
-    """
+    """What a newcomer sees first: the first rows of the table, the newest match that was played, finals, deadlines."""
 
     about: About
     top: StandingsPage
     newest: MatchLine | None
     finals: tuple[FinalState, ...]
-    closed: float | None = None
     change: int | None = None
 
 
@@ -59,6 +55,6 @@ def front(reader: Reader, about: About) -> Front:
     ended = match_list(reader, kind="rated", limit=1).rows
     finals = tuple(state_of(reader.connection, final) for final in all_finals(reader.connection))
     return Front(
-        about, standings_page(reader, rows=TOP if reader.closed is None else ALL),
-        next((line for line in ended if line.cause == "played"), None), finals, reader.closed, reader.change,
+        about, standings_page(reader, rows=TOP),
+        next((line for line in ended if line.cause == "played"), None), finals, reader.change,
     )  # fmt: skip

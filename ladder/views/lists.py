@@ -48,6 +48,10 @@ def lists(reader: Reader) -> dict[str, Select[Any]]:
         .order_by(acts.c.id),
     }  # fmt: skip
     if logins:
-        columns = (owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.section, owners.c.email, owners.c.staff)
-        tables["owners"] = select(*columns).where(owners.c.merged.is_(None)).order_by(owners.c.login)
+        columns = (
+            owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.section, owners.c.email, owners.c.number,
+            owners.c.staff, owners.c.suspended, owners.c.gone,
+        )  # fmt: skip
+        people = owners.c.merged.is_(None) & (owners.c.login != "staff")  # who owns the reference bots
+        tables["owners"] = select(*columns).where(people).order_by(owners.c.login)
     return tables

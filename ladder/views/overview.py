@@ -28,14 +28,13 @@ class Quotas:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A ladder in one look. frozen, closed: the decisions that hold, None where none does.
+    """A ladder in one look. frozen: the decision that holds, None where none does.
 
     people: who take part. applicants: who wait. bots, playing: of theirs and the references. versions: how many by
     state; matches: by what became of them. findings: of a checkup, None where there was none.
     """
 
     frozen: Decision | None
-    closed: Decision | None
     suspended: tuple[OwnerLine, ...]
     people: int
     applicants: int
@@ -58,11 +57,9 @@ def overview(reader: Reader, quotas: Quotas, findings: tuple[Finding, ...] | Non
     for (_, end), count in counts.matches.items():
         became[end] += count
     owners, bots = all_owners(connection), all_bots(connection)
-    held = [holding_act(connection, what) for what in ("freeze", "close")]
-    frozen, closed = (decisions(reader, [act], {})[0] if act else None for act in held)
+    act = holding_act(connection)
     whole = Overview(
-        frozen,
-        closed,
+        decisions(reader, [act], {})[0] if act else None,
         tuple(owner_line(connection, owner, reader.viewer) for owner in owners if owner.suspended),
         sum(not (owner.staff or owner.gone) for owner in owners),
         sum(each.state == ASKS for each in all_applicants(connection)),

@@ -7,7 +7,7 @@ from functools import cached_property
 from sqlalchemy import Connection
 
 from ladder.access import Viewer
-from ladder.store.database import all_finals, holding_act, last_event
+from ladder.store.database import all_finals, last_event
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,6 @@ class Reader:
     def change(self) -> int:
         """The number of the ladder's last event. A match has one when it ends, none when it is queued or leased."""
         return last_event(self.connection)
-
-    @cached_property
-    def closed(self) -> float | None:
-        """When the ladder was closed, in seconds since 1970; None while it is open."""
-        act = holding_act(self.connection, "close")
-        return None if act is None else act.at
 
     @cached_property
     def sealed(self) -> Sequence[int]:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from ladder.service import activate_version, disable_bot, set_closed, set_frozen, set_void
+from ladder.service import activate_version, disable_bot, set_frozen, set_void
 from ladder.web.forms import Visited, Why, go_on, who
 from ladder.web.visit import Id
 
@@ -39,10 +39,3 @@ def freeze(visit: Visited, why: Why, frozen: Annotated[bool, Form()] = True) -> 
     """Let no rated match begin, or let them begin again."""
     new = set_frozen(visit.ladder, frozen, who(visit), why)
     return go_on(visit, new, f"the ladder is {'' if frozen else 'not '}frozen", "/admin")
-
-
-@router.post("/admin/close")
-def close(visit: Visited, why: Why, closed: Annotated[bool, Form()] = True) -> Response:
-    """Let the season be over, or go on."""
-    new = set_closed(visit.ladder, closed, who(visit), why)
-    return go_on(visit, new, f"the ladder is {'' if closed else 'not '}closed", "/admin")

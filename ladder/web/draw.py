@@ -48,15 +48,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a page shows below its head. live: the ids of the parts that follow the ladder, None for all of it.
-
-    closed: when the ladder was closed, in seconds since 1970; None where the page doesn't say.
-    """
+    """What a page shows below its head. live: the ids of the parts that follow the ladder, None for all of it."""
 
     title: str
     text: str
     live: str | None
-    closed: float | None = None
 
 
 @cache
@@ -119,8 +115,7 @@ def page(visit: Visit, template: str, make: Make, *, shared: bool = False, fresh
     """
 
     def draw(found: Any, reader: Reader) -> Content:
-        content = _content(replace(visit, viewer=reader.viewer), template, found=found, reader=reader)
-        return replace(content, closed=reader.closed)
+        return _content(replace(visit, viewer=reader.viewer), template, found=found, reader=reader)
 
     drawn, headers = _draw(visit, make, draw, shared, fresh_s)
     return _not_new(headers) if drawn is None else _whole(visit, drawn, headers)

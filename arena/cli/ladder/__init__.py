@@ -31,7 +31,6 @@ COMMANDS = {
         "suspend": "Let nothing of a person play, be submitted or count.",
         "void": "Take a match out of the ratings.",
     },
-    "arena.cli.ladder.season": {"season": "Close a season, and begin the next with the same people."},
     "arena.cli.ladder.extend": {"extend": "Give a person more time before a deadline."},
     "arena.cli.ladder.challenge": {"challenge": "Ask for a match that doesn't rate."},
     "arena.cli.ladder.rerate": {"rerate": "Rebuild the table from all results, and compare."},

@@ -162,7 +162,6 @@ from ladder.store.database.runners import (
     release_ended,
 )
 from ladder.store.database.schema import NEWEST, prepare
-from ladder.store.database.seasons import copy_bots, copy_people
 from ladder.store.database.series import NamedPoint, Point, points_of_day, points_of_versions, shares_before
 from ladder.store.database.settings import get_settings, put_settings
 from ladder.store.database.styles import Style, style_of

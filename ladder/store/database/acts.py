@@ -16,7 +16,7 @@ class Act:
 
     what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
     recheck, suspend, unsuspend, leave, return, merge (two owners), issue (a link or a token), revoke, import (people),
-    refuse (an applicant), close and reopen (the ladder), receive (a version, at a time that staff says), extend (a
+    refuse (an applicant), receive (a version, at a time that staff says), extend (a
     person's deadline), release (grades), team (who joined or left one).
     """
 
@@ -95,12 +95,12 @@ def last_act(connection: Connection, what: Sequence[str] = ()) -> int:
     return connection.scalar(query.where(acts.c.what.in_(what)) if what else query) or 0
 
 
-def holding_act(connection: Connection, what: str) -> Act | None:
-    """Return the act by which the ladder is frozen ("freeze") or closed ("close") now, None if it isn't."""
-    last = acts_of(connection, what=(what, {"freeze": "unfreeze", "close": "reopen"}[what]))[-1:]
-    return last[0] if last and last[0].what == what else None
+def holding_act(connection: Connection) -> Act | None:
+    """Return the act by which the ladder is frozen now, None if it isn't."""
+    last = acts_of(connection, what=("freeze", "unfreeze"))[-1:]
+    return last[0] if last and last[0].what == "freeze" else None
 
 
 def is_frozen(connection: Connection) -> bool:
-    """Tell whether no rated match begins, since the ladder is frozen or closed; finals go on."""
-    return any(holding_act(connection, what) for what in ("freeze", "close"))
+    """Tell whether no rated match begins, since the ladder is frozen; finals go on."""
+    return holding_act(connection) is not None

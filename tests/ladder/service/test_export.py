@@ -2,15 +2,17 @@
 
 import csv
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ladder.access import STAFF
 from ladder.results import GameResult
-from ladder.service import open_ladder
-from ladder.store.database import all_results, match_results
+from ladder.service import export, merge_people, open_ladder, parse_roster, take_in_people
+from ladder.store.database import all_owners, all_results, match_results
 from ladder.views import bot
+from tests.ladder.service.classes import school
 from tests.ladder.service.small_ladder import play, small
 from tests.ladder.service.term import Term
 
@@ -53,6 +55,22 @@ def test_names_are_written_where_they_are_asked_for(own: Term, tmp_path: Path) -
     ]  # fmt: skip
     assert {row["login"]: row["name"] for row in rows(tmp_path / "out" / "owners.csv")}["ada"] == "Ada"
     assert {row["owner"] for row in rows(tmp_path / "out" / "versions.csv")} == {"ada", "bob", "staff"}
+
+
+def test_another_ladder_takes_in_the_people_of_an_export(tmp_path: Path) -> None:
+    """As a new season does: with the same login, name, pseudonym, section, email and number."""
+    roster = b'login,name,section,email,number,staff\nada,Ada,A,ada@x.edu,7,no\nbob,"Bob, B.",,,,yes\n'
+    told = []
+    with closing(school(tmp_path / "spring", "zed")) as old, closing(small(tmp_path / "autumn", None)) as new:
+        take_in_people(old, parse_roster(roster, "roster.csv"), "staff", "roster.csv")
+        merge_people(old, "zed", "ada", "staff", "one person")
+        export(old, tmp_path / "out", names=True)
+        owners = tmp_path / "out" / "owners.csv"
+        taken = take_in_people(new, parse_roster(owners.read_bytes(), owners.name), "staff", owners.name)
+        assert (taken.added, taken.remarks) == (2, ())
+        for ladder in (old, new):
+            told.append([replace(owner, id=0) for owner in ladder.database.look(all_owners)])
+    assert told[0] == told[1]
 
 
 def test_a_folder_that_holds_something_is_left_alone(term: Term, tmp_path: Path) -> None:
