@@ -121,7 +121,7 @@ def test_languages_are_completed_and_are_those_of_the_samples(place: Place) -> N
     ran = place.run(**asked)
     assert ran.out.split() == [f"plain,{language}" for language in LANGUAGES]
     folder = Path(__file__).parents[2] / "sample_bots"
-    assert {path.parent.name for path in folder.glob("*/bot.toml")} - {"llm", "duellist"} == set(LANGUAGES)
+    assert {path.parent.name for path in folder.glob("*/bot.toml")} - {"llm"} == set(LANGUAGES)
 
 
 def test_a_bot_is_played_from_within_its_folder(place: Place) -> None:

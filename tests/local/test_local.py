@@ -466,9 +466,9 @@ def test_a_bot_of_the_kit_that_chooses_what_is_not_legal_raises(capsys: pytest.C
 
 def test_sample_bots_play_by_name_beside_bots_of_ones_own() -> None:
     """As programs they choose the same: tests/sample_bots. Those that can't play here are refused by name."""
-    named = ["sample:honest", "sample:turtle", "sample:honest.py", "sample:python", "sample:duellist"]
+    named = ["sample:honest", "sample:turtle", "sample:honest.py", "sample:python"]
     results = play(named, games=10, seed=1)
-    assert sorted(results.shares) == ["Duellist", "Honest", "Honest-2", "MyBot", "Turtle"]
+    assert sorted(results.shares) == ["Honest", "Honest-2", "MyBot", "Turtle"]
     for name in ("sample:random_bot", "sample:shell.sh", "sample:honest.js", "sample:c"):
         with pytest.raises(ValueError, match=f"{name}' is no sample bot that plays in this process"):
             play([name, "sample:honest"], games=2)
