@@ -15,14 +15,10 @@ from arena.sandbox import NOT_GIVEN
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """What a bot in a language begins with: the file that its author changes, and the programs that run it.
-
-    kit: whose kit it plays with, None for its language's own.
-    """
+    """What a bot in a language begins with: the file that its author changes, and the programs that run it."""
 
     file: str
     programs: tuple[str, ...]
-    kit: str | None = None
 
     @property
     def missing(self) -> list[str]:
@@ -33,7 +29,6 @@ class Starter:
 LANGUAGES = {
     "python": Starter("bot.py", ("python3",)),
     "javascript": Starter("bot.js", ("node",)),
-    "typescript": Starter("bot.ts", ("node",), kit="javascript"),
     "java": Starter("MyBot.java", ("javac", "java")),
     "c": Starter("bot.c", ("make", "cc")),
     "cpp": Starter("bot.cpp", ("make", "c++")),
@@ -74,7 +69,7 @@ def new_bot(path: Path, language: str) -> NewBot:
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as beside:
         folder = Path(beside, "bot")
         _copy(sample_folder() / language, folder)
-        for file in kit_files(starter.kit or language):
+        for file in kit_files(language):
             shutil.copyfile(file, folder / file.name)
         folder.rename(path)
     return NewBot(name, path, language, path / starter.file, tuple(starter.missing))

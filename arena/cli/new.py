@@ -30,10 +30,9 @@ def new(path: Path, language: str, as_json: bool) -> None:
     if as_json:
         print_json(result)
         return
-    built = ", and npm run build makes what plays of it" if language == "typescript" else ""
     name, folder, run = result.name, shown(shlex.quote(str(path))), shlex.quote(f"{result.name}-run")
     write(
-        f"{shown(name)} plays already; {shown(result.file)} is where your ideas go{built}. Next:\n"
+        f"{shown(name)} plays already; {shown(result.file)} is where your ideas go. Next:\n"
         f"  arena check {folder}\n"
         f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 240 --out {run}\n"
         f"  arena replay {run} --lost {shlex.quote(name)} --html lost.html"

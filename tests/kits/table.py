@@ -44,8 +44,6 @@ KITS = (
     Kit("csharp", "CoupKit.cs", ("mcs", "mono")),
 )
 
-STARTERS = (*KITS, Kit("typescript", "coup_kit.js", ("node",)))  # the last plays with another language's kit
-
 
 def _row(kit: Kit) -> object:
     missing = [program for program in kit.needs if not shutil.which(program)]
@@ -57,4 +55,3 @@ def _row(kit: Kit) -> object:
 
 
 each_kit = pytest.mark.parametrize("kit", [_row(kit) for kit in KITS])
-each_starter = pytest.mark.parametrize("kit", [_row(kit) for kit in STARTERS])

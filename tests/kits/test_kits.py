@@ -15,7 +15,7 @@ from protocol.kits.coup_kit import Answer, Bot, Game
 from tests.kits.conftest import Made
 from tests.kits.conversations import matches, requests
 from tests.kits.obvious import ROLES, positions
-from tests.kits.table import KITS, STARTERS, Kit, each_kit, each_starter
+from tests.kits.table import KITS, Kit, each_kit
 
 Message = dict[str, Any]
 Make = Callable[[Kit, Path], Made]
@@ -48,7 +48,7 @@ def choices(made: Made, messages: list[Message], *words: str) -> tuple[list[int]
 def test_every_kit_and_every_starter_is_in_the_table() -> None:
     """Else nobody tries it."""
     folders = {path.parent for path in KITS[0].starter.parent.glob("*/bot.toml")}
-    assert {kit.starter for kit in STARTERS} == {folder for folder in folders if folder.name != "llm"}  # no starter
+    assert {kit.starter for kit in KITS} == {folder for folder in folders if folder.name != "llm"}  # no starter
     beside_a_kit = {KITS[0].file.with_name(name) for name in ("coup_env.py", "coup_kit.d.ts")}
     files = {path for path in KITS[0].file.parent.glob("*oup*") if path.is_file()}
     assert {kit.file for kit in KITS} == files - beside_a_kit
@@ -158,7 +158,7 @@ def model(made: Make) -> list[int]:
     return choices(made(KITS[0], KITS[0].starter), matches())[0]
 
 
-@each_starter
+@each_kit
 def test_starters_play_every_preset_and_make_the_same_choices_in_every_language(
     kit: Kit, made: Make, model: list[int]
 ) -> None:
@@ -166,7 +166,7 @@ def test_starters_play_every_preset_and_make_the_same_choices_in_every_language(
     assert choices(made(kit, kit.starter), matches())[0] == model
 
 
-@each_starter
+@each_kit
 def test_a_starter_plays_a_match_without_a_fault(kit: Kit, made: Make, tmp_path: Path) -> None:
     """Each answer must cross the pipe before the next line comes: here nothing is given at once."""
     sandbox = ProcessSandbox(tmp_path)

@@ -104,7 +104,6 @@ def test_javascript_passes_eslint(tmp_path: Path) -> None:
     copied("javascript", tmp_path)
     samples = KIT["javascript"].starter.parent
     shutil.copy(samples / "honest.js", tmp_path)
-    shutil.copy(samples / "typescript" / "bot.js", tmp_path / "typescript.js")
     passes(tmp_path, eslint, "--max-warnings", "0", ".")
     (tmp_path / "unused.js").write_text("const nobody = 1;\n")
     with pytest.raises(AssertionError, match="no-unused-vars"):

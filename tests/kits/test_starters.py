@@ -5,10 +5,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.kits.table import Kit, each_starter
+from tests.kits.table import Kit, each_kit
 
 
-@each_starter
+@each_kit
 def test_a_starters_own_test_passes_by_the_command_in_its_readme(kit: Kit, tmp_path: Path) -> None:
     """It is the last of three, and what a student types first after a change."""
     folder = tmp_path / "bot"
@@ -21,7 +21,7 @@ def test_a_starters_own_test_passes_by_the_command_in_its_readme(kit: Kit, tmp_p
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-@each_starter
+@each_kit
 def test_a_starters_readme_has_three_commands_in_a_screen(kit: Kit) -> None:
     """Look at it, play it, try it."""
     lines = (kit.starter / "README.md").read_text().splitlines()

@@ -14,7 +14,7 @@ import pytest
 from arena.bots import LANGUAGES
 from arena.sandbox import NAMES, why_not
 from tests.kits.built import built
-from tests.kits.table import STARTERS
+from tests.kits.table import KITS
 from tests.place import Place, Ran
 
 Needs = Callable[[str, str | None], None]
@@ -23,7 +23,7 @@ SAMPLES = Path(__file__).parents[2] / "sample_bots"
 LIMIT_S = 500  # rustc, the C++ compiler and javac take 3 s each of an idle core
 PATIENT = ("--start-ms", 20_000, "--limit-ms", 5_000)  # compilers are at work beside the bots
 # Bot -> the programs that build and run it.
-BOTS = {kit.language: kit.needs for kit in STARTERS} | {"shell.sh": ("sh",)}
+BOTS = {kit.language: kit.needs for kit in KITS} | {"shell.sh": ("sh",)}
 
 
 def marks_of(sandbox: str) -> list[pytest.MarkDecorator]:
@@ -73,7 +73,7 @@ def test_every_bot_to_begin_with_is_built_and_can_play(
 
 def take_built(place: Place, factory: pytest.TempPathFactory) -> None:
     """Take what the arena has built from the same files, in place of building it again."""
-    for kit in STARTERS:
+    for kit in KITS:
         made, folder = built(factory, kit, kit.starter), place.folder / kit.language
         for name in (kit.file.name, "bot.toml"):
             assert (made / name).read_bytes() == (folder / name).read_bytes()
