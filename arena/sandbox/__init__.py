@@ -23,7 +23,6 @@ from arena.sandbox.choice import ISOLATING, NAMES, Choice
 from arena.sandbox.inside import InsideBox, InsideSandbox, Peer, Script, replies
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
-from arena.sandbox.probe import Probed, Seen, let_through, probe
 from arena.sandbox.process import ProcessSandbox
 from arena.sandbox.programs import Programs
 from arena.sandbox.spawning import spawn, step_works
