@@ -197,7 +197,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "protocol",
         "protocol.words",
     ),
-    "arena.cli.keys": (),
     "arena.cli.ladder": (
         "arena.bots",
         "arena.examine",

@@ -12,7 +12,7 @@ from arena.play import NUMBERS, GameOver, Happening, Line, MatchEnd, Option, Rec
 from arena.referee import FAULTS, GameRecord
 
 HELP = """\
-Choose by the number or the letter before a move; where it asks for a player, likewise, or Esc for another move.
+Choose by the number or the letter before a move; where it asks for a player, likewise, or Enter for another move.
 enter  pass, where you may
 h      hint: how likely the others hold each role
 l      log: all that happened in this game
@@ -192,7 +192,7 @@ class Host:
             self._screen.prompt("> ")
             token = self._screen.token()
             for option in options:
-                if token and token in (option.number, option.letter):
+                if token in (option.number, option.letter):
                     self._screen.echo(option.text)
                     return option
             if token == "enter" and "pass" in self._sight.game.legal[0]:
@@ -219,9 +219,9 @@ class Host:
                 self._screen.echo(token.upper())
                 return known[token.lower()]
             self._screen.echo("")
-            if token in ("escape", "backspace", "enter", "back"):
+            if token in ("enter", "back"):
                 return None
-            if not self._asked_else(token, f"{_numbers(option.choices)}, or Esc for another move"):
+            if not self._asked_else(token, f"{_numbers(option.choices)}, or Enter for another move"):
                 return None
 
     def _asked_else(self, token: str, expected: str) -> bool:
@@ -243,12 +243,8 @@ class Host:
             case "q" | "eof":
                 self._leave()
                 return False
-            case "again":
-                self._table = []
-                self._say_request()
-            case "":
-                pass
             case _:
+                screen.forget()
                 screen.say(f"{token}? Type {expected}; ? for help.")
         return True
 
@@ -289,7 +285,7 @@ class Host:
             self._screen.prompt("Enter: the next game; q: leave > ")
             token = self._screen.token()
             self._screen.echo("")
-            if token in ("enter", "space", "n"):
+            if token in ("enter", "n"):
                 self._sitting.go_on()
                 return
             if token in ("q", "eof"):

@@ -24,14 +24,14 @@ COMMANDS = {
     "arena.cli.new": {"new": "Make a new bot: a folder with a bot that plays already."},
     "arena.cli.odds": {"odds": "Print how likely opponents hold each role."},
     "arena.cli.play": {"play": "Sit down at the table with bots, in the terminal."},
-    "arena.cli.replay": {"replay": "Show recorded games in words, step by step or as a page."},
+    "arena.cli.replay": {"replay": "Show recorded games in words, or as a page."},
     "arena.cli.review": {"review": "Tell why a bot loses: the decisions that cost most."},
     "arena.cli.rules": {"rules": "List the rulesets, or print the rules of one game as a sheet."},
     "arena.cli.run": {"run": "Play bots against each other and print who is best."},
     "arena.cli.stats": {"stats": "Tell how often bots win, bluff, challenge and are at fault."},
     "arena.cli.submit": {"submit": "Submit a bot to a ladder's server, and see its examination."},
     "arena.cli.verify": {"verify": "Replay records through the engine, and demand the same events."},
-    "arena.cli.watch": {"watch": "Watch bots play, step by step."},
+    "arena.cli.watch": {"watch": "Watch bots play, turn by turn."},
 }
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -13,7 +13,6 @@ from arena.cli.completion import complete_bot
 from arena.cli.debug import DEBUG
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.host import Host
-from arena.cli.keys import keys
 from arena.cli.out import fail, reason, refuse
 from arena.cli.person import Screen
 from arena.cli.play_page import sit_in_browser
@@ -57,7 +56,7 @@ def play(
     """
     name = _check_name(name)
     end_like_ctrl_c()
-    with nullcontext() if browser else keys() as read, open_seating(given, bots, 1, debug, browser) as table:
+    with open_seating(given, bots, 1, debug, browser) as table:
         names = [*(bot.name for bot in table.bots), name]
         if name in names[:-1]:
             refuse(f"a bot is called {name!r}: name yourself by --name")
@@ -66,7 +65,7 @@ def play(
         if browser:
             sit_in_browser(table, names, given, port, speed)
             return
-        problem = _sit(Screen(read), table, names, given)
+        problem = _sit(Screen(), table, names, given)
     if problem is not None:
         fail(f"the match is void: {problem}")
 

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
@@ -14,7 +15,6 @@ from arena.cli.answers import answers, print_json
 from arena.cli.asking import Differences, ask, show_differences
 from arena.cli.completion import complete_name
 from arena.cli.out import counted, fail, fold_line, note, reason, refuse, width, write
-from arena.cli.stepping import can_step, step_through
 from arena.cli.unfold import Telling, ToldGames
 from arena.page import page
 from arena.referee import GameRecord, Record, RecordError
@@ -45,12 +45,9 @@ MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in second
     help="Ask this bot what it would choose, in place of the recorded one of its name or of --seat.",
 )
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page instead.")
-@click.option("--plain", is_flag=True, help="On a terminal, too: all at once, in lines.")
 @answers(ToldGames, Differences)
-def replay(
-    path: Path, html: Path | None, plain: bool, since: int | None, asked: str | None, as_json: bool, **chosen: Any
-) -> None:
-    """Show recorded games in words: on a terminal step by step, else a line for each turn.
+def replay(path: Path, html: Path | None, since: int | None, asked: str | None, as_json: bool, **chosen: Any) -> None:
+    """Show recorded games in words, a line for each turn, or as a page.
 
     RECORD is a file of a run's folder records/, DIR the run's folder. The page of --html is one file that needs nothing
     else: the table, each seat's knowledge, odds, times and standard error; open it in a browser. With --seat BOT it
@@ -82,9 +79,6 @@ def replay(
         tellings = (Telling(record, game, place_of(record, game, chosen["seat"])) for record, game, _ in games)
         if as_json:
             print_json(ToldGames(tuple(telling.told(since or 1) for telling in tellings)))
-            return
-        if not plain and can_step():
-            step_through(list(tellings), since or 1)
             return
         for telling in tellings:
             tell(telling, since or 1)
@@ -136,8 +130,8 @@ def place_of(record: Record, game: GameRecord, seat: str | None) -> int | None:
     return int(seat)
 
 
-def tell(telling: Telling, since: int) -> None:
-    """Write one game in words."""
+def tell(telling: Telling, since: int = 1, pause_s: float = 0) -> None:
+    """Write one game in words, with a pause after each turn."""
     columns = width()
     write(telling.title)
     game = telling.told(since)
@@ -146,6 +140,7 @@ def tell(telling: Telling, since: int) -> None:
         for fault in turn.faults:
             write(fold_line(f"      ! {game.names[fault.seat]}: {fault.words}", columns))
         write(click.style(fold_line(f"      {turn.table}", columns), dim=_takes_styles() or None))
+        time.sleep(pause_s)
     for stray in game.strays:
         write(fold_line(f"      ! {stray}", columns))
     write(f"{game.ending}\n")

@@ -12,8 +12,7 @@ from arena.bots import shown
 from arena.cli.out import counted
 from arena.coup import Forfeit, State
 from arena.referee import FAULTS, GameRecord, Record, menus
-from arena.tell import Moment as Step
-from arena.tell import moments
+from arena.tell import Moment, moments
 from protocol.words import joined, tell, tell_end, tell_move
 
 HIDDEN = "??"
@@ -27,18 +26,6 @@ class Fault:
 
     seat: int
     words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A turn as far as it has gone: what has happened in it, in words; the faults in it; the state by now."""
-
-    turn: int
-    actor: int
-    words: str
-    faults: tuple[Fault, ...]
-    state: State
-    ends: bool  # the last moment of its turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,34 +96,25 @@ class Telling:
 
     def told(self, since: int = 1) -> ToldGame:
         """Return the game in words, from a turn on. Raises RecordError where the engine doesn't play it so."""
-        turns = tuple(
-            ToldTurn(each.turn, each.actor, each.words, each.faults, self.table(each.state))
-            for each in self.turns()
-            if each.turn >= since
-        )
+        turns = tuple(turn for turn in self._turns() if turn.turn >= since)
         header, strays = self.record.header, tuple(self.strays)
         return ToldGame(header.match, self.game.game, tuple(self.names), self.seat, turns, strays, self.ending)
 
-    def turns(self) -> Iterator[Moment]:
-        """Yield each turn at its end. Raises RecordError where the engine doesn't play it so."""
-        return (moment for moment in self.moments() if moment.ends)
-
-    def moments(self) -> Iterator[Moment]:
-        """Yield each moment that tells something, and the end of each turn."""
+    def _turns(self) -> Iterator[ToldTurn]:
+        """Yield each turn. Raises RecordError where the engine doesn't play it so."""
         lines: list[tuple[str, str]] = []
         faults: list[Fault] = []
         for step in moments(self.record.header, self.game):
-            texts = self._texts(step)
-            lines += texts
+            lines += self._texts(step)
             faults += self._faults(step)
             after = step.after.board
-            ends = after.turn != step.turn or not after.phase.asked
-            if ends or texts:
-                yield Moment(step.turn, step.before.board.actor, joined(lines), tuple(faults), step.after, ends)
-            if ends:
+            if after.turn != step.turn or not after.phase.asked:
+                yield ToldTurn(
+                    step.turn, step.before.board.actor, joined(lines), tuple(faults), self._table(step.after)
+                )
                 lines, faults = [], []
 
-    def _faults(self, step: Step) -> Iterator[Fault]:
+    def _faults(self, step: Moment) -> Iterator[Fault]:
         for given in step.given:
             if given.fault is not None and self.seat in (None, given.seat):
                 words = f"{given.fault} ({FAULTS[given.fault].message})"
@@ -144,7 +122,7 @@ class Telling:
                     words += f"; played instead: {tell_move(menus.move_payload(given.answer), self.names)}"
                 yield Fault(given.seat, words)
 
-    def _texts(self, step: Step) -> list[tuple[str, str]]:
+    def _texts(self, step: Moment) -> list[tuple[str, str]]:
         """Return what a step tells, coins aside: the words of events and their texts, after what nobody did."""
         events = [event for event in step.payloads(self.seat) if event["event"] != "coins"]
         texts = [(event["event"], tell(event, self.names) + BLUFF * self._is_bluff(event, step)) for event in events]
@@ -152,7 +130,7 @@ class Telling:
             return [("", _SILENT[step.kind]), *texts]
         return texts
 
-    def _is_bluff(self, event: dict[str, Any], step: Step) -> bool:
+    def _is_bluff(self, event: dict[str, Any], step: Moment) -> bool:
         claim = event["role"] if event["event"] == "block" else event.get("claim")
         if claim is None or self.seat not in (None, event["seat"]):
             return False
@@ -160,13 +138,13 @@ class Telling:
         denied = claim.removeprefix("not_")
         return claim not in hand if claim == denied else denied in hand
 
-    def table(self, state: State) -> str:
+    def _table(self, state: State) -> str:
         """Return who has what in one line."""
-        seats = [f"{name} {self.has(state, seat)}" for seat, name in enumerate(self.names)]
+        seats = [f"{name} {self._has(state, seat)}" for seat, name in enumerate(self.names)]
         reserve = [f"reserve {state.board.reserve}"] if state.board.rules.reformation else []
         return " | ".join([*seats, *reserve])
 
-    def has(self, state: State, seat: int) -> str:
+    def _has(self, state: State, seat: int) -> str:
         """Return what a seat has: coins, cards, what is face up in brackets, and its side."""
         board = state.board
         cards = [role.value if self.seat in (None, seat) else HIDDEN for role in state.hands[seat]]

@@ -1,9 +1,9 @@
-"""The command `arena watch`: games of bots, unfolding at a speed that a person can follow.
+"""The command `arena watch`: games of bots, printed at a pace that a person can read.
 
-The games are played first, in the boxes and by the clocks of a run, then shown: so nobody's pause costs a bot its time,
-and one may step back.
+The games are played first, in the boxes and by the clocks of a run, then shown: so a pause costs no bot its time.
 """
 
+import sys
 from typing import Any
 
 import click
@@ -15,10 +15,11 @@ from arena.cli.ending import end_like_ctrl_c
 from arena.cli.out import counted, fail, note, reason, refuse
 from arena.cli.replay import place_of, tell
 from arena.cli.seating import CLOCK, PLACE, Seating, open_seating, where_kept
-from arena.cli.stepping import USUAL_S, can_step, step_through
 from arena.cli.unfold import Telling
 from arena.play import RecordFolder
 from arena.referee import ArenaError, Record, RecordError, play_match
+
+USUAL_S = 1.2  # a turn with a challenge takes about as long to read
 
 
 @click.command(cls=options.GroupedCommand)
@@ -32,7 +33,7 @@ from arena.referee import ArenaError, Record, RecordError, play_match
 )
 @options.RULES
 @click.option(
-    "--speed", type=click.FloatRange(0.05, 30), default=USUAL_S, metavar="S", help=f"Seconds a step.  [{USUAL_S:g}]"
+    "--speed", type=click.FloatRange(0.05, 30), default=USUAL_S, metavar="S", help=f"Seconds a turn.  [{USUAL_S:g}]"
 )
 @click.option("--seat", metavar="N|BOT", help="What this seat, or this bot, could know.  [all cards]")
 @click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
@@ -44,10 +45,10 @@ from arena.referee import ArenaError, Record, RecordError, play_match
 @PLACE
 @DEBUG
 def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | None, **given: Any) -> None:
-    """Watch bots play: space pauses, arrows step, + and - change the speed, q leaves.
+    """Watch bots play: a line for each turn, at a pace to read along.
 
     BOT is as for arena run. The games are played first, then shown, and kept: arena replay shows them again. Where
-    standard output is no terminal, all is written at once, a line for each turn.
+    standard output is no terminal, all is written at once.
     """
     end_like_ctrl_c()
     with open_seating(given, bots, 0, debug) as table:
@@ -56,11 +57,8 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
         folder = table.folder
     tellings = [Telling(record, game, place_of(record, game, seat)) for game in record.games]
     try:
-        if can_step():
-            step_through(tellings, 1, speed)
-        else:
-            for telling in tellings:
-                tell(telling, 1)
+        for telling in tellings:
+            tell(telling, pause_s=speed if sys.stdout.isatty() else 0)
     except RecordError as problem:
         fail(str(problem))
     finally:

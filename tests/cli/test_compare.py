@@ -77,7 +77,7 @@ def test_the_records_of_a_comparison_are_those_of_a_run(bots: Place, both: Ran) 
     assert both.code == 0
     assert bots.call("verify", "out").code == 0
     row = both.json["differs"][0]["examples"][0]
-    told = bots.call("replay", "out", "--match", row["match"], "--game", row["game"], "--plain")
+    told = bots.call("replay", "out", "--match", row["match"], "--game", row["game"])
     assert told.code == 0
     assert "OLD" in told.out
 

@@ -1,4 +1,4 @@
-"""`arena play`: on a real pseudo-terminal, and through pipes."""
+"""`arena play`: through pipes, and on a pseudo-terminal."""
 
 import os
 import random
@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from arena.referee import Record, read, verify
 from tests.cli.screen import Screen
 from tests.command import Command, completed
 from tests.disk import fill
+from tests.place import Place
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample_bots"
@@ -64,13 +64,6 @@ def left(folder: Path) -> list[str]:
         except OSError:
             continue
     return found
-
-
-@pytest.fixture
-def screen(tmp_path: Path) -> Iterator[Screen]:
-    made = Screen([*COMMAND, str(SAMPLES / "honest.py"), str(SAMPLES / "turtle.py")], cwd=tmp_path)
-    yield made
-    made.close()
 
 
 # --- through pipes ----------------------------------------------------------------------------------------------------
@@ -127,12 +120,11 @@ def test_lines_fit_forty_columns_and_ascii(tmp_path: Path) -> None:
         (["--out", "."], "exists; name another --out"),
     ],
 )
-def test_what_cannot_be_played_is_refused(tmp_path: Path, more: list[str], said: str) -> None:
-    done = piped(tmp_path, "", *more)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not list(tmp_path.iterdir())
+def test_what_cannot_be_played_is_refused(place: Place, more: list[str], said: str) -> None:
+    ran = place.call(*COMMAND, *more)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert not list(place.folder.iterdir())
 
 
 def test_a_bot_that_fails_is_told_of_after_the_game_by_what_the_fault_means(tmp_path: Path) -> None:
@@ -156,32 +148,22 @@ def test_a_bot_that_fails_is_told_of_after_the_game_by_what_the_fault_means(tmp_
     record(tmp_path)
 
 
-def test_a_polite_kill_leaves_no_process_and_a_whole_record(tmp_path: Path) -> None:
-    """Through pipes, where no key is read."""
-    command = [*COMMAND, str(SAMPLES / "honest.py")]
-    with Command(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=False) as process:
-        assert process.stdout is not None
-        until(process, rb"\n> \Z")
-        process.terminate()
-        assert b"kept in game" in process.stdout.read()
-    assert process.returncode == 130
-    assert len(record(tmp_path).games) == 1
-    assert left(tmp_path) == []
-
-
-def test_who_leaves_leaves_no_log_of_a_build_that_did_well(tmp_path: Path) -> None:
-    """Leaving a table is no failed build."""
+def test_a_polite_kill_leaves_no_process_no_build_and_a_whole_record(tmp_path: Path) -> None:
+    """Leaving a table is no failed build, so its log goes too."""
     (tmp_path / "good").mkdir()
     (tmp_path / "good" / "bot.py").write_text((ROOT / "tests" / "plain" / "honest.py").read_text())
     (tmp_path / "good" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "echo hi"\n')
     with Command(
         [*COMMAND, "good"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=False
     ) as process:
+        assert process.stdout is not None
         until(process, rb"\n> \Z")
         assert list(tmp_path.glob("*.building")), "it is built here"
         process.terminate()
-        process.communicate()
+        assert b"kept in game" in process.stdout.read()
     assert process.returncode == 130
+    assert len(record(tmp_path).games) == 1
+    assert left(tmp_path) == []
     assert list(tmp_path.glob("*.building")) == []
 
 
@@ -258,102 +240,6 @@ def test_who_does_not_wait_for_a_bot_that_hangs_leaves_at_once_and_keeps_the_gam
     assert left(tmp_path) == []
 
 
-# --- on a terminal ----------------------------------------------------------------------------------------------------
-
-
-def test_one_key_chooses_and_q_leaves(screen: Screen, tmp_path: Path) -> None:
-    screen.until(PROMPT)
-    screen.type("h")
-    assert "How likely" in screen.until(PROMPT)
-    screen.type("?")
-    assert "no clock" in screen.until(PROMPT)
-    screen.type("x")
-    assert "x? Type 1 to" in screen.until(PROMPT)
-    screen.type("1")
-    assert re.match("(take income|pass)\r\n", screen.until(PROMPT))
-    screen.type("q")
-    screen.until("y/n > $")
-    screen.type("y")
-    assert "kept in game" in screen.until("arena replay game")
-    assert screen.process.wait(60) == 0
-    assert termios.tcgetattr(screen.line) == screen.before
-    assert len(record(tmp_path).games) == 1
-
-
-def test_a_person_says_something_with_a_key_where_the_rules_have_talk(tmp_path: Path) -> None:
-    """Typed until Enter; Esc takes it back. All of it is in the record, and on the screen."""
-    screen = Screen([*COMMAND, str(SAMPLES / "honest.py"), "--rules", "open-table"], cwd=tmp_path)
-    try:
-        assert "/ say something" in screen.until(PROMPT)
-        for typed, said in (("nonsense\x1b", "You say nothing."), ("Peax\x7fce, friend?\r", "All hear it")):
-            screen.type("/")
-            screen.until("say > $")
-            screen.type(typed)
-            assert said in screen.until(PROMPT)
-        screen.type("1")
-        assert "You say: “Peace, friend?”" in screen.until(PROMPT)
-        screen.type("/")
-        screen.until("say > $")
-        screen.type("hold duke\r")
-        screen.until(PROMPT)
-        screen.type("1")
-        screen.until(f"say: I hold the duke(?s:.)*({PROMPT}|whom)")
-    finally:
-        screen.close()
-
-
-def test_a_command_that_goes_on_after_ctrl_z_shows_its_question_again(screen: Screen) -> None:
-    """Here no shell could let it go on, so it isn't stopped; tests/cli/test_keys.py has one that is."""
-    screen.until(PROMPT)
-    screen.process.send_signal(signal.SIGTSTP)
-    assert re.search("(Your turn|Challenge|Block)", screen.until(PROMPT))
-
-
-@pytest.mark.parametrize("steps", [0, 1, 2])
-def test_ctrl_c_at_any_prompt_leaves_no_process_and_a_whole_record(screen: Screen, tmp_path: Path, steps: int) -> None:
-    """At the first question, at a turn, and where it is asked whom. Other kinds of questions are in tests/play."""
-    asked = screen.until(PROMPT)
-    if steps:
-        while "Your turn" not in asked:
-            screen.type("1")
-            asked = screen.until(PROMPT)
-    if steps == 2:
-        screen.type("s")
-        screen.until(r"whom\? > $")
-    os.killpg(screen.process.pid, signal.SIGINT)
-    screen.until("kept in game")
-    assert screen.process.wait(60) == 130
-    assert termios.tcgetattr(screen.line) == screen.before
-    assert len(record(tmp_path).games) == 1
-    assert left(tmp_path) == []
-
-
-def test_a_terminal_that_is_closed_leaves_no_process_and_a_whole_record(screen: Screen, tmp_path: Path) -> None:
-    screen.until(PROMPT)
-    screen.hang_up()
-    screen.process.wait(60)
-    assert len(record(tmp_path).games) == 1
-    assert left(tmp_path) == []
-
-
-@pytest.mark.parametrize("columns", [40, 24])
-def test_a_narrow_terminal_cuts_no_word(tmp_path: Path, columns: int) -> None:
-    made = Screen([*COMMAND, str(SAMPLES / "bluffer.py"), str(SAMPLES / "turtle.py")], columns, cwd=tmp_path)
-    try:
-        made.until(PROMPT)
-        for key in "hl?":
-            made.type(key)
-            drawn = made.until(PROMPT)
-            lines = [line.rstrip("\r") for line in drawn.split("\n")]
-            assert max(map(len, lines)) <= columns
-        made.type("q")
-        made.until("y/n > $")
-        made.type("y")
-        made.until("kept")
-    finally:
-        made.close()
-
-
 def test_a_bot_that_hangs_is_waited_for_by_name(tmp_path: Path) -> None:
     """The free time and the bank are short here; without them it would take ten seconds."""
     silent = tmp_path / "silent.py"
@@ -378,3 +264,63 @@ def test_one_opponent_under_a_debugger_writes_to_a_file_while_the_table_is_shown
     assert said.read_text().startswith("arena: honest is process ")
     said.unlink()
     assert [timing.timed for timing in record(tmp_path).header.timings] == [False, False]
+
+
+def test_a_person_says_something_where_the_rules_have_talk(tmp_path: Path) -> None:
+    """On the line of the "/" or on the next one; an empty line takes it back. It is told with the move."""
+    typed = "/ nonsense\n/\n\n/\nPeace, friend?\n1\n/ hold duke\n1\n"
+    done = piped(tmp_path, typed, str(SAMPLES / "honest.py"), "--rules", "open-table")
+    assert "/ say something" in done.stdout
+    assert done.stdout.count("You say nothing.") == 1
+    assert done.stdout.count("All hear it when your move is made.") == 3
+    assert "You say: “Peace, friend?”" in done.stdout
+    assert re.search("say: I hold the duke", done.stdout)
+
+
+# --- on a terminal ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def screen(tmp_path: Path) -> Iterator[Screen]:
+    made = Screen([*COMMAND, str(SAMPLES / "honest.py"), str(SAMPLES / "turtle.py")], 24, cwd=tmp_path)
+    yield made
+    made.close()
+
+
+def test_lines_are_typed_and_fit_a_narrow_terminal(screen: Screen, tmp_path: Path) -> None:
+    """No word is cut, and none that isn't understood makes a move of the rest of its line."""
+    screen.until(PROMPT)
+    for typed, said in (("h", "How likely"), ("l", ""), ("?", "no clock"), ("x 1", "x[?] Type 1 to")):
+        screen.type(f"{typed}\n")
+        drawn = screen.until(PROMPT)
+        assert re.search(said, " ".join(drawn.split()))
+        assert max(len(line.rstrip("\r")) for line in drawn.split("\n")) <= 24
+    screen.type("1\n")
+    assert re.search("(take income|pass)\r\n", screen.until(PROMPT))
+    screen.type("q y\n")
+    assert "kept" in screen.until("replay")
+    assert screen.process.wait(60) == 0
+    assert len(record(tmp_path).games) == 1
+
+
+def test_ctrl_c_where_it_is_asked_whom_leaves_no_process_and_a_whole_record(screen: Screen, tmp_path: Path) -> None:
+    """Other kinds of questions are in tests/play."""
+    asked = screen.until(PROMPT)
+    while "Your turn" not in asked:
+        screen.type("1\n")
+        asked = screen.until(PROMPT)
+    screen.type("s\n")
+    screen.until(r"whom\? > $")
+    os.killpg(screen.process.pid, signal.SIGINT)
+    screen.until("kept")
+    assert screen.process.wait(60) == 130
+    assert len(record(tmp_path).games) == 1
+    assert left(tmp_path) == []
+
+
+def test_a_terminal_that_is_closed_leaves_no_process_and_a_whole_record(screen: Screen, tmp_path: Path) -> None:
+    screen.until(PROMPT)
+    screen.hang_up()
+    screen.process.wait(60)
+    assert len(record(tmp_path).games) == 1
+    assert left(tmp_path) == []

@@ -13,8 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from arena.cli import cli
+from arena.cli.replay import tell
+from arena.cli.unfold import Telling
 from arena.coup import PRESETS, Blocked, Challenged
-from arena.referee import Fault, GameRecord, Header, Record, write
+from arena.referee import Fault, GameRecord, Header, Record, read, write
 from arena.referee import replay as replayed
 from arena.tell import moments
 from tests.other_worlds import disguise, redeal
@@ -48,6 +50,18 @@ def test_a_game_is_told_turn_by_turn_with_all_cards(kept: Path) -> None:
     assert [line.split()[0] for line in lines[1:-2:2]] == [str(turn) for turn in range(1, len(lines[1:-2]) // 2 + 1)]
     assert "(bluff)" in done.stdout
     assert " wins after " in lines[-2]
+
+
+def test_a_pause_comes_after_each_turn(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `arena watch` prints games on a terminal; `arena replay` makes none."""
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    turns = sum(line.lstrip()[:1].isdigit() for line in replay(kept).stdout.splitlines())
+    assert set(pauses) == {0}
+    pauses.clear()
+    record = read((kept / "records" / "000000.jsonl").read_text())
+    tell(Telling(record, record.games[0]), pause_s=1.2)
+    assert pauses == [1.2] * turns
 
 
 def test_a_seat_sees_its_own_cards_and_no_bluff_of_others(kept: Path) -> None:

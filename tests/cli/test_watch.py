@@ -1,10 +1,10 @@
-"""`arena watch`: a game of bots in lines where it is piped, and step by step on a terminal."""
+"""`arena watch`: games of bots in lines."""
 
 import ctypes
 import os
+import re
 import signal
 import subprocess
-import termios
 from pathlib import Path
 
 import pytest
@@ -35,20 +35,6 @@ def test_a_pipe_gets_the_whole_game_at_once_in_lines(tmp_path: Path) -> None:
     record = read((tmp_path / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
     verify(record)
     assert len(record.games) == 2
-
-
-def test_a_terminal_gets_it_step_by_step(tmp_path: Path) -> None:
-    """It plays by itself, and the keys are those of arena replay."""
-    screen = Screen([*COMMAND, *BOTS, "--speed", "0.05", "--seat", "bluffer"], cwd=tmp_path)
-    try:
-        screen.until("plays, 0.05 s a step")
-        assert "as bluffer saw it" in screen.until("wins after")
-        screen.type("q")
-        screen.until("kept in game")
-        assert screen.process.wait(60) == 0
-        assert termios.tcgetattr(screen.line) == screen.before
-    finally:
-        screen.close()
 
 
 def test_a_bot_that_fails_is_shown_with_its_fault(tmp_path: Path) -> None:
@@ -93,36 +79,24 @@ def test_a_terminal_that_is_closed_ends_it_and_leaves_nothing(place: Place, thre
     ("more", "said"),
     [
         (["--seat", "4"], "--seat 4: the seats are 0 to 3, or a bot's name"),
-        (["--seat", "nobody"], "--seat nobody"),
-        (["sample:honest", "--seats", "12"], "--seats"),
         (["sample:nobody", "sample:honest"], "is no sample bot"),
-        (["--speed", "0"], "--speed"),
         (["--debug", "nobody"], "--debug nobody: the bots at the table are "),
         (["--debug", "honest", "--sandbox", "docker"], "leave out --sandbox docker"),
     ],
 )
-def test_what_cannot_be_watched_is_refused(tmp_path: Path, more: list[str], said: str) -> None:
-    done = piped(tmp_path, *more)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "game").exists()
+def test_what_cannot_be_watched_is_refused(place: Place, more: list[str], said: str) -> None:
+    ran = place.call(*COMMAND, *more)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert not (place.folder / "game").exists()
 
 
-def test_nothing_is_played_that_cannot_be_kept(tmp_path: Path) -> None:
+def test_nothing_is_played_that_cannot_be_kept(place: Place) -> None:
     """The folder of the record is made first. Source: arena play does so."""
-    done = piped(tmp_path, "sample:turtle", "sample:honest", "--out", "/proc/none/game")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[-1].startswith("arena: /proc/none/game can't be made: No such file")
-    assert "playing" not in done.stderr
-
-
-def test_samples_fill_the_table_of_one_bot(tmp_path: Path) -> None:
-    """What a newcomer types first, arena watch mybot, shows a game."""
-    done = piped(tmp_path, "sample:turtle")
-    assert done.returncode == 0
-    assert "also at the table: sample:" in done.stderr
-    assert "4 seats" in done.stdout
+    ran = place.call("watch", "--sandbox", "process", "sample:turtle", "sample:honest", "--out", "/proc/none/game")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.told[-1].startswith("arena: /proc/none/game can't be made: No such file")
+    assert "playing" not in ran.err
 
 
 SLOW = """
@@ -162,14 +136,13 @@ def test_pdb_has_the_terminal_while_the_match_waits(tmp_path: Path) -> None:
     assert line in (SAMPLES.parent / "docs" / "local.md").read_text(encoding="utf-8")
     bot = tmp_path / "slow.py"
     bot.write_text(SLOW.replace("HERE", line))
-    screen = Screen([*COMMAND, str(bot), BOTS[0], "--debug", "slow"], cwd=tmp_path)
+    screen = Screen([*COMMAND, str(bot), BOTS[0], "--debug", "slow", "--speed", "0.05"], cwd=tmp_path)
     try:
         assert "arena: slow is process " in screen.until(r"\(Pdb\) ")
         screen.type("p 'request', message['id']\n")
         screen.until(r"\('request', 1\)")
         screen.type("c\n")
-        screen.until("plays, ")
-        screen.type("q")
+        assert re.search(r"\n +1  .*\n +2  ", screen.until("kept in game"), re.DOTALL)
         assert screen.process.wait(60) == 0
     finally:
         screen.close()
