@@ -13,8 +13,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from arena.cli import cli
-from arena.cli.replay import tell
-from arena.cli.unfold import Telling
 from arena.coup import PRESETS, Blocked, Challenged
 from arena.referee import Fault, GameRecord, Header, Record, read, write
 from arena.referee import replay as replayed
@@ -60,7 +58,8 @@ def test_a_pause_comes_after_each_turn(kept: Path, monkeypatch: pytest.MonkeyPat
     assert set(pauses) == {0}
     pauses.clear()
     record = read((kept / "records" / "000000.jsonl").read_text())
-    tell(Telling(record, record.games[0]), pause_s=1.2)
+    command = sys.modules["arena.cli.replay"]
+    command.tell(command.Telling(record, record.games[0]), pause_s=1.2)
     assert pauses == [1.2] * turns
 
 
