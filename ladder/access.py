@@ -143,9 +143,7 @@ ROUTES = {
     "GET /finals/{name}": "read the ladder",
     "GET /finals/{name}/screen": "read the ladder",
     "GET /finals/{name}/published": "read the ladder",
-    "GET /finals/{name}/proof": "read the ladder",
     "POST /finals": "administer",
-    "POST /finals/{name}/again": "administer",
     "POST /finals/{name}/replay": "administer",
     "POST /finals/{name}/reveal": "administer",
     "GET /admin": "administer",
@@ -234,10 +232,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Example": {_MATE: "match game code what do sent got used log stderr"},
     "FailedAttempt": {_ANYBODY: "at", _STAFF: "why"},
     "FinalList": {_ANYBODY: "rows next change"},
-    "FinalState": {
-        _ANYBODY: "name commitment key versions games matches played missing lost table repeats isolated change"
-    },
-    "Repeated": {_ANYBODY: "name games otherwise"},
+    "FinalState": {_ANYBODY: "name commitment key versions games matches played missing lost table isolated change"},
     "Grades": {_ANYBODY: "title of possible baselines grades waiting isolated played"},
     "GradesPage": {_ANYBODY: "told deadlines finals handed releases"},
     "Grade": {

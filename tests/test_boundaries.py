@@ -103,7 +103,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "protocol",
         "protocol.kits.coup_kit",
     ),
-    "ladder.proof": ("arena.coup", "arena.referee", "arena.run", "ladder.schedule"),
     "ladder.work": (
         "arena",
         "arena.bots",
@@ -121,7 +120,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.bots",
         "arena.examine",
         "arena.coup",
-        "ladder.proof",
         "arena.referee",
         "arena.run",
         "arena.sandbox",
@@ -178,7 +176,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.page",
         "arena.play",
         "ladder.tables",
-        "ladder.proof",
         "arena.referee",
         "arena.review",
         "arena.run",

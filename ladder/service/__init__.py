@@ -50,14 +50,14 @@ from ladder.service.extend import extend, take_back
 from ladder.service.finals import (
     FINAL_GAMES,
     commitment_file,
-    final_proof,
-    hold_again,
+    export_final,
     hold_final,
     owners_of,
     read_final,
     replay,
     reveal,
     see_final,
+    tables_of,
 )
 from ladder.service.fold import Fold
 from ladder.service.gradebook import GRADEBOOKS, gradebook, unfindable

@@ -36,11 +36,16 @@ class Exported:
 
 def export(ladder: Ladder, folder: Path, names: bool) -> list[Path]:
     """Write a ladder into a new or empty folder; return its files. Raises LadderError, OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()):
-        raise LadderError(f"{shown(folder)} isn't empty.\nName a new folder: --out DIR")
+    new_folder(folder, "--out DIR")
     with ladder.reading(STAFF if names else PUBLIC) as reader:
         return list(_files(reader, folder))
+
+
+def new_folder(folder: Path, option: str) -> None:
+    """Make a folder, or take an empty one. Raises LadderError, which names the option that takes another, OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise LadderError(f"{shown(folder)} isn't empty.\nName a new folder: {option}")
 
 
 def _files(reader: Reader, folder: Path) -> Iterable[Path]:

@@ -4,29 +4,34 @@
     played      by whoever runs the ladder, also while it is frozen
     revealed    once all matches have ended: the table is shown, and the key, so that anyone can verify the deals
 
-A final that is held again has the same key, so the same deals: bots that depend on nothing else play the same again.
+The key decides who sits at which table, in which seats, and every card.
 """
 
+import hashlib
+import json
 import os
 import re
+import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from arena.bots import shown
+from arena.referee import read
+from arena.run import game_results, keyed_shuffle
 from ladder.access import STAFF, Viewer
-from ladder.proof import Entrant, PlayedPlace, Proof, proof_lines, publication, tables_of
+from ladder.schedule import plan
+from ladder.service.export import new_folder
 from ladder.service.ladder import Ladder
 from ladder.service.measurement import Measures, measure
 from ladder.service.settings import LadderError
 from ladder.service.snapshot import demand_examined, snapshot, who_has_time
+from ladder.store import record_name
 from ladder.store.database import (
     FINAL,
-    PLAYED,
     Act,
     Final,
     Version,
@@ -34,16 +39,14 @@ from ladder.store.database import (
     find_final,
     find_version,
     get_record,
-    match_results,
     matches_of_final,
     note_act,
     put_final,
     put_matches,
     replay_given_up,
     reveal_final,
-    table_of,
 )
-from ladder.views import FinalState, Reader, Repeated, state_of, table_for
+from ladder.views import FinalState, Reader, state_of, table_for
 
 NAME = re.compile("[A-Za-z0-9_-]{1,40}")
 FINAL_GAMES = 240  # of a version, if nobody says: a share's interval is then about 6 points to each side
@@ -80,23 +83,6 @@ def hold_final(ladder: Ladder, name: str, deadline: str | None, games: int, who:
     return _queue(ladder, final, versions, who, f"{why}; more time has {open_to}" if open_to else why)
 
 
-def hold_again(ladder: Ladder, name: str, who: str) -> FinalState:
-    """Queue the matches of a final that has ended anew, with the same key, under the name NAME-2.
-
-    Raises LadderError.
-    """
-    with ladder.database.read() as connection:
-        before = _demand(connection, name)
-        taken = {final.name for final in all_finals(connection)}
-        versions = _versions(connection, before)
-    if not before.revealed:
-        raise LadderError(f"the final {name} hasn't ended.\nSee it: arena ladder final {ladder.path} {name}")
-    again = next(f"{name}-{number}" for number in count(2) if f"{name}-{number}" not in taken)
-    owners = tuple(_owners(before, versions))
-    final = replace(before, name=again, revealed=False, at=ladder.clock(), id=0, owners=owners)
-    return _queue(ladder, final, versions, who, f"the final {name} again, with its key")
-
-
 def see_final(ladder: Ladder, name: str, viewer: Viewer = STAFF) -> FinalState:
     """Return a final as a viewer may see it: with its table, once it is revealed. Raises LadderError for none."""
     with ladder.reading(viewer) as reader:
@@ -115,7 +101,7 @@ def read_final(ladder: Ladder, reader: Reader, name: str) -> FinalState | None:
     if not final.revealed:
         return state
     measured = measure(ladder, reader.connection, _versions(reader.connection, final), final.id)
-    return replace(state, table=table_for(reader, measured.table), repeats=tuple(_compare(reader.connection, final)))
+    return replace(state, table=table_for(reader, measured.table))
 
 
 def replay(ladder: Ladder, name: str, who: str) -> FinalState:
@@ -124,7 +110,7 @@ def replay(ladder: Ladder, name: str, who: str) -> FinalState:
     def act(connection: Connection) -> FinalState:
         final = _demand(connection, name)
         if final.revealed:
-            raise LadderError(f"the key of the final {name} is public: its deals are known.\nHold it anew: --again")
+            raise LadderError(f"the key of the final {name} is public: its deals are known.\nHold another final.")
         if count := replay_given_up(connection, final.id):
             why = f"{name}: what was given up plays again, {count} of its matches"
             note_act(connection, Act(who, "final", why, ladder.clock()))
@@ -159,49 +145,49 @@ def reveal(ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF, as_is: b
         return final, measure(ladder, connection, _versions(connection, final), final.id)
 
 
-def _compare(connection: Connection, this: Final) -> Iterator[Repeated]:
-    """Compare a final with those that were held before with the same key, game by game."""
-    for other in all_finals(connection):
-        if other.key == this.key and other.id < this.id:
-            games = otherwise = 0
-            for one, two in zip(
-                matches_of_final(connection, other.id), matches_of_final(connection, this.id), strict=True
-            ):
-                if one.cause == two.cause == PLAYED:
-                    results = zip(match_results(connection, one.id), match_results(connection, two.id), strict=True)
-                    differ = [replace(before, match=0) != replace(after, match=0) for before, after in results]
-                    games, otherwise = games + len(differ), otherwise + sum(differ)
-            yield Repeated(other.name, games, otherwise)
+def export_final(ladder: Ladder, name: str, folder: Path) -> int:
+    """Write a revealed final into a new folder that `arena verify` reads; return the number of records.
 
-
-def final_proof(ladder: Ladder, name: str) -> Iterator[str]:
-    """Yield the lines of a file by which anyone can verify a final's deals: `arena verify`. Raises LadderError."""
+    records/ has a record for each place of the plan that was played, published.txt what was published before the final,
+    key.txt its key. Raises LadderError, OSError.
+    """
     with ladder.database.read() as connection:
-        final = _demand_ended(connection, name, ladder.path)
-        versions = _versions(connection, final)
-        labels = {version.id: version.label for version in versions}
-        proof = _proof(ladder, final, versions)
-        matches = (
-            PlayedPlace(
-                match.id,
-                tuple(labels[version] for version in table_of(connection, match.id)),
-                match.cause,
-                get_record(connection, match.id),
-            )
-            for match in matches_of_final(connection, final.id)
-        )
-        yield from proof_lines(proof, matches)
+        final = _demand(connection, name)
+        if not final.revealed:
+            raise LadderError(f"the final {name} isn't revealed yet.")
+        matches = matches_of_final(connection, final.id)
+    new_folder(folder, "--export DIR")
+    records = folder / "records"
+    records.mkdir()
+    count = 0
+    with (
+        ladder.database.read() as connection,
+        (folder / "results.jsonl").open("x", encoding="utf-8") as results,
+    ):
+        for match in matches:
+            text = get_record(connection, match.id)
+            if text is not None:
+                (records / record_name(match.place)).write_text(text, encoding="utf-8")
+                results.writelines(result.to_line() for result in game_results(read(text)))
+                count += 1
+    (folder / "key.txt").write_text(f"{final.key.hex()}\n", encoding="utf-8")
+    shutil.copyfile(commitment_file(ladder, name), folder / "published.txt")
+    return count
 
 
-def owners_of(versions: Sequence[Version], teams: bool = True) -> list[int]:
+def tables_of(key: bytes, owners: Sequence[int], seats: int, games: int, match_games: int) -> list[tuple[int, ...]]:
+    """Return the tables of a final, at which each entrant plays at least `games` games. Raises ValueError."""
+    total = -(-games * len(owners) // seats)
+    schedule = plan(len(owners), seats, total, match_games, keyed_shuffle(key, "schedule"), owners)
+    return [table.bots for table in schedule.tables]
+
+
+def owners_of(versions: Sequence[Version]) -> list[int]:
     """Return a number for each version, the same for those that may not meet: of one owner, or of one team now.
 
     Reference bots may meet one another.
     """
-    whose = [
-        ("bot", version.bot) if version.reference else ("owner", version.party if teams else version.owner)
-        for version in versions
-    ]
+    whose = [("bot", version.bot) if version.reference else ("owner", version.party) for version in versions]
     numbers = {who: number for number, who in enumerate(dict.fromkeys(whose))}
     return [numbers[who] for who in whose]
 
@@ -216,7 +202,6 @@ def commitment_file(ladder: Ladder, name: str) -> Path:
 
 def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, why: str) -> FinalState:
     play = ladder.play
-    proof = _proof(ladder, final, versions)
     try:
         tables = tables_of(final.key, final.owners, play.seats, final.games, play.match_games)
     except ValueError as problem:
@@ -231,7 +216,7 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
     path = commitment_file(ladder, final.name)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(publication(proof))
+            file.write(_publication(ladder, final, versions, len(tables)))
     except FileExistsError:
         with ladder.database.read() as connection:
             _demand_new(connection, final.name, ladder.path)
@@ -253,21 +238,23 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
     return ladder.database.write(act)
 
 
-def _proof(ladder: Ladder, final: Final, versions: Sequence[Version]) -> Proof:
-    """Return what a final is, with its key."""
+def _publication(ladder: Ladder, final: Final, versions: Sequence[Version], matches: int) -> str:
+    """Return what is published before a final: it fixes deals, tables, terms and versions."""
     play = ladder.play
-    entrants = tuple(
-        Entrant(version.label, owner, version.digest)
-        for version, owner in zip(versions, _owners(final, versions), strict=True)
-    )
-    return Proof(
-        final.name, final.commitment, final.key, play.terms, play.seats, play.match_games, final.games, entrants
-    )
-
-
-def _owners(final: Final, versions: Sequence[Version]) -> Sequence[int]:
-    """Return the numbers by which a final was planned, whatever teams its versions' owners are in now."""
-    return final.owners or owners_of(versions, teams=False)
+    terms = hashlib.sha256(json.dumps(play.terms.to_json(), sort_keys=True).encode()).hexdigest()
+    lines = [
+        f"final {final.name}",
+        f"SHA-256 of the key: {final.commitment}",
+        f"SHA-256 of the terms: {terms}",
+        f"{play.terms.rules.name} at {play.seats} seats: {matches} matches of {play.match_games} games, "
+        f"so that each version plays {final.games} or more",
+        "versions, the digests of their files, and numbers of which equal ones don't meet:",
+        *(
+            f"  {version.label}  {version.digest}  {owner}"
+            for version, owner in zip(versions, final.owners, strict=True)
+        ),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _demand(connection: Connection, name: str) -> Final:
@@ -280,9 +267,7 @@ def _demand(connection: Connection, name: str) -> Final:
 
 def _demand_new(connection: Connection, name: str, folder: Path) -> None:
     if find_final(connection, name) is not None:
-        raise LadderError(
-            f'there is a final "{name}" already.\nSee it: arena ladder final {folder} {name}; play it anew: --again'
-        )
+        raise LadderError(f'there is a final "{name}" already.\nSee it: arena ladder final {folder} {name}')
 
 
 def _demand_ended(connection: Connection, name: str, folder: Path) -> Final:

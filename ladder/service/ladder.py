@@ -26,7 +26,6 @@ from arena.referee import MatchSpec, Terms
 from arena.run import keyed_shuffle
 from arena.sandbox import Choice, remove_tree
 from ladder.access import Viewer
-from ladder.proof import place_key
 from ladder.schedule import seatings
 from ladder.service.settings import FILE, TEMPLATE, LadderError, Settings, read_settings, with_database
 from ladder.store.database import (
@@ -129,7 +128,7 @@ class Ladder:
 
     def spec(self, match: int, bots: Sequence[str], key: bytes | None = None, place: int | None = None) -> MatchSpec:
         """Return the spec of a match; one of a final has its `key` and its `place` in the final's plan."""
-        own = self.match_key(match) if key is None or place is None else place_key(key, place)
+        own = self.match_key(match) if key is None or place is None else derived(key, f"match|{place}")
         play = self.play
         return MatchSpec(
             match=match,

@@ -12,20 +12,11 @@ from ladder.views.reader import Reader
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
-    """How a final that was held again compares with one before: games of both, and how many ended otherwise."""
-
-    name: str
-    games: int
-    otherwise: int
-
-
-@dataclass(frozen=True, slots=True)
 class FinalState:
     """How far a final is: how many matches were played, have yet to end, and ended otherwise: (match, reason).
 
     commitment: the SHA-256 of its key, in hex. key: in hex, None until it has ended. versions: the labels of those that
-    play, each at least `games` games. table, repeats: once it has ended, where they are asked for.
+    play, each at least `games` games. table: once it has ended, where it is asked for.
     """
 
     name: str
@@ -38,7 +29,6 @@ class FinalState:
     missing: int
     lost: tuple[tuple[int, str], ...]
     table: Standings | None = None
-    repeats: tuple[Repeated, ...] = ()
     isolated: bool | None = None
     change: int | None = None
 

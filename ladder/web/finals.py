@@ -1,19 +1,16 @@
 """Finals: how far they are, what came of them, and how staff holds one."""
 
-from collections.abc import Iterator
-from tempfile import TemporaryFile
 from typing import Annotated
 
 from fastapi import APIRouter, Form
-from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from fastapi.responses import RedirectResponse, Response
 
-from ladder.service import Ladder, commitment_file, final_proof, hold_again, hold_final, read_final, replay, reveal
+from ladder.service import Ladder, commitment_file, hold_final, read_final, replay, reveal
 from ladder.views import FinalList, FinalState, Reader, final_list
 from ladder.web.draw import page
 from ladder.web.forms import Visited, who
 from ladder.web.reads import read
-from ladder.web.sign_in import count_try
-from ladder.web.visit import RefusedError, Visit
+from ladder.web.visit import RefusedError
 
 router = APIRouter()
 
@@ -39,40 +36,12 @@ def screen(visit: Visited, name: str) -> Response:
 @router.get("/finals/{name}/published", include_in_schema=False)
 def published(visit: Visited, name: str) -> Response:
     """Give the file that was published before the final was played: its versions, terms, and the key's SHA-256."""
-    text = commitment_file(visit.ladder, known_final(visit, name).name).read_text(encoding="utf-8")
-    return Response(text, media_type="text/plain; charset=utf-8", headers=_file(f"final-{name}.txt"))
-
-
-@router.get("/finals/{name}/proof", include_in_schema=False)
-def proof(visit: Visited, name: str) -> Response:
-    """Give the file by which anyone can verify the deals of a final that is revealed."""
-    count_try(visit, "proof")
-    if known_final(visit, name).key is None:
-        raise RefusedError(404, f"The final {name} isn't revealed yet.", visit)
-    parts = _parts(final_proof(visit.ladder, name))
-    return StreamingResponse(parts, media_type="application/jsonl", headers=_file(f"final-{name}.jsonl"))
-
-
-def _parts(lines: Iterator[str]) -> Iterator[bytes]:
-    """Yield a file's parts once all of it is read: who reads slowly doesn't hold the database."""
-    with TemporaryFile("w+b") as file:
-        file.writelines(line.encode() for line in lines)
-        file.seek(0)
-        while part := file.read(1 << 16):
-            yield part
-
-
-def _file(name: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{name}"'}
-
-
-def known_final(visit: Visit, name: str) -> FinalState:
-    """Return how far a final is, without its table. Raises RefusedError for none."""
     with visit.ladder.reading(visit.viewer) as reader:
-        match = next((final for final in final_list(reader).rows if final.name == name), None)
-    if match is None:
-        raise RefusedError(404, "There is no such final.", visit)
-    return match
+        if all(final.name != name for final in final_list(reader).rows):
+            raise RefusedError(404, "There is no such final.", visit)
+    text = commitment_file(visit.ladder, name).read_text(encoding="utf-8")
+    file = {"Content-Disposition": f'attachment; filename="final-{name}.txt"'}
+    return Response(text, media_type="text/plain; charset=utf-8", headers=file)
 
 
 @router.post("/finals", include_in_schema=False)
@@ -85,12 +54,6 @@ def hold(
     """Hold a final of the versions that stand at a deadline, or now."""
     state = hold_final(visit.ladder, name, deadline or None, games, who(visit))
     return RedirectResponse(f"/finals/{state.name}", 303)
-
-
-@router.post("/finals/{name}/again", include_in_schema=False)
-def again(visit: Visited, name: str) -> Response:
-    """Hold a final anew that has ended, with its key."""
-    return RedirectResponse(f"/finals/{hold_again(visit.ladder, name, who(visit)).name}", 303)
 
 
 @router.post("/finals/{name}/replay", include_in_schema=False)

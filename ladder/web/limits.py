@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-PER_MINUTE = {"sign in": 20, "upload": 30, "account": 20, "password": 10, "proof": 10, "files": 20, "table": 30}
+PER_MINUTE = {"sign in": 20, "upload": 30, "account": 20, "password": 10, "files": 20, "table": 30}
 _MOST = 10_000  # names that are remembered
 
 

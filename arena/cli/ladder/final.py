@@ -1,6 +1,5 @@
 """The command `arena ladder final`: frozen versions play for the last word, with deals that anyone can verify."""
 
-import os
 from pathlib import Path
 
 import click
@@ -17,8 +16,7 @@ from ladder.service import (
     FINAL_GAMES,
     Ladder,
     commitment_file,
-    final_proof,
-    hold_again,
+    export_final,
     hold_final,
     replay,
     reveal,
@@ -34,10 +32,11 @@ from ladder.views import final_list
     "--games", type=click.IntRange(1), metavar="N", help=f"Hold it, with N games or more each.  [{FINAL_GAMES}]"
 )
 @click.option("--deadline", metavar="DEADLINE", help="Hold it with the versions that stand at a deadline.  [now]")
-@click.option("--again", is_flag=True, help="Hold one that has ended anew, as NAME-2: with its key, so the same deals.")
 @click.option("--replay", "replayed", is_flag=True, help="Play its matches again that were given up, the same deals.")
 @click.option("--as-is", is_flag=True, help="Reveal it although matches were given up.")
-@click.option("--export", type=click.Path(path_type=Path), help="Write a file for arena verify, with key and records.")
+@click.option(
+    "--export", type=click.Path(path_type=Path), help="Write key and records into a folder, for arena verify."
+)
 @click.option("--names", is_flag=True, help="Owners' logins in place of their pseudonyms: for the teacher.")
 @BY
 @answers(views.FinalState, views.FinalList)
@@ -46,7 +45,6 @@ def final(
     name: str | None,
     games: int | None,
     deadline: str | None,
-    again: bool,
     replayed: bool,
     as_is: bool,
     export: Path | None,
@@ -63,15 +61,13 @@ def final(
     with ladder_at(folder) as ladder:
         viewer = STAFF if names else PUBLIC
         if name is None:
-            if games is not None or deadline is not None or again or export is not None:
+            if games is not None or deadline is not None or export is not None:
                 refuse("a final needs a NAME: arena ladder final LADDER NAME --games N")
             _list(ladder, viewer, as_json)
-        elif games is not None or deadline is not None or again:
+        elif games is not None or deadline is not None:
             if export is not None:
                 refuse("--export is for a final that has ended; leave it away")
-            if again and (games is not None or deadline is not None):
-                refuse("--again takes games and versions from the final; leave --games and --deadline away")
-            _hold(ladder, name, deadline, games, again, who, as_json)
+            _hold(ladder, name, deadline, games, who, as_json)
         elif export is not None:
             _export(ladder, name, export, who, as_is)
         else:
@@ -93,10 +89,8 @@ def _list(ladder: Ladder, viewer: Viewer, as_json: bool) -> None:
     show(table(["final", "versions", "matches played", "SHA-256 of the key"], rows))
 
 
-def _hold(
-    ladder: Ladder, name: str, deadline: str | None, games: int | None, again: bool, who: str, as_json: bool
-) -> None:
-    state = hold_again(ladder, name, who) if again else hold_final(ladder, name, deadline, games or FINAL_GAMES, who)
+def _hold(ladder: Ladder, name: str, deadline: str | None, games: int | None, who: str, as_json: bool) -> None:
+    state = hold_final(ladder, name, deadline, games or FINAL_GAMES, who)
     if as_json:
         print_json(state)
         return
@@ -129,25 +123,16 @@ def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool, as_
             show(NO_INTERVALS)
         for match, why in state.lost:
             show(f"Match {match} wasn't played: {shown(why)}")
-        for other in state.repeats:
-            same = "all" if not other.otherwise else f"{other.games - other.otherwise} of"
-            show(f"The same deals as in {other.name}: {same} {other.games} games ended the same.")
         show(f"The key: {state.key}\nIts SHA-256, as published: {state.commitment}")
         if not state.isolated:
             show(TRUSTED)
-        note(f"for whoever wants to verify: arena ladder final {ladder.path} {name} --export FILE; arena verify FILE")
+        note(f"to verify it: arena ladder final {ladder.path} {name} --export DIR; arena verify DIR")
 
 
 def _export(ladder: Ladder, name: str, export: Path, who: str, as_is: bool) -> None:
-    """Reveal the key, and write the proof: first beside its place, then renamed, so a file of that name is whole."""
     reveal(ladder, name, who, as_is=as_is)
-    beside = export.with_name(f".{export.name}.{os.getpid()}")
     try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.writelines(final_proof(ladder, name))
-        beside.replace(export)
+        records = export_final(ladder, name, export)
     except OSError as problem:
-        refuse(f"{reason(problem)}; name another file")
-    finally:
-        beside.unlink(missing_ok=True)
-    note(f"{export}: versions, key and records of the final {name}; verify: arena verify {export}")
+        refuse(f"{reason(problem)}; name another folder")
+    note(f"{export}: the key and {counted(records, 'record')} of the final {name}; verify: arena verify {export}")

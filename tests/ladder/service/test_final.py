@@ -3,18 +3,20 @@
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from dataclasses import replace
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import chdir, closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import Connection, update
 
-from arena.referee import read, write
+from arena.coup import derived
+from arena.referee import read
+from arena.run import Replayed, keyed_shuffle, records_at, replay_all
 from ladder.access import PUBLIC, Viewer
-from ladder.proof import ProofError, place_key, tables_of, verify_proof
+from ladder.schedule import seatings
 from ladder.service import (
     Behind,
     Ladder,
@@ -23,9 +25,8 @@ from ladder.service import (
     activate_version,
     commitment_file,
     disable_bot,
-    final_proof,
+    export_final,
     grades,
-    hold_again,
     hold_final,
     replay,
     reveal,
@@ -33,6 +34,7 @@ from ladder.service import (
     set_frozen,
     set_void,
     submit,
+    tables_of,
 )
 from ladder.store.database import (
     FINAL,
@@ -43,6 +45,7 @@ from ladder.store.database import (
     fail,
     find_bot,
     find_final,
+    find_version,
     join,
     leave,
     matches_of_final,
@@ -52,7 +55,7 @@ from ladder.store.database import (
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, serve, settle
 from tests.ladder.service.invariants import problems
 from tests.ladder.service.pool import workers
-from tests.place import BOT, Place
+from tests.place import BOT, ROOT, Place
 
 # Waits until there is a file, and leaves then.
 QUITTER = BOT.replace('message["type"] == "request"', "leave()").replace(
@@ -108,7 +111,7 @@ def stored(ladder: Ladder, name: str) -> Final:
     return final
 
 
-def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder) -> None:
+def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_path: Path) -> None:
     """Nothing that is published before a match is played tells it."""
     state = hold_final(ladder, "last", None, 4, "teacher")
     published = commitment_file(ladder, "last").read_text()
@@ -120,8 +123,9 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder) -> No
     assert final.key.hex() not in published
     with pytest.raises(LadderError, match="matches of the final last are missing"):
         reveal(ladder, "last", "teacher")
-    with pytest.raises(LadderError, match="are missing"):
-        list(final_proof(ladder, "last"))
+    with pytest.raises(LadderError, match="isn't revealed yet"):
+        export_final(ladder, "last", tmp_path / "last")
+    assert not (tmp_path / "last").exists()
     assert not stored(ladder, "last").revealed
     serve(ladder)
     for viewer in (PUBLIC, Viewer("ada")):
@@ -150,27 +154,10 @@ def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
     assert {row.bot: row.games for row in measured.table.rows} == {"a": 20, "b": 20, "one": 20, "two": 20}
 
 
-def test_a_second_final_gives_the_same_grades_from_the_same_key(held: Ladder) -> None:
-    """Bots that depend on nothing but their seed and their view do the same."""
-    state = hold_again(held, "last", "teacher")
-    assert state.name == "last-2"
-    with pytest.raises(LadderError, match="last-2 are missing"):
-        grades(held, "teacher", final="last-2")
-    serve(held)
-    first, second = (grades(held, "teacher", final=name) for name in ("last", "last-2"))
-    assert first.grades == second.grades
-    assert {grade.owner.login: grade.games for grade in first.grades} == {"ada": 20, "bob": 20}
-    [repeated] = see_final(held, "last-2").repeats
-    assert (repeated.name, repeated.games, repeated.otherwise) == ("last", 40, 0)
-    assert verify_proof(final_proof(held, "last-2")).games == 40
-    assert hold_again(held, "last", "teacher").name == "last-3"
-
-
-def test_a_final_that_has_not_ended_is_not_held_again(ladder: Ladder) -> None:
-    """Its key is still secret."""
-    hold_final(ladder, "last", None, 4, "teacher")
-    with pytest.raises(LadderError, match="hasn't ended"):
-        hold_again(ladder, "last", "teacher")
+def test_a_finals_grades_are_of_its_games_alone(held: Ladder) -> None:
+    """Each owner's bot has played what was asked for."""
+    found = grades(held, "teacher", final="last")
+    assert {grade.owner.login: grade.games for grade in found.grades} == {"ada": 20, "bob": 20}
 
 
 @pytest.mark.parametrize(
@@ -269,7 +256,6 @@ def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key
     serve(ladder)
     reveal(ladder, "last", "teacher")
     assert see_final(ladder, "last").lost == ()
-    verify_proof(final_proof(ladder, "last"))
     assert stored(ladder, "last").key == final.key
     with pytest.raises(LadderError, match="is public"):
         replay(ladder, "last", "teacher")
@@ -288,6 +274,7 @@ def test_a_final_is_revealed_without_what_was_given_up_where_staff_says_so(ladde
     reveal(ladder, "last", "teacher", as_is=True)
     assert stored(ladder, "last").revealed
     assert len(see_final(ladder, "last").lost) > 0
+    assert export_final(ladder, "last", ladder.path / "out") == 0
 
 
 def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
@@ -303,7 +290,7 @@ def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
             match = matches_of_final(connection, final.id)[0].id
         set_void(ladder, match, True, "teacher", "a power cut")
         assert reveal(ladder, "last", "teacher")[1].table.matches == before - 1
-        assert verify_proof(final_proof(ladder, "last")).without == 0
+        assert export_final(ladder, "last", tmp_path / "out") == before
 
 
 def test_bots_of_one_owner_never_meet_in_a_final_and_references_may(tmp_path: Path) -> None:
@@ -325,114 +312,55 @@ def test_bots_of_one_owner_never_meet_in_a_final_and_references_may(tmp_path: Pa
 
 # --- anyone can verify it ---------------------------------------------------------------------------------------------
 
-Change = Callable[[list[dict[str, Any]]], object]
 
-
-def swapped_records(lines: list[dict[str, Any]]) -> None:
-    lines[1]["record"], lines[2]["record"] = lines[2]["record"], lines[1]["record"]
-
-
-def other_key(lines: list[dict[str, Any]]) -> None:
-    lines[0]["key"] = "00" * 32
-
-
-def other_key_and_commitment(lines: list[dict[str, Any]]) -> None:
-    lines[0].update(key="00" * 32, commitment=hashlib.sha256(bytes(32)).hexdigest())
-
-
-def other_entrant(lines: list[dict[str, Any]]) -> None:
-    lines[0]["entrants"][0]["label"] = "cuckoo@1"
-
-
-def other_rules(lines: list[dict[str, Any]]) -> None:
-    lines[0]["terms"]["lives"] += 1
-
-
-def other_winner(lines: list[dict[str, Any]]) -> None:
-    """Write a record whose checksum fits: only the replay tells."""
-    record = read(lines[1]["record"])
-    first, *others = record.games
-    first = replace(first, survivors=tuple(1 - seat for seat in first.survivors))
-    lines[1]["record"] = write(replace(record, games=(first, *others)))
-
-
-CHANGES: list[tuple[Change, str]] = [
-    (other_key, "the key isn't the one that was committed to"),
-    # Another key may seat the first table alike.
-    (other_key_and_commitment, "but the key seats|has other key than the final's key gives"),
-    (other_entrant, "but the key seats"),
-    (other_rules, "other terms"),
-    (swapped_records, "other key"),
-    (other_winner, "the record at place 0"),
-    (lambda lines: lines.pop(), "it ends before place"),
-    (lambda lines: lines.append(lines[-1]), "more matches than"),
-    (lambda lines: lines[3].update(place=7), "place 2 of the plan can't be read"),
-    (lambda lines: lines[1].update(record=lines[1]["record"][:-9]), "the record at place 0"),
-    (lambda lines: lines[0].pop("seats"), "no whole proof"),
-    (lambda lines: lines[0].update(final=9), "no whole proof"),
-    (lambda lines: lines[0].update(seats=11), "no plan has these entrants"),
-]
-
-
-@pytest.mark.parametrize(("change", "told"), CHANGES)
-def test_a_proof_that_was_changed_is_found_out(held: Ladder, change: Change, told: str) -> None:
-    """Whatever it is that was changed."""
-    lines = [json.loads(line) for line in final_proof(held, "last")]
-    assert verify_proof(map(json.dumps, lines)).games == 40
-    change(lines)
-    with pytest.raises(ProofError, match=told):
-        verify_proof(map(json.dumps, lines))
-
-
-def test_a_proof_without_records_verifies_who_played(held: Ladder) -> None:
-    """Records aren't kept for ever."""
-    lines = [json.loads(line) for line in final_proof(held, "last")]
-    for line in lines[1:]:
-        line["record"] = None
-    found = verify_proof(map(json.dumps, lines))
-    assert (found.matches, found.games, found.without) == (20, 0, 20)
-
-
-@pytest.mark.parametrize("change", [other_key_and_commitment, other_entrant, other_rules])
-def test_what_is_published_before_a_final_fixes_all_of_it(held: Ladder, change: Change) -> None:
-    """A proof with a key of one's own, other versions or other terms says something else."""
-    before = commitment_file(held, "last").read_text()
-    lines = [json.loads(line) for line in final_proof(held, "last")]
-    assert verify_proof(map(json.dumps, lines)).published == before
-    change(lines)
-    with pytest.raises(ProofError):
-        verify_proof(map(json.dumps, lines))
-    assert verify_proof(map(json.dumps, own_proof(lines[0]))).published != before
-
-
-def own_proof(header: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a proof that fits a header, without records."""
-    owners = [each["owner"] for each in header["entrants"]]
-    key = bytes.fromhex(header["key"])
-    tables = tables_of(key, owners, header["seats"], header["games"], header["match_games"])
-    labels = [each["label"] for each in header["entrants"]]
-    return [header] + [
-        {"place": place, "match": place, "bots": [labels[bot] for bot in table], "cause": "played", "record": None}
-        for place, table in enumerate(tables)
-    ]
+def test_the_key_that_was_committed_to_deals_and_seats_every_exported_match(held: Ladder, tmp_path: Path) -> None:
+    """The folder has the key, what was published before, and records that replay; docs/ladder.md shows how to check."""
+    final = stored(held, "last")
+    assert export_final(held, "last", tmp_path / "last") == 20
+    key = bytes.fromhex((tmp_path / "last" / "key.txt").read_text())
+    published = (tmp_path / "last" / "published.txt").read_text()
+    assert published == commitment_file(held, "last").read_text()
+    assert f"SHA-256 of the key: {hashlib.sha256(key).hexdigest()}" in published
+    entrants = [line.split() for line in published.splitlines()[-4:]]
+    assert [digest for _, digest, _ in entrants] == held.database.look(
+        lambda connection: [find_version(connection, version).digest for version in final.versions]
+    )
+    tables = tables_of(key, [int(owner) for _, _, owner in entrants], 2, 20, 2)
+    records = records_at(tmp_path / "last")
+    for table, file in zip(tables, records, strict=True):
+        record = read(file.read_text())
+        header = record.header
+        assert tuple(game.seating for game in record.games) == seatings(2, 2, keyed_shuffle(header.key, "seats"))
+        assert header.bots == tuple(entrants[bot][0] for bot in table)
+        assert hashlib.sha256(json.dumps(header.terms.to_json(), sort_keys=True).encode()).hexdigest() in published
+    assert replay_all(tmp_path / "last") == Replayed(20, 40, 0)
+    with pytest.raises(LadderError, match="isn't empty"):
+        export_final(held, "last", tmp_path / "last")
+    blocks = re.findall("```python\n(.*?)```", (ROOT / "docs" / "ladder.md").read_text(), re.DOTALL)
+    shown = next(block for block in blocks if "key.txt" in block)
+    with chdir(tmp_path / "last"):
+        exec(shown, {})
+        shutil.copyfile(records[2], records[3])
+        with pytest.raises(AssertionError, match=r"000003\.jsonl"):
+            exec(shown, {})
 
 
 def test_what_the_key_decides_never_changes() -> None:
     """Finals of earlier terms can be verified by later arenas."""
     assert tables_of(bytes(32), [0, 0, 1, 2, 3], 2, 3, 2)[:4] == [(0, 3), (2, 4), (1, 3), (1, 2)]
-    assert place_key(bytes(32), 7).hex() == "3f52f928cee33c0d67a8e3ddfd72a0ad28f06d71c973d35d803b7866d93e8413"
+    assert derived(bytes(32), "match|7").hex() == "3f52f928cee33c0d67a8e3ddfd72a0ad28f06d71c973d35d803b7866d93e8413"
 
 
 def test_the_commands_hold_a_final_show_it_and_verify_it(place: Place) -> None:
-    """From the commitment to the proof."""
+    """From the commitment to the folder that is verified."""
     with closing(school(place.folder / "spring")) as ladder:
         hand_in(ladder, "ada", "a")
     begun = place.call("ladder", "final", "spring", "last", "--games", "4", "--by", "teacher")
     assert "SHA-256" in begun.err
     assert "are missing" in place.call("ladder", "final", "spring", "last").err
     assert place.call("ladder", "final", "spring", "last", "--json").json["key"] is None
-    assert place.call("ladder", "final", "spring", "last", "--export", "proof.jsonl").code == 2
-    assert list(place.folder.glob("*proof*")) == []
+    assert place.call("ladder", "final", "spring", "last", "--export", "out").code == 2
+    assert not (place.folder / "out").exists()
     assert place.run("ladder", "run", "spring", "--until", "examined", "--jobs", "1").code == 0
     told = place.call("ladder", "final", "spring", "last")
     assert "The key: " in told.out
@@ -442,17 +370,8 @@ def test_the_commands_hold_a_final_show_it_and_verify_it(place: Place) -> None:
     shown = place.call("ladder", "final", "spring", "last", "--json").json
     assert hashlib.sha256(bytes.fromhex(shown["key"])).hexdigest() == shown["commitment"]
     assert "last" in place.call("ladder", "final", "spring").out
-    place.call("ladder", "final", "spring", "last", "--export", "proof.jsonl")
-    verified = place.call("verify", "proof.jsonl")
-    assert verified.code == 0
-    assert f"the key's SHA-256 is {shown['commitment']}: compare it" in verified.out
-    published = place.folder / "spring" / "final-last.txt"
-    assert "key, versions and terms are those of" in place.call("verify", "proof.jsonl", "--published", published).out
-    published.write_text(published.read_text().replace(shown["commitment"], "0" * 64))
-    assert "another key" in place.call("verify", "proof.jsonl", "--published", published).err
-    text = (place.folder / "proof.jsonl").read_text().replace(shown["key"], "00" * 32, 1)
-    (place.folder / "proof.jsonl").write_text(text)
-    assert place.call("verify", "proof.jsonl").code == 1
+    assert "verify: arena verify out" in place.call("ladder", "final", "spring", "last", "--export", "out").err
+    assert place.call("verify", "out").code == 0
     assert place.call("ladder", "final", "spring", "last", "--games", "4").code == 2
     assert place.call("ladder", "final", "spring", "nope").code == 2
     assert place.call("ladder", "final", "spring", "--games", "4").code == 2
