@@ -183,11 +183,7 @@ _ROWS = (
         Match("drip", (*_OUT_OF_TIME, "line_too_long")),
         _by("tests/referee/test_clock.py::test_the_deadline_is_absolute_whatever_is_printed_meanwhile"),
     ),
-    _row(
-        24,
-        "bytes without a newline",
-        _by("tests/referee/test_clock.py::test_a_bot_that_drips_for_ever_is_timed_out_by_the_real_clock", _BAD_BOTS),
-    ),
+    _row(24, "bytes without a newline", _by(_BAD_BOTS)),
     _row(25, "raises its priority or limits", Probes("processes", CALLS, no_control="only root may raise them")),
     _row(26, "sets the clock", Probes("processes", CALLS, no_control="only root may set it")),
     _row(
@@ -205,10 +201,7 @@ _ROWS = (
     _row(
         29,
         "slow first move of an honest bot",
-        _by(
-            "tests/referee/test_clock.py::test_a_late_hello_is_none",
-            "tests/referee/test_faults.py::test_a_silent_start_forfeits",
-        ),
+        _by("tests/referee/test_clock.py::test_a_late_hello_is_none"),
     ),
     _row(
         30,
@@ -399,7 +392,7 @@ _ROWS = (
         72,
         "flood on standard error",
         Match("flood_errors", (*_OUT_OF_TIME, "")),
-        _by("tests/referee/test_bad_bots.py::test_a_flood_on_standard_error_is_kept_at_both_ends_only"),
+        _by(_BAD_BOTS, "tests/referee/test_capture.py::test_memory_is_bounded_in_a_match_of_any_length"),
     ),
     _row(73, "never reads its input", _by(_BAD_BOTS)),
     _row(74, "deep nesting", _by(_BAD_BOTS, _BAD_LINES, "tests/protocol/test_framing.py::test_no_line_raises")),
@@ -434,12 +427,12 @@ _ROWS = (
     _row(
         85,
         "stale and others' ids",
-        _by(_BAD_BOTS, "tests/referee/test_faults.py::test_one_late_reply_is_free_and_the_next_is_a_stray_line"),
+        _by(_BAD_BOTS, "tests/referee/test_faults.py::test_stray_lines_are_dropped_and_told_once_a_request"),
     ),
     _row(
         86,
         "illegal moves",
-        _by(_BAD_BOTS, "tests/referee/test_faults.py::test_a_move_counts_only_if_it_is_one_of_the_list"),
+        _by(_BAD_BOTS, "tests/referee/test_wire.py::test_a_replys_move_is_one_of_the_menu_or_none"),
     ),
     _row(
         87, "prints debug text", _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_common_mistakes_are_told_by_name")
