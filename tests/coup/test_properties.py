@@ -51,7 +51,6 @@ from arena.coup import (
     Exchanged,
     Exchanging,
     Exiled,
-    Forfeit,
     Forfeited,
     HandShown,
     How,
@@ -78,7 +77,6 @@ from arena.coup import (
     Turn,
     Unproven,
     apply,
-    deal,
     default,
     legal,
     notation,
@@ -485,23 +483,6 @@ def test_every_game_ends_and_every_asked_seat_has_a_choice(
     assert over.ending is not Ending.TURN_LIMIT or last.board.turn == limit
 
 
-@each(("seats", "seed", "forfeit", "name"), SOME)
-def test_the_same_key_and_answers_give_the_same_game(
-    random_game: RandomGame,
-    new_game: RandomGame,
-    ruleset: RulesOf,
-    seats: int,
-    seed: int,
-    forfeit: float,
-    name: str,
-) -> None:
-    """A record replays from its key. Another key deals otherwise."""
-    assert new_game(seats, seed, forfeit, name) == random_game(seats, seed, forfeit, name)
-    rules = ruleset(name, seats)
-    deals = {deal(rules, seats, Chance(bytes([key]) * 32, number)) for key in range(3) for number in range(3)}
-    assert len(deals) >= (8 if rules.draft else 9)  # of a draft only five cards are shuffled
-
-
 def test_random_games_reach_all_there_is(random_game: RandomGame) -> None:
     """So that the tests of this file mean something: each event, phase and ending in many of the games."""
     events: Counter[str] = Counter()
@@ -572,15 +553,6 @@ def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(
                 break
             steps += 1
     assert steps >= exchanges
-
-
-def test_random_games_have_exchanges(random_game: RandomGame) -> None:
-    """So that the test above means something."""
-    found = [
-        sum(isinstance(step.before.board.phase, Exchanging) for step in random_game(seats, seed, 0.0, name))
-        for seats, seed, name in EXCHANGERS
-    ]
-    assert sum(found) > 15
 
 
 @pytest.mark.parametrize("name", ["inquisitor", "treason", "treason-inquisitors", "reformation-inquisitor"])
@@ -729,18 +701,6 @@ def test_a_word_that_is_no_move_is_refused(word: str) -> None:
         parse(word)
 
 
-@each(("seats", "seed", "forfeit", "name"), SOME)
-def test_a_game_replays_from_its_words(
-    random_game: RandomGame, seats: int, seed: int, forfeit: float, name: str
-) -> None:
-    """A record replays to the same bytes; here the words alone, through notation and back."""
-    for step in random_game(seats, seed, forfeit, name):
-        answers = [parse(notation(answer)) for answer in step.answers]
-        assert tuple(answers) == step.answers
-        for seat, answer in zip(step.before.board.phase.asked, answers, strict=True):
-            assert isinstance(answer, Forfeit) or answer in legal(view(step.before, seat))
-
-
 # --- order ------------------------------------------------------------------------------------------------------------
 
 
@@ -779,9 +739,3 @@ def test_windows_are_asked_clockwise_and_the_first_who_opposes_counts(
         assert [event.seat for event in opposed] in (wanted[:1], [])
         if wanted and FORFEIT not in step.answers:
             assert opposed
-
-
-@pytest.mark.parametrize(("seats", "limit"), [(2, 200), (3, 200), (4, 200), (5, 300), (6, 300), (10, 300)])
-def test_the_turn_limit_goes_by_the_number_of_seats(seats: int, limit: int) -> None:
-    """turn_limit: 200 at 2 to 4 seats, 300 above."""
-    assert PRESETS["coup"].limit(seats) == limit

@@ -1,7 +1,7 @@
 """Tests of the referee's clock, by scripted bots and a clock that moves only when one of them says so.
 
 CPU time is burnt, and cores are waited for, in words only (`Peer.burn`, `Peer.starve`). Source: protocol/SPEC.md, "The
-clock". The last tests run by real time, with small limits.
+clock".
 """
 
 import json
@@ -15,7 +15,6 @@ import pytest
 
 from arena.referee import UNTIMED_MS, ArenaError, MatchSpec, Record, Terms, Timing, play_match, verify
 from arena.sandbox import Box, Exit, InsideBox, InsideSandbox, Limits, Peer, Program, SandboxError, Script, Spent
-from protocol.messages import Error, parse_to_bot
 
 WAIT_S = 60.0  # only a failure takes this long
 STEP_S = 4.0  # see Clock.pass_by
@@ -216,9 +215,7 @@ def codes(record: Record, game: int = 0) -> list[str]:
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
-        pytest.param([0.25, 0.25, 0.5], [10_000, 10_000, 10_000, 10_000], id="free time costs nothing and isn't saved"),
-        pytest.param([0.75, 0.5], [10_000, 9_750, 9_750], id="what goes beyond it is taken from the bank"),
-        pytest.param([1.5, 2.5, 6.5], [10_000, 9_000, 7_000, 1_000], id="again and again"),
+        pytest.param([0.5, 1.5, 2.5, 6.5], [10_000, 10_000, 9_000, 7_000, 1_000], id="what goes beyond the free time"),
         pytest.param([0.5 + 1 / 1024], [10_000, 9_999], id="a part of a millisecond is rounded down"),
         pytest.param([10.5 - 1 / 1024], [10_000, 0], id="to its end"),
     ],
@@ -244,24 +241,7 @@ def test_the_bank_is_full_again_in_the_next_game() -> None:
     assert set(banks(seen, 1)) == {10_000}
 
 
-def test_the_requests_show_the_clock_that_the_match_has() -> None:
-    """Source: SPEC.md, "Requests", `clock`. 1001 ms are no whole number of binary fractions of a second."""
-    seen: list[dict[str, Any]] = []
-    play(bot(first, seen), bot(first), clock=Clock(), limit_ms=7, bank_ms=1001)
-    assert {(m["clock"]["limit_ms"], m["clock"]["bank_ms"]) for m in seen if m["type"] == "request"} == {(7, 1001)}
-    assert (seen[0]["limits"]["limit_ms"], seen[0]["limits"]["bank_ms"]) == (7, 1001)
-
-
 # --- time-outs --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("late_ms", "expected"), [(-1, []), (1, ["timeout"])])
-def test_an_answer_1_ms_late_is_late(late_ms: int, expected: list[str]) -> None:
-    """Source: SPEC.md, "The clock": the whole line must have arrived limit and bank after the start."""
-    clock = Clock()
-    record = play(bot(takes(clock, 10.5 + late_ms / 1000)), bot(first), clock=clock)
-    assert codes(record) == expected
-    assert record.games[0].words[0] == "income"
 
 
 def test_a_timeout_empties_the_bank_for_the_rest_of_the_match() -> None:
@@ -283,6 +263,7 @@ def test_an_answer_that_is_read_after_its_deadline_has_come_late_once() -> None:
     """
     for extra, expected in ((0, ["timeout"]), (1, ["timeout", "stray_line"]), (2, ["timeout", "stray_line"])):
         clock = Clock()
+        seen: list[dict[str, Any]] = []
 
         def answer(peer: Peer, request: Request, clock: Clock = clock, extra: int = extra) -> bytes:
             if request["id"] == 1:
@@ -292,8 +273,8 @@ def test_an_answer_that_is_read_after_its_deadline_has_come_late_once() -> None:
                 return b'{"id":1,"choice":0}\n' * extra + reply(request)
             return reply(request)
 
-        record = play(bot(answer), bot(first), clock=clock)
-        assert codes(record) == expected
+        record = play(bot(answer, seen), bot(first), clock=clock)
+        assert codes(record) == [message["code"] for message in seen if message["type"] == "error"] == expected
         assert [fault.count for fault in record.games[0].faults][1:] == [extra] * (extra > 0)
 
 
@@ -356,7 +337,9 @@ def test_a_late_hello_is_none() -> None:
             greeted.set()
             bot(first)(peer)
 
-        assert codes(play(slow, quick, clock=clock)) == expected
+        record = play(slow, quick, clock=clock)
+        assert codes(record) == expected
+        assert [fault.detail for fault in record.games[0].faults] == ["no hello within 10000 ms"] * len(expected)
 
 
 # --- windows ----------------------------------------------------------------------------------------------------------
@@ -393,29 +376,6 @@ def test_one_slow_seat_does_not_charge_the_others() -> None:
     assert codes(record) == []
 
 
-def test_one_seat_that_times_out_does_not_charge_the_others() -> None:
-    """Source: SPEC.md, "The clock"; the seat that answered in the same window keeps its bank and its lives."""
-    clock = Clock()
-    answered = threading.Event()
-    seen: list[list[dict[str, Any]]] = [[], [], []]
-
-    def quick(peer: Peer, request: Request) -> None:
-        peer.send(reply(request))
-        answered.set()
-
-    def silent(peer: Peer, request: Request) -> bytes | None:
-        if request["id"] > 1:
-            return reply(request)
-        assert answered.wait(WAIT_S)
-        clock.pass_by(peer, 11.0)
-        peer.log(b"I have slept")  # wakes the referee from its poll
-        return None
-
-    record = play(bot(taxes, seen[0]), bot(quick, seen[1]), bot(silent, seen[2]), clock=clock)
-    assert [(fault.bot, fault.code) for fault in record.games[0].faults] == [(2, "timeout")]
-    assert [banks(lines)[1] for lines in seen] == [10_000, 10_000, 0]
-
-
 @pytest.mark.parametrize("own", [False, True])
 def test_a_slow_neighbour_lengthens_nobodys_deadline(own: bool) -> None:
     """Source: SPEC.md, "The clock": the deadline is absolute. Seat 1 is 2 s late, while seat 2 may still think."""
@@ -446,8 +406,7 @@ def test_a_slow_neighbour_lengthens_nobodys_deadline(own: bool) -> None:
     assert [(fault.bot, fault.code) for fault in record.games[0].faults] == [(1, "timeout"), (1, "timeout")]
 
 
-@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
-@pytest.mark.parametrize("kind", ["challenge", "block"])
+@pytest.mark.parametrize(("kind", "order"), [("challenge", (3, 2, 1)), ("block", (2, 3, 1))])
 def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -> None:
     """Of those who challenge (or block), the next clockwise counts, whoever is fastest.
 
@@ -679,45 +638,6 @@ def test_a_bot_whose_waits_are_not_told_voids_a_match_by_own_time(method: str) -
         play(bot(spends(clock, 1.0)), bot(first), clock=clock, own=True, wrap=lambda _, box: Blind(box, []))
 
 
-def test_each_seat_of_a_window_has_its_own_time() -> None:
-    """Source: SPEC.md, "The clock": all take 3.5 s, and each waited for a core for another part of it."""
-    clock = Clock()
-    seen: list[list[dict[str, Any]]] = [[] for _ in range(4)]
-    passed = threading.Event()
-
-    def waits(seconds: float, leads: bool = False) -> Answer:
-        def answer(peer: Peer, request: Request) -> bytes:
-            if request["id"] > 1:
-                return reply(request)
-            if leads:
-                clock.pass_by(peer, 1 / 128)
-                clock.settle(peer)
-                passed.set()
-            assert passed.wait(WAIT_S)
-            peer.starve(seconds)
-            if leads:
-                clock.pass_by(peer, 3.5 - 1 / 128)
-                done.set()
-            assert done.wait(WAIT_S)
-            return reply(request)
-
-        return answer
-
-    done = threading.Event()
-    record = play(
-        bot(taxes, seen[0]),
-        bot(waits(3.5), seen[1]),
-        bot(waits(2.0), seen[2]),
-        bot(waits(0.5, leads=True), seen[3]),
-        clock=clock,
-        own=True,
-        freezes=True,
-    )
-    assert [banks(lines)[1] for lines in seen] == [10_000, 10_000, 9_000, 7_500]
-    assert record.games[0].times[:4] == (0, 0, 1_500_000, 3_000_000)
-    assert codes(record) == []
-
-
 # --- whose turn it isn't ----------------------------------------------------------------------------------------------
 
 
@@ -838,11 +758,8 @@ def test_who_answers_before_the_others_is_frozen_while_they_think() -> None:
     assert codes(record) == []
 
 
-@pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("leaves", [Peer.close_stdout, lambda peer: peer.send(b"x" * 100_000)])
-def test_who_breaks_off_without_ending_is_frozen_while_the_others_think(
-    own: bool, leaves: Callable[[Peer], None]
-) -> None:
+def test_who_breaks_off_without_ending_is_frozen_while_the_others_think(leaves: Callable[[Peer], None]) -> None:
     """It would have their time to itself, and they less of it; it isn't asked again until they have answered."""
     calls: list[str] = []
 
@@ -862,7 +779,7 @@ def test_who_breaks_off_without_ending_is_frozen_while_the_others_think(
         bot(breaks_off),
         bot(slow),
         clock=time.monotonic,
-        own=own,
+        own=True,
         freezes=True,
         wrap=lambda number, box: Noted(box, calls, number),
     )
@@ -995,17 +912,17 @@ def test_each_bot_is_told_its_own_times_and_has_its_own_bank() -> None:
     clock = Clock()
     seen: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
-    timings = (Timing(250, 2000, 3000), Timing())
+    timings = (Timing(250, 1001, 3000), Timing())
     play(bot(takes(clock, 0.5), seen), bot(takes(clock, 1.0), others), clock=clock, timings=timings)
     told = [
         {name: message["limits"][name] for name in ("limit_ms", "bank_ms", "start_ms")}
         for message in (seen[0], others[0])
     ]
     assert told == [
-        {"limit_ms": 250, "bank_ms": 2000, "start_ms": 3000},
+        {"limit_ms": 250, "bank_ms": 1001, "start_ms": 3000},
         {"limit_ms": 500, "bank_ms": 10_000, "start_ms": 10_000},
     ]
-    assert banks(seen)[:2] == [2000, 1750]
+    assert banks(seen)[:2] == [1001, 751]  # which are no whole numbers of binary fractions of a second
     assert banks(others)[:2] == [10_000, 9500]
     assert {message["clock"]["limit_ms"] for message in seen if message["type"] == "request"} == {250}
 
@@ -1030,38 +947,3 @@ def test_one_bot_may_be_charged_wall_time_where_the_others_are_charged_their_own
     play(*scripts, clock=clock, own=True, timings=(Timing(own=False), Timing(own=True)))
     assert [banks(each)[1] for each in seen] == [9500, 10_000]
     assert [each[0]["limits"]["clock"] for each in seen] == ["wall", "own"]
-
-
-# --- real time --------------------------------------------------------------------------------------------------------
-
-
-def test_a_silent_bot_costs_its_limits_and_no_more() -> None:
-    """Source: SPEC.md, "The clock": limit and bank, then twice the limit, by the real clock."""
-    began = time.monotonic()
-    seen: list[dict[str, Any]] = []
-    record = play(bot(lambda peer, request: None, seen), bot(first), clock=time.monotonic, limit_ms=20, bank_ms=100)
-    seconds = time.monotonic() - began
-    game = record.games[0]
-    faults = [fault for fault in game.faults if fault.bot == 0]  # on a busy machine the other may be late, too
-    assert [fault.code for fault in faults] == ["timeout"] * 3 + ["out_of_lives"]
-    assert [game.times[fault.step or 0] for fault in faults[:3]] == [120_000, 20_000, 20_000]
-    assert 0.16 <= seconds < 5
-    errors = [parse_to_bot(json.dumps(m)) for m in seen if m["type"] == "error"]
-    told = [(error.code, error.lives) for error in errors if isinstance(error, Error)]
-    # The second is sent 20 ms before the bot is ended: on a busy machine it may not have read it.
-    assert told in ([("timeout", 2), ("timeout", 1)], [("timeout", 2)])
-
-
-def test_a_bot_that_drips_for_ever_is_timed_out_by_the_real_clock() -> None:
-    """Source: SPEC.md, "The clock": as above, without a script that moves the clock."""
-
-    def drips(peer: Peer, _: Request) -> None:
-        pause = threading.Event()
-        while True:
-            peer.send(b" ")
-            pause.wait(0.005)  # being slow is what this bot is about
-
-    began = time.monotonic()
-    record = play(bot(drips), bot(first), clock=time.monotonic, limit_ms=100, bank_ms=0, lives=1)
-    assert codes(record) == ["timeout", "out_of_lives"]
-    assert 0.1 <= time.monotonic() - began < 5

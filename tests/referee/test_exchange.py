@@ -242,6 +242,19 @@ def test_an_answer_in_the_pipe_of_a_process_that_has_died_counts(
     assert exchange(table, seat, clock) == Gone("exited", Exit(3, None))
 
 
+def test_an_answer_before_the_output_was_closed_counts(box: PipeBox, table: Table, seat: Seat, clock: Readings) -> None:
+    """As above: the next request finds that it is closed."""
+    read, box.output = os.dup(box.output), box.output  # the fixture closes the one, the bot the other
+
+    def closes() -> None:
+        box.says(choice(1))
+        os.close(box.output)
+        box.output = read
+
+    clock.on = {3: closes}
+    assert chosen(exchange(table, seat, clock)) == 1
+
+
 def test_the_last_words_on_standard_error_are_kept(box: PipeBox, table: Table, seat: Seat) -> None:
     """They tell the author why the bot died, and the referee isn't polling when it ends a process."""
     os.write(box.errors, b"KeyError: 'duke'\n")

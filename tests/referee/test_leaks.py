@@ -16,7 +16,7 @@ from arena.referee import ArenaError, MatchSpec, Terms, Timing, play_match, writ
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, ProcessSandbox, Program, SandboxError, Script
 from tests.sandbox.talk import no_children, until
 
-MATCHES = 200
+MATCHES = 50
 
 
 def spec(number: int, games: int = 2) -> MatchSpec:
@@ -81,7 +81,7 @@ SUBJECTS: dict[str, Script] = {
 }
 
 
-def test_hundreds_of_matches_leave_no_thread_and_no_descriptor() -> None:
+def test_many_matches_leave_no_thread_and_no_descriptor() -> None:
     """Source: this module's docstring. Every way to misbehave in turn; two games, so with new starts."""
     waited_for = "without output"  # 100 ms each time, to see whether it ends; so this one comes less often
     names = [name for name in SUBJECTS if name != waited_for] * 4 + [waited_for]
@@ -142,7 +142,7 @@ def test_processes_leave_neither_themselves_nor_descriptors_nor_folders(tmp_path
     sandbox.start(Program(("/bin/sh", "-c", "exit 0"), tmp_path), Limits()).close()  # makes what is made once
     before = left()
     names = list(SHELL)
-    for number in range(6 * len(names)):
+    for number in range(2 * len(names)):
         scripts = (SHELL[names[number % len(names)]], SHELL["dies"])
         result = play_match(
             spec(number),

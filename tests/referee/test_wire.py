@@ -657,34 +657,3 @@ def test_a_menu_is_made_once_for_the_same_list_and_never_taken_for_anothers() ->
     for number in range(1000):  # short-lived lists: the next one often stands where the last one stood
         moves: Sequence[Move] = tuple(Act(Action.COUP, seat) for seat in range(number % 7 + 1))
         assert menus.menu(tuple(moves)).moves == moves
-
-
-def test_every_move_has_its_payload() -> None:
-    """The contract's moves."""
-    assert [menus.move_payload(move) for move in (*STEAL[:2], PASS, CHALLENGE, Block(Role.DUKE), Show(Role.DUKE))] == [
-        {"action": "income"},
-        {"action": "steal", "target": 0},
-        {"pass": True},
-        {"challenge": True},
-        {"block": "duke"},
-        {"show": "duke"},
-    ]
-    assert [menus.move_payload(move) for move in (DECLINE, Lose(Role.DUKE), KEEPS[0])] == [
-        {"decline": True},
-        {"lose": "duke"},
-        {"keep": ["captain", "duke"]},
-    ]
-    assert [menus.move_payload(move) for move in (SHOW_HAND, *SHOWN, CONVERTS[0], CONVERTS[2])] == [
-        {"show": "all"},
-        {"keep_shown": False},
-        {"keep_shown": True},
-        {"action": "convert"},
-        {"action": "convert", "target": 1},
-    ]
-    assert [menus.move_payload(move) for move in (PICKS[4], SIDES[0], REVEALS[1], *DECISIONS)] == [
-        {"pick": "duke"},
-        {"side": "loyalist"},
-        {"reveal": "duke"},
-        {"examined": "hand_back"},
-        {"examined": "force_swap"},
-    ]
