@@ -12,7 +12,7 @@ from arena.bots.digest import MAX_BYTES, MAX_FILES, check_unchanged, differs, di
 from arena.bots.errors import BotError, cell, shown
 from arena.bots.imports import foreign_imports
 from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake
-from arena.bots.intake_process import intake_apart, intake_each, unzip_apart
+from arena.bots.intake_process import intake_apart
 from arena.bots.kit import completed, is_older, kit_of_file, lacks_kit
 from arena.bots.language import language_of
 from arena.bots.load import check_commands, load, sample_file, sample_names

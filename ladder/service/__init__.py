@@ -17,7 +17,6 @@ from ladder.service.applicants import MOST_ASKING, approve, ask_to_join, may_joi
 from ladder.service.backup import Backup, backup, restore
 from ladder.service.boxes import demand_boxes
 from ladder.service.challenge import Challenge, challenge
-from ladder.service.collection import Collection, submit_collection
 from ladder.service.decisions import (
     Decided,
     activate_version,
@@ -94,6 +93,7 @@ from ladder.service.service import Service
 from ladder.service.settings import Deadline, LadderError, Settings, SignIn, read_settings
 from ladder.service.similar import AT_LEAST, side_by_side, similar
 from ladder.service.submit import (
+    Collected,
     Taken,
     allowance,
     local_time,
@@ -101,6 +101,7 @@ from ladder.service.submit import (
     read_reference,
     read_time,
     submit,
+    submit_all,
     submit_reference,
 )
 from ladder.service.tasks import Queue, portable_of

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from arena.bots import Bundle, cell, intake_apart, load, normal_name, shown
+from arena.bots import BotError, Bundle, cell, intake_apart, load, normal_name, shown
 from ladder.access import visible
 from ladder.service.due import due_of, late_for
-from ladder.service.known import acting_owner, demand_unsuspended, viewer_for
+from ladder.service.known import acting_owner, demand_unsuspended, known_owner, viewer_for
 from ladder.service.ladder import STAFF, Ladder
 from ladder.service.settings import LadderError, Settings
 from ladder.store.database import (
@@ -62,8 +62,8 @@ class Taken:
 class Submission:
     """A bot's files, to be taken in under a name. by: who submits them.
 
-    received: when they were handed in, as staff says, in seconds since 1970; None: now, by the owner. corrects: that
-    time takes the place of one that staff said of the same files before, also where it is later.
+    received: when they were handed in, as staff says, in seconds since 1970, in place of what staff said of the same
+    files before; None: now, by the owner.
     """
 
     login: str
@@ -71,7 +71,6 @@ class Submission:
     bundle: Bundle
     by: str
     received: float | None = None
-    corrects: bool = False
 
 
 def submit(
@@ -93,12 +92,54 @@ def submit(
         acting_owner(connection, login)
     demand_past(ladder, received)
     bundle = intake_apart(path, most_upload=settings.quotas.upload_mb << 20)
-    submission = Submission(login, bot_name(name or bundle.name), bundle, by or login, received, corrects=True)
+    submission = Submission(login, bot_name(name or bundle.name), bundle, by or login, received)
     now = ladder.clock()
-    return ladder.database.write(lambda connection: put_submission(connection, settings, submission, now))
+    return ladder.database.write(lambda connection: _put(connection, settings, submission, now))
 
 
-def put_submission(connection: Connection, settings: Settings, new: Submission, now: float) -> Taken:
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What became of many people's files, by login: they were taken, or refused with the reason."""
+
+    taken: dict[str, Taken]
+    refused: dict[str, str]
+
+
+def submit_all(ladder: Ladder, folder: Path, received: float | None, by: str) -> Collected:
+    """Submit what each subfolder holds for the owner whose login is its name.
+
+    It becomes a version of the person's only bot. A first bot is called by the pseudonym. Raises LadderError where
+    there is no subfolder, OSError.
+    """
+    found = Collected({}, {})
+    for each in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        held = [path for path in each.iterdir() if not path.name.startswith(".")]
+        try:
+            if any(path.is_symlink() for path in (each, *held)):
+                raise LadderError("it is a link, or holds one.\nPut the files themselves there.")
+            with ladder.database.read() as connection:
+                name = _name_for(connection, each.name)
+            path = held[0] if len(held) == 1 else each
+            found.taken[each.name] = submit(ladder, path, each.name, name, received, by)
+        except (BotError, LadderError) as problem:
+            found.refused[each.name] = str(problem)
+    if not (found.taken or found.refused):
+        raise LadderError(
+            f"{shown(folder)} has no subfolder.\nPut each person's files into one whose name is the login."
+        )
+    return found
+
+
+def _name_for(connection: Connection, login: str) -> str:
+    """Return the name of a person's only bot, or of a first one. Raises LadderError."""
+    owner = known_owner(connection, login)
+    own = [bot.name for bot in all_bots(connection) if bot.owner == owner.id]
+    if len(own) > 1:
+        raise LadderError(f"which of {', '.join(map(shown, own))} is it?\nSubmit it by itself, with --name.")
+    return own[0] if own else "-".join(owner.pseudonym.split())
+
+
+def _put(connection: Connection, settings: Settings, new: Submission, now: float) -> Taken:
     """Take a submission in. Raises LadderError."""
     login, bundle, received = new.login, new.bundle, now if new.received is None else new.received
     acting = acting_owner(connection, login)
@@ -114,8 +155,8 @@ def put_submission(connection: Connection, settings: Settings, new: Submission, 
     versions = [] if known is None else versions_of(connection, known.id)
     same = _same(versions, new, received)
     if same is not None:
-        corrected = new.corrects and same.received != same.at
-        if new.received is not None and (received < same.received or (corrected and received != same.received)):
+        corrected = same.received != same.at and received != same.received
+        if new.received is not None and (received < same.received or corrected):
             set_received(connection, same.id, received)
             _note_received(connection, new, same.bot, same.id, owner, now)
             same = replace(same, received=received)
@@ -154,7 +195,7 @@ def _same(versions: Sequence[Version], submission: Submission, received: float) 
     order = sorted(versions, key=lambda version: (version.received, version.number))
     before = [version for version in order if version.received <= received]
     near = [*before[-1:], *order[len(before) :][:1]]
-    late = [version for version in reversed(order) if submission.corrects and version.received != version.at]
+    late = [version for version in reversed(order) if version.received != version.at]
     files = (submission.bundle.digest, submission.bundle.file)
     return next((each for each in (*near, *late) if (each.digest, each.file) == files and not each.unexamined), None)
 

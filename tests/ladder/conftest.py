@@ -20,7 +20,6 @@ from tests.ladder.service.term import BROKEN, LATE, Term, begun, hand_in, write
 from tests.once import made_once
 
 intake_process = importlib.import_module("arena.bots.intake_process")  # whose inside is changed here
-APART = intake_process._apart
 SAID: dict[str, list[tuple[str, Any]]] = {}  # the statements of the migrations, by kind of database
 
 
@@ -28,27 +27,15 @@ SAID: dict[str, list[tuple[str, Any]]] = {}  # the statements of the migrations,
 def read_here() -> Iterator[None]:
     """Read what is submitted in this process: to start the helper process costs a tenth of a second.
 
-    Its limits are tested in tests/bots; it's there where a test starts a command or a server, or wants `read_apart`.
+    Its limits are tested in tests/bots; it's there where a test starts a command or a server.
     """
 
-    def here(what: str, jobs: Sequence[Sequence[Any]], *limits: Any) -> Iterator[tuple[dict[str, Any], bytes]]:
-        if what != "take":
-            yield from APART(what, jobs, *limits)
-            return
-        for job in jobs:
-            answer, archive = intake_process._outcome(what, job)
-            answer.pop("bytes", None)
-            yield answer, archive
+    def here(job: Sequence[Any], _limits: Any) -> tuple[dict[str, Any], bytes]:
+        return intake_process._outcome(*job)  # type: ignore[no-any-return]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intake_process, "_apart", here)
         yield
-
-
-@pytest.fixture
-def read_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read what is submitted in the helper process, as a ladder does."""
-    monkeypatch.setattr(intake_process, "_apart", APART)
 
 
 @contextmanager

@@ -141,7 +141,6 @@ def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
         ("activate", ["broken@1", "--why", "x"], "it failed its examination"),
         ("activate", ["late", "--why", "x"], "Name it as late@1"),
         ("submit", [], "name a BOT and its --owner"),
-        ("submit", ["bot.py", "--owner", "ada", "--dry-run"], "go with --from"),
         ("submit", ["--from", ".", "--owner", "ada"], "goes with no BOT"),
         ("void", ["999", "--why", "x"], "there is no match 999"),
         ("void", ["1", "--why", "x"], "it doesn't rate"),
@@ -174,17 +173,14 @@ def test_an_owner_sees_who_took_the_bot_out_and_why(own: Term) -> None:
     assert page["versions"][0]["active"]
 
 
-def test_all_submissions_are_one_report_whose_exit_code_says_whether_all_came_in(own: Term, tmp_path: Path) -> None:
-    own.arena("owners add", "dan")
-    tmp_path /= "all"
-    tmp_path.mkdir()
-    (tmp_path / "dan.py").write_text("#!/usr/bin/env python3\n")
-    told = own.arena("submit", "--from", tmp_path, "--at", "2001-09-09T01:46:40Z", "--by", "prof")
-    assert "dan@1, taken in" in told.out
-    assert "1 taken in, 0 there already, 0 refused" in told.err
-    (tmp_path / "who.py").write_text("x")
-    told = own.arena("submit", "--from", tmp_path, "--at", "2001-09-09T01:46:40Z", code=1)
-    assert "nobody's: who.py" in told.err
+def test_many_peoples_bots_are_taken_in_and_the_exit_code_says_whether_all_were(own: Term, tmp_path: Path) -> None:
+    (tmp_path / "all" / "eve").mkdir(parents=True)
+    (tmp_path / "all" / "eve" / "bot.py").write_text("#!/usr/bin/env python3\n")
+    told = own.arena("submit", "--from", tmp_path / "all", "--at", "2001-09-09T01:46:40Z", "--by", "prof")
+    assert told.out == "eve: pseudonym-of-eve@1\n"
+    (tmp_path / "all" / "zoe").mkdir()
+    told = own.arena("submit", "--from", tmp_path / "all", "--at", "2001-09-09T01:46:40Z", "--json", code=1)
+    assert (told.json["taken"]["eve"]["again"], [*told.json["refused"]]) == (True, ["zoe"])
 
 
 def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> None:

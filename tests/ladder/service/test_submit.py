@@ -1,0 +1,176 @@
+"""Submissions: many people's at once, and those at a time that staff says."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ladder.access import STAFF, Viewer
+from ladder.service import Ladder, LadderError, extend, join_teams, local_time, read_time, submit, submit_all
+from ladder.store.database import acts_of, all_owners, extensions_in_force
+from ladder.views import bot
+from tests.ladder.service.classes import Clock, deadline, school, settle
+from tests.place import QUICK_BOT
+
+NOW, EARLIER = 1e6, 9e5
+PY = f"{QUICK_BOT}#"
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    with closing(school(tmp_path / "spring", owners="ada bob dan eve")) as made:
+        settle(made, deadline("first", NOW - 10))
+        yield made
+
+
+def test_each_subfolder_is_submitted_for_the_login_that_it_is_called(ladder: Ladder, tmp_path: Path) -> None:
+    """A first bot is called by the pseudonym. Later files are its next version."""
+    top = tmp_path / "all"
+    files = {"ada/bot.py": PY, "bob/bot.toml": 'run = "python3 b.py"\n', "bob/b.py": PY, "zoe/bot.py": PY, "x.py": PY}
+    for name, text in files.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(text)
+    (top / "dan").mkdir()
+    (top / "dan" / "bot.py").symlink_to("/etc/passwd")
+    (top / "eve").mkdir()
+    with ladder.database.read() as connection:
+        names = {each.login: "-".join(each.pseudonym.split()) for each in all_owners(connection)}
+    found = submit_all(ladder, top, EARLIER, "prof")
+    assert {login: (one.label, one.received) for login, one in found.taken.items()} == {
+        "ada": (f"{names['ada']}@1", EARLIER),
+        "bob": (f"{names['bob']}@1", EARLIER),
+    }
+    assert {login: why.partition("\n")[0] for login, why in found.refused.items()} == {
+        "dan": "it is a link, or holds one.",
+        "eve": "eve can't be taken: it holds no file.",
+        "zoe": 'there is no owner "zoe".',
+    }
+    assert all(one.again for one in submit_all(ladder, top, EARLIER, "prof").taken.values())
+    (top / "ada" / "bot.py").write_text(f"{PY}2")
+    assert submit_all(ladder, top, NOW, "prof").taken["ada"].label == f"{names['ada']}@2"
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2"))
+    path = tmp_path / "more.py"
+    path.write_text(f"{PY}3")
+    submit(ladder, path, "ada")
+    assert submit_all(ladder, top, NOW, "prof").refused["ada"].startswith("which of ")
+    with pytest.raises(LadderError, match="has no subfolder"):
+        submit_all(ladder, top / "ada", EARLIER, "prof")
+
+
+def test_a_time_to_come_is_refused(ladder: Ladder) -> None:
+    with pytest.raises(LadderError, match="still to come"):
+        sent(ladder, 1, NOW + 1)
+
+
+TOKYO = "Asia/Tokyo"  # where the server stands
+MORNING = 13 * 86_400  # midnight of UTC
+ZONES: dict[str, tuple[tuple[str, ...], str | None, int]] = {
+    "none: the server's": ((), None, 9),
+    "that of the deadlines": (("-05:00", "-05:00"), None, -5),
+    "they have several": (("-05:00", "+01:00"), None, 9),
+    "of one that is named": (("-05:00", "+01:00"), "two", 1),
+}
+
+
+@pytest.mark.parametrize("of", ZONES)
+def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: pytest.MonkeyPatch, of: str) -> None:
+    zones, name, hours = ZONES[of]
+    monkeypatch.setenv("TZ", TOKYO)
+    time.tzset()
+    try:
+        ladder.clock = Clock(MORNING * 2)
+        path = ladder.path / "ladder.toml"
+        path.write_text(path.read_text().replace(deadline("first", NOW - 10), ""))
+        for number, zone in zip(("one", "two"), zones, strict=False):
+            settle(ladder, f'[[deadlines]]\nname = "{number}"\nat = 1970-01-12T00:00:00{zone}\n')
+        at = MORNING - 3600 * hours
+        assert read_time(ladder, "1970-01-14T00:00", name) == at
+        assert read_time(ladder, "1970-01-14T00:00Z", name) == MORNING
+        if name:
+            extend(ladder, "ada", name, "1970-01-14T00:00", None, 0, "prof", "ill")
+            assert [each.until for each in ladder.database.look(extensions_in_force)] == [at]
+        assert local_time(MORNING) == "1970-01-14 09:00+09:00"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize("text", ["1970-01-14", "1970-01-14+01:00", "19700114", " 1970-01-14 ", "soon", "12:00"])
+def test_a_time_is_one_of_a_day(ladder: Ladder, text: str) -> None:
+    with pytest.raises(LadderError, match="no time of a day"):
+        read_time(ladder, text)
+    with pytest.raises(LadderError, match="no time of a day"):
+        extend(ladder, "ada", "first", text, None, 0, "prof", "ill")
+
+
+def sent(ladder: Ladder, code: int, received: float | None = None, at: float = NOW) -> tuple[int, float | None]:
+    ladder.clock = Clock(at)
+    path = ladder.path / "ada.py"
+    path.write_text(f"{PY}{code}")
+    taken = submit(ladder, path, "ada", "ada", received, None if received is None else "prof")
+    return taken.number, taken.received
+
+
+def said(ladder: Ladder) -> list[str]:
+    return ladder.database.look(lambda connection: [act.why for act in acts_of(connection, what=("receive",))])
+
+
+def test_what_staff_enters_counts_against_no_quota(ladder: Ladder) -> None:
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("submissions_per_day = 10", "submissions_per_day = 1"))
+    for code in range(3):
+        assert sent(ladder, code, EARLIER + code)[0] == code + 1
+    assert sent(ladder, 8)[0] == 4
+    with pytest.raises(LadderError, match="1 are allowed"):
+        sent(ladder, 9)
+    assert sent(ladder, 10, NOW)[0] == 5
+
+
+def test_the_same_files_with_another_time_correct_it(ladder: Ladder) -> None:
+    """The ladder's own time gives way to an earlier one alone; one that staff said to any."""
+    assert sent(ladder, 1) == (1, NOW)
+    assert sent(ladder, 1, NOW, at=NOW + 5) == (1, NOW)
+    assert said(ladder) == []
+    assert sent(ladder, 1, EARLIER) == (1, EARLIER)
+    assert sent(ladder, 1, EARLIER) == (1, EARLIER)
+    assert sent(ladder, 1, EARLIER + 60) == (1, EARLIER + 60)
+    assert len(said(ladder)) == 2
+    assert said(ladder)[0].endswith(", as prof says")
+    assert sent(ladder, 2, EARLIER + 90) == (2, EARLIER + 90)
+    assert sent(ladder, 1, EARLIER + 99) == (1, EARLIER + 99)  # over a version that came between
+
+
+def test_an_owner_who_goes_back_to_earlier_files_has_a_new_version(ladder: Ladder) -> None:
+    assert [sent(ladder, code, at=NOW + at)[0] for at, code in enumerate((1, 2, 1, 1))] == [1, 2, 3, 3]
+
+
+def test_late_counts_by_the_time_of_receipt(ladder: Ladder) -> None:
+    settle(ladder, deadline("second", NOW - 1000, grace_minutes=15))
+    path = ladder.path / "ada.py"
+    path.write_text(PY)
+    assert submit(ladder, path, "ada", received=NOW - 500, by="prof").late == "second"
+
+
+def test_a_teammates_submission_is_late_as_the_grade_has_it(ladder: Ladder) -> None:
+    """The bot's owner has the deadline, whoever of the team submits."""
+    settle(ladder, deadline("second", NOW - 1000, grace_minutes=15))
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "prof", "as they asked")
+    sent(ladder, 1, EARLIER)
+    extend(ladder, "bob", "second", None, 1, 0, "prof", "ill")
+    path = ladder.path / "ada.py"
+    path.write_text(f"{PY}2")
+    assert submit(ladder, path, "bob", received=NOW - 500, by="prof").late == "second"
+
+
+def test_the_owner_reads_when_it_was_received_and_others_do_not(ladder: Ladder) -> None:
+    sent(ladder, 1, EARLIER)
+    told = {}
+    for viewer in (STAFF, Viewer("ada"), Viewer("bob")):
+        with ladder.reading(viewer) as reader:
+            found = bot(reader, "ada")
+        assert found is not None
+        told[viewer.login] = (found.versions[0].submitted, found.versions[0].received)
+    assert told == {None: (NOW, EARLIER), "ada": (NOW, EARLIER), "bob": (NOW, None)}
