@@ -17,7 +17,7 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run play ladder serve quick test test-long test-boxes test-compiled attack rates setup check lint package wheel coverage bench gauntlet site soak soak-numbers format clean
+.PHONY: run play ladder serve quick test test-long test-boxes test-compiled attack setup check lint package wheel coverage bench gauntlet site soak soak-numbers format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -84,10 +84,6 @@ test-compiled: $(VENV)/.dev
 # About ten minutes.
 attack: $(VENV)/.dev
 	$(BIN)/python -m tests.red_team $(if $(BOX),--box $(BOX))
-
-# What two bots can tell each other, measured: five minutes. WRITE=1 puts it into SECURITY.md.
-rates: $(VENV)/.dev
-	$(BIN)/python -m tests.red_team --rates $(if $(WRITE),--write)
 
 setup: $(VENV)/.run
 

@@ -42,7 +42,7 @@ TOGETHER = (
     # A box and its probes are made once for each tier.
     re.compile(r"red_team/test_attacks\.py::.*-(bubblewrap|docker)-"),
     # Plain programs that attack are one user's, and one of them kills all that this user has.
-    re.compile(r"red_team/test_(?:attacks|channels|interrupted)()\.py"),
+    re.compile(r"red_team/test_(?:attacks|channels)()\.py"),
     # One browser serves all tests of a module.
     re.compile(r"page/test_(browser)\.py"),
     # A ladder is served once.
@@ -64,7 +64,7 @@ LONG = re.compile(
     # Runners, workers, servers and clusters are killed until chance has met each moment.
     r"ladder/service/test_(kills|kills_on_dask|faults|backup)\.py"
     r"|ladder/web/test_(tables_faults|evening)\.py"
-    r"|ladder/pool/test_cluster\.py|run/test_(crashes|parcels_on_dask)\.py|red_team/test_interrupted\.py"
+    r"|ladder/pool/test_cluster\.py|run/test_(crashes|parcels_on_dask)\.py"
     # Every language's compiler builds, every sample bot plays every preset, a class goes through a term.
     r"|sample_bots/test_(starters|presets)\.py|kits/test_starters\.py|ladder/service/test_term\.py"
     # The benchmarks measure little, so that they are known to run.

@@ -1,23 +1,15 @@
 """Attack this host's boxes on purpose, and report what came of it.
 
 Uses the sandboxes and the referee from outside, as a hostile bot does. `catalog` has one row for each attack, with
-the outcome expected in each tier; `suite` runs and judges rows; `channels` measures how much two colluding bots can
-tell each other. A box shows the programs in attacks/ as /bot.
+the outcome expected in each tier; `suite` runs and judges rows; `channels` tries whether two colluding bots can tell
+each other something. A box shows the programs in attacks/ as /bot.
 
 `make attack` runs it on this host (__main__.py), and the tests beside it run it row by row.
 """
 
 from tests.red_team import stage, suite
 from tests.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Kind, Match, NotTestable, Probes, Row, Together
-from tests.red_team.channels import (
-    CHANNELS,
-    Measured,
-    capacity,
-    measure,
-    share_of_errors,
-    share_of_wrong_bits,
-    share_of_wrong_delays,
-)
+from tests.red_team.channels import CHANNELS, Tried, share_of_errors, try_channels
 from tests.red_team.stage import ATTACKS, PYTHON, Stage, Talk, survivors
 from tests.red_team.suite import (
     HONEST,
@@ -46,7 +38,6 @@ __all__ = [
     "CoveredBy",
     "Kind",
     "Match",
-    "Measured",
     "NotTestable",
     "Probes",
     "Result",
@@ -54,21 +45,19 @@ __all__ = [
     "Stage",
     "Talk",
     "Together",
+    "Tried",
     "attack",
-    "capacity",
     "expected_results",
     "failures",
     "judge_channel",
     "judge_probes",
-    "measure",
     "not_run",
     "play",
     "probe",
     "share_of_errors",
-    "share_of_wrong_bits",
-    "share_of_wrong_delays",
     "stage",
     "suite",
     "survivors",
     "table",
+    "try_channels",
 ]

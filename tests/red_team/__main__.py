@@ -1,8 +1,7 @@
 """`make attack`: attack the sandboxes of this host, and print as a table what came of each attack.
 
 `python -m tests.red_team --box bubblewrap` attacks one of them; `--json` prints one JSON list. Exit code 0 if all is
-as expected, 1 if an attack succeeded that shouldn't, 130 if it was interrupted. `--rates` prints SECURITY.md's table
-instead: what two bots can tell each other; `--write` puts it there.
+as expected, 1 if an attack succeeded that shouldn't, 130 if it was interrupted.
 """
 
 import argparse
@@ -13,13 +12,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
-from pathlib import Path
 
 from arena.examine import boxes
 from arena.run import clean_up
 from arena.sandbox import Choice, scratch_folder
 from tests.red_team import TIERS, Result, attack, expected_results, failures, table
-from tests.red_team.rates import rates, write
 
 
 class Interruption:
@@ -48,21 +45,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.red_team", description="Attack the sandboxes of this host.")
     parser.add_argument("--box", choices=TIERS, help="attack this one alone; else all that work")
     parser.add_argument("--json", action="store_true", help="print one JSON list")
-    parser.add_argument("--rates", action="store_true", help="measure the open channels alone")
-    parser.add_argument("--write", action="store_true", help="put their rates into SECURITY.md")
     options = parser.parse_args()
     tried = boxes()
     if options.box and tried[options.box] is not None:
         say(f"the sandbox {options.box} doesn't work here: {tried[options.box]}")
         return 1
     names = [options.box] if options.box else [name for name, trouble in tried.items() if trouble is None]
-    if options.rates or options.write:
-        with scratch_folder() as scratch:
-            text = rates([name for name in names if name != "process"], scratch, say)
-        print(text, end="")
-        if options.write:
-            write(text, Path(__file__).parents[2] / "SECURITY.md")
-        return 0
     found: list[Result] = []
     interrupted = False
     try:

@@ -101,8 +101,8 @@ def _attack(stage: Stage, rows: Sequence[Row], proven: Collection[str]) -> Itera
                 yield judge_probes(row, kind, stage.tier, outcomes, proven)
     row_of = {name: row for row, kind in wanted if isinstance(kind, Channel) for name in kind.names}
     if row_of:
-        with contextlib.closing(channels.measure(stage, tuple(row_of))) as measured:
-            for found in measured:
+        with contextlib.closing(channels.try_channels(stage, tuple(row_of))) as tried:
+            for found in tried:
                 yield judge_channel(row_of[found.channel], stage.tier, found, proven)
     for row, kind in wanted:
         if isinstance(kind, Match):
@@ -368,13 +368,13 @@ SCENES: dict[str, Callable[[Stage, str], list[str]]] = {
 # --- channels ---------------------------------------------------------------------------------------------------------
 
 
-def judge_channel(row: Row, tier: str, found: "channels.Measured", proven: Collection[str] = ()) -> Result:
-    """Compare what a channel carried with what a tier may carry; `proven` as in `judge_probes`."""
+def judge_channel(row: Row, tier: str, found: "channels.Tried", proven: Collection[str] = ()) -> Result:
+    """Judge whether a channel may carry in a tier; `proven` as in `judge_probes`."""
     title = f"{row.title}: {found.channel}"
     expected = "any" if tier == "process" else "none" if not found.tolerated else f"tolerated: {found.tolerated}"
     wrong = found.problem(tier)
-    works = (found.channel,) if found.rate else ()
-    unproven = () if found.rate or found.channel in proven or tier == "process" else (found.channel,)
+    works = (found.channel,) if found.carries else ()
+    unproven = () if found.carries or found.channel in proven or tier == "process" else (found.channel,)
     seen = f"{NO_CONTROL} ({found.told()})" if unproven else found.told()
     return Result(row.number, title, tier, expected, seen, wrong is None, wrong or "", works=works, unproven=unproven)
 
@@ -397,7 +397,7 @@ def table(results: Sequence[Result]) -> str:
     elsewhere = {row.number: kind for row in ROWS.values() for kind in row.kinds if isinstance(kind, NotTestable)}
     tested = [row.number for row in ROWS.values() if all(isinstance(kind, CoveredBy) for kind in row.kinds)]
     lines += ["", f"{len(tested)} rows are tested by the test suite alone: {_ranges(tested)}"]
-    lines += [f"row {number} isn't testable here: {kind.reason}" for number, kind in elsewhere.items()]
+    lines += [f"row {number} isn't tried: {kind.reason}" for number, kind in elsewhere.items()]
     unproven = list(dict.fromkeys(name for result in results for name in result.unproven))
     if unproven:
         first = "" if "process" in tiers else " (attack the process box too: it is the control)"

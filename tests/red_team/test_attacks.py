@@ -5,7 +5,9 @@ The probes of a tier run in one box, the bots in a match each; ids are "ROW-TIER
 
 import json
 import os
+import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +33,7 @@ from tests.red_team import (
     not_run,
     play,
     probe,
+    stage,
     suite,
     survivors,
     table,
@@ -242,6 +245,52 @@ def test_the_table_marks_what_is_not_expected_and_counts_it() -> None:
     assert "46.victim-mem: OPEN" in text
     assert "2 attacks, 1 not as expected" in text
     assert failures([good, bad]) == 1
+
+
+@pytest.mark.needs("root", None if os.getuid() == 0 else "it makes a folder for another user")
+def test_a_folder_of_another_user_or_a_link_is_never_removed(tmp_path: Path) -> None:
+    """/var/tmp is everybody's: names that begin like ours may be theirs."""
+    link = stage.PUBLIC / f"{stage.REACHABLE}link-of-{os.getpid()}"
+    theirs = stage.PUBLIC / f"{stage.REACHABLE}theirs-of-{os.getpid()}"
+    kept = tmp_path / "kept"
+    kept.write_text("")
+    link.symlink_to(tmp_path)
+    theirs.mkdir()
+    try:
+        os.chown(theirs, stage.USER, stage.USER)
+        stage.remove_dead_folders()
+        assert kept.exists()
+        assert link.is_symlink()
+        assert theirs.is_dir()
+    finally:
+        link.unlink()
+        theirs.rmdir()
+
+
+def test_an_interrupted_attack_tells_what_it_saw_and_leaves_nothing(tmp_path: Path, needs: Needs) -> None:
+    """`make attack` and Ctrl-C: it ends after the attack that is on, with exit code 130."""
+    needs("process", stage.missing("process"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.red_team", "--box", "process", "--json"],
+        env={**os.environ, "PYTHONPATH": str(ATTACKS.parents[2]), "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as running:
+        try:
+            assert running.stderr is not None
+            while not running.stderr.readline().startswith("1 of "):
+                assert running.poll() is None
+            os.killpg(running.pid, signal.SIGINT)
+            out, told = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert running.returncode == 130
+    assert told.endswith("interrupted: the others weren't made\n")
+    assert json.loads(out)[0]["title"] == "an honest match (honest)"
+    assert list(tmp_path.iterdir()) == []
+    assert list(stage.PUBLIC.glob(f"{stage.REACHABLE}{running.pid}-*")) == []
 
 
 def test_attack_yields_a_result_for_each_program_of_the_chosen_rows(stage_of: StageOf, scratch: Path) -> None:

@@ -50,7 +50,7 @@ def test_security_md_counts_the_rows_as_they_are() -> None:
     assert f"a list of {len(ROWS)} attacks" in told
     assert f"{programs} of them have a program" in told
     assert f"{tested} are tested by the test suite alone" in told
-    assert f"{neither} can't be shown" in told
+    assert f"{neither} have neither" in told
 
 
 def test_a_row_that_is_left_out_says_why() -> None:
@@ -100,7 +100,7 @@ def numbers(text: str) -> list[str]:
 
 
 def test_every_channel_belongs_to_a_row_and_has_a_program() -> None:
-    """Two colluding bots find no channel but those that the list names as open."""
+    """Else it would never be tried."""
     named = {name for row in ROWS.values() for kind in row.kinds if isinstance(kind, Channel) for name in kind.names}
     programs = set(re.findall(r'^        "([a-z-]+)": ', source("channel.py"), re.MULTILINE))
     assert named == set(CHANNELS) == programs
@@ -123,9 +123,6 @@ def test_what_is_tolerated_names_a_tier_and_a_reason() -> None:
                 for key, why in kind.tolerated.items():
                     assert key.split()[0] in (*TIERS, "*")
                     assert len(why) > 30
-    for known in CHANNELS.values():
-        assert set(known.open) <= set(TIERS)
-        assert all(len(why) > 20 for why in known.open.values())
 
 
 @pytest.mark.parametrize("path", sorted(ATTACKS.glob("*.py")), ids=lambda path: path.stem)

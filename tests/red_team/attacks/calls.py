@@ -26,7 +26,6 @@ ABSENT = "ABSENT"  # no target: the process, file or device can't be seen
 REFUSED = 77  # the exit code of a program that refuses to attack with privileges
 CAP_SYS_ADMIN = 21  # <linux/capability.h>
 CHECK_S = 10.0  # for one check; a slower one is killed and reported as SLOW
-PROT_READ, MAP_SHARED = 1, 1
 WHOLE_IDS = 4294967295  # what the initial user namespace maps
 
 Outcome = Union[str, None]  # noqa: UP007 - Python 3.9; None says OPEN
@@ -46,7 +45,6 @@ _X86_64 = {
     "clone": 56,
     "fanotify_init": 300,
     "finit_module": 313,
-    "futex": 202,
     "init_module": 175,
     "kcmp": 312,
     "kexec_load": 246,
@@ -62,7 +60,6 @@ _X86_64 = {
     "ptrace": 101,
     "quotactl": 179,
     "request_key": 249,
-    "set_tid_address": 218,
     "setns": 308,
     "settimeofday": 164,
     "socket": 41,
@@ -82,7 +79,6 @@ _AARCH64 = {
     "clone": 220,
     "fanotify_init": 262,
     "finit_module": 273,
-    "futex": 98,
     "init_module": 105,
     "kcmp": 272,
     "kexec_load": 104,
@@ -98,7 +94,6 @@ _AARCH64 = {
     "ptrace": 117,
     "quotactl": 60,
     "request_key": 218,
-    "set_tid_address": 96,
     "setns": 268,
     "settimeofday": 170,
     "socket": 198,
@@ -136,16 +131,6 @@ def checked(result: int) -> int:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return result
-
-
-def mapped(descriptor: int, size: int) -> int:
-    """Map a file's beginning for reading; return the address."""
-    libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-    address = libc.mmap(None, size, PROT_READ, MAP_SHARED, descriptor, 0)
-    if address in (None, ctypes.c_void_p(-1).value):
-        raise OSError(ctypes.get_errno(), "mmap")
-    return int(address)
 
 
 def refuse_privileges() -> None:

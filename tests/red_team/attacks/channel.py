@@ -5,8 +5,7 @@ usage: channel.py TOKEN       both bots know the token, as two bots of one autho
 Commands on standard input, one JSON object a line, each answered by one:
 
     {"do":"open","channel":NAME}   {}                   begin; {"error":ERRNO} if the channel is refused
-    {"do":"set","bit":0 or 1}      {}                   the sender's side; work goes on until the next command;
-                                                        for answer-time the microseconds to wait
+    {"do":"set","bit":0 or 1}      {}                   the sender's side; work goes on until the next command
     {"do":"read"}                  {"value":NUMBER}     the receiver's side
     {"do":"shut"}                  {}                   end
 """
@@ -20,7 +19,6 @@ import contextlib
 import ctypes
 import errno
 import fcntl
-import itertools
 import json
 import mmap
 import os
@@ -29,7 +27,6 @@ import socket
 import struct
 import sys
 import tempfile
-import threading
 import time
 import zlib
 
@@ -40,19 +37,10 @@ TOKEN = sys.argv[1] if len(sys.argv) > 1 else "none"
 NUMBER = zlib.crc32(TOKEN.encode())
 BOT = os.path.dirname(os.path.abspath(__file__))
 SHARED = os.path.realpath("/usr/bin/env")  # all boxes of a machine or an image see this file
-WINDOW_S = 0.008  # for a receiver's measurement of speed
 MB = 1024 * 1024
-COPIED = 16 * MB  # more than a core's own cache
-SPUN_S = 0.001  # the end of a delay, because sleepers wake late
 F_SETPIPE_SZ = 1031
 IN_OPEN = 0x20
 RWF_NOWAIT = 8
-FUTEX_WAIT, FUTEX_WAKE = 0, 1  # of files, not of the process alone
-WORDS = 40  # a thread each, of the 64 that a bot may have
-PAGES = 200  # of a file each
-NAMES = 200
-NUMBERS_APART = 3  # used up for each unit of a symbol: somebody else may use one
-EVENTS = 200  # of the 256 files that it may have open
 
 
 class Channel:
@@ -420,97 +408,6 @@ class Dentries(Counter):
             os.path.exists(f"/usr/red-team-{os.getpid()}-{self.round}-{number}")
 
 
-class Lookups(Channel):
-    """Which names somebody has looked up: the kernel keeps it of each file system, also where there is no such file."""
-
-    def begin(self) -> None:
-        """Agree on names."""
-        self.round = 0
-
-    def names(self) -> list[str]:
-        """Return the names of a step; none of them is a file."""
-        return [f"/usr/.{TOKEN}-{self.round}-{place}" for place in range(NAMES)]
-
-    def put(self, bit: int) -> None:
-        """Look up a name for each bit."""
-        names = self.names()
-        self.round += 1
-        for place in bits_of(bit):
-            os.access(names[place], os.F_OK)
-
-    def get(self) -> float:
-        """Look up all; see which took less time."""
-        times = []
-        for name in self.names():
-            began = time.perf_counter_ns()
-            os.access(name, os.F_OK)
-            times.append(time.perf_counter_ns() - began)
-        self.round += 1
-        limit = parted(times)
-        return sum((took < limit) << place for place, took in enumerate(times))
-
-    def end(self) -> None:
-        """Leave them."""
-
-
-def parted(numbers: list[int]) -> float:
-    """Return the limit that parts numbers best into two classes (Otsu). Very large ones count as large."""
-    most = 4 * sorted(numbers)[len(numbers) // 2]
-    ordered = sorted(min(number, most) for number in numbers)
-    total, low = sum(ordered), 0
-    best, limit = -1.0, 0.0
-    for count, (number, following) in enumerate(itertools.pairwise(ordered), 1):
-        low += number
-        rest = len(ordered) - count
-        apart = count * rest * ((total - low) / rest - low / count) ** 2
-        if apart > best:
-            best, limit = apart, (number + following) / 2
-    return limit
-
-
-class InodeNumbers(Channel):
-    """The next pipe's number: the machine has one counter, of which each core takes 1,024 at a time."""
-
-    def begin(self) -> None:
-        """Know no number."""
-        self.last = 0
-
-    def put(self, bit: int) -> None:
-        """Use up numbers."""
-        for _ in range(NUMBERS_APART * bit):
-            self.number()
-
-    def number(self) -> int:
-        """Make a pipe; return its number."""
-        ends = os.pipe()
-        found = os.fstat(ends[0]).st_ino
-        os.close(ends[0])
-        os.close(ends[1])
-        return found
-
-    def get(self) -> float:
-        """See how many were used up since the last time."""
-        number = self.number()
-        used = (number - self.last - 1) % 1024
-        self.last = number
-        return min(round(used / NUMBERS_APART), 15)
-
-    def end(self) -> None:
-        """Leave nothing."""
-
-
-class MemoryFileNumbers(InodeNumbers):
-    """The next memfd's number, which comes from such a counter, too."""
-
-    def number(self) -> int:
-        """Make a file in memory; return its number."""
-        file = os.memfd_create("red-team")
-        try:
-            return os.fstat(file).st_ino
-        finally:
-            os.close(file)
-
-
 class SocketNumbers(Channel):
     """The next socket's number: the machine has one counter, of which each core takes 4,096 at a time."""
 
@@ -609,43 +506,6 @@ class PageCache(Channel):
             self.file = -1
 
 
-class PageCacheOnce(Channel):
-    """The same where nothing can be thrown out: each bit is a file, loaded or not since the machine's start.
-
-    The suite first throws these files out, as if the machine had just started.
-    """
-
-    def begin(self) -> None:
-        """Agree on the files."""
-        self.files = quiet_files()
-        self.used = 0
-
-    def put(self, bit: int) -> None:
-        """Read the next file, or don't."""
-        if bit:
-            self.read()
-        self.used += 1
-
-    def read(self) -> None:
-        """Read one page of it."""
-        descriptor = os.open(self.files[self.used % len(self.files)], os.O_RDONLY)
-        try:
-            os.pread(descriptor, 4096, 8192)
-        finally:
-            os.close(descriptor)
-
-    def get(self) -> float:
-        """Measure how long that takes."""
-        began = time.perf_counter()
-        self.read()
-        took = time.perf_counter() - began
-        self.used += 1
-        return -took
-
-    def end(self) -> None:
-        """Clean up."""
-
-
 class PageCacheTiming(PageCache):
     """The same by the time of a read."""
 
@@ -672,151 +532,6 @@ class HandleNumbers(ProcessNumbers):
         os.kill(child, 9)
         os.waitpid(child, 0)
         return float(number)
-
-
-class SharedFutex(Channel):
-    """Who waits for the words of a file: the kernel knows such a futex by its file, not by its process."""
-
-    def __init__(self) -> None:
-        self.woken: dict[int, threading.Event] = {}
-
-    def begin(self) -> None:
-        """Map the file; have small threads."""
-        with open(SHARED, "rb") as file:
-            self.address = calls.mapped(file.fileno(), mmap.PAGESIZE)
-            self.words = struct.unpack(f"{mmap.PAGESIZE // 4}I", file.read(mmap.PAGESIZE))
-        threading.stack_size(65536)
-
-    def leave(self, word: int) -> None:
-        """Leave a thread that waits for a word."""
-        self.woken[word] = threading.Event()
-        threading.Thread(target=self.sleep, args=(word, self.woken[word]), daemon=True).start()
-
-    def sleep(self, word: int, woken: threading.Event) -> None:
-        """Wait until somebody wakes us."""
-        calls.call("futex", self.address + 4 * word, FUTEX_WAIT, self.words[word], None)
-        woken.set()
-
-    def put(self, bit: int) -> None:
-        """Leave one that waits for each bit; wake the others."""
-        self.get()
-        for word in bits_of(bit):
-            self.leave(word)
-        time.sleep(0.001)
-
-    def get(self) -> float:
-        """Wake all; the kernel tells how many they were."""
-        found = 0
-        for word in range(WORDS):
-            found |= (calls.call("futex", self.address + 4 * word, FUTEX_WAKE, 100) > 0) << word
-        return found
-
-
-class EndOfThread(SharedFutex):
-    """Who was woken that waits for such words: the kernel wakes for a thread that ends, and asks no filter."""
-
-    def put(self, bit: int) -> None:
-        """End a thread that left the word's address with the kernel, for each bit."""
-        for word in bits_of(bit):
-            address = self.address + 4 * word
-            threading.Thread(target=calls.call, args=("set_tid_address", address), daemon=True).start()
-        time.sleep(0.001)
-
-    def get(self) -> float:
-        """Look which of our threads were woken; leave others in their place."""
-        time.sleep(0.001)
-        found = 0
-        for word in range(WORDS):
-            if word not in self.woken or self.woken[word].is_set():
-                self.leave(word)
-                found |= 1 << word
-        time.sleep(0.001)
-        return found
-
-    def end(self) -> None:
-        """Leave them: they end with the box."""
-
-
-class EventNumbers(Channel):
-    """Which numbers are free for new eventfds, which /proc tells: the machine numbers them, lowest first."""
-
-    def __init__(self) -> None:
-        self.held: list[int] = []
-        self.known: list[int] = []
-
-    def put(self, bit: int) -> None:
-        """Hold as many as there are bits, but for those that are 1."""
-        self.drop()
-        if bit:
-            self.numbers()
-            for place in bits_of(bit):
-                os.close(self.held[place])
-            self.held = [event for place, event in enumerate(self.held) if not bit >> place & 1]
-
-    def drop(self) -> None:
-        """Hold none."""
-        while self.held:
-            os.close(self.held.pop())
-
-    def numbers(self) -> list[int]:
-        """Make many; return their numbers."""
-        self.held = [calls.checked(calls.libc.eventfd(0, 0)) for _ in range(EVENTS)]
-        found = []
-        for event in self.held:
-            with open(f"/proc/self/fdinfo/{event}", encoding="ascii") as file:
-                found += [int(line.split()[1]) for line in file if line.startswith("eventfd-id")]
-        return found
-
-    def get(self) -> float:
-        """Make as many, and look which numbers they get; the first time, all that are free."""
-        found = self.numbers()
-        self.drop()
-        self.known = self.known or found
-        return sum((number in found) << place for place, number in enumerate(self.known))
-
-
-class MappedPages(Channel):
-    """Which pages of files others have mapped, too: the kernel tells by /proc/self/pagemap."""
-
-    def begin(self) -> None:
-        """Open the files."""
-        self.files = [os.open(path, os.O_RDONLY) for path in quiet_files()[:PAGES]]
-        self.held: list[int] = []
-
-    def put(self, bit: int) -> None:
-        """Map a page for each bit."""
-        self.drop()
-        for place in bits_of(bit):
-            self.map(self.files[place])
-
-    def map(self, file: int) -> int:
-        """Map a file's first page, and read it; return the address."""
-        address = calls.mapped(file, mmap.PAGESIZE)
-        ctypes.string_at(address, 1)
-        self.held.append(address)
-        return address
-
-    def drop(self) -> None:
-        """Map none."""
-        while self.held:
-            calls.libc.munmap(ctypes.c_void_p(self.held.pop()), ctypes.c_size_t(mmap.PAGESIZE))
-
-    def get(self) -> float:
-        """Map all; see which aren't ours alone."""
-        found = 0
-        with open("/proc/self/pagemap", "rb", buffering=0) as pages:
-            for place, file in enumerate(self.files):
-                pages.seek(self.map(file) // mmap.PAGESIZE * 8)
-                entry = struct.unpack("Q", pages.read(8))[0]
-                found |= (not entry >> 56 & 1) << place
-        self.drop()
-        return found
-
-    def end(self) -> None:
-        """Close the files."""
-        self.drop()
-        while self.files:
-            os.close(self.files.pop())
 
 
 class OthersFreeSpace(Channel):
@@ -849,123 +564,6 @@ class OthersFreeSpace(Channel):
         """Remove the file."""
         with contextlib.suppress(OSError):
             os.unlink(self.path)
-
-
-class SessionNumbers(InodeNumbers):
-    """The number of a new session's group of the scheduler, which /proc tells."""
-
-    def put(self, bit: int) -> None:
-        """Make some."""
-        for _ in range(bit):
-            child = os.fork()
-            if child == 0:
-                os.setsid()
-                os._exit(0)
-            os.waitpid(child, 0)
-
-    def number(self) -> int:
-        """Make one in a child; return its number."""
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.setsid()
-            with open("/proc/self/autogroup", "rb") as file:
-                os.write(writing, file.read())
-            os._exit(0)
-        os.close(writing)
-        said = os.read(reading, 100)
-        os.close(reading)
-        os.waitpid(child, 0)
-        return int(said.split()[0].rpartition(b"-")[2])
-
-    def get(self) -> float:
-        """See how many were made since the last time."""
-        number = self.number()
-        made = number - self.last - 1
-        self.last = number
-        return min(max(made, 0), 7)
-
-
-def bits_of(number: int) -> list[int]:
-    """Return the places of the bits that are 1."""
-    return [place for place in range(number.bit_length()) if number >> place & 1]
-
-
-def take_core(core: int) -> None:
-    """Go to a core; where that is refused, the kernel chooses."""
-    with contextlib.suppress(PermissionError):
-        os.sched_setaffinity(0, {core})
-
-
-class Contention(Channel):
-    """How fast two compute on one core."""
-
-    works = True
-
-    def begin(self) -> None:
-        """Go to the agreed core."""
-        take_core(max(os.sched_getaffinity(0)))
-
-    def work(self) -> None:
-        """Compute."""
-        sum(range(2000))
-
-    def get(self) -> float:
-        """Count rounds in `WINDOW_S`."""
-        end = time.perf_counter() + WINDOW_S
-        done = 0
-        while time.perf_counter() < end:
-            done += 1
-        return float(-done)
-
-    def end(self) -> None:
-        """Keep the affinity: it ends with the box."""
-
-
-class Bandwidth(Channel):
-    """How fast two copy memory, each on its own core."""
-
-    works = True
-
-    def __init__(self) -> None:
-        self.a, self.b = bytearray(COPIED), bytearray(COPIED)
-
-    def put(self, bit: int) -> None:
-        """Take one core: the receiver takes the other."""
-        take_core(min(os.sched_getaffinity(0)))
-
-    def work(self) -> None:
-        """Copy."""
-        self.a[:] = self.b
-
-    def get(self) -> float:
-        """Measure a copy."""
-        take_core(max(os.sched_getaffinity(0)))
-        began = time.perf_counter()
-        self.a[:] = self.b
-        return time.perf_counter() - began
-
-    def end(self) -> None:
-        """Clean up."""
-
-
-class AnswerTime(Channel):
-    """The time to answer: the other sees the time from its answer to its next request."""
-
-    answered = 0.0
-
-    def put(self, bit: int) -> None:
-        """Answer late by that many microseconds: asleep, at the end busy."""
-        until = time.perf_counter() + bit / 1e6
-        time.sleep(max(0.0, bit / 1e6 - SPUN_S))
-        while time.perf_counter() < until:
-            pass
-
-    def get(self) -> float:
-        """Look how long it took."""
-        took = time.perf_counter() - self.answered
-        self.answered = time.perf_counter()
-        return took
 
 
 class Idle(Counter):
@@ -1022,26 +620,14 @@ def channels() -> dict[str, Channel]:
         "free-space": FreeSpace(),
         "open-files": OpenFiles(),
         "dentries": Dentries(),
-        "look-ups": Lookups(),
-        "inode-numbers": InodeNumbers(),
-        "memfd-numbers": MemoryFileNumbers(),
         "socket-numbers": SocketNumbers(),
         "pipe-pages": PipePages(),
         "page-cache": PageCache(),
         "page-cache-timing": PageCacheTiming(),
-        "page-cache-once": PageCacheOnce(),
         "handle-numbers": HandleNumbers(),
-        "shared-futex": SharedFutex(),
-        "end-of-thread": EndOfThread(),
-        "eventfd-numbers": EventNumbers(),
-        "mapped-pages": MappedPages(),
         "others-free-space": OthersFreeSpace(),
-        "session-numbers": SessionNumbers(),
         "uptime": Idle("/proc/uptime", 1),
         "pressure": Idle("/proc/pressure/cpu", 4),
-        "cpu-contention": Contention(),
-        "answer-time": AnswerTime(),
-        "memory-bandwidth": Bandwidth(),
     }
 
 
@@ -1065,8 +651,6 @@ def main() -> None:
             if command["do"] == "open":
                 channel, working = known[command["channel"]], False
                 channel.begin()
-                if isinstance(channel, PageCacheOnce):
-                    answer["files"] = channel.files[:600]
             elif command["do"] == "set":
                 channel.put(command["bit"])
                 working = channel.works and bool(command["bit"])
