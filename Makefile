@@ -17,7 +17,7 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run play ladder serve quick test test-long test-boxes test-compiled attack setup check lint package wheel coverage bench gauntlet site soak soak-numbers format clean
+.PHONY: run play ladder serve quick test test-long test-boxes test-compiled attack setup check lint package wheel coverage bench gauntlet site soak format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -111,7 +111,7 @@ coverage: $(VENV)/.dev
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --sort cover
 
-# All figures beside their floors; then CPU time in pairs beside the commit before, HEAD where files differ from it,
+# All figures, each beside its floor or a peer; then CPU time in pairs beside the commit before, HEAD where files differ from it,
 # else HEAD~1, with the noise of the same minutes (A/A): five minutes more. The pairs need git; what fails there is told.
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
@@ -131,10 +131,6 @@ site: $(VENV)/.docs
 soak: $(VENV)/.dev
 	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
 	  $(PYTEST) --timeout 0 tests/oracle -k 'agree and [{}]' --no-header
-
-# 24,000 games of the sample bots as the truth, and shorter runs cut from them: a quarter of an hour, the second time a minute.
-soak-numbers: $(VENV)/.dev
-	$(BIN)/python -m tests.bench.real arena-runs/truth
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

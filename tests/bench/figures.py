@@ -50,7 +50,7 @@ def cpu_s() -> tuple[float, float]:
 
 
 def spec(seats: int, games: int) -> MatchSpec:
-    """Return a match of about so many games, in which nobody is frozen: that has rows of its own (boxes.py)."""
+    """Return a match of about so many games, in which nobody is frozen."""
 
     def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
         return tuple(sorted(items, key=lambda item: hmac.digest(b"bench", f"{label}|{item}".encode(), "sha256")))
@@ -242,13 +242,6 @@ def decisions() -> Figures:
     }
 
 
-def live() -> Figures:
-    """Measure a drawing of the live table of a long run."""
-    from tests.bench import long
-
-    return {"live table, 60 bots, 100,000 games: CPU-ms a drawing": long.drawing_ms()}
-
-
 def main(tree: str, name: str, bot: str) -> None:
     """Print the figures of one measurement."""
     root, (what, _, more) = Path(tree), name.partition("-")
@@ -264,8 +257,6 @@ def main(tree: str, name: str, bot: str) -> None:
             found = command(root, more)
         case "engine":
             found = decisions()
-        case "local":
-            found = local()
         case _:
-            found = live()
+            found = local()
     print(json.dumps(found))

@@ -1,12 +1,10 @@
-"""A ladder after a term: 500 bots, 1,000,000 games. What it costs to keep a match, to rate, to read the table.
+"""A ladder after a term: 500 bots, 1,000,000 games. What it costs to rate it.
 
 The matches are made up, the records are a real match's, and the database is a real one, in SQLite.
 """
 
 import gc
-import json
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -19,18 +17,15 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import Connection, Table, insert
+from sqlalchemy import Connection, Table, insert, select
 
 from arena.count import styles
 from arena.coup import PRESETS
 from arena.examine import Level, Step
 from arena.referee import Terms, read
-from arena.run import open_executor
 from arena.sandbox import Choice
-from ladder.access import STAFF
 from ladder.results import GameResult
-from ladder.service import Fold, Ladder, Play, Rounds, Service, create, submit_reference
-from ladder.standings import Standings
+from ladder.service import Fold, Ladder, Play, create
 from ladder.store import PlayedMatch
 from ladder.store.database import (
     RATED,
@@ -42,38 +37,28 @@ from ladder.store.database import (
     find_owner,
     find_version,
     keep_match,
-    last_board,
     put_bot,
     put_file,
     put_matches,
     put_owners,
 )
-from ladder.views import Bot, bot, step_row
+from ladder.views import step_row
 
 ROOT = Path(__file__).parents[2]
 SEATS, GAMES = 4, 12
-FEW = 10_000 // GAMES  # matches, of 10,000 games
-BULK = 2_000  # matches that are written at a time where that isn't measured
+BULK = 2_000  # matches that are written at a time
 PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), SEATS, GAMES)
 
 T = TypeVar("T")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Term:
-    """What was measured. Times are in seconds; `bytes_a_game` counts records, which are most of it."""
+    """What was measured, in CPU seconds."""
 
-    first: float = 0.0  # to keep a match, of the first 10,000 games; the median
-    last: float = 0.0  # and of the last
-    floor: float = 0.0  # a commit of one row with the same number of bytes, in a database of its own
-    batch: float = 0.0  # CPU time of a fold over everything
-    again: float = 0.0  # and of one that goes on, 100 matches later
-    table: float = 0.0
-    page: float = 0.0
-    rounds: float = 0.0  # CPU time of a round with its database
-    first_round: float = 0.0  # and of a runner's first, which counts who met whom
-    bytes_a_game: float = 0.0
-    without_records: float = 0.0
+    batch: float  # a fold over everything
+    again: float  # and one that goes on, 100 matches later
+    read: float  # to read the rows of a fold over everything, and nothing else
 
 
 @contextmanager
@@ -142,20 +127,14 @@ def games_of(draw: random.Random, match: int, table: Sequence[int]) -> tuple[Gam
     return tuple(made)
 
 
-def keep(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> float:
-    """Queue and keep matches one by one; return the median time of a commit."""
-    took: list[float] = []
-    for some in batches(tables(draw, bots, matches), 125):
-        ids = ladder.database.write(lambda connection, some=some: put_matches(connection, RATED, some, 3.0))
-        for id, table in zip(ids, some, strict=True):
-            seen = tuple((f"bot{version - 1}@1", style(text)) for version in table)
-            played = PlayedMatch(
-                id, text.replace('"match":0', f'"match":{id}', 1), games_of(draw, id, table), styles=seen
-            )
-            began = time.perf_counter()
-            ladder.database.write(lambda connection, played=played: keep_match(connection, played, 4.0))
-            took.append(time.perf_counter() - began)
-    return middle(took)
+def keep(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> None:
+    """Queue and keep matches one by one."""
+    some = tables(draw, bots, matches)
+    ids = ladder.database.write(lambda connection: put_matches(connection, RATED, some, 3.0))
+    for id, table in zip(ids, some, strict=True):
+        seen = tuple((f"bot{version - 1}@1", style(text)) for version in table)
+        played = PlayedMatch(id, text.replace('"match":0', f'"match":{id}', 1), games_of(draw, id, table), styles=seen)
+        ladder.database.write(lambda connection, played=played: keep_match(connection, played, 4.0))
 
 
 def fill(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> None:
@@ -223,107 +202,14 @@ def timed(function: Callable[[], T]) -> tuple[T, float]:
 
 def term(games: int = 1_000_000, bots: int = 500) -> Term:
     """Measure a ladder of so many games."""
-    found, draw, text = Term(), random.Random(1), record()
+    draw, text = random.Random(1), record()
     with tempfile.TemporaryDirectory() as folder, new_ladder(Path(folder) / "spring", bots) as ladder:
-        few = min(FEW, games // GAMES // 4)
-        found.first = keep(ladder, draw, bots, few, text)
-        fill(ladder, draw, bots, games // GAMES - 2 * few, text)
-        found.last = keep(ladder, draw, bots, few, text)
-        found.floor = floor(Path(folder) / "floor.db", len(zlib.compress(text.encode())) + 2_000)
+        keep(ladder, draw, bots, 10, text)
+        fill(ladder, draw, bots, games // GAMES - 10, text)
+        rows = select(TABLES.tables["match_bots"])
+        _, read = timed(lambda: ladder.database.look(lambda connection: connection.execute(rows).all()))
         fold = Fold(ladder)
-        _, found.batch = timed(fold.update)
+        _, batch = timed(fold.update)
         keep(ladder, draw, bots, 100, text)
-        _, found.again = timed(fold.update)
-        _, found.table = timed(lambda: table_of(ladder))
-        _, found.page = timed(lambda: page_of(ladder))
-        found.first_round, found.rounds = rounds(ladder)
-        with ladder.database.read() as connection:
-            sizes = {row[0]: row[1] for row in connection.exec_driver_sql(
-                "SELECT name, sum(pgsize) FROM dbstat GROUP BY name")}  # fmt: skip
-        played = games + 100 * GAMES
-        found.bytes_a_game = sum(sizes.values()) / played
-        found.without_records = (sum(sizes.values()) - sizes["records"]) / played
-    return found
-
-
-def table_of(ladder: Ladder) -> Standings:
-    """Read the table, as the command does."""
-    with ladder.database.read() as connection:
-        told = last_board(connection)
-    assert told is not None
-    return Standings.from_json(told)
-
-
-def page_of(ladder: Ladder) -> Bot:
-    """Read what a bot's page shows, as the command does."""
-    with ladder.reading(STAFF) as reader:
-        found = bot(reader, "bot7")
-    assert found is not None
-    return found
-
-
-def rounds(ladder: Ladder) -> tuple[float, float]:
-    """Return what the first round of a runner costs, and a further one."""
-    source = Rounds(ladder)
-    _, first = timed(lambda: ladder.database.write(source.queue))
-    _, further = timed(lambda: ladder.database.write(source.queue))
-    return first, further
-
-
-def floor(path: Path, size: int) -> float:
-    """Return the median time of a commit of one row of that size, by the driver alone, with the same durability."""
-    import sqlite3
-
-    took = []
-    with closing(sqlite3.connect(path, isolation_level=None)) as plain:
-        plain.execute("PRAGMA journal_mode = WAL")
-        plain.execute("PRAGMA synchronous = FULL")
-        plain.execute("CREATE TABLE rows (data BLOB)")
-        for _ in range(FEW):
-            began = time.perf_counter()
-            plain.execute("BEGIN IMMEDIATE")
-            plain.execute("INSERT INTO rows VALUES (?)", (random.randbytes(size),))
-            plain.execute("COMMIT")
-            took.append(time.perf_counter() - began)
-    return middle(took)
-
-
-def middle(values: Sequence[float]) -> float:
-    """Return the median."""
-    return sorted(values)[len(values) // 2]
-
-
-def runner_seconds(matches: int) -> tuple[float, float]:
-    """Let a runner play sample bots; return the CPU seconds of the runner and of all below it, of its end.
-
-    The runner is a process of its own, and its start isn't counted.
-    """
-    program = f"from tests.bench.ladder import played; played({matches})"
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, cwd=ROOT, text=True)
-    own, others = json.loads(done.stdout.splitlines()[-1])
-    return own, others
-
-
-def played(matches: int) -> None:
-    """Do what `runner_seconds` says, in a process without other children, and print it."""
-    with tempfile.TemporaryDirectory() as folder, closing(create(Path(folder) / "spring", PLAY, None)) as ladder:
-        for name in ("honest", "turtle", "counter", "opportunist", "bluffer", "challenger"):
-            submit_reference(ladder, f"sample:{name}")
-        before = children()
-        with open_executor(PLAY.sandbox, 2) as pool:
-            list(Service(ladder, pool, until="examined").events())
-            list(Service(ladder, pool, matches=4).events())  # what is imported on the way is imported now
-        warm = children()
-        with open_executor(PLAY.sandbox, 2) as pool:
-            service = Service(ladder, pool, matches=matches)
-            began = time.process_time()
-            list(service.events())
-            own = time.process_time() - began
-    assert warm > before
-    print(json.dumps([own, children() - warm]))
-
-
-def children() -> float:
-    """Return the CPU seconds of this process's children that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+        _, again = timed(fold.update)
+    return Term(batch, again, read)

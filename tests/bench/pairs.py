@@ -43,7 +43,6 @@ MEASUREMENTS = {
     "command-check": "arena check of honest.py, with the bots",
     "engine": "random decisions of the engine alone",
     "local": "games in one process, without pipes",
-    "live": "a drawing of the live table, 60 bots, after 100,000 games",
 }
 
 # The measuring code comes from this tree, what it measures from the other: `tests.bench` is found before the path of

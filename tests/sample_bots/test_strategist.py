@@ -14,7 +14,7 @@ STRATEGIST = "sample:strategist"
 
 
 def test_it_wins_far_more_than_its_share_at_four_seats() -> None:
-    """A few games; `python -m tests.bench.strategist` plays as many as a goal needs. Honest, who is next, wins half."""
+    """A few games. Honest, who is next, wins half."""
     results = play([STRATEGIST, "sample:honest", "sample:counter", "sample:bluffer"], games=24, seed=5)
     assert results.shares["Strategist"].value >= 0.5
 
