@@ -13,14 +13,14 @@ _SHOWN_BY = {
     "JavaScript": ("javascript", "node", "nodejs", "deno", "bun", ".js", ".mjs", ".ts"),
     "Java": ("java", "javac", ".java", ".jar"),
     "C++": ("cpp", "c++", "g++", "clang++", ".cpp", ".cc", ".cxx"),
-    "C": ("c", "cc", "gcc", "clang", ".c"),
+    "C": ("cc", "gcc", "clang", ".c"),
     "Rust": ("rust", "rustc", "cargo", ".rs"),
     "Go": ("go", ".go"),
     "Ruby": ("ruby", ".rb"),
     "Perl": ("perl", ".pl"),
     "Lua": ("lua", ".lua"),
     "Haskell": ("ghc", "cabal", "runghc", ".hs"),
-    "C#": ("csharp", "dotnet", "mono", ".cs"),
+    "C#": ("dotnet", ".cs"),
     "shell": ("sh", "bash", "dash", "zsh", ".sh"),
 }
 

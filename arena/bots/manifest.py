@@ -29,11 +29,9 @@ KITS = {
     "python": "coup_kit.py",
     "javascript": "coup_kit.js",
     "java": "CoupKit.java",
-    "c": "coup_kit.h",
     "cpp": "coup_kit.hpp",
     "rust": "coup_kit.rs",
     "go": "coup_kit.go",
-    "csharp": "CoupKit.cs",
 }
 
 _SHELL_WORDS = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"})

@@ -30,13 +30,11 @@ LANGUAGES = {
     "python": Starter("bot.py", ("python3",)),
     "javascript": Starter("bot.js", ("node",)),
     "java": Starter("MyBot.java", ("javac", "java")),
-    "c": Starter("bot.c", ("make", "cc")),
     "cpp": Starter("bot.cpp", ("make", "c++")),
     "rust": Starter("bot.rs", ("rustc",)),
     "go": Starter("bot.go", ("go",)),
-    "csharp": Starter("MyBot.cs", ("mcs", "mono")),
 }
-_MADE = ("build", "*.exe", "*.exe.mdb", *NOT_GIVEN)  # what builds and tests make
+_MADE = ("build", *NOT_GIVEN)  # what builds and tests make
 
 
 @dataclass(frozen=True, slots=True)

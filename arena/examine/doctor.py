@@ -44,8 +44,6 @@ _LANGUAGES = {
     "g++": "g++",
     "rustc": "rustc",
     "go": "golang-go",
-    "mcs": "mono-mcs",
-    "mono": "mono-runtime",
 }
 
 

@@ -12,7 +12,7 @@ from arena.sandbox import Choice, Sandbox, SandboxError, make, programs_of
 from tests.bench.figures import SEATS, cpu_s, spec, start_match
 
 PLAIN = "honest.py"  # of tests/plain: a bot without a kit, as a plain file
-NAMES = ("c", "cpp", "rust", "go", "java", "csharp", "javascript", "python", PLAIN)
+NAMES = ("cpp", "rust", "go", "java", "javascript", "python", PLAIN)
 BUILD_S = 300
 
 

@@ -206,10 +206,6 @@ FIRST_ERRORS: dict[str, tuple[str, ...]] = {
     "ld, no library": ("cc", "ld: cannot find -lnone: No such file or directory", "collect2: error: ld returned 1"),
     "make": ("cc -c x.c", "make: cc: No such file or directory", "make: *** [Makefile:2: bot] Error 127"),
     "go": ("# bot", "./bot.go:3:5: undefined: missing"),
-    "mcs": (
-        "a.cs(3,5): warning CS0219: assigned but never used",
-        "a.cs(7,9): error CS0103: The name `x' does not exist",
-    ),
     "sh": ("echo begin", "sh: 1: rustc: not found"),
 }
 

@@ -20,11 +20,9 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "coup_kit.py": (6, "d2365d975a92"),
     "coup_kit.js": (6, "1e36078e9bc5"),
     "CoupKit.java": (6, "bebd36e121e5"),
-    "coup_kit.h": (6, "5482b9f752b7"),
     "coup_kit.hpp": (5, "fec382eb58bd"),
     "coup_kit.rs": (6, "c7043d7544f3"),
     "coup_kit.go": (6, "37becb034961"),
-    "CoupKit.cs": (1, "7e5213b4adf0"),
 }
 
 

@@ -6,16 +6,21 @@ from arena.bots import Bot, language_of, load
 from tests.each import each
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
-NAMES = {
-    "c": "C", "cpp": "C++", "csharp": "C#", "go": "Go", "java": "Java", "javascript": "JavaScript", "python": "Python",
-    "rust": "Rust", "llm": "Python", "honest.py": "Python", "honest.js": "JavaScript", "shell.sh": "shell",
+KITS = {
+    "cpp": "C++", "go": "Go", "java": "Java", "javascript": "JavaScript", "python": "Python", "rust": "Rust",
 }  # fmt: skip
 
 
-@each("sample", NAMES)
-def test_each_sample_is_told_to_be_in_its_language(sample: str) -> None:
+@each("kit", KITS)
+def test_a_kit_shows_the_language(tmp_path: Path, kit: str) -> None:
+    """Whatever starts the bot."""
+    assert language_of(Bot("bot", tmp_path, ("./bot",), tmp_path, None, "", kit=kit)) == KITS[kit]
+
+
+@each("sample, language", [("llm", "Python"), ("honest.py", "Python"), ("shell.sh", "shell")])
+def test_a_sample_that_any_machine_starts_is_told_to_be_in_its_language(sample: str, language: str) -> None:
     [bot], _ = load([str(SAMPLES / sample)])
-    assert language_of(bot) == NAMES[sample]
+    assert language_of(bot) == language
 
 
 @each("argv, build, names, language", [

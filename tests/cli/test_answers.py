@@ -50,7 +50,7 @@ def test_a_run_told_and_verified_is_what_the_schemas_say(place: Place) -> None:
         ("rules", "duel"): Rules,
         ("rules",): RulesList,
         ("rules", "--fields"): FieldList,
-        ("new", "mine", "--lang", "c"): NewBot,
+        ("new", "mine", "--lang", "cpp"): NewBot,
     }
     for words, shape in answers.items():
         adapter = TypeAdapter[object](shape)
@@ -62,4 +62,4 @@ def test_a_run_told_and_verified_is_what_the_schemas_say(place: Place) -> None:
     assert [(game["game"], game["turns"][0]["turn"]) for game in part] == [(1, 2)]
     assert "??" in part[0]["turns"][0]["table"]
     assert "??" not in whole[1]["turns"][0]["table"]
-    assert (place.folder / "mine" / "bot.c").is_file()
+    assert (place.folder / "mine" / "bot.cpp").is_file()

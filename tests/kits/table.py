@@ -37,11 +37,9 @@ KITS = (
     Kit("python", "coup_kit.py"),
     Kit("javascript", "coup_kit.js", ("node",)),
     Kit("java", "CoupKit.java", ("java", "javac")),
-    Kit("c", "coup_kit.h", ("cc", "make")),
     Kit("cpp", "coup_kit.hpp", ("c++", "make")),
     Kit("rust", "coup_kit.rs", ("rustc",)),
     Kit("go", "coup_kit.go", ("go",)),
-    Kit("csharp", "CoupKit.cs", ("mcs", "mono")),
 )
 
 

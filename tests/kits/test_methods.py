@@ -82,18 +82,6 @@ func main() { Run(&MyBot{}) }
 """,
         ["MyBot.Challange; it calls the methods of Bot", "MyBot.GameEnd; it calls the methods of Bot"],
     ),
-    "c": (
-        "bot.c",
-        """#define COUP_KIT_IMPLEMENTATION
-#include "coup_kit.h"
-static int doubt(coup_game *game) { return coup_find(game, "challenge"); }
-int main(void) {
-    coup_bot bot = {.challange = doubt};
-    return coup_run(&bot);
-}
-""",
-        [],
-    ),
     "cpp": (
         "bot.cpp",
         """#include "coup_kit.hpp"
@@ -101,16 +89,6 @@ struct MyBot : coup::Bot {
     coup::Answer challange(coup::Game& game) override { return game.find("challenge"); }
 };
 int main() { return coup::run(MyBot{}); }
-""",
-        [],
-    ),
-    "csharp": (
-        "MyBot.cs",
-        """using Coup;
-public class MyBot : Bot {
-    public override Move Challange(Game game) { return game.Find("challenge"); }
-    public static void Main() { CoupKit.Run(new MyBot()); }
-}
 """,
         [],
     ),
@@ -179,27 +157,6 @@ def test_a_method_that_is_spelled_right_is_called(kit: Kit, tmp_path: Path) -> N
     ran = heard(spelled(kit, tmp_path / "bot", False), tmp_path / "logs")
     assert ran.code == 0, ran.err
     assert "challenge;" not in ran.err.lower()
-
-
-@pytest.mark.parametrize("kit", [kit for kit in KITS if kit.language == "csharp"], ids=["csharp"])
-@pytest.mark.needs("mcs", None if shutil.which("mcs") else "mcs isn't installed")
-def test_in_csharp_a_method_without_override_is_named(kit: Kit, tmp_path: Path) -> None:
-    """Whether its name is the kit's or not: it hides the kit's, which is called."""
-    folder = spelled(kit, tmp_path / "bot", False)
-    methods = """
-    public Move Turn(Game game) { return Best(game); }
-    public void GameEnd(Game game) {}
-    public double MyOdds(Game game) { return 0; }
-    private Move Best(Game game) { return game.Find("tax"); }
-    public override void GameOver(Game game) {}
-"""
-    source = (folder / "MyBot.cs").read_text()
-    (folder / "MyBot.cs").write_text(source.replace("    public static", f"{methods}    public static"))
-    ran = heard(folder, tmp_path / "logs")
-    start = "coup_kit: the kit never calls MyBot."
-    named = [line.removeprefix(start) for line in ran.err.splitlines() if line.startswith(start)]
-    assert [line.split("; write override ")[0] for line in sorted(named)] == ["GameEnd", "Turn"], ran.err
-    assert ran.code == 0
 
 
 def test_check_says_that_the_kit_never_calls_a_method(place: Place) -> None:

@@ -469,7 +469,7 @@ def test_sample_bots_play_by_name_beside_bots_of_ones_own() -> None:
     named = ["sample:honest", "sample:turtle", "sample:honest.py", "sample:python"]
     results = play(named, games=10, seed=1)
     assert sorted(results.shares) == ["Honest", "Honest-2", "MyBot", "Turtle"]
-    for name in ("sample:random_bot", "sample:shell.sh", "sample:honest.js", "sample:c"):
+    for name in ("sample:random_bot", "sample:shell.sh", "sample:honest.js", "sample:cpp"):
         with pytest.raises(ValueError, match=f"{name}' is no sample bot that plays in this process"):
             play([name, "sample:honest"], games=2)
     with pytest.raises(BotError, match="honest"):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 SYSTEM = (Path("/usr"), Path("/bin"), Path("/sbin"), Path("/lib"), Path("/lib64"))
 DEVICES = ("null", "zero", "full", "urandom")
-ETC = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/mono/config")  # for /usr/bin/java, the loader, and mono
+ETC = ("/etc/alternatives", "/etc/ld.so.cache")  # for /usr/bin/java, and the loader
 ETC_PATTERNS = ("java*",)  # a JVM of Debian keeps half of its files there
 BOT_PACKAGES = "bot-packages"  # what an organiser lets bots import: pip install --target puts it there
 # Found only in the prefix of a venv, CPython, node, a JDK or a Rust toolchain.

@@ -20,7 +20,6 @@ _PROGRAMS: dict[str, tuple[str, ...]] = {
     "java": ("java", "javac", "jar"),
     "rust": ("rustc", "cargo"),
     "go": ("go",),
-    "mono": ("mono", "mcs"),
     "native": (),
 }
 LANGUAGES = tuple(_PROGRAMS)

@@ -207,7 +207,10 @@ BUILDS: dict[str, tuple[str, str, bytes]] = {
 SAID: dict[str, dict[str, str] | Path] = {
     "a bot in Python": ROOT / "sample_bots" / "python",
     "a bot in JavaScript": ROOT / "sample_bots" / "honest.js",
-    "a bot that is built": ROOT / "sample_bots" / "c",
+    "a bot that is built": {
+        "bot.toml": 'run = ["python3", "-S", "made.py"]\nbuild = ["cp", "bot.py", "made.py"]\n',
+        "bot.py": ANY,
+    },
     "a traceback": {"bot.py": "import no_such_module\n"},
     "a file that isn't there": {
         "bot.toml": 'run = "python3 bot.py"',

@@ -404,8 +404,6 @@ def test_a_runtime_is_passed_through(tmp_path: Path, folder: Path) -> None:
         (("/usr/bin/javac", "Bot.java"), ("javac", "Bot.java"), "java"),
         (("/usr/bin/rustc", "bot.rs"), ("rustc", "bot.rs"), "rust"),
         (("/usr/bin/env", "CGO_ENABLED=0", "go", "build"), ("env", "CGO_ENABLED=0", "go", "build"), "go"),
-        (("/usr/bin/mcs", "Bot.cs"), ("mcs", "Bot.cs"), "mono"),
-        (("mono", "bot.exe"), ("mono", "bot.exe"), "mono"),
         (("/usr/bin/g++-12", "bot.cpp"), ("g++-12", "bot.cpp"), "native"),
         (("./bot",), ("./bot",), "native"),
         (("/bin/sh", "bot.sh"), ("sh", "bot.sh"), "native"),
