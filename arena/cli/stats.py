@@ -12,10 +12,8 @@ from arena.cli.completion import complete_name
 from arena.cli.out import counted, fail, note, progress, reason, refuse, show, write
 from arena.count import Fold
 from arena.referee import RecordError
-from arena.run import KeptError, records_at
-from arena.stats import Answer, Profile, answer, counts_at, page, to_csv, with_comparison
-
-Counts = tuple[Answer, Fold]
+from arena.run import KeptError, record_at, records_at
+from arena.stats import Answer, Profile, answer, page, to_csv, with_comparison
 
 
 @click.command()
@@ -24,17 +22,11 @@ Counts = tuple[Answer, Fold]
     "--bot", metavar="NAME", shell_complete=complete_name, help="Tell all about this bot.  [all bots in short]"
 )
 @click.option(
-    "--compare",
-    metavar="DIR|RECORD",
-    type=click.Path(path_type=Path),
-    help="Tell what differs from the records before, such as those of the version before.",
-)
-@click.option(
     "--with",
     "other",
     metavar="NAME",
     shell_complete=complete_name,
-    help="The bot to compare with, of the same records, or of those of --compare.",
+    help="The bot to compare with, of the same records.",
 )
 @answers(Answer)
 @click.option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one a line.")
@@ -44,7 +36,6 @@ Counts = tuple[Answer, Fold]
 def stats(
     paths: tuple[Path, ...],
     bot: str | None,
-    compare: Path | None,
     other: str | None,
     as_json: bool,
     as_csv: bool,
@@ -54,9 +45,7 @@ def stats(
 
     DIR is a run's folder. All cards are known here, so a bluff counts as one whether it was called or not.
 
-    \b
-    arena stats NEW --compare OLD --bot mybot     what a change of mybot changed
-    arena stats RUN --bot mybot --with mybot-2    two bots of one run
+    arena stats RUN --bot mybot --with mybot-2 tells what differs between two bots of one run.
     """
     if not paths:
         refuse("name a run's folder or a record, as arena run prints it at its end")
@@ -64,10 +53,8 @@ def stats(
         refuse("--json, --csv and --html are forms of one answer: give one of them")
     if other is not None and bot is None:
         refuse("--with names the bot to compare with: add --bot NAME, the bot that is compared")
-    pair = (bot, other) if bot is not None and other is not None and compare is None else None
-    now = _count(paths, pair)
-    before = now if pair is not None else None if compare is None else _count([compare])
-    result = _answer(now, before, bot, other)
+    found, fold = _count(paths, None if bot is None or other is None else (bot, other))
+    result = _answer(found, fold, bot, other)
     if html is not None:
         _write_page(html, result)
     elif as_json:
@@ -76,11 +63,10 @@ def stats(
         write(to_csv(result))
     else:
         show(*stats_tables.parts(result, full=bot is not None), widest=stats_tables.WIDEST)
-    left_out = len(now[0].records.left_out) + (0 if before is None else len(before[0].records.left_out))
-    sys.exit(1 if left_out else 0)
+    sys.exit(1 if found.records.left_out else 0)
 
 
-def _count(paths: Sequence[Path], pair: tuple[str, str] | None = None) -> Counts:
+def _count(paths: Sequence[Path], pair: tuple[str, str] | None) -> tuple[Answer, Fold]:
     """Return what the records hold, and of a pair of bots what ties them; say which can't be read.
 
     Exits with 2 where none can.
@@ -112,7 +98,7 @@ def _count(paths: Sequence[Path], pair: tuple[str, str] | None = None) -> Counts
 def _add(fold: Fold, file: Path) -> str | None:
     """Count the record in a file, or return why it can't be."""
     try:
-        fold.take(counts_at(file))
+        fold.add(record_at(file))
     except KeptError as problem:
         return str(problem)
     except RecordError as problem:
@@ -120,18 +106,13 @@ def _add(fold: Fold, file: Path) -> str | None:
     return None
 
 
-def _answer(counts: Counts, counts_before: Counts | None, bot: str | None, other: str | None) -> Answer:
+def _answer(found: Answer, fold: Fold, bot: str | None, other: str | None) -> Answer:
     """Return the answer with the bots that were asked for. Exits with 2 for one that isn't there."""
-    now = counts[0]
-    bots = now.bots if bot is None else [_profile(now, bot)]
-    if counts_before is None:
-        return now.model_copy(update={"bots": bots})
-    before = counts_before[0]
-    names = {each.bot for each in before.bots}
-    pairs = [(each, _profile(before, other or each.bot)) for each in bots if bot is not None or each.bot in names]
-    if not pairs:
-        refuse(f"no bot plays in both {_where(now)} and {_where(before)}; name two: --bot NAME --with NAME-BEFORE")
-    return with_comparison(counts, counts_before, pairs)
+    if bot is None:
+        return found
+    if other is None:
+        return found.model_copy(update={"bots": [_profile(found, bot)]})
+    return with_comparison(found, fold, _profile(found, bot), _profile(found, other))
 
 
 def _write_page(file: Path, answer: Answer) -> None:

@@ -19,27 +19,15 @@ _ACTIONS = 7  # columns of actions in a table
 def parts(stats: Answer, full: bool) -> Iterator[RenderableType]:
     """Yield what is printed: all bots in short, or in full those that the answer holds, or what differs."""
     if stats.comparison is not None:
-        yield f"now: {head(stats.records)}"
-        yield f"before: {head(stats.comparison.records)}"
+        yield head(stats.records)
         yield ""
-        if not full:
-            yield _won_both(stats.comparison.bots)
-            yield ""
-            yield Text("what differs in a bot: --bot NAME", "dim")
-        else:
-            for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
-                yield from _pair(bot, pair)
+        for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
+            yield from _pair(bot, pair)
         yield Text(
             "* clearly: beyond chance, with so many rates compared; where nothing differs, 1 page in 20 has a star",
             "dim",
         )
-        if (
-            stats.of_one_match
-            if full
-            else _without(
-                *(each.won.get(ALL) for pair in zip(stats.bots, _before(stats), strict=True) for each in pair)
-            )
-        ):
+        if stats.of_one_match:
             yield Text(ONE_MATCH, "dim")
         return
     yield head(stats.records)
@@ -54,7 +42,7 @@ def parts(stats: Answer, full: bool) -> Iterator[RenderableType]:
     yield ""
     if _without(*(rate for bot in stats.bots for rate in _intervals(bot))):
         yield Text(ONE_MATCH, "dim")
-    yield Text("all of one bot: --bot NAME; what a change changed: --compare DIR; all numbers: --json, --csv", "dim")
+    yield Text("all of one bot: --bot NAME; two bots: --bot NAME --with NAME; all numbers: --json, --csv", "dim")
 
 
 def head(records: Records) -> str:
@@ -160,23 +148,9 @@ def _whole(bot: Profile, records: Records) -> Iterator[RenderableType]:
 # ---------------------------------------------------------------- two bots
 
 
-def _won_both(pairs: Sequence[Compared]) -> RenderableType:
-    rows = []
-    for pair in pairs:
-        difference = pair.differences.get("won", {}).get(ALL)
-        if difference is not None:
-            every = _every(pair)
-            rows.append([_pair_name(pair), *_both(difference), f"{sum(each.clear for each in every)} of {len(every)}"])
-    return _table(["won", "before", "now", "difference", "95 %", "", "rates that\ndiffer *"], rows, texts=("",))
-
-
-def _every(pair: Compared) -> list[Difference]:
-    return [each for names in pair.differences.values() for each in names.values()]
-
-
 def _pair(bot: Profile, pair: Compared) -> Iterator[RenderableType]:
     """Yield each rate of a bot now and before, and its times."""
-    every = _every(pair)
+    every = [each for names in pair.differences.values() for each in names.values()]
     yield f"{_pair_name(pair)}: {sum(each.clear for each in every)} of {counted(len(every), 'rate')} differ clearly *"
     for section, names in pair.differences.items():
         title, about = SECTIONS[section]
@@ -195,7 +169,7 @@ def _pair(bot: Profile, pair: Compared) -> Iterator[RenderableType]:
 
 
 def _pair_name(pair: Compared) -> str:
-    return shown(pair.bot if pair.bot == pair.before.bot else f"{pair.bot}, before: {pair.before.bot}")
+    return shown(f"{pair.bot}, before: {pair.before.bot}")
 
 
 def _both(difference: Difference) -> list[str]:
@@ -234,10 +208,6 @@ def _percent(rate: Rate | None, digits: int = 1) -> str:
 
 def _interval(rate: Rate | None) -> str:
     return ends(*((None, None) if rate is None or rate.share_95 is None else rate.share_95))
-
-
-def _before(answer: Answer) -> list[Profile]:
-    return [] if answer.comparison is None else [pair.before for pair in answer.comparison.bots]
 
 
 def _intervals(bot: Profile) -> tuple[Rate | None, ...]:

@@ -4,6 +4,6 @@ Must not know terminals, files or pydantic, since each worker of a ladder loads 
 it holds numbers, never a record.
 """
 
-from arena.count.fold import ALL, LOSSES, BotCounts, Fold, MatchCounts, counts_of
+from arena.count.fold import ALL, LOSSES, BotCounts, Fold
 from arena.count.style import styles
 from arena.count.tally import LEVEL, Both, Interval, Tally, difference, quantile

@@ -6,7 +6,7 @@ role when it claims it, or has it where it claims to lack it.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from arena.count.tally import Both, Tally
@@ -34,30 +34,12 @@ from arena.coup import (
     Unproven,
 )
 from arena.referee import GameRecord, Record
-from arena.run import Times, steps
+from arena.run import Times
 from arena.tell import Moment, moments
 
 ALL = "all"  # the name of a section's sum
 LOSSES = ("coup", "assassinate", "unproven", "wrong_challenge", "forfeit")  # what a card is lost by
 _ATTACKS = (Action.COUP, Action.ASSASSINATE, Action.STEAL)
-
-
-@dataclass
-class MatchCounts:
-    """What a match counts: values that JSON has. Each row is a key and its numbers, in the order in which they came."""
-
-    bots: Sequence[str]
-    rules: str
-    own: bool  # whether bots were charged their own time
-    seats: Sequence[int]
-    draws: int
-    requests: int
-    turns: Sequence[int]  # of each game
-    cases: Sequence[tuple[str, str, str, float, int]]  # bot, section, name, count, of
-    attacks: Sequence[tuple[str, str, str, int]]  # bot, target, action, number
-    times: Sequence[tuple[str, str, Sequence[int]]]  # bot, kind of request, the `steps` of its times
-    faults: Sequence[tuple[str, str, int]]  # bot, code, number
-    out: Sequence[tuple[str, int, int]]  # bot, turn, number
 
 
 @dataclass(slots=True)
@@ -91,7 +73,11 @@ class Fold:
 
     def add(self, record: Record) -> None:
         """Count a record. Raises RecordError, and counts nothing, where the engine doesn't play it so."""
-        self.take(counts_of(record))
+        match = _Match(record)
+        for game in record.games:
+            match.play(game)
+        match.mix()
+        self._take(match)
 
     def ties(self, now: str, before: str) -> Mapping[tuple[str, str], Both]:
         """Return what rates of the pair have in the same matches, by section and name."""
@@ -99,60 +85,37 @@ class Fold:
             raise ValueError(f"Fold(({now!r}, {before!r})) ties these bots, not Fold({self._pair!r})")
         return self._ties
 
-    def take(self, match: MatchCounts) -> None:
-        """Add what a match counts."""
+    def _take(self, match: "_Match") -> None:
+        header, games = match.record.header, match.record.games
         self.records += 1
-        self.games += len(match.turns)
-        self.draws += match.draws
+        self.games += len(games)
+        self.draws += sum(game.winner is None for game in games)
         self.requests += match.requests
-        self.turns.update(match.turns)
-        self.rules[match.rules] = None
-        self.seats.update(match.seats)
-        self.clocks.add("own" if match.own else "wall")
-        for name in match.bots:
+        self.turns.update(game.turns for game in games)
+        self.rules[header.terms.rules.name] = None
+        self.seats.update(len(game.seating) for game in games)
+        self.clocks.add("own" if header.terms.timing.own else "wall")
+        for name in header.bots:
             counted = self.bots[name]
             counted.matches += 1
-            counted.games += len(match.turns)
-        for name, section, what, count, of in match.cases:
-            self.bots[name].tallies[section, what].add(count, of)
+            counted.games += len(games)
+        cases = {key: (count, int(of)) for key, (count, of) in match.cases.items()}
+        for (name, section, what), case in cases.items():
+            self.bots[name].tallies[section, what].add(*case)
         if self._pair is not None:
             now, before = self._pair
-            cases = {(name, section, what): (count, of) for name, section, what, count, of in match.cases}
             for (name, section, what), case in cases.items():
                 if name == now and (before, section, what) in cases:
                     self._ties[section, what].add(case, cases[before, section, what])
-        for name, target, action, number in match.attacks:
+        for (name, target, action), number in match.attacks.items():
             self.bots[name].attacks[target][action] += number
-        for name, kind, took in match.times:
+        for (name, kind), took in match.times.items():
             for each in (ALL, kind):
-                self.bots[name].times[each].add_steps(took)
-        for name, code, number in match.faults:
+                self.bots[name].times[each].add(took)
+        for (name, code), number in match.faults.items():
             self.bots[name].faults[code] += number
-        for name, turn, number in match.out:
+        for (name, turn), number in match.out.items():
             self.bots[name].out[turn] += number
-
-
-def counts_of(record: Record) -> MatchCounts:
-    """Return what a record counts. Raises RecordError where the engine doesn't play it so."""
-    match = _Match(record)
-    for game in record.games:
-        match.play(game)
-    match.mix()
-    header, games = record.header, record.games
-    return MatchCounts(
-        bots=header.bots,
-        rules=header.terms.rules.name,
-        own=header.terms.timing.own,
-        seats=sorted({len(game.seating) for game in games}),
-        draws=sum(game.winner is None for game in games),
-        requests=match.requests,
-        turns=[game.turns for game in games],
-        cases=[(*key, count, int(of)) for key, (count, of) in match.cases.items()],
-        attacks=[(*key, number) for key, number in match.attacks.items()],
-        times=[(*key, steps(times)) for key, times in match.times.items()],
-        faults=[(*key, number) for key, number in match.faults.items()],
-        out=[(*key, number) for key, number in match.out.items()],
-    )
 
 
 @dataclass(slots=True)

@@ -92,22 +92,16 @@ def records_in(path: Path, leave_out: Callable[[str], object]) -> Iterator[tuple
         leave_out(each)
 
 
-def record_at(file: Path, text: str | None = None) -> Record:
-    """Return the record in a file, whose text may have been read. Raises KeptError for one that can't be read."""
+def record_at(file: Path) -> Record:
+    """Return the record in a file. Raises KeptError for one that can't be read."""
     try:
-        return read(text_at(file) if text is None else text)
-    except (RecordError, RecursionError) as problem:
-        raise KeptError(f"{file}: {problem}") from None
-
-
-def text_at(file: Path) -> str:
-    """Return the text of a record's file. Raises KeptError for one that can't be read."""
-    try:
-        return file.read_text(encoding="utf-8")
+        return read(file.read_text(encoding="utf-8"))
     except OSError as problem:
         raise KeptError(f"{file}: {problem.strerror}; name a run's folder or a record file") from None
     except UnicodeDecodeError:
         raise KeptError(f"{file}: this is no record: it isn't text") from None
+    except (RecordError, RecursionError) as problem:
+        raise KeptError(f"{file}: {problem}") from None
 
 
 def logs_of(file: Path, record: Record) -> dict[str, list[bytes]]:

@@ -22,11 +22,7 @@ class Times:
 
     def add(self, times_us: Iterable[int]) -> None:
         """Count some more."""
-        self.add_steps(steps(times_us))
-
-    def add_steps(self, steps: Iterable[int]) -> None:
-        """Count some more, by their steps."""
-        self._counts.update(steps)
+        self._counts.update(map(_step, times_us))
 
     @property
     def count(self) -> int:
@@ -41,8 +37,3 @@ class Times:
             if left <= 0:
                 return math.exp(step / _STEPS) / 1000
         return None
-
-
-def steps(times_us: Iterable[int]) -> list[int]:
-    """Return the step of each time, in microseconds: times that are about the same have one."""
-    return [_step(time_us) for time_us in times_us]

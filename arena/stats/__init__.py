@@ -1,6 +1,6 @@
 """What bots do: their statistics over many records, as one object; and how two bots differ.
 
-Must not know terminals, nor files but records and their tallies. What is counted, `arena.count` counts.
+Must not know terminals or files. What is counted, `arena.count` counts.
 """
 
 from arena.stats.answer import (
@@ -21,4 +21,3 @@ from arena.stats.answer import (
 )
 from arena.stats.compare import with_comparison
 from arena.stats.plots import page
-from arena.stats.tallies import counts_at

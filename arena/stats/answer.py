@@ -136,7 +136,7 @@ class Records(_Part):
 
 
 class Difference(_Part):
-    """A rate before and now."""
+    """A rate of the other bot (before) and of the bot (now)."""
 
     before: Rate
     now: Rate
@@ -152,7 +152,7 @@ class Difference(_Part):
 
 
 class Compared(_Part):
-    """A bot beside another, or beside an earlier version of itself."""
+    """A bot beside another."""
 
     bot: str
     before: Profile
@@ -160,9 +160,9 @@ class Compared(_Part):
 
 
 class Comparison(_Part):
-    """What bots are compared with."""
+    """What a bot is compared with."""
 
-    records: Records = Field(description="those of before")
+    records: Records = Field(description="those of both")
     bots: list[Compared]
 
 

@@ -62,13 +62,11 @@ def _head(answer: Answer) -> str:
         lines.append(f"A point without a line has {ONE_MATCH}.")
     legend = ""
     if answer.comparison is not None:
-        before = answer.comparison.records
-        every = [
-            each for pair in answer.comparison.bots for names in pair.differences.values() for each in names.values()
-        ]
+        (pair,) = answer.comparison.bots
+        every = [each for names in pair.differences.values() for each in names.values()]
         clear = sum(each.clear for each in every)
         lines.append(
-            f"Compared with {before.games} games from {', '.join(before.paths)}: {clear} of {len(every)} rates differ "
+            f"Compared with {pair.before.bot} (before): {clear} of {len(every)} rates differ "
             "clearly *: beyond chance, with so many rates compared. Where nothing differs, 1 page in 20 has a star."
         )
         legend = f"<p class='legend'>{_sign('now')}{_sign('before')}</p>\n"

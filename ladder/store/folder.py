@@ -1,11 +1,10 @@
-"""A run's folder: a store for a run that has no database. Every write of such a run happens here, but for tallies/.
+"""A run's folder: a store for a run that has no database. Every write of such a run happens here.
 
     run.json         what was asked for, the key, the bots with their digests; written first
     results.jsonl    one line a game in match order; derived from the records, never read back
     records/         one file a match, 000012.jsonl; there only when its match is complete
     logs/            standard error of each bot process, 000012-honest-1.txt, bounded for each bot: see logs.py
     faults/          the first faulty exchanges of each kind, a file for each bot that has any: honest.jsonl
-    tallies/         what each match counts, kept by `arena stats` for the next time: 000012.tally
 
 A record is written beside its place, synced and renamed: after a crash at any moment each match is there whole or not
 at all. A match's faulty exchanges are written before its record, in place of those that an earlier attempt at the match

@@ -2,13 +2,12 @@
 
 import csv
 import io
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from arena.coup import COUP, PRESETS
+from arena.coup import COUP
 from arena.referee import Record, write
 from arena.stats import SECTIONS
 from tests.place import Place
@@ -17,12 +16,11 @@ from tests.tell.games import random_game
 
 @pytest.fixture
 def kept(place: Place) -> Place:
-    """A place with two runs' records, of four random bots."""
-    for run, first in (("old", 0), ("new", 20)):
-        folder = place.folder / run / "records"
-        folder.mkdir(parents=True)
-        for match in range(4):
-            (folder / f"{match:06d}.jsonl").write_text(write(random_game(COUP, 4, first + match)))
+    """A place with a run's records, of four random bots."""
+    folder = place.folder / "new" / "records"
+    folder.mkdir(parents=True)
+    for match in range(4):
+        (folder / f"{match:06d}.jsonl").write_text(write(random_game(COUP, 4, 20 + match)))
     return place
 
 
@@ -45,42 +43,39 @@ def test_one_bot_is_told_in_full(kept: Place) -> None:
     assert "bot2" in ran.out.split("\nwhom it attacks")[1]
 
 
-def test_two_runs_are_compared(kept: Place) -> None:
-    """What differs clearly has a mark; with --bot all is told."""
-    short = kept.call("stats", "new", "--compare", "old")
-    assert short.code == 0
-    assert short.out.startswith("now: 4 games of coup")
-    assert max(map(len, short.out.splitlines())) <= 80
-    whole = kept.call("stats", "new", "--compare", "old", "--bot", "bot1")
-    assert whole.out.count("\n") > 50
-    assert max(map(len, whole.out.splitlines())) <= 80
-    other = kept.call("stats", "new", "--bot", "bot1", "--with", "bot2")
-    assert "bot1, before: bot2: " in other.out
+PAIR = ("--bot", "bot1", "--with", "bot2")
+
+
+def test_two_bots_are_compared(kept: Place) -> None:
+    """What differs clearly has a mark."""
+    ran = kept.call("stats", "new", *PAIR)
+    assert ran.code == 0
+    assert "\nbot1, before: bot2: " in ran.out
+    assert ran.out.count("\n") > 50
+    assert max(map(len, ran.out.splitlines())) <= 80
 
 
 def test_one_match_has_no_interval_and_no_star_and_says_why(kept: Place) -> None:
     """Cases of one match are alike: they can't tell how matches vary. More of them can."""
     one, why = "new/records/000000.jsonl", "no interval: all cases are of one match"
-    assert kept.call("stats", "new", "--json").json["bots"][0]["won"]["all"]["share_95"] is not None
-    for more in ([], ["--bot", "bot1"], ["--compare", "old"], ["--bot", "bot1", "--compare", "old"]):
+    for more in ([], ["--bot", "bot1"], PAIR):
         ran = kept.call("stats", one, *more)
         assert (ran.code, why in ran.out) == (0, True)
         assert not any(line.endswith(" *") and "differ" not in line for line in ran.out.splitlines())
-    assert why in kept.call("stats", "new", "--compare", one).out
     assert kept.call("stats", one, "--json").json["bots"][0]["won"]["all"]["share_95"] is None
 
 
 def test_json_is_what_its_schema_says(kept: Place) -> None:
     """One object; all its fields, and no others."""
     schema = kept.call("stats", "--json-schema").json
-    found = kept.call("stats", "new", "--compare", "old", "--json").json
+    found = kept.call("stats", "new", *PAIR, "--json").json
     assert found["version"] == schema["properties"]["version"]["const"] == 1
     assert found.keys() == schema["properties"].keys()
-    profile = schema["$defs"]["Profile"]
-    for bot in found["bots"]:
-        assert bot.keys() == profile["properties"].keys()
-    assert {pair["bot"] for pair in found["comparison"]["bots"]} == {"bot0", "bot1", "bot2", "bot3"}
-    assert found["comparison"]["records"]["paths"] == ["old"]
+    (bot,), profile = found["bots"], schema["$defs"]["Profile"]
+    assert bot.keys() == profile["properties"].keys()
+    assert bot["won"]["all"]["share_95"] is not None
+    assert [(pair["bot"], pair["before"]["bot"]) for pair in found["comparison"]["bots"]] == [("bot1", "bot2")]
+    assert found["comparison"]["records"]["paths"] == ["new"]
 
 
 def test_csv_has_a_line_for_each_rate(kept: Place) -> None:
@@ -94,8 +89,8 @@ def test_csv_has_a_line_for_each_rate(kept: Place) -> None:
         cells = [row[column] for column in ("count", "of", "share", "share_low", "share_high")]
         wanted = [rate["count"], rate["of"], rate["share"], *(rate["share_95"] or ())]
         assert [float(cell) for cell in cells if cell] == wanted
-    differences = list(csv.DictReader(io.StringIO(kept.call("stats", "new", "--compare", "old", "--csv").out)))
-    assert {row["before"] for row in differences} == {"bot0", "bot1", "bot2", "bot3"}
+    differences = list(csv.DictReader(io.StringIO(kept.call("stats", "new", *PAIR, "--csv").out)))
+    assert {row["before"] for row in differences} == {"bot2"}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +105,6 @@ def test_csv_has_a_line_for_each_rate(kept: Place) -> None:
         (["new", "--bot", "nobody"], "there are bot"),
         (["new", "--with", "bot1"], "add --bot"),
         (["new", "--json", "--csv"], "give one of them"),
-        (["new", "--compare", "reformed"], "no bot plays in both"),
     ],
 )
 def test_what_cannot_be_is_refused(kept: Place, arguments: list[str], words: str) -> None:
@@ -122,13 +116,11 @@ def test_what_cannot_be_is_refused(kept: Place, arguments: list[str], words: str
 
 
 def broken(folder: Path) -> None:
-    """Make a record that is cut off, one of another version, and a run of other bots."""
+    """Make a record that is cut off, one of another version, and a folder without any."""
     text = (folder / "new" / "records" / "000000.jsonl").read_text()
     (folder / "half.jsonl").write_text(text[:-20])
     (folder / "future.jsonl").write_text(text.replace('"record":4', '"record":99', 1))
     (folder / "empty").mkdir()
-    (folder / "reformed").mkdir()
-    (folder / "reformed" / "0.jsonl").write_text(write(called(random_game(PRESETS["reformation"], 2, 1), "x", "y")))
 
 
 def called(record: Record, *bots: str) -> Record:
@@ -159,52 +151,9 @@ def test_a_name_is_shown_as_text(kept: Place) -> None:
 
 def test_a_page_is_written_and_one_that_cannot_be_is_a_failure(kept: Place) -> None:
     """Nothing is printed beside it."""
-    ran = kept.call("stats", "new", "--compare", "old", "--bot", "bot1", "--html", "bot1.html")
+    ran = kept.call("stats", "new", *PAIR, "--html", "bot1.html")
     assert (ran.code, ran.out) == (0, "")
     assert "open it in a browser" in ran.err
     assert (kept.folder / "bot1.html").read_text().startswith("<!doctype html>")
     ran = kept.call("stats", "new", "--html", "nowhere/page.html")
     assert (ran.code, len(ran.told)) == (1, 1)
-
-
-FORMS: tuple[list[str], ...] = (
-    [],
-    ["--bot", "bot1"],
-    ["--json"],
-    ["--csv"],
-    ["--compare", "old"],
-    ["--bot", "bot1", "--with", "bot2", "--json"],
-)
-
-
-def test_tallies_change_no_byte_of_what_is_printed(kept: Place) -> None:
-    """Whatever form is asked for, and whichever of them are there; standard error says no more either."""
-    plain = [kept.call("stats", "new", *form) for form in FORMS]
-    (kept.folder / "new" / "run.json").write_text("{}")
-    tallies = kept.folder / "new" / "tallies"
-    for left in (4, 2, 0):
-        for tally in sorted(tallies.glob("*"))[left:]:
-            tally.unlink()
-        assert [kept.call("stats", "new", *form) for form in FORMS] == plain
-        assert len(list(tallies.iterdir())) == 4
-    record = kept.folder / "new" / "records" / "000002.jsonl"
-    record.write_text(write(random_game(COUP, 4, 50)))
-    changed = kept.call("stats", "new", "--json")
-    shutil.rmtree(tallies)
-    (kept.folder / "new" / "run.json").unlink()
-    assert kept.call("stats", "new", "--json") == changed
-    assert changed != plain[2]
-
-
-def test_who_is_killed_leaves_tallies_that_change_nothing(kept: Place) -> None:
-    records, tallies = kept.folder / "new" / "records", kept.folder / "new" / "tallies"
-    for match in range(4, 60):
-        (records / f"{match:06d}.jsonl").write_bytes((records / f"{match % 4:06d}.jsonl").read_bytes())
-    plain = kept.call("stats", "new")
-    (kept.folder / "new" / "run.json").write_text("{}")
-    for more in (1, 30):
-        process = kept.start("stats", "new")
-        kept.wait(lambda more=more: len(list(tallies.glob("*"))) >= more, process=process)
-        process.kill()
-        kept.end(process)
-    assert kept.call("stats", "new") == plain

@@ -3,31 +3,33 @@
 from random import Random
 
 from arena.count import Fold
-from arena.stats import Answer, answer, with_comparison
+from arena.stats import answer, with_comparison
 
 PLACES = [(section, str(name)) for section in ("done", "bluffs", "called", "caught") for name in range(12)]
 MATCHES, CASES = 20, 12
 
 
-def played(random: Random, more: float = 0.0) -> tuple[Answer, Fold]:
-    """Return the counts of one bot, whose rates are a half, alike by .1 in a match; the first one is higher."""
-    fold = Fold()
+def play(fold: Fold, bot: str, random: Random, more: float = 0.0) -> None:
+    """Count for a bot whose rates are a half, alike by .1 in a match; the first one is higher."""
     for place in PLACES:
         for _ in range(MATCHES):
             share = random.betavariate(4.5, 4.5) + (more if place == PLACES[0] else 0.0)
-            fold.bots["bot"].tallies[place].add(sum(random.random() < share for _ in range(CASES)), CASES)
-    return answer(fold, [], []), fold
+            fold.bots[bot].tallies[place].add(sum(random.random() < share for _ in range(CASES)), CASES)
 
 
 def clear(random: Random, more: float = 0.0) -> list[tuple[str, str]]:
-    """Return the sections and names of what differs clearly."""
-    now, before = played(random, more), played(random)
-    comparison = with_comparison(now, before, [(now[0].bots[0], before[0].bots[0])]).comparison
+    """Return the sections and names of what differs clearly between two bots that never met."""
+    fold = Fold(("one", "other"))
+    play(fold, "one", random, more)
+    play(fold, "other", random)
+    found = answer(fold, [], [])
+    one, other = sorted(found.bots, key=lambda bot: bot.bot)
+    comparison = with_comparison(found, fold, one, other).comparison
     assert comparison is not None
     (bot,) = comparison.bots
-    found = [(section, name, each.clear) for section, names in bot.differences.items() for name, each in names.items()]
-    assert len(found) == len(PLACES)
-    return [(section, name) for section, name, is_clear in found if is_clear]
+    each = [(section, name, each.clear) for section, names in bot.differences.items() for name, each in names.items()]
+    assert len(each) == len(PLACES)
+    return [(section, name) for section, name, is_clear in each if is_clear]
 
 
 def test_where_nothing_differs_few_pages_have_a_star() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from arena.count import ALL, Fold
+from arena.count import ALL, Fold, difference
 from arena.coup import CHALLENGE, COUP, FORFEIT, PASS, PRESETS, Act, Action, Block, Move, View
 from arena.referee import Fault, Record
 from arena.stats import Answer, Profile, answer, rates_of, with_comparison
@@ -169,39 +169,20 @@ def test_a_forfeit_is_no_answer_and_costs_the_cards_that_were_left() -> None:
     assert loser.faults == {"exited": 1}
 
 
-def test_a_bot_beside_itself_differs_in_nothing() -> None:
-    """And the interval of each difference, which Newcombe's method makes of both intervals, holds 0."""
-    now, before = folded(20), folded(20)
-    found = answer(now, [], [])
-    both = with_comparison((found, now), (found, before), [(each, each) for each in found.bots])
-    assert both.comparison
-    for pair in both.comparison.bots:
-        for each in (each for names in pair.differences.values() for each in names.values()):
-            low, high = each.difference_95 or (0, 0)
-            assert each.difference == 0
-            assert low <= 0 <= high
-
-
-def folded(games: int, pair: tuple[str, str] | None = None) -> Fold:
-    fold = Fold(pair)
-    for seed in range(games):
-        fold.add(random_game(COUP, 2, seed))
-    return fold
-
-
 def test_two_bots_of_the_same_matches_differ_by_what_ties_them() -> None:
     """Of two seats one wins what the other loses: the interval is wider by about the root of 2."""
-    fold = folded(20, ("bot0", "bot1"))
-    apart = folded(20)
+    fold = Fold(("bot0", "bot1"))
+    for seed in range(20):
+        fold.add(random_game(COUP, 2, seed))
     found = answer(fold, [], [])
     pair = bot(found, "bot0"), bot(found, "bot1")
-    together = with_comparison((found, fold), (found, fold), [pair])
-    independent = with_comparison((found, fold), (found, apart), [pair])
-    widths = []
-    for each in (together, independent):
-        assert each.comparison
-        low, high = each.comparison.bots[0].differences["won"][ALL].difference_95 or (0, 0)
-        widths.append(high - low)
-    assert widths[0] > 1.3 * widths[1]
+    comparison = with_comparison(found, fold, *pair).comparison
+    assert comparison
+    won = comparison.bots[0].differences["won"][ALL]
+    _, apart = difference(fold.bots["bot0"].tallies["won", ALL], fold.bots["bot1"].tallies["won", ALL])
+    assert apart is not None
+    assert won.difference_95 is not None
+    assert won.difference == pytest.approx(pair[0].won[ALL].share - pair[1].won[ALL].share)
+    assert won.difference_95[1] - won.difference_95[0] > 1.3 * (apart[1] - apart[0])
     with pytest.raises(ValueError, match="ties these bots"):
-        with_comparison((found, apart), (found, apart), [pair])
+        with_comparison(found, fold, *reversed(pair))

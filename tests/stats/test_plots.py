@@ -17,11 +17,14 @@ from tests.tell.games import random_game
 HOSTILE = "</svg><script>alert(1)</script>\x1b[31m\u202e'&amp;"
 
 
-def counted(first: int = 0, bots: tuple[str, ...] = ("honest", "mybot", HOSTILE, "turtle")) -> tuple[Answer, Fold]:
-    fold = Fold()
-    for seed in range(first, first + 4):
+BOTS = ("honest", "mybot", HOSTILE, "turtle")
+
+
+def counted() -> tuple[Answer, Fold]:
+    fold = Fold(("mybot", HOSTILE))
+    for seed in range(4):
         record = random_game(COUP, 4, seed)
-        fold.add(replace(record, header=replace(record.header, bots=bots)))
+        fold.add(replace(record, header=replace(record.header, bots=BOTS)))
     return answer(fold, ["runs/new"], []), fold
 
 
@@ -30,10 +33,10 @@ def told() -> Answer:
 
 
 def one() -> Answer:
-    """Return a bot beside an earlier version of itself."""
-    now, before = counted(), counted(10)
-    pair = [next(bot for bot in found.bots if bot.bot == "mybot") for found, _ in (now, before)]
-    return with_comparison(now, before, [(pair[0], pair[1])])
+    """Return a bot beside another."""
+    found, fold = counted()
+    bots = {bot.bot: bot for bot in found.bots}
+    return with_comparison(found, fold, bots["mybot"], bots[HOSTILE])
 
 
 def test_every_rate_stands_in_a_table_and_has_a_point() -> None:
