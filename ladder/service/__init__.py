@@ -83,7 +83,6 @@ from ladder.service.news import (
 )
 from ladder.service.owners import TakenIn, take_in_people
 from ladder.service.passwords import LEAST, MOST, remove_password, set_password, sign_in_by_password
-from ladder.service.recheck import Rechecked, Rechecks, recheck
 from ladder.service.releases import Remade, handed_out, newest_release, release, release_lines, remake
 from ladder.service.rerate import Change, Rerated, rerate
 from ladder.service.retention import Pruned, overdue_now, prune_now

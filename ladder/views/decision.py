@@ -33,7 +33,6 @@ _DID = {
     "leave": "let the owner leave the course",
     "merge": "merged two owners",
     "receive": "noted of {version}",
-    "recheck": "had {version} examined again",
     "refuse": "refused an applicant",
     "release": "handed out grades",
     "return": "let the owner come back",

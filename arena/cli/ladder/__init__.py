@@ -34,7 +34,6 @@ COMMANDS = {
     "arena.cli.ladder.extend": {"extend": "Give a person more time before a deadline."},
     "arena.cli.ladder.challenge": {"challenge": "Ask for a match that doesn't rate."},
     "arena.cli.ladder.rerate": {"rerate": "Rebuild the table from all results, and compare."},
-    "arena.cli.ladder.recheck": {"recheck": "Examine again the versions that play."},
     "arena.cli.ladder.export": {"export": "Write all results, matches, versions and decisions as CSV."},
     "arena.cli.ladder.backup": {
         "backup": "Write the whole ladder to one new FILE, a tar.",

@@ -15,7 +15,7 @@ class Act:
     """One decision.
 
     what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
-    recheck, suspend, unsuspend, leave, return, merge (two owners), issue (a link or a token), revoke, import (people),
+    suspend, unsuspend, leave, return, merge (two owners), issue (a link or a token), revoke, import (people),
     refuse (an applicant), receive (a version, at a time that staff says), extend (a
     person's deadline), release (grades), team (who joined or left one).
     """

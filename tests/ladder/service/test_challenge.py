@@ -1,4 +1,4 @@
-"""Challenges, and versions that are examined or rated again. Some tests answer wishes of others."""
+"""Challenges, and tables that are computed again. Some tests answer wishes of others."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -81,19 +81,3 @@ def test_matches_that_ended_since_are_not_called_a_difference(own: Term) -> None
     own.arena("void", match["id"], "--why", "the host was asleep")
     told = own.json("rerate")
     assert (told["same"], told["news"], told["matches"]) == (None, -1, 5)
-
-
-def test_everybodys_version_is_examined_again_with_outcomes_before_and_after(own: Term) -> None:
-    """Asked for: rerun everybody's latest with scores before and after (autograder.io #63, #66). Said stays said."""
-    before = own.json("bot", "late")
-    told = own.json("recheck", "--why", "the arena is new")["rows"]
-    assert {each["version"]: (each["reason"], each["trouble"]) for each in told} == dict.fromkeys(
-        ["late@1", "one@1", "two@1"], (None, None)
-    )
-    [late] = [each for each in told if each["version"] == "late@1"]
-    assert late["before"] == before["examination"]["steps"]
-    assert [step["what"] for step in late["after"]] == [step["what"] for step in late["before"]]
-    after = own.json("bot", "late")
-    assert after["examination"] == before["examination"]
-    assert after["versions"] == before["versions"]
-    assert [(act["what"], act["why"]) for act in after["acts"]][1:] == [("recheck", "the arena is new: it is fit")]
