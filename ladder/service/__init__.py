@@ -78,7 +78,6 @@ from ladder.service.news import (
     Rated,
     Refused,
     Returned,
-    Suspected,
     Void,
 )
 from ladder.service.owners import TakenIn, take_in_people
@@ -105,4 +104,3 @@ from ladder.service.submit import (
 )
 from ladder.service.tasks import Queue, portable_of
 from ladder.service.teams import Teamed, import_teams, join_teams, leave_teams
-from ladder.service.trials import after_death

@@ -19,7 +19,6 @@ from ladder.service.settings import LadderError, read_settings
 from ladder.store.database import (
     NEWEST,
     PLAYING,
-    SUSPECT,
     DatabaseError,
     active_versions,
     count_tables,
@@ -31,7 +30,6 @@ from ladder.store.database import (
     last_event_at,
     living,
     newest_time,
-    on_trial,
     size_of,
     waiting,
     wrong_sums,
@@ -40,6 +38,7 @@ from ladder.store.database import (
 _PATIENCE_S = 5.0  # for a database that doesn't answer
 _LEAST_BYTES = 500 << 20  # free on a disk: an evening's matches, and room for boxes
 _LATE_S = 600.0  # a submission is examined within a minute; an evening with sixty takes five
+_DEATHS = 3  # of workers: fewer happen to any table
 _DAY_S = 86_400.0
 
 
@@ -214,13 +213,12 @@ def _given_up(ladder: Ladder) -> Finding:
 
 def _deaths(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
-        deaths = deaths_of(connection, since=ladder.clock() - 7 * _DAY_S)
-        suspected = {version for version, count in deaths.items() if count >= SUSPECT} - on_trial(connection)
-        left = sorted((-deaths[each.id], each.label) for each in active_versions(connection) if each.id in suspected)
-    if not left:
-        return Finding("workers", Level.OK, f"no bot that plays is suspected of the death of {SUSPECT} in 7 days")
-    most = ", ".join(f"{shown(label)} ({-count})" for count, label in left[:5])
-    text = f"some died in matches of {most}, and none of these was benched for it"
+        deaths = deaths_of(connection, ladder.clock() - 7 * _DAY_S)
+        counts = sorted((-deaths.get(each.id, 0), each.label) for each in active_versions(connection))
+    most = [f"{shown(label)} ({-count})" for count, label in counts if -count >= _DEATHS]
+    if not most:
+        return Finding("workers", Level.OK, f"no bot that plays sat at the tables of {_DEATHS} that died in 7 days")
+    text = f"in the last 7 days some died in matches of {', '.join(most[:5])}"
     return Finding("workers", Level.FAIL, text, do="look at their matches; to stop one: arena ladder disable")
 
 

@@ -19,7 +19,6 @@ from ladder.service.news import (
     Rated,
     Refused,
     Returned,
-    Suspected,
     Void,
 )
 from ladder.service.service import Service
@@ -49,7 +48,7 @@ class Metrics:
         self._events = Counter("coup_runner_events", "What else this runner met.", ["event"], registry=registry)
         for outcome in ("fit", "unfit"):
             self._exams.labels(outcome)
-        for kind in (Void, Refused, Benched, Suspected, Excluded, Lost, Returned, Behind):
+        for kind in (Void, Refused, Benched, Excluded, Lost, Returned, Behind):
             self._events.labels(kind.__name__.lower())
         self._rated = Gauge("coup_rated_games", "Games that the table is of.", registry=registry)
         doing = Gauge("coup_runner_doing", "What this runner is doing now.", ["task"], registry=registry)
@@ -75,7 +74,7 @@ class Metrics:
                 self._folds.observe(seconds)
             case Exam(reason=reason):
                 self._exams.labels("fit" if reason is None else "unfit").inc()
-            case Void() | Refused() | Benched() | Suspected() | Excluded() | Lost() | Returned() | Behind():
+            case Void() | Refused() | Benched() | Excluded() | Lost() | Returned() | Behind():
                 self._events.labels(type(event).__name__.lower()).inc()
 
     def collect(self) -> "Iterator[Metric]":

@@ -36,14 +36,6 @@ class Benched:
 
 
 @dataclass(frozen=True, slots=True)
-class Suspected:
-    """So many workers died in matches with a version, which plays a trial: a match against itself."""
-
-    label: str
-    deaths: int
-
-
-@dataclass(frozen=True, slots=True)
 class Void:
     """An attempt failed through a machine; the match, or a version's examination, is done again unless `given_up`."""
 
@@ -104,9 +96,7 @@ class Rated:
     seconds: float
 
 
-News = (
-    Match | Exam | Benched | Suspected | Void | Refused | Excluded | Lost | Returned | Behind | Rated | Pruned | Misread
-)
+News = Match | Exam | Benched | Void | Refused | Excluded | Lost | Returned | Behind | Rated | Pruned | Misread
 Event = News | Idle
 
 

@@ -22,7 +22,6 @@ from ladder.store.database import (
     active_versions,
     last_ended,
     last_round,
-    on_trial,
     put_matches,
     spent_after,
     tables_after,
@@ -67,11 +66,9 @@ class Rounds:
 
     def _field(self, connection: Connection) -> list[Entrant]:
         games = self._ladder.play.match_games
-        suspected = on_trial(connection)
         return [
             Entrant(version.id, version.party, self._played[version.id] * games, version.reference)
             for version in active_versions(connection)
-            if version.id not in suspected
         ]
 
     def _count(self, connection: Connection) -> None:

@@ -21,11 +21,11 @@ from ladder.service.news import Behind, Benched, Event, Exam, Excluded, Lost, Ma
 from ladder.service.retention import prune_now
 from ladder.service.settings import LadderError
 from ladder.service.tasks import Queue
-from ladder.service.trials import put_on_bench
 from ladder.store import PlayedMatch, Spent
 from ladder.store.database import (
     LADDER,
     QUALIFYING,
+    RATED,
     SILENT_S,
     DatabaseError,
     Watch,
@@ -46,6 +46,7 @@ from ladder.store.database import (
     note_steps,
     put_file,
     release_ended,
+    rest,
     table_of,
 )
 from ladder.views import step_row
@@ -274,6 +275,16 @@ class Service:
         pruned = prune_now(self.ladder)
         if pruned.records or pruned.logs:
             yield pruned
+
+
+def put_on_bench(connection: Connection, version: int, why: str, now: float) -> list[Benched]:
+    """Let a version play no more, unless it is a reference, or doesn't play; return what was done."""
+    row = find_version(connection, version)
+    if row.reference or not row.active:
+        return []
+    rest(connection, row.bot, "bench", LADDER, why, now)
+    cancel(connection, f"{row.label} is benched", now, version, (RATED,))
+    return [Benched(row.label, why)]
 
 
 def why_unfit(steps: Sequence[Step]) -> str:

@@ -20,14 +20,12 @@ from ladder.pool import ExecutorLostError, RefusedError, WorkerDiedError
 from ladder.service.ladder import Ladder
 from ladder.service.news import News, Refused, Void
 from ladder.service.rounds import Rounds
-from ladder.service.trials import after_death
 from ladder.store.database import (
     CHALLENGE,
     FINAL,
     FIT,
     QUALIFYING,
     RATED,
-    TRIAL,
     Cost,
     QueuedMatch,
     Version,
@@ -127,21 +125,19 @@ class Queue:
         if not task.exam and self._left is not None:
             self._left += 1
 
-        def act(connection: Connection) -> tuple[bool | None, list[News]]:
+        def act(connection: Connection) -> bool | None:
             if task.exam:
                 given_up = release_exam(connection, task.id, self._runner, reason, now, cost)
                 if given_up:
                     cancel(connection, "its examination was given up", now, task.id, (QUALIFYING,))
-                return given_up, []
-            given_up = fail(connection, task.id, self._runner, reason, now, cost, died)
-            return given_up, [] if given_up is None or not died else after_death(connection, task.id, given_up, now)
+                return given_up
+            return fail(connection, task.id, self._runner, reason, now, cost, died)
 
-        given_up, blamed = self._ladder.database.write(act)
+        given_up = self._ladder.database.write(act)
         if cost is Cost.ATTEMPT and given_up is not None:
             self._news.append(Void(task.id, task.exam, reason, given_up))
         elif cost is Cost.NOTHING:
             self._news.append(Refused(reason))
-        self._news += blamed
         return bool(given_up)
 
     def news(self) -> Iterator[News]:
@@ -178,7 +174,7 @@ class Queue:
 
         def act(connection: Connection) -> tuple[QueuedMatch, list[Version], bytes | None] | None:
             frozen = not self.rated or is_frozen(connection)
-            kinds = (CHALLENGE, TRIAL, FINAL) if frozen else (CHALLENGE, TRIAL, FINAL, RATED)
+            kinds = (CHALLENGE, FINAL) if frozen else (CHALLENGE, FINAL, RATED)
             task = claim(connection, self._runner, holding, ladder.clock(), kinds)
             if task is None and not frozen and self._rounds.queue(connection):
                 task = claim(connection, self._runner, holding, ladder.clock(), kinds)
@@ -194,9 +190,6 @@ class Queue:
         if self._left is not None:
             self._left -= 1
         table = [portable_of(version) for version in versions]
-        if match.kind == TRIAL:
-            [bot] = table
-            table += [replace(bot, name=f"{bot.name} ({place})") for place in range(2, ladder.play.seats + 1)]
         spec = ladder.spec(match.id, [bot.name for bot in table], key, match.place)
         job = Job(spec, tuple(table), ladder.play.sandbox)
         return Task(match.id, Parcel(job))

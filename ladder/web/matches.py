@@ -23,7 +23,7 @@ ROWS = 50
 def matches(
     ladder: Ladder,
     reader: Reader,
-    kind: Literal["rated", "qualifying", "challenge", "final", "trial"] | None = None,
+    kind: Literal["rated", "qualifying", "challenge", "final"] | None = None,
     after: Id | None = None,
 ) -> MatchList:
     """Return the matches that ended, the newest first; fifty after the one whose number is `after`."""

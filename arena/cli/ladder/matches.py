@@ -15,7 +15,7 @@ from ladder.access import STAFF
 from ladder.service import known_bot
 from ladder.views import MatchLine
 
-KINDS = ("rated", "qualifying", "challenge", "final", "trial")
+KINDS = ("rated", "qualifying", "challenge", "final")
 
 
 @click.command()

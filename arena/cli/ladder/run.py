@@ -34,7 +34,6 @@ from ladder.service import (
     Refused,
     Returned,
     Service,
-    Suspected,
     Void,
     demand_boxes,
     serving,
@@ -211,8 +210,6 @@ def _say(event: Event, log: Journal, verbose: bool) -> None:
             log.info(fit if reason is None else f"is unfit: {reason}", version=label)
         case Benched(label, why):
             log.warn(f"benched: {why}", version=label)
-        case Suspected(label, deaths):
-            log.warn(f"{deaths} workers died in its matches: it plays a match against itself now", version=label)
         case Void(id, exam, reason, given_up):
             what = f"failed{', and is given up' if given_up else ''}: {reason}"
             log.warn(what, **{"examination" if exam else "match": id})

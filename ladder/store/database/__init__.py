@@ -86,6 +86,7 @@ from ladder.store.database.health import (
     GivenUp,
     Holder,
     damage,
+    deaths_of,
     given_up_since,
     holders,
     newest_time,
@@ -113,7 +114,6 @@ from ladder.store.database.queue import (
     PLAYED,
     QUALIFYING,
     RATED,
-    TRIAL,
     QueuedMatch,
     cancel,
     cancel_unplayable,
@@ -165,7 +165,6 @@ from ladder.store.database.schema import NEWEST, prepare
 from ladder.store.database.series import NamedPoint, Point, points_of_day, points_of_versions, shares_before
 from ladder.store.database.settings import get_settings, put_settings
 from ladder.store.database.styles import Style, style_of
-from ladder.store.database.suspects import SUSPECT, convicts, deaths_of, on_trial, suspects_of
 from ladder.store.database.tables import TABLES
 from ladder.store.database.teams import Membership, join_team, leave_team, memberships, party_of, teams_at
 from ladder.store.database.versions import (

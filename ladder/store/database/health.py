@@ -98,6 +98,17 @@ def given_up_since(connection: Connection, at: float) -> list[GivenUp]:
     return [GivenUp(*row) for row in connection.execute(query)]
 
 
+def deaths_of(connection: Connection, since: float) -> dict[int, int]:
+    """Count the workers that died from a time on, by the versions that sat at the tables that they played."""
+    query = (
+        select(match_bots.c.version, func.count())
+        .join(voids, voids.c.match == match_bots.c.match)
+        .where(voids.c.died, voids.c.at >= since)
+        .group_by(match_bots.c.version)
+    )
+    return dict(connection.execute(query).all())
+
+
 def waiting(connection: Connection) -> tuple[int, float | None]:
     """Return how many submissions wait for their examination, and since when the first of them does."""
     query = select(func.count(), func.min(versions.c.at)).where(versions.c.state == QUEUED)

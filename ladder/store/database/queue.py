@@ -1,7 +1,6 @@
 """The matches that are to be played: put in, leased to a runner, given back, ended. The database is the queue.
 
-A match ends once, by one cause: it was played, it was given up (`leases`), or it was cancelled before it was played. A
-trial, in which a version plays against itself, has no result: it is cancelled once it was played.
+A match ends once, by one cause: it was played, it was given up (`leases`), or it was cancelled before it was played.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -16,10 +15,10 @@ from ladder.store.database.owners import TAKES_PART
 from ladder.store.database.tables import bots, match_bots, matches, owners, versions, voids
 from ladder.store.database.teams import PARTY
 
-RATED, QUALIFYING, CHALLENGE, FINAL, TRIAL = "rated", "qualifying", "challenge", "final", "trial"
+RATED, QUALIFYING, CHALLENGE, FINAL = "rated", "qualifying", "challenge", "final"
 LEASED, ENDED = "leased", "ended"
 PLAYED, GIVEN_UP, CANCELLED = "played", "given_up", "cancelled"
-_FIRST = {CHALLENGE: 0, TRIAL: 1, FINAL: 2, RATED: 3, QUALIFYING: 4}  # who waits for a challenge watches a screen
+_FIRST = {CHALLENGE: 0, FINAL: 1, RATED: 2, QUALIFYING: 3}  # who waits for a challenge watches a screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +188,8 @@ def challenges_since(connection: Connection, party: Collection[int], at: float) 
 
 
 def is_awaited(connection: Connection) -> bool:
-    """Tell whether a match waits that somebody has asked for, or a trial."""
-    asked = and_(matches.c.state == WAITING, matches.c.kind.in_((CHALLENGE, TRIAL, FINAL)))
+    """Tell whether a match waits that somebody has asked for."""
+    asked = and_(matches.c.state == WAITING, matches.c.kind.in_((CHALLENGE, FINAL)))
     return connection.execute(select(matches.c.id).where(asked).limit(1)).first() is not None
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, dele
 
 from ladder.results import FOLLOWING, GameResult
 from ladder.store.database.events import MATCH, note_event
-from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED, TRIAL, end
+from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED
 from ladder.store.database.tables import (
     acts,
     bots,
@@ -51,9 +51,6 @@ def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     state, kind = connection.execute(select(matches.c.state, matches.c.kind).where(matches.c.id == match)).one()
     if state == ENDED:
         return False
-    if kind == TRIAL:
-        end(connection, match, "it was a trial, and no worker died", at)
-        return True
     spent, styles = dict(played.spent), dict(played.styles)
     table = _labels(connection, match)
     place = {label: number for number, (label, _) in enumerate(table)}

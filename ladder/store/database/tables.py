@@ -260,7 +260,7 @@ matches = Table(
     "matches",
     TABLES,
     Column("id", Integer, primary_key=True),
-    Column("kind", String(10), nullable=False),  # rated, qualifying, challenge, final, trial
+    Column("kind", String(10), nullable=False),  # rated, qualifying, challenge, final
     Column("round", Integer),
     Column("final", ForeignKey("finals.id")),
     Column("place", Integer),  # in the final's plan

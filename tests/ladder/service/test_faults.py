@@ -4,6 +4,7 @@ import io
 import itertools
 import os
 import random
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -29,7 +30,7 @@ from ladder.service import (
     Ladder,
     Match,
     Service,
-    Suspected,
+    Void,
     check_up,
     open_ladder,
     restore,
@@ -343,8 +344,8 @@ def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Plac
     place.demand_nothing_left()
 
 
-def test_who_kills_workers_is_benched_and_nobody_else(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plain process can kill its worker: it played no game, had no fault, and ended the matches of the others."""
+def test_the_checkup_counts_the_workers_that_a_bot_kills(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain process can kill its worker: its matches are given up, and those of the others are played."""
     monkeypatch.setattr("ladder.store.database.leases._WAIT_S", 0.0)
     monkeypatch.setattr("ladder.service.tasks._PAUSE_S", 0.0)
     folder, sign = ladder_in(place), place.folder / "sign"
@@ -354,14 +355,11 @@ def test_who_kills_workers_is_benched_and_nobody_else(place: Place, monkeypatch:
         submit(ladder, place.bot("eve.py", killer), "eve")
         pass_all(ladder)
         sign.touch()
-        with serving(ladder, matches=40) as service:
-            told = [event for event in service.events() if isinstance(event, Benched | Suspected)]
-        assert Suspected("eve@1", 3) in told
-        assert [event for event in told if isinstance(event, Benched)] == [
-            Benched("eve@1", "its worker died whenever it played against itself")
-        ]
-        with ladder.database.read() as connection:
-            assert {version.name for version in active_versions(connection)} == {"one", "two", "ada", "bob"}
+        with serving(ladder, matches=8) as service:
+            told = list(service.events())
+        assert any(isinstance(event, Void) and event.given_up for event in told)
+        assert any(isinstance(event, Match) for event in told)
         [row] = [row for row in check_up(folder) if row.what == "workers"]
-        assert row.level is Level.OK, "what the guilty did is no charge against who sat by"
+        assert row.level is Level.FAIL
+        assert re.search(r"died in matches of eve@1 \(\d+\)", row.text), "it has most"
         demand_sound(ladder)

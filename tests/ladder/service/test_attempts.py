@@ -1,0 +1,75 @@
+"""What failed attempts cost: workers that died, runners that were lost, how soon an attempt follows another."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from ladder.store.database import (
+    LOSSES,
+    RATED,
+    add_version,
+    cancel,
+    claim,
+    claim_exam,
+    deaths_of,
+    fail,
+    find_version,
+    join,
+    leave,
+    put_matches,
+    release_exam,
+)
+from tests.ladder.store.databases import ladder
+
+NOW = 1000.0
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
+    """Give a ladder's database in one long transaction: the bots a, b, c and d have the versions 1 to 4."""
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else f"sqlite:///{tmp_path}/l.db"
+    with closing(ladder(url)) as database, database.engine.connect() as made, made.begin():
+        yield made
+
+
+def test_deaths_are_counted_by_the_versions_at_the_tables(connection: Connection) -> None:
+    """Those of each attempt from a time on; an attempt that failed otherwise is none."""
+    runner = join(connection, 1, NOW)
+    for at, table, died in ((NOW - 1, (1, 2), True), (NOW, (1, 2), True), (NOW, (1, 3), True), (NOW, (1, 4), False)):
+        [match] = put_matches(connection, RATED, [table], at)
+        assert claim(connection, runner, [], at).id == match
+        assert fail(connection, match, runner, "it ended with -9", at, died=died) is False
+        cancel(connection, "enough", at, table[0], (RATED,))
+    assert deaths_of(connection, NOW) == {1: 2, 2: 1, 3: 1}
+
+
+def test_lost_runners_spend_no_attempt_ten_times(connection: Connection) -> None:
+    """Neither of a match nor of an examination; one that leaves as it was asked to isn't lost."""
+    [match] = put_matches(connection, RATED, [(1, 2)], NOW)
+    version = add_version(connection, 1, "0" * 64, "a.py", NOW)
+    for number in range(LOSSES + 3):
+        runner = join(connection, 1, NOW)
+        assert claim(connection, runner, [], NOW).id == match
+        assert claim_exam(connection, runner, [], NOW).id == version
+        leave(connection, runner, NOW if number > 2 else None)
+    assert claim(connection, join(connection, 1, NOW), [], NOW) is None
+    given_up = find_version(connection, version)
+    assert (given_up.state, given_up.attempts, given_up.unexamined) == ("unfit", 0, True)
+    assert given_up.reason == "it could not be examined: each runner that began it was lost"
+
+
+@pytest.mark.parametrize(("later", "begins"), [(29.0, False), (30.0, True), (-3600.0, True)])
+def test_attempts_are_spaced(connection: Connection, later: float, begins: bool) -> None:
+    """What failed may be coming back; a clock that was set back keeps nothing waiting."""
+    [match] = put_matches(connection, RATED, [(1, 2)], NOW)
+    version = add_version(connection, 1, "0" * 64, "a.py", NOW)
+    runner = join(connection, 1, NOW)
+    claim(connection, runner, [], NOW)
+    claim_exam(connection, runner, [], NOW)
+    fail(connection, match, runner, "no room", NOW)
+    release_exam(connection, version, runner, "no room", NOW)
+    assert (claim(connection, runner, [], NOW + later) is not None) == begins
+    assert (claim_exam(connection, runner, [], NOW + later) is not None) == begins
