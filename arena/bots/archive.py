@@ -1,8 +1,9 @@
 """A bot's files -> an archive; an archive from a stranger -> files in a folder of ours, or a refusal.
 
 Must not know where an archive comes from. `unpack` takes what `tar -cf -` of GNU tar and busybox writes of files,
-folders and links, and refuses everything else. tarfile only reads: it hands out headers and contents in the order in
-which they come, and seeks nowhere.
+folders and links, and refuses everything else; with `pax` it also takes the headers that macOS, Python and git write.
+`unzip` takes stored and deflated entries. tarfile and zipfile only read: tarfile hands out headers and contents in the
+order in which they come, and seeks nowhere.
 
 The flaws of tarfile's extraction and its filters (CVE-2025-4517, CVE-2025-4330, CVE-2025-4138, CVE-2025-4435,
 CVE-2024-12718) can't bite, because this module writes the files itself:
@@ -17,20 +18,29 @@ The endless loops and searches of tarfile's reader (CVE-2025-8194, CVE-2024-6232
 because `_Header` checks each header before tarfile acts on it. It refuses negative sizes, long names of more than a
 path's length, and the kinds that tarfile parses further (pax, sparse files). So each header takes 512 bytes of the
 stream, nothing goes back, and reading ends with the stream. Python's bound of recursion ends a long name of a long name
-of a long name.
+of a long name. A pax header is short, because some versions of tarfile take time with the square of its length; read
+archives that have them in a process with limits (intake_process.py).
+
+Some versions of zipfile don't notice that entries overlap, by which a small zip holds very much: `_check_overlap` does.
 """
 
+import io
 import os
 import shutil
+import stat
+import struct
 import tarfile
+import zipfile
+import zlib
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, ClassVar, Self
 
 from arena.bots.digest import files_of, is_program
 from arena.bots.errors import shown
 from arena.sandbox import sync_tree
 
 _LONG_NAME = 4_096  # PATH_MAX: a longer one can't be opened in one piece
+_LONG_PAX = 16_384  # names, times and attributes of one entry
 _DEEPEST = 100  # folders in each other: more is made to break whoever removes them
 _LONGEST = 255  # bytes of one name: the file systems' limit
 _LONGEST_PATH = 2_048  # bytes: half of what the kernel takes, as the folder itself has a path
@@ -39,7 +49,14 @@ _COPY_BYTES = 1 << 20  # read and written at once
 _NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _FILES = (tarfile.REGTYPE, tarfile.AREGTYPE)
 _TAKEN = (*_NAMES, *_FILES, tarfile.DIRTYPE, tarfile.LNKTYPE, tarfile.SYMTYPE)
+_PAX = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.XGLTYPE)
 _REFUSED = {tarfile.CHRTYPE: "a device", tarfile.BLKTYPE: "a device", tarfile.FIFOTYPE: "a named pipe"}
+
+
+_LOCAL = struct.Struct("<26x2H")  # before an entry of a zip: the last are the lengths of its name and extra field
+_ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
+_UNIX = (3, 19)  # systems whose entries have modes
+_PROGRAMS = (b"#!", b"\x7fELF")  # where there is no mode
 
 
 class ArchiveError(Exception):
@@ -79,26 +96,39 @@ def _add(entries: tarfile.TarFile, path: Path, name: str) -> None:
 # --- unpacking --------------------------------------------------------------------------------------------------------
 
 
-def unpack(archive: IO[bytes], folder: Path, most_bytes: int, most_files: int, links_out: bool = False) -> None:
+def unpack(
+    archive: IO[bytes],
+    folder: Path,
+    most_bytes: int,
+    most_files: int,
+    links_out: bool = False,
+    pax: bool = False,
+) -> None:
     """Write the archive's files below `folder`, which is ours alone and empty, and bring them to the disk.
 
     most_bytes: of all contents. most_files: of entries, and of folders that hold one.
     links_out: symbolic links may lead out of the folder, for an archive that `pack` made of the user's own files.
+    pax: entries may have such headers, and nothing may follow the archive's end.
 
     Raises ArchiveError if it isn't a whole archive, holds more than is allowed, or anything that would leave the
     folder; then part of it may be written. Raises OSError where this machine doesn't take it.
     """
     target = _Target(folder, most_files, links_out)
     try:
-        with tarfile.open(fileobj=archive, mode="r|", tarinfo=_Header) as entries:
+        with tarfile.open(fileobj=archive, mode="r|", tarinfo=_PaxHeader if pax else _Header) as entries:
             left = most_bytes
             for entry in entries:
+                if entry.size < 0 or entry.issparse():  # as a pax header may say
+                    raise ArchiveError("it holds a sparse file, or a header is damaged")
                 left -= entry.size
                 if left < 0:
                     raise ArchiveError(f"it holds more than {most_bytes >> 20} MB")
                 target.take(entry, entries.extractfile(entry) if entry.isreg() else None)
-    except tarfile.TarError:
-        raise ArchiveError("it is cut off") from None
+            while pax and (rest := entries.fileobj.read(_COPY_BYTES)):
+                if any(rest):  # tarfile takes a damaged pax header for the end
+                    raise ArchiveError("something follows its end, or a header is damaged")
+    except (tarfile.TarError, ValueError):
+        raise ArchiveError("it is cut off or damaged") from None
     except RecursionError:
         raise ArchiveError("a name is too long or too deep") from None
     target.make_links()
@@ -107,6 +137,8 @@ def unpack(archive: IO[bytes], folder: Path, most_bytes: int, most_files: int, l
 
 class _Header(tarfile.TarInfo):
     """A header that is refused before tarfile acts on it."""
+
+    taken: ClassVar[tuple[bytes, ...]] = _TAKEN
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
@@ -122,14 +154,95 @@ class _Header(tarfile.TarInfo):
             if not any(buf):
                 raise
             raise ArchiveError("a header is damaged") from None
-        if header.type not in _TAKEN:
+        if header.type not in cls.taken:
             what = _REFUSED.get(header.type, "of an unknown kind")
             raise ArchiveError(f"{shown(os.path.basename(header.name))} is {what}")
         if header.size < 0:
             raise ArchiveError("a header is damaged")
         if header.type in _NAMES and header.size > _LONG_NAME:
             raise ArchiveError("a name is too long")
+        if header.type in _PAX and header.size > _LONG_PAX:
+            raise ArchiveError("a header is too long")
         return header
+
+
+class _PaxHeader(_Header):
+    taken = (*_TAKEN, *_PAX)
+
+
+def unzip(data: bytes, folder: Path, most_bytes: int, most_files: int) -> None:
+    """Do with a zip what `unpack` does with a tar; symbolic links stay in the folder."""
+    target = _Target(folder, most_files, links_out=False)
+    try:
+        with _opened(data) as entries:
+            if len(entries.infolist()) > most_files:
+                raise ArchiveError(f"it holds more than {most_files} files and folders")
+            _check_overlap(data, entries)
+            left = most_bytes
+            for entry in entries.infolist():
+                left -= entry.file_size
+                if left < 0:
+                    raise ArchiveError(f"it holds more than {most_bytes >> 20} MB, unpacked")
+                content = _content(entries, entry)
+                header = _header(entry, content)
+                target.take(header, io.BytesIO(content) if header.isreg() else None)
+    except UnicodeDecodeError:
+        raise ArchiveError("a name is damaged") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, struct.error, NotImplementedError):
+        raise ArchiveError("it is cut off or damaged") from None
+    target.make_links()
+    target.finish()
+
+
+def _opened(data: bytes) -> zipfile.ZipFile:
+    """Open a zip. Names without the mark of UTF-8 may yet be UTF-8, as Finder writes them."""
+    try:
+        return zipfile.ZipFile(io.BytesIO(data), metadata_encoding="utf-8")
+    except UnicodeDecodeError:
+        return zipfile.ZipFile(io.BytesIO(data))
+
+
+def _check_overlap(data: bytes, entries: zipfile.ZipFile) -> None:
+    """Raise ArchiveError unless each entry ends before the next one begins, and the last before the directory."""
+    end = entries.start_dir
+    for entry in sorted(entries.infolist(), key=lambda entry: entry.header_offset, reverse=True):
+        begin = entry.header_offset
+        name, extra = _LOCAL.unpack_from(data, max(0, begin))
+        if begin < 0 or begin + _LOCAL.size + name + extra + entry.compress_size > end:
+            raise ArchiveError("its entries overlap")
+        end = begin
+
+
+def _content(entries: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """Return an entry's bytes: no more than it should have are decompressed."""
+    if entry.flag_bits & _ENCRYPTED:
+        raise ArchiveError(f"{shown(entry.filename)} is encrypted\nPack it anew without a password.")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ArchiveError(
+            f"{shown(entry.filename)} is compressed in a way that isn't read\nPack it anew with deflate."
+        )
+    with entries.open(entry) as packed:
+        content = packed.read(entry.file_size + 1)
+    if len(content) != entry.file_size:
+        raise ArchiveError(f"{shown(entry.filename)} is damaged")
+    return content
+
+
+def _header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
+    """Return an entry of a zip as one of a tar."""
+    header = tarfile.TarInfo(entry.orig_filename)  # zipfile cuts the other one off at a NUL character
+    mode = entry.external_attr >> 16 if entry.create_system in _UNIX else 0
+    kind = stat.S_IFMT(mode)
+    if kind == stat.S_IFDIR or entry.is_dir():
+        header.type = tarfile.DIRTYPE
+    elif kind == stat.S_IFLNK:
+        header.type, header.linkname = tarfile.SYMTYPE, os.fsdecode(content)
+    elif kind in (0, stat.S_IFREG):
+        program = is_program(mode) if mode else content.startswith(_PROGRAMS)
+        header.mode, header.size = 0o755 if program else 0o644, len(content)
+    else:
+        raise ArchiveError(f"{shown(entry.filename)} is neither a file nor a folder nor a link")
+    return header
 
 
 class _Target:
@@ -203,6 +316,8 @@ class _Target:
 
 def _parts(name: str) -> list[str]:
     parts = [part for part in name.split("/") if part not in ("", ".")]
+    if "\0" in name:
+        raise ArchiveError("a name has a NUL character")
     if name.startswith("/") or ".." in parts:
         raise ArchiveError(f"{shown(name)} leaves its folder")
     long = _size(name) > _LONGEST_PATH or any(_size(part) > _LONGEST for part in parts)
@@ -219,7 +334,8 @@ def _check_stays(target: str, depth: int, path: Path) -> None:
     """Raise ArchiveError unless a symbolic link stays in the folder: first up, by `depth` at most, then down."""
     parts = [part for part in target.split("/") if part not in ("", ".")]
     up = next((number for number, part in enumerate(parts) if part != ".."), len(parts))
-    if not target or target.startswith("/") or up > depth or ".." in parts[up:] or _size(target) > _LONGEST_PATH:
+    bad = not target or "\0" in target or target.startswith("/") or _size(target) > _LONGEST_PATH
+    if bad or up > depth or ".." in parts[up:]:
         raise ArchiveError(
             f"the link {shown(path.name)} leads to {shown(target)}, out of its folder or a long way round"
         )

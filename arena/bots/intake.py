@@ -1,18 +1,20 @@
 """What an owner submits (a file, a folder, a zip, a tar) -> the bot's own files in one canonical archive, or a refusal.
 
-Must not know ladders, nor who submits. Everything comes from strangers. A zip is rewritten as a tar and a compressed
-tar is decompressed, both to temporary files that have a bound. Then archive.py unpacks that tar, so all names, links
-and kinds pass its checks. The names of what came out are looked at, and `pack` writes it anew: nothing of the
-submitted archive's own bytes (comments, extra fields, modes, what follows its end) is kept.
+Must not know ladders, nor who submits. Everything comes from strangers. A compressed tar is decompressed to a temporary
+file that has a bound. archive.py unpacks zips and tars, so all names, links and kinds pass its checks. The names of
+what came out are looked at, and `pack` writes it anew: nothing of the submitted archive's own bytes (comments, extra
+fields, modes, what follows its end) is kept.
 
 Archives in the archive are files like any other, and are never unpacked. So no archive can hold itself to hang us.
 """
 
 import bz2
+import gzip
 import io
 import lzma
 import os
 import re
+import shutil
 import stat
 import tarfile
 import tempfile
@@ -21,25 +23,22 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from arena.bots.archive import ArchiveError, pack, unpack
+from arena.bots.archive import ArchiveError, pack, unpack, unzip
 from arena.bots.digest import digest_of
 from arena.bots.errors import BotError, reading, shown
 from arena.bots.manifest import MANIFEST, read
 from arena.bots.names import normal_name
-from arena.bots.tar_file import without_pax
-from arena.bots.zip_file import tar_of_zip
 from arena.sandbox import NOT_GIVEN, scratch_folder
 
 MOST_UPLOAD = 16 << 20  # bytes: a bot with a network of some million weights
 MOST_UNPACKED = 64 << 20  # bytes
 MOST_ENTRIES = 2_000  # files, folders and links
 _HEADERS = 2_048 * MOST_ENTRIES  # bytes that an entry's headers and padding take in a tar
-_XZ_MEMORY = 128 << 20  # bytes: what xz -9 wrote takes 65 MB
 _PIECE = 1 << 16  # bytes that are decompressed at once
-_READ = 1 << 12  # bytes that are read at once: what follows a stream is read anew
 
 _AGAIN = "Pack the bot's folder anew, as a zip or a tar, and submit that."
 _NOT_OURS = frozenset({*NOT_GIVEN, "__MACOSX"})  # what Finder puts beside the files
@@ -116,16 +115,24 @@ def _take_in(path: Path, name: str, inside: Path, scratch: Path, most_upload: in
         data = file.read(most_upload + 1)
     if len(data) > most_upload:
         raise ArchiveError(f"it has more than {most_upload / 2**20:g} MB\nLeave out what the bot doesn't need to play.")
-    kind = _kind(data, name)
-    if kind is None:
-        _write_bare(data, name, inside)
-        return name
-    with _bounded_file(scratch) as made, _bounded_file(scratch) as tar:
-        kind(data, made)
-        made.seek(0)
-        without_pax(made, tar)
+    if _is_archive(data, name):
+        _take_archive(data, inside, scratch)
+        return _stem(name)
+    _write_bare(data, name, inside)
+    return name
+
+
+def _take_archive(data: bytes, inside: Path, scratch: Path) -> None:
+    if data.startswith(_ZIP):
+        unzip(data, inside, MOST_UNPACKED, MOST_ENTRIES)
+        return
+    with _bounded_file(scratch) as tar:
+        opener = next((opener for begins, opener in _OPENERS.items() if data.startswith(begins)), None)
+        if opener is None:
+            tar.write(data)
+        else:
+            _decompress(opener, data, tar)
         _unpack(tar, inside)
-    return _stem(name)
 
 
 def _pack(folder: Path, tar: "_BoundedFile") -> None:
@@ -139,21 +146,18 @@ def _pack(folder: Path, tar: "_BoundedFile") -> None:
             raise problem
 
 
-def _kind(data: bytes, name: str) -> "Callable[[bytes, IO[bytes]], None] | None":
-    """Return what makes a plain tar of an archive, None for a program. Told by content alone."""
+def _is_archive(data: bytes, name: str) -> bool:
+    """Tell an archive from a program, by content alone. Raises ArchiveError for an archive that isn't read."""
     if not data:
         raise ArchiveError("it is empty")
-    for begins, kind in _KINDS.items():
-        if data.startswith(begins):
-            return kind
-    if _is_tar(data):
-        return _plain
+    if data.startswith((*_ZIP, *_OPENERS)) or _is_tar(data):
+        return True
     for begins, format in _FOREIGN.items():
         if data.startswith(begins):
             raise ArchiveError(f"archives of the kind {format} aren't read")
     if name.lower().endswith(_ENDINGS):
         raise ArchiveError("it is named as an archive and isn't one, or its beginning is damaged")
-    return None
+    return False
 
 
 def _is_tar(data: bytes) -> bool:
@@ -167,72 +171,28 @@ def _is_tar(data: bytes) -> bool:
     return True
 
 
-def _plain(data: bytes, tar: IO[bytes]) -> None:
-    tar.write(data)
-
-
-def _inflater(make: Callable[[], Any]) -> "Callable[[bytes, IO[bytes]], None]":
-    """Return what decompresses to a file. `make` gives a decompressor of one stream, as of bz2 and lzma."""
-
-    def inflate(data: bytes, tar: IO[bytes]) -> None:
-        source = io.BytesIO(data)
-        end = len(data.rstrip(b"\0"))  # zeros may follow
-        machine = make()
-        try:
-            while True:
-                piece = source.read(_READ) if machine.needs_input else b""
-                if not piece and machine.needs_input:
-                    raise ArchiveError("it is cut off")
-                tar.write(machine.decompress(piece, _PIECE))
-                if machine.eof:
-                    source.seek(-len(machine.unused_data), os.SEEK_CUR)
-                    if source.tell() >= end:
-                        break
-                    machine = make()  # streams may follow one another
-        except (OSError, EOFError, lzma.LZMAError, zlib.error) as problem:
-            if getattr(problem, "errno", None) is not None:
-                raise  # the disk's, not the archive's
-            raise ArchiveError("its compressed data are damaged, or need too much memory") from None
-        tar.seek(0)
-        if not _is_tar(tar.read(2 * tarfile.BLOCKSIZE)):
-            raise ArchiveError("it is a compressed file, and no archive")
-
-    return inflate
-
-
-class _Gunzip:
-    """A stream of gzip by the interface that bz2's and lzma's decompressors have."""
-
-    def __init__(self) -> None:
-        self._machine = zlib.decompressobj(wbits=31)
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._machine.unconsumed_tail
-
-    @property
-    def eof(self) -> bool:
-        return self._machine.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._machine.unused_data
-
-    def decompress(self, data: bytes, most: int) -> bytes:
-        return self._machine.decompress(self._machine.unconsumed_tail + data, most)
-
-
-def _zip(data: bytes, tar: IO[bytes]) -> None:
-    tar_of_zip(data, tar, MOST_UNPACKED, MOST_ENTRIES)
-
-
-_KINDS: "dict[bytes, Callable[[bytes, IO[bytes]], None]]" = {
-    b"PK\3\4": _zip,
-    b"PK\5\6": _zip,  # an empty one
-    b"\x1f\x8b": _inflater(_Gunzip),
-    b"BZh": _inflater(bz2.BZ2Decompressor),
-    b"\xfd7zXZ\0": _inflater(lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY)),
+_ZIP = (b"PK\3\4", b"PK\5\6")  # the other one is empty
+_OPENERS: "dict[bytes, Callable[[IO[bytes]], Any]]" = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\0": partial(lzma.LZMAFile, format=lzma.FORMAT_XZ),
 }
+
+
+def _decompress(opener: "Callable[[IO[bytes]], Any]", data: bytes, tar: IO[bytes]) -> None:
+    """Decompress to a file. Streams may follow one another."""
+    try:
+        with opener(io.BytesIO(data)) as stream:
+            shutil.copyfileobj(stream, tar, _PIECE)
+    except EOFError:
+        raise ArchiveError("it is cut off") from None
+    except (OSError, lzma.LZMAError, zlib.error) as problem:
+        if getattr(problem, "errno", None) is not None:
+            raise  # the disk's, not the archive's
+        raise ArchiveError("its compressed data are damaged") from None
+    tar.seek(0)
+    if not _is_tar(tar.read(2 * tarfile.BLOCKSIZE)):
+        raise ArchiveError("it is a compressed file, and no archive")
 
 
 class _BoundedFile(io.FileIO):
@@ -265,7 +225,7 @@ def _too_large() -> ArchiveError:
 
 def _unpack(tar: IO[bytes], inside: Path) -> None:
     tar.seek(0)
-    unpack(tar, inside, MOST_UNPACKED, MOST_ENTRIES)
+    unpack(tar, inside, MOST_UNPACKED, MOST_ENTRIES, pax=True)
 
 
 def _write_bare(data: bytes, name: str, inside: Path) -> None:
@@ -325,7 +285,7 @@ def _program(file: Path) -> Path:
         raise ArchiveError(f"{shown(file.name)} is a link that leads to no file")
     with file.open("rb") as opened:
         begins = opened.read(2 * tarfile.BLOCKSIZE)
-    if begins.startswith((*_KINDS, *_FOREIGN)) or (begins and _is_tar(begins)):
+    if begins.startswith((*_ZIP, *_OPENERS, *_FOREIGN)) or (begins and _is_tar(begins)):
         raise ArchiveError(f"{shown(file.name)} in it is an archive, too\nSubmit that one.")
     file.chmod(0o755)  # a cache does so, too: no archive from Windows has the x bit
     return file
