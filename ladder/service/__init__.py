@@ -2,6 +2,7 @@
 
 from ladder.service.about import about
 from ladder.service.accounts import (
+    ASK,
     SCOPES,
     Issued,
     NotLetInError,
@@ -13,7 +14,6 @@ from ladder.service.accounts import (
     sign_out,
     viewer_of,
 )
-from ladder.service.applicants import MOST_ASKING, approve, ask_to_join, may_join, refuse, request_of
 from ladder.service.backup import Backup, backup, restore
 from ladder.service.boxes import demand_boxes
 from ladder.service.challenge import Challenge, challenge
@@ -89,6 +89,7 @@ from ladder.service.roster import Person, Remark, Roster, one_person, parse_rost
 from ladder.service.rounds import Rounds
 from ladder.service.service import Service
 from ladder.service.settings import Deadline, LadderError, Settings, SignIn, read_settings
+from ladder.service.sign_up import MOST_WAITING, approve, join_link, refuse, sign_up
 from ladder.service.similar import AT_LEAST, side_by_side, similar
 from ladder.service.submit import (
     Collected,

@@ -39,6 +39,7 @@ from ladder.store.database import (
 DAY_S = 86_400.0
 LASTS_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "password": 3650 * DAY_S, "join": 14 * DAY_S}
 SCOPES = ("read", "submit")
+ASK = "ask"  # the scope of a link to join whose accounts staff approves
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def issue_each(
     check: Callable[[Connection, Owner], None] = lambda connection, owner: None,
 ) -> list[Issued]:
     """Make what `issue` makes for each of these people: for all or none. But for sessions they are noted as acts."""
-    scope = JOIN if kind == JOIN else scope
+    scope = scope if kind != JOIN or scope == ASK else JOIN
     drawn, now = {login: secrets.token_urlsafe(32) for login in logins}, ladder.clock()
     ends = now + (LASTS_S[kind] if lasts_s is None else lasts_s)
 
@@ -126,9 +127,10 @@ def sign_in(ladder: Ladder, link: str) -> Issued:
 def sign_in_as(ladder: Ladder, claim: str, value: str) -> Issued:
     """Begin a session for the person whom a provider names by an email, or with another claim by a login.
 
-    Raises NotLetInError for a person who isn't in the roster: a provider's word adds nobody to it.
+    Raises NotLetInError for a person who isn't in the roster, or waits for approval: a provider's word adds nobody.
     """
     owners = ladder.database.look(lambda connection: all_owners(connection, merged=True))
+    owners = [owner for owner in owners if not owner.waiting]
     if claim == "email":
         same = [owner for owner in owners if owner.email and owner.email.casefold() == value.casefold()]
     else:

@@ -106,7 +106,7 @@ def basis_of(
     if limit is not None:
         due = own_dues(connection, settings, limit)
     left = late_days_left(connection, settings, "" if limit is None else limit.name)
-    owners = [owner for owner in all_owners(connection) if not (owner.staff or owner.gone)]
+    owners = [owner for owner in all_owners(connection) if not (owner.staff or owner.gone or owner.waiting)]
     suspended = {owner.id for owner in owners if owner.suspended}
     standing = defaultdict(list)
     for version in chosen:

@@ -10,6 +10,7 @@ from ladder.store.database import Owner
 
 class Directory:
     """Owners by number, email, login, and the platforms' ids: all without case. A merged owner leads to the other.
+    The email of an account that waits for approval is nobody's.
 
     An email and a login are one kind: what is a login to one platform is an email to another.
     """
@@ -27,7 +28,7 @@ class Directory:
         id = owner.id if owner.merged is None else owner.merged
         if owner.merged is None:
             self._owners[id] = owner
-        for field in CALLS:
+        for field in ("login",) if owner.waiting else CALLS:
             if value := getattr(owner, field):
                 self._called[_kind(field), value.casefold()].add(id)
                 if owner.merged is None:
@@ -43,6 +44,8 @@ class Directory:
         if not owner_ids:
             return None
         [owner] = (self._owners[id] for id in owner_ids)
+        if owner.waiting:
+            raise ValueError(f"{shown(owner.login)} waits for approval: approve or refuse the account first")
         if not any(kind == "number" for kind, _ in identities) and _contradicts(person, owner):
             what, _ = next(iter(identities.values()))
             whose = f"{what} is {shown(owner.login)}'s, whose number is {shown(owner.number or '')}"

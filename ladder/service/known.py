@@ -25,8 +25,10 @@ from ladder.store.database import (
 
 
 def known_owner(connection: Connection, login: str) -> Owner:
-    """Return the owner of a login. Raises LadderError."""
+    """Return the owner of a login. Raises LadderError, also for an account that waits for approval."""
     owner = find_owner(connection, login)
+    if owner is not None and owner.waiting:
+        raise LadderError(f"{shown(login)} waits for approval.\nDecide first: arena ladder owners approve, or refuse")
     if owner is None:
         near = get_close_matches(login, [each.login for each in all_owners(connection)], 1)
         hint = f"Did you mean {shown(near[0])}?" if near else "Import the roster: arena ladder owners import"

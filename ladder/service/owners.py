@@ -85,7 +85,9 @@ class _Intake:
         self.directory = Directory(owners)
         self.wanted: dict[int, Owner] = {}
         self.remarks: list[Remark] = []
-        self._here = {owner.id for owner in owners if owner.merged is None and not owner.gone and not owner.staff}
+        self._here = {
+            owner.id for owner in owners if owner.merged is None and not (owner.gone or owner.waiting or owner.staff)
+        }
         self._lines: dict[int, int] = {}
         self._pseudonyms = {owner.pseudonym.casefold() for owner in owners}
         self._kept = self._pseudonyms | {each.pseudonym.casefold() for each in people if each.pseudonym}  # by no draw

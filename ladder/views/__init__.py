@@ -8,7 +8,6 @@ is the number of the ladder's last event: the value is the same as long as that 
 from ladder.views.account import Account, OwnBot, account
 from ladder.views.act import ActLine, ActList, act_list
 from ladder.views.allowance import Allowance
-from ladder.views.applicant import ApplicantLine, Applicants, applicant_list
 from ladder.views.bot import (
     Bot,
     BotLine,

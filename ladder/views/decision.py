@@ -33,7 +33,7 @@ _DID = {
     "leave": "let the owner leave the course",
     "merge": "merged two owners",
     "receive": "noted of {version}",
-    "refuse": "refused an applicant",
+    "refuse": "refused an account",
     "release": "handed out grades",
     "return": "let the owner come back",
     "reveal": "revealed a final",

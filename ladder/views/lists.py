@@ -52,6 +52,8 @@ def lists(reader: Reader) -> dict[str, Select[Any]]:
             owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.section, owners.c.email, owners.c.number,
             owners.c.staff, owners.c.suspended, owners.c.gone,
         )  # fmt: skip
-        people = owners.c.merged.is_(None) & (owners.c.login != "staff")  # who owns the reference bots
+        people = (
+            owners.c.merged.is_(None) & owners.c.waiting.is_(False) & (owners.c.login != "staff")
+        )  # who owns the reference bots
         tables["owners"] = select(*columns).where(people).order_by(owners.c.login)
     return tables

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from arena.examine import Finding
 from ladder.access import visible
-from ladder.store.database import ASKS, all_applicants, all_bots, all_owners, count_all, holding_act
+from ladder.store.database import all_bots, all_owners, count_all, holding_act
 from ladder.views.act import ActLine, act_list
 from ladder.views.decision import Decision, decisions
 from ladder.views.owner import OwnerLine, owner_line
@@ -30,14 +30,14 @@ class Quotas:
 class Overview:
     """A ladder in one look. frozen: the decision that holds, None where none does.
 
-    people: who take part. applicants: who wait. bots, playing: of theirs and the references. versions: how many by
-    state; matches: by what became of them. findings: of a checkup, None where there was none.
+    people: who take part. waiting: accounts to be approved. bots, playing: of theirs and the references. versions: how
+    many by state; matches: by what became of them. findings: of a checkup, None where there was none.
     """
 
     frozen: Decision | None
     suspended: tuple[OwnerLine, ...]
+    waiting: tuple[OwnerLine, ...]
     people: int
-    applicants: int
     bots: int
     playing: int
     versions: dict[str, int]
@@ -61,8 +61,8 @@ def overview(reader: Reader, quotas: Quotas, findings: tuple[Finding, ...] | Non
     whole = Overview(
         decisions(reader, [act], {})[0] if act else None,
         tuple(owner_line(connection, owner, reader.viewer) for owner in owners if owner.suspended),
-        sum(not (owner.staff or owner.gone) for owner in owners),
-        sum(each.state == ASKS for each in all_applicants(connection)),
+        tuple(owner_line(connection, owner, reader.viewer) for owner in owners if owner.waiting),
+        sum(not (owner.staff or owner.gone or owner.waiting) for owner in owners),
         len(bots),
         sum(bot.active is not None for bot in bots),
         counts.versions,

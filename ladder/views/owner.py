@@ -16,7 +16,7 @@ class OwnerLine:
 
     canvas: Canvas' ID of the person; moodle: the Identifier in Moodle's grading worksheet.
     suspended: why nothing of the person's plays, is submitted or counts, None if it does. gone: why the person
-    left the course, with the same consequence, None if the person didn't.
+    left the course, with the same consequence, None if the person didn't. waiting: staff hasn't approved the account.
     """
 
     login: str | None
@@ -30,6 +30,7 @@ class OwnerLine:
     canvas: str | None = None
     moodle: str | None = None
     gone: str | None = None
+    waiting: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,5 +54,6 @@ def owner_line(connection: Connection, owner: Owner, viewer: Viewer) -> OwnerLin
     line = OwnerLine(
         owner.login, owner.name, owner.pseudonym, owner.staff, owner.email, owner.number, owner.section,
         why_suspended(connection, owner), owner.canvas, owner.moodle, why_gone(connection, owner),
+        owner.waiting,
     )  # fmt: skip
     return visible(line, viewer, owner.login)

@@ -17,7 +17,6 @@ from ladder.store.database import DatabaseError
 from ladder.web import (
     account,
     admin,
-    applicants,
     bots,
     changes,
     decide,
@@ -56,7 +55,6 @@ NOUNS: tuple[APIRouter, ...] = tuple(
         grades,
         similar,
         people,
-        applicants,
         submit,
         sign_in,
         openid,

@@ -10,12 +10,16 @@ from fastapi.responses import Response
 
 from ladder import views
 from ladder.service import (
+    ASK,
+    STAFF,
     Ladder,
     LadderError,
     TakenIn,
     allowance,
+    approve,
     extend,
     import_teams,
+    issue,
     issue_each,
     join_teams,
     leave_teams,
@@ -23,6 +27,7 @@ from ladder.service import (
     one_person,
     parse_roster,
     read_time,
+    refuse,
     revoke_credential,
     set_gone,
     set_suspended,
@@ -147,7 +152,7 @@ def links(
 
 
 def _takes_part(owner: OwnerLine) -> bool:
-    return not owner.staff and owner.suspended is None and owner.gone is None
+    return not owner.staff and owner.suspended is None and owner.gone is None and not owner.waiting
 
 
 @router.post("/admin/people/{login:path}/suspend", include_in_schema=False)
@@ -162,6 +167,27 @@ def leave(visit: Visited, login: str, why: Why, gone: Annotated[bool, Form()] = 
     """Let a person leave the course, or come back."""
     new = set_gone(visit.ladder, login, gone, who(visit), why)
     return go_on(visit, new, f"{login} is {'no longer ' if gone else ''}in the course", _page(login))
+
+
+@router.post("/admin/people/join", include_in_schema=False)
+def make_join_link(
+    visit: Visited, days: Annotated[float, Form(ge=0.01, le=3650)] = 14, ask: Annotated[bool, Form()] = False
+) -> Response:
+    """Make a link by which people sign up, and show it this once."""
+    made = issue(visit.ladder, STAFF.login, "join", who(visit), ASK if ask else "join", days * DAY_S)
+    return form(visit, "join_link.html", made=made, asks=ask, address=f"{visit.door.url}/join?link={made.secret}")
+
+
+@router.post("/admin/people/{login:path}/approve", include_in_schema=False)
+def take_part(visit: Visited, login: str) -> Response:
+    """Approve an account that waits."""
+    return go_on(visit, approve(visit.ladder, login, who(visit)), f"{login} is approved", _page(login))
+
+
+@router.post("/admin/people/{login:path}/refuse", include_in_schema=False)
+def turn_down(visit: Visited, login: str, why: Why) -> Response:
+    """Remove an account that waits."""
+    return go_on(visit, refuse(visit.ladder, login, who(visit), why), f"{login} is removed", "/admin")
 
 
 @router.post("/admin/people/{login:path}/merge", include_in_schema=False)

@@ -1,4 +1,4 @@
-"""Signing in by a link for one sign-in or by a password, and signing out."""
+"""Signing up by a link, signing in by a link for one sign-in or by a password, and signing out."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form
 from fastapi.responses import RedirectResponse, Response
 
-from ladder.service import Issued, NotLetInError, sign_in, sign_in_by_password, sign_out
+from ladder.service import ASK, Issued, NotLetInError, join_link, sign_in, sign_in_by_password, sign_out, sign_up
 from ladder.web.draw import form
 from ladder.web.visit import RefusedError, Visit, gate, local
 
@@ -38,6 +38,34 @@ def enter_by_password(
     count_try(visit, "sign in")
     count_try(visit, "password", login.strip())
     return let_in(visit, then, lambda: sign_in_by_password(visit.ladder, login.strip(), password))
+
+
+@router.get("/join")
+def join(visit: Visited, link: str = "") -> Response:
+    """Show the form by which people sign up."""
+    return form(visit, "join.html", link=link, asks=_demand(visit, link))
+
+
+@router.post("/join")
+def make_account(
+    visit: Visited,
+    link: Annotated[str, Form()],
+    login: Annotated[str, Form()] = "",
+    name: Annotated[str, Form()] = "",
+    email: Annotated[str, Form()] = "",
+) -> Response:
+    """Make an account, and go on to it, signed in."""
+    count_try(visit, "sign in")
+    _demand(visit, link)
+    return visit.let_in(RedirectResponse("/account", 303), sign_up(visit.ladder, link, login, name, email))
+
+
+def _demand(visit: Visit, link: str) -> bool:
+    """Return whether staff approves those who sign up by a link. Raises RefusedError for no such link."""
+    found = join_link(visit.ladder, link)
+    if found is None:
+        raise RefusedError(404, "This link to join isn't known, or its time is over: ask who gave it to you.", visit)
+    return found.scope == ASK
 
 
 @router.post("/sign-out")

@@ -7,7 +7,6 @@ from arena.cli.lazy import lazy_commands
 COMMANDS = {
     "arena.cli.ladder.init": {"init": "Make a ladder in a new folder."},
     "arena.cli.ladder.owners": {"owners": "List the owners of bots, and import a roster."},
-    "arena.cli.ladder.applicants": {"applicants": "Let people ask to join by a link; take them in, or refuse."},
     "arena.cli.ladder.teams": {"teams": "Let people be in teams, and list them."},
     "arena.cli.ladder.submit": {"submit": "Submit a version of a bot: a file, a folder, a zip or a tar."},
     "arena.cli.ladder.run": {"run": "Examine what is submitted, play, and rate."},

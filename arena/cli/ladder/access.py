@@ -9,10 +9,10 @@ from arena.cli.answers import answers, print_json
 from arena.cli.ladder.decide import print_decision
 from arena.cli.ladder.opening import BY, FOLDER, acting, ladder_at
 from arena.cli.ladder.words import when
-from arena.cli.out import note, show, table, write
+from arena.cli.out import note, refuse, show, table, write
 from ladder import views
 from ladder.access import STAFF
-from ladder.service import SCOPES, Decided, Issued, issue, revoke_credential
+from ladder.service import ASK, SCOPES, Decided, Issued, issue, revoke_credential
 
 _DAY_S = 86_400.0
 _URL = "http://127.0.0.1:8000"  # where arena ladder serve listens, if nothing is said
@@ -50,15 +50,21 @@ def list_access(folder: Path, login: str | None, as_json: bool) -> None:
 @click.option(
     "--days", type=click.FloatRange(0.01, 3650), metavar="N", help="For how long.  [link 1, join 14, token 180]"
 )
+@click.option("--ask", is_flag=True, help="With --kind join: staff approves each account.")
 @BY
 @answers(Issued)
-def add_access(folder: Path, login: str, kind: str, scope: str, days: float | None, who: str, as_json: bool) -> None:
+def add_access(
+    folder: Path, login: str, kind: str, scope: str, days: float | None, ask: bool, who: str, as_json: bool
+) -> None:
     """Make a link for one sign-in, or a token for a program. Its secret is printed this once.
 
-    Of staff, --kind join is a link by which people ask to join, as many as come: see arena ladder applicants.
+    --kind join is a link of the staff's by which any number of people sign up. With --ask they wait until staff
+    approves them: arena ladder owners approve.
     """
+    if ask and kind != "join":
+        refuse("--ask is for --kind join.")
     with ladder_at(folder) as ladder:
-        issued = issue(ladder, login, kind, who, scope, None if days is None else days * _DAY_S)
+        issued = issue(ladder, login, kind, who, ASK if ask else scope, None if days is None else days * _DAY_S)
         url = ladder.settings.pages.url
     if as_json:
         print_json(issued)

@@ -5,18 +5,29 @@ from pathlib import Path
 import click
 
 from arena.bots import shown
+from arena.cli import out
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.decide import print_decision
 from arena.cli.ladder.opening import BY, FOLDER, acting, ladder_at
-from arena.cli.out import counted, note, refuse, show, table
+from arena.cli.out import counted, note, show, table
 from ladder import views
 from ladder.access import STAFF
-from ladder.service import Decided, TakenIn, merge_people, one_person, parse_roster, set_gone, take_in_people
+from ladder.service import (
+    Decided,
+    TakenIn,
+    approve,
+    merge_people,
+    one_person,
+    parse_roster,
+    refuse,
+    set_gone,
+    take_in_people,
+)
 
 
 @click.group()
 def owners() -> None:
-    """List the owners of bots, import a roster, merge two owners, let one leave."""
+    """List the owners of bots, import a roster, approve accounts, merge two owners, let one leave."""
 
 
 @owners.command("list")
@@ -43,6 +54,8 @@ def list_owners(folder: Path, as_json: bool) -> None:
             if owner.suspended is not None
             else "left"
             if owner.gone is not None
+            else "waits"
+            if owner.waiting
             else "",
         )
         for owner in listing.rows
@@ -95,7 +108,7 @@ def import_roster(folder: Path, roster: Path, partial: bool, who: str, as_json: 
         try:
             data = roster.read_bytes()
         except OSError as problem:
-            refuse(f"{roster} can't be read: {problem.strerror}")
+            out.refuse(f"{roster} can't be read: {problem.strerror}")
         taken = take_in_people(ladder, parse_roster(data, roster.name), who, roster.name, partial=partial)
     if as_json:
         print_json(taken)
@@ -136,6 +149,30 @@ def leave(folder: Path, login: str, undo: bool, who: str, why: str, as_json: boo
     with ladder_at(folder) as ladder:
         changed = set_gone(ladder, login, not undo, who, why)
     print_decision(changed, f"{login} is {'' if undo else 'no longer '}in the course", as_json)
+
+
+@owners.command("approve")
+@FOLDER
+@click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
+@BY
+@answers(Decided)
+def approve_some(folder: Path, logins: tuple[str, ...], who: str, as_json: bool) -> None:
+    """Let accounts take part that wait for approval: their people signed up by a link."""
+    with ladder_at(folder) as ladder:
+        new = sum(approve(ladder, login, who) for login in logins) > 0
+    print_decision(new, f"approved: {', '.join(logins)}", as_json)
+
+
+@owners.command("refuse")
+@FOLDER
+@click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
+@acting
+@answers(Decided)
+def refuse_some(folder: Path, logins: tuple[str, ...], who: str, why: str, as_json: bool) -> None:
+    """Remove accounts that wait for approval; their logins are free then."""
+    with ladder_at(folder) as ladder:
+        new = sum(refuse(ladder, login, who, why) for login in logins) > 0
+    print_decision(new, f"removed: {', '.join(logins)}", as_json)
 
 
 def _tell(taken: TakenIn) -> None:

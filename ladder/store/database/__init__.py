@@ -16,15 +16,6 @@ from ladder.store.database.acts import (
     why_out,
     why_suspended,
 )
-from ladder.store.database.applicants import (
-    ASKS,
-    REFUSED,
-    TAKEN,
-    Applicant,
-    all_applicants,
-    decide_applicant,
-    put_applicant,
-)
 from ladder.store.database.boards import board_days, get_board, last_board, put_board
 from ladder.store.database.connection import PATIENCE_S, AwayError, Database, DatabaseError
 from ladder.store.database.copies import copy_from, copy_to, end_runners
@@ -103,6 +94,8 @@ from ladder.store.database.owners import (
     put_gone,
     put_owners,
     put_suspended,
+    remove_waiting,
+    set_approved,
 )
 from ladder.store.database.queue import (
     CANCELLED,

@@ -16,7 +16,7 @@ class Act:
 
     what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
     suspend, unsuspend, leave, return, merge (two owners), issue (a link or a token), revoke, import (people),
-    refuse (an applicant), receive (a version, at a time that staff says), extend (a
+    refuse (an account), receive (a version, at a time that staff says), extend (a
     person's deadline), release (grades), team (who joined or left one).
     """
 
@@ -84,6 +84,8 @@ def why_out(connection: Connection, owner: Owner) -> str | None:
 
     "suspended: copied from bob", "no longer in the course: moved away".
     """
+    if owner.waiting:
+        return "waiting for the staff's approval"
     if owner.suspended:
         return f"suspended: {why_suspended(connection, owner)}"
     return f"no longer in the course: {why_gone(connection, owner)}" if owner.gone else None

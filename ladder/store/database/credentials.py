@@ -11,14 +11,14 @@ from sqlalchemy import Connection, insert, select, update
 from ladder.store.database.tables import credentials, owners
 
 LINK, SESSION, TOKEN, PASSWORD = "link", "session", "token", "password"
-JOIN = "join"  # a link of the staff's by which any number of people ask to join; it signs nobody in
+JOIN = "join"  # a link of the staff's by which any number of people sign up; it signs nobody in
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """One of them. scope: read, or submit, which may read too. by: who made it. session: what a link was changed into.
+    """One of them. scope: read, or submit, which may read too; of a link to join: join, or ask.
 
-    Times are seconds since 1970.
+    by: who made it. session: what a link was changed into. Times are seconds since 1970.
     """
 
     owner: int

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, and_, insert, select, update
+from sqlalchemy import Connection, and_, delete, insert, select, update
 
 from ladder.store.database.events import PEOPLE, note_event
 from ladder.store.database.tables import (
@@ -18,7 +18,7 @@ from ladder.store.database.tables import (
 )
 
 # Nothing of such a person's plays, is submitted or counts.
-TAKES_PART = and_(owners.c.suspended.is_(False), owners.c.gone.is_(False))
+TAKES_PART = and_(owners.c.suspended.is_(False), owners.c.gone.is_(False), owners.c.waiting.is_(False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Owner:
 
     `number` is the school's own of the person. suspended: nothing of the person's plays, is submitted or counts.
     canvas: Canvas' ID of the person; moodle: the Identifier in Moodle's grading worksheet. gone: left the course, with
-    the same consequence. merged: the id of the owner that this one became.
+    the same consequence. merged: the id of the owner that this one became. waiting: staff hasn't approved the account.
     """
 
     login: str
@@ -43,12 +43,13 @@ class Owner:
     moodle: str | None = None
     gone: bool = False
     merged: int | None = None
+    waiting: bool = False
 
 
 _COLUMNS = (
     owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.email, owners.c.section, owners.c.staff,
     owners.c.number, owners.c.suspended, owners.c.id, owners.c.canvas, owners.c.moodle, owners.c.gone,
-    owners.c.merged,
+    owners.c.merged, owners.c.waiting,
 )  # fmt: skip
 
 
@@ -65,7 +66,8 @@ def put_owners(connection: Connection, people: Iterable[Owner], at: float) -> tu
             "number": person.number, "canvas": person.canvas, "moodle": person.moodle,
         }  # fmt: skip
         if known is None:
-            connection.execute(insert(owners).values(login=person.login, pseudonym=person.pseudonym, at=at, **values))
+            own = {"login": person.login, "pseudonym": person.pseudonym, "waiting": person.waiting, "at": at}
+            connection.execute(insert(owners).values(own | values))
             added += 1
         elif any(getattr(known, name) != value for name, value in values.items()):
             connection.execute(update(owners).where(owners.c.id == known.id).values(**values))
@@ -83,6 +85,17 @@ def put_suspended(connection: Connection, owner: int, suspended: bool) -> None:
 def put_gone(connection: Connection, owner: int, gone: bool) -> None:
     """Let an owner be gone from the course, or be back. The act that says so is the caller's to note."""
     connection.execute(update(owners).where(owners.c.id == owner).values(gone=gone))
+
+
+def set_approved(connection: Connection, owner: int) -> None:
+    """Let an account that waited take part. The act that says so is the caller's to note."""
+    connection.execute(update(owners).where(owners.c.id == owner).values(waiting=False))
+
+
+def remove_waiting(connection: Connection, owner: int) -> None:
+    """Remove an account that waits, and its sessions. The act that says so is the caller's to note."""
+    connection.execute(delete(credentials).where(credentials.c.owner == owner))
+    connection.execute(delete(owners).where(owners.c.id == owner, owners.c.waiting.is_(True)))
 
 
 def merge_owners(connection: Connection, old: Owner, new: Owner, at: float) -> None:

@@ -59,6 +59,7 @@ owners = Table(
     Column("canvas", String(100)),  # Canvas' ID of the person
     Column("moodle", String(100)),  # Moodle's Identifier in the last grading worksheet, as "Participant 123"
     Column("gone", Boolean, nullable=False, server_default=false()),  # the person left the course
+    Column("waiting", Boolean, nullable=False, server_default=false()),  # signed up, and staff hasn't approved yet
     Column("merged", Integer),  # the owner that this one became; no foreign key, which rows of copies would break
 )
 
@@ -81,20 +82,6 @@ team_members = Table(
     Column("until", Float),
 )
 
-# Who asked to join by a link, until staff decides. Of the secret that leads back to the request, the SHA-256 is kept.
-applicants = Table(
-    "applicants",
-    TABLES,
-    Column("id", Integer, primary_key=True),
-    Column("login", String(100), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("email", Text),
-    Column("digest", String(64), nullable=False, unique=True),
-    Column("state", String(10), nullable=False),  # waiting, taken, refused
-    Column("why", Text),  # of a refusal
-    Column("at", Float, nullable=False),
-)
-
 # What lets a person in without the ladder's file. Of the secret itself only the SHA-256 is known; of a password, which
 # can be guessed, a hash that is slow to compute.
 credentials = Table(
@@ -104,7 +91,7 @@ credentials = Table(
     Column("owner", ForeignKey("owners.id"), nullable=False, index=True),
     Column("kind", String(10), nullable=False),  # link, session, token, password, join
     Column("digest", String(64), nullable=False, unique=True),
-    Column("scope", String(10), nullable=False),  # read, submit, join
+    Column("scope", String(10), nullable=False),  # read, submit; of a link to join: join, ask
     Column("by", Text, nullable=False),  # who made it
     Column("at", Float, nullable=False),
     Column("ends", Float, nullable=False),

@@ -16,7 +16,6 @@ from ladder.service import (
     Ladder,
     activate_version,
     approve,
-    ask_to_join,
     challenge,
     disable_bot,
     hold_final,
@@ -38,6 +37,7 @@ from ladder.service import (
     set_void,
     sign_in,
     sign_in_by_password,
+    sign_up,
     submit,
     submit_reference,
     take_in_people,
@@ -92,14 +92,18 @@ def suspended(ladder: Ladder) -> object:
     return [set_suspended(ladder, login, out, "teacher", why) for login, out, why in asked]
 
 
+def signed_up(ladder: Ladder) -> object:
+    return sign_up(ladder, issue(ladder, "staff", "join", "teacher", "ask").secret, "cyd", "Cyd", "").id
+
+
 def approved(ladder: Ladder) -> object:
-    ask_to_join(ladder, "cyd", "Cyd", "")
-    return approve(ladder, 1, "teacher")
+    signed_up(ladder)
+    return approve(ladder, "cyd", "teacher")
 
 
 def refused(ladder: Ladder) -> object:
-    ask_to_join(ladder, "cyd", "Cyd", "")
-    return refuse(ladder, 1, "teacher", "unknown")
+    signed_up(ladder)
+    return refuse(ladder, "cyd", "teacher", "unknown")
 
 
 def merged(ladder: Ladder) -> object:
@@ -129,7 +133,7 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "disable": lambda ladder: disable_bot(ladder, "ada", "teacher", "copied"),
     "activate": lambda ladder: activate_version(ladder, "ada", 1, "teacher", "better"),
     "freeze": lambda ladder: set_frozen(ladder, True, "teacher", "deadline"),
-    "ask": lambda ladder: len(ask_to_join(ladder, "cyd", "Cyd", "")),
+    "sign up": signed_up,
     "approve": approved,
     "refuse": refused,
     "void": lambda ladder: set_void(ladder, 1, True, "teacher", "wrong"),
@@ -170,7 +174,7 @@ def copies(begun: Path, place: Path) -> Iterator[Ladder]:
 def held(ladder: Ladder) -> dict[str, Any]:
     """Return what a ladder holds, but for what is drawn: keys, secrets, and which runner began something."""
     found = rows(ladder)
-    drawn = {"finals": (2,), "credentials": (3, 10), "applicants": (4,)}
+    drawn = {"finals": (2,), "credentials": (3, 10)}
     for name, columns in drawn.items():
         found[name] = [tuple(cell for place, cell in enumerate(row) if place not in columns) for row in found[name]]
     found["versions"] = [row[:8] + row[9:] for row in found["versions"]]

@@ -23,7 +23,6 @@ ANSWERS = (
     views.Allowance,
     Standings,
     views.ActList,
-    views.Applicants,
     views.Bot,
     views.BotList,
     views.Duels,
@@ -101,7 +100,7 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
         lists += [*views.event_list(reader).rows, views.credential_list(reader)]
         lists += [views.bot_list(reader), views.front(reader, about(ladder)), views.duels(reader)]
         lists += [views.act_list(reader), views.people(reader), views.person(reader, "ada"), views.account(reader)]
-        lists += [views.applicant_list(reader), views.team_list(reader)]
+        lists += [views.team_list(reader)]
         lists += [views.overview(reader, views.Quotas(1, 10, 10, 16))]
         return [views.standings(reader), *lists, *matches, *bots, *logs, views.build_log(reader, "late")]
 

@@ -11,6 +11,7 @@ def upgrade() -> None:
     op.add_column("owners", sa.Column("canvas", sa.String(length=100), nullable=True))
     op.add_column("owners", sa.Column("moodle", sa.String(length=100), nullable=True))
     op.add_column("owners", sa.Column("gone", sa.Boolean(), server_default=sa.false(), nullable=False))
+    op.add_column("owners", sa.Column("waiting", sa.Boolean(), server_default=sa.false(), nullable=False))
     op.add_column("owners", sa.Column("merged", sa.Integer(), nullable=True))
     op.add_column("versions", sa.Column("received", sa.Float(), server_default="0", nullable=False))
     op.add_column("versions", sa.Column("by", sa.Text(), nullable=True))
@@ -59,17 +60,4 @@ def upgrade() -> None:
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_releases")),
         sa.UniqueConstraint("name", name=op.f("uq_releases_name")),
-    )
-    op.create_table(
-        "applicants",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("login", sa.String(length=100), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("email", sa.Text(), nullable=True),
-        sa.Column("digest", sa.String(length=64), nullable=False),
-        sa.Column("state", sa.String(length=10), nullable=False),
-        sa.Column("why", sa.Text(), nullable=True),
-        sa.Column("at", sa.Float(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_applicants")),
-        sa.UniqueConstraint("digest", name=op.f("uq_applicants_digest")),
     )

@@ -1,0 +1,187 @@
+"""Signing up by a link: an account that waits for approval does nothing, and is nobody else's."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ladder.service import (
+    MOST_WAITING,
+    Ladder,
+    LadderError,
+    NotLetInError,
+    Person,
+    approve,
+    challenge,
+    export,
+    grades,
+    import_teams,
+    issue,
+    join_link,
+    join_teams,
+    merge_people,
+    parse_roster,
+    refuse,
+    set_gone,
+    set_suspended,
+    sign_in_as,
+    sign_up,
+    submit,
+    take_in_people,
+    viewer_of,
+)
+from ladder.store.database import Owner, all_owners, find_owner, put_owners
+from tests.each import each
+from tests.ladder.service.classes import Clock, hand_in, school, settle
+from tests.place import QUICK_BOT
+
+DAY_S = 86_400.0
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    with closing(school(tmp_path / "spring", "ada bob")) as made:
+        take_in_people(made, [Person(1, "ada", email="ada@x.edu")], "staff", "one person")
+        yield made
+
+
+def link(ladder: Ladder, ask: bool = False) -> str:
+    return issue(ladder, "staff", "join", "staff", "ask" if ask else "join").secret
+
+
+def waiting(ladder: Ladder, login: str = "cyd", email: str = "cyd@x.edu") -> str:
+    """Sign up by a link whose accounts staff approves; return the session."""
+    return sign_up(ladder, link(ladder, ask=True), login, "Cyd Charisse", email).secret
+
+
+def found(ladder: Ladder, login: str) -> Owner | None:
+    return ladder.database.look(lambda connection: find_owner(connection, login))
+
+
+def test_who_signs_up_by_an_open_link_takes_part_at_once(ladder: Ladder) -> None:
+    """With a pseudonym of two words, and without an email, which nobody has verified."""
+    session = sign_up(ladder, link(ladder), " cyd ", "Cyd", "ada@x.edu")
+    assert viewer_of(ladder, session.secret, "session").login == "cyd"
+    owner = found(ladder, "cyd")
+    assert owner is not None
+    assert (owner.name, owner.email, owner.staff, owner.waiting) == ("Cyd", None, False, False)
+    assert len(owner.pseudonym.split()) == 2
+    hand_in(ladder, "cyd", "own")
+
+
+# What an account that waits can't do, nor have done to it; each names it.
+DONE: dict[str, Callable[[Ladder], object]] = {
+    "submit": lambda ladder: submit(ladder, ladder.path / "ada.py", "cyd", "cyd"),
+    "challenge": lambda ladder: challenge(ladder, "ada", ["one"], "cyd"),
+    "link": lambda ladder: issue(ladder, "cyd", "link", "staff"),
+    "token": lambda ladder: issue(ladder, "cyd", "token", "staff"),
+    "team": lambda ladder: join_teams(ladder, {"cyd": "Red"}, "staff", "they asked"),
+    "teams": lambda ladder: import_teams(ladder, b"login,team\ncyd,Red\n", "teams.csv", "staff"),
+    "suspend": lambda ladder: set_suspended(ladder, "cyd", True, "staff", "x"),
+    "leave": lambda ladder: set_gone(ladder, "cyd", True, "staff", "x"),
+    "merge": lambda ladder: merge_people(ladder, "cyd", "ada", "staff", "x"),
+    "become": lambda ladder: merge_people(ladder, "ada", "cyd", "staff", "x"),
+    "roster": lambda ladder: take_in_people(ladder, parse_roster(b"login\ncyd\n", "r.csv"), "staff", "r.csv"),
+    "add": lambda ladder: take_in_people(ladder, [Person(1, "CYD")], "staff", "one person"),
+}
+
+
+@each("what", DONE)
+def test_an_account_that_waits_does_nothing(ladder: Ladder, what: str) -> None:
+    """Nor does staff do anything with it but to approve or to refuse it."""
+    (ladder.path / "ada.py").write_text(QUICK_BOT)
+    waiting(ladder)
+    with pytest.raises(LadderError, match="waits for approval"):
+        DONE[what](ladder)
+    assert refuse(ladder, "cyd", "staff", "unknown")
+
+
+def test_an_account_that_waits_sees_that_it_waits_until_it_is_approved(ladder: Ladder) -> None:
+    session = waiting(ladder)
+    with pytest.raises(NotLetInError, match=r"^you are waiting for the staff's approval$"):
+        viewer_of(ladder, session, "session")
+    assert approve(ladder, "cyd", "staff")
+    assert not approve(ladder, "cyd", "staff")
+    viewer = viewer_of(ladder, session, "session")
+    assert (viewer.login, viewer.staff, viewer.changes) == ("cyd", False, True)
+    with pytest.raises(LadderError, match="no account"):
+        approve(ladder, "dan", "staff")
+
+
+def test_nothing_lists_an_account_that_waits_as_a_participant(ladder: Ladder, tmp_path: Path) -> None:
+    waiting(ladder)
+    settle(ladder, '\n[[baselines]]\nname = "share"\npoints = 10\nshare_percent = 50\n')
+    assert "cyd" not in {grade.owner.login for grade in grades(ladder, "staff").grades}
+    files = {path.name: path.read_text() for path in export(ladder, tmp_path / "out", names=True)}
+    assert "cyd" not in files["owners.csv"]
+    assert "ada" in files["owners.csv"]
+
+
+def test_the_email_of_an_account_that_waits_is_nobodys(ladder: Ladder) -> None:
+    """A provider signs nobody into it, and a roster's person of that email is another, who has it then."""
+    waiting(ladder, email="bo@x.edu")
+    for claim, value in (("email", "bo@x.edu"), ("login", "cyd")):
+        with pytest.raises(NotLetInError, match="nobody in the roster"):
+            sign_in_as(ladder, claim, value)
+    roster = parse_roster(b"login,email\nbo,bo@x.edu\n", "roster.csv")
+    assert take_in_people(ladder, roster, "staff", "roster.csv").added == 1
+    assert sign_in_as(ladder, "email", "bo@x.edu").login == "bo"
+    with pytest.raises(LadderError, match="that of bo"):
+        approve(ladder, "cyd", "staff")
+
+
+@each("email", ["ADA@x.edu", "ada@X.edu"])
+def test_an_account_whose_email_is_somebodys_is_not_approved(ladder: Ladder, email: str) -> None:
+    """Who signs up isn't told so."""
+    waiting(ladder, email=email)
+    with pytest.raises(LadderError, match="that of ada"):
+        approve(ladder, "cyd", "staff")
+    assert sign_in_as(ladder, "email", "ada@x.edu").login == "ada"
+    refuse(ladder, "cyd", "staff", "it is ada's")
+
+
+def test_an_account_that_is_refused_is_gone_and_its_login_is_free(ladder: Ladder) -> None:
+    session = waiting(ladder)
+    assert refuse(ladder, "cyd", "staff", "who are you?")
+    assert not refuse(ladder, "cyd", "staff", "again")
+    with pytest.raises(NotLetInError, match="not known"):
+        viewer_of(ladder, session, "session")
+    waiting(ladder)
+    assert approve(ladder, "cyd", "staff")
+    with pytest.raises(LadderError, match="doesn't wait"):
+        refuse(ladder, "cyd", "staff", "late")
+    assert found(ladder, "cyd") is not None
+
+
+@each("login", ["ada", "ADA", "old", "staff", "cyd@x.edu", "=1+1", "x" * 101, "a\x07b", " "])
+def test_a_login_that_is_taken_or_that_a_roster_would_refuse_is_refused(ladder: Ladder, login: str) -> None:
+    """Also one of a merged account; and one like an email, which a roster's person may have."""
+    take_in_people(ladder, [Person(1, "old")], "staff", "one person")
+    merge_people(ladder, "old", "bob", "staff", "one person")
+    before = ladder.database.look(all_owners)
+    with pytest.raises(LadderError):
+        sign_up(ladder, link(ladder), login, "Cyd", "")
+    assert ladder.database.look(all_owners) == before
+
+
+def test_a_link_serves_many_until_its_time_is_over_and_signs_nobody_in(ladder: Ladder) -> None:
+    secret = link(ladder)
+    for login in ("cyd", "dan"):
+        sign_up(ladder, secret, login, login, "")
+    for kind in ("session", "token"):
+        with pytest.raises(NotLetInError, match="not known"):
+            viewer_of(ladder, secret, kind)
+    ladder.clock = Clock(1e6 + 14.1 * DAY_S)
+    assert join_link(ladder, secret) is None
+    with pytest.raises(LadderError, match="isn't known, or its time is over"):
+        sign_up(ladder, secret, "eli", "Eli", "")
+
+
+def test_so_many_wait_at_a_time_and_no_more(ladder: Ladder) -> None:
+    many = [Owner(f"a{number}", "A", f"p {number}", waiting=True) for number in range(MOST_WAITING)]
+    ladder.database.write(lambda connection: put_owners(connection, many, 1.0))
+    with pytest.raises(LadderError, match="Too many"):
+        waiting(ladder)
+    refuse(ladder, "a0", "staff", "spam")
+    waiting(ladder)
