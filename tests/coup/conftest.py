@@ -102,7 +102,6 @@ class Scene:
         hands: str,
         coins: str = "",
         actor: int = 0,
-        turn: int = 1,
         deck: str | None = None,
         chance: Chance | None = None,
     ) -> None:
@@ -117,7 +116,7 @@ class Scene:
             revealed.append(tuple(lost))
         cards = tuple(sorted(rest.elements())) if deck is None else tuple(Role(name) for name in deck.split())
         influence = tuple(map(len, held))
-        board = Board(COUP, turn, actor, len(cards), purses, influence, tuple(revealed), Turn((actor,)))
+        board = Board(COUP, 1, actor, len(cards), purses, influence, tuple(revealed), Turn((actor,)))
         self.state = State(board, held, cards, (), 0)
         self.chance = chance or Chance(bytes(32), 0)
         self.told: list[str] = []
