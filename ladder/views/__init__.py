@@ -50,7 +50,7 @@ from ladder.views.queue import Queue, RunnerLine, Submission, queue
 from ladder.views.reader import Reader
 from ladder.views.replay import Replay, find_replay, record_text
 from ladder.views.seat import SeatShare
-from ladder.views.similar import Half, Pair, Part, Passage, SideBySide, Similar
+from ladder.views.similar import Pair, Similar
 from ladder.views.standings import (
     SORTS,
     STANDINGS_COLUMNS,

@@ -98,9 +98,6 @@ def renamed(text: str = BOT) -> str:
     return found
 
 
-ODD = renamed().replace("# statistics", "# \u202e\x1b[31m<script>")
-
-
 def take(ladder: Ladder, path: Path, login: str, files: dict[str, str | bytes]) -> None:
     """Submit a folder with these files as an owner's bot, which is called as the folder is, and let it be fit."""
     for name, text in files.items():
@@ -123,6 +120,6 @@ def _make(path: Path) -> None:
     toml.write_text(toml.read_text().replace("bots_per_owner = 1", "bots_per_owner = 5"))
     with closing(open_ladder(made.path)) as ladder:
         take(ladder, path / "weigher", "ada", {"bot.py": BOT, "data.json": "{}"})
-        take(ladder, path / "mine", "bob", {"bot.py": ODD})
+        take(ladder, path / "mine", "bob", {"bot.py": renamed()})
         take(ladder, path / "tiny", "eve", {"bot.py": KIT_ONLY.format(name="A", action="tax")})
         take(ladder, path / "small", "kim", {"bot.py": KIT_ONLY.format(name="Bee", action="steal")})

@@ -3,7 +3,7 @@
 import pytest
 
 from arena.bots import shipped_files
-from ladder.likeness import compare, reduce_text
+from ladder.likeness import compare
 from tests.each import each
 from tests.ladder.alike import BOT, IN_C, KIT_ONLY, renamed
 
@@ -15,9 +15,9 @@ SAMPLES = {path.stem: path.read_text() for path in shipped_files() if path.paren
 
 def shares(one: str, other: str, kinds: tuple[str, str] = ("a.py", "a.py"), common: object = KITS) -> tuple[float, ...]:
     """Return the shares of two programs, 0 where they are no pair."""
-    programs = [(party, {"bot": (kind, text)}) for party, kind, text in zip("ab", kinds, (one, other), strict=True)]
+    programs = [(party, kind, text) for party, kind, text in zip("ab", kinds, (one, other), strict=True)]
     found = compare(programs, common)["pairs"]  # type: ignore[arg-type]
-    return tuple(way[0] for way in found[0][2]) if found else (0.0, 0.0)
+    return tuple(found[0][2:]) if found else (0.0, 0.0)
 
 
 DISGUISES = {
@@ -58,37 +58,13 @@ def test_bots_in_other_languages_and_other_bots_are_no_pair() -> None:
 
 
 def test_one_party_isnt_compared_with_itself() -> None:
-    files = {"bot.py": ("a.py", BOT)}
-    pairs = compare([("a", files), ("b", files), ("a", files)], [])["pairs"]
+    pairs = compare([(party, "a.py", BOT) for party in "aba"], [])["pairs"]
     assert [pair[:2] for pair in pairs] == [(0, 1), (1, 2)]
-
-
-def test_text_that_moved_to_another_file_is_found_where_it_is() -> None:
-    """Passages name files and lines of both, in the order of the first."""
-    head, danger, spread, rest = BOT.split("\n\n\n", 3)
-    files = {
-        "z.py": ("a.py", "\n\n" + danger + "\n"),
-        "main.py": ("a.py", head + "\n\n\n" + rest),
-        "s.py": ("a.py", spread),
-    }
-    told = compare([("a", {"bot.py": ("a.py", BOT)}), ("b", files)], [], deep=True)
-    [(_, _, ways)] = told["pairs"]
-    assert min(way[0] for way in ways) > 85
-    first = next(pair for pair in told["passages"] if pair[1][0] == "z.py")
-    assert first == (("bot.py", 8, 16), ("z.py", 3, 11))
-    assert [pair[1][0] for pair in told["passages"]] == ["main.py", "z.py", "s.py", "main.py"]
-
-
-def test_a_reduced_text_knows_its_lines() -> None:
-    """Also after comments, blank lines, class names and line ends of other systems."""
-    text = "\n\n# why\r\nclass VeryLongNameOfAClass(Base):\r\n    x = 'a'\n\n\n    def y(self): pass\n"
-    short, lines = reduce_text("a.py", text)
-    assert (lines[short.index("class")], lines[short.index("=")], lines[short.index("pass")]) == (4, 5, 8)
 
 
 def test_odd_texts_stop_nothing() -> None:
     """Strangers write them: undecodable, nested deep, in one long line, empty, in no language."""
     odd = ("\udcff\0\x1b[31m", "(" * 20_000, "x = 1; " * 20_000, "", "\n", '"' * 9_999, "\u202e" * 999)
-    files = {str(place): ("a.py", text) for place, text in enumerate(odd)} | {"none": ("a.zz", "what is it? " * 99)}
-    told = compare([("a", files | {"bot.py": ("a.py", BOT)}), ("b", {"bot.py": ("a.py", BOT)})], [])
-    assert told["pairs"][0][2][1][0] == 100
+    programs = [("a", "a.py", text) for text in odd] + [("a", "a.zz", "what is it? " * 99)]
+    told = compare([*programs, ("b", "a.py", BOT), ("c", "a.py", BOT)], [])
+    assert [pair[:2] for pair in told["pairs"]] == [(8, 9)]

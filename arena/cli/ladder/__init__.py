@@ -14,7 +14,7 @@ COMMANDS = {
     "arena.cli.ladder.tables": {"tables": "Play at the tables that people open on its pages."},
     "arena.cli.ladder.site": {"site": "Write what the public may read as files, for any web space."},
     "arena.cli.ladder.standings": {"standings": "Print the table: ranks and shares with 95 % intervals."},
-    "arena.cli.ladder.similar": {"similar": "List which bots' sources are alike; --json, or two beside each other."},
+    "arena.cli.ladder.similar": {"similar": "List which bots' sources are alike."},
     "arena.cli.ladder.doctor": {"doctor": "Check a ladder, which may be running: disks, clock, sandbox."},
     "arena.cli.ladder.bot": {"bot": "Print all about a bot: its versions, and why one doesn't play."},
     "arena.cli.ladder.match": {"match": "Print what is known of a match: its table, each game."},

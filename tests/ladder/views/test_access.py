@@ -44,7 +44,6 @@ ANSWERS = (
     views.Queue,
     views.Replay,
     views.Similar,
-    views.SideBySide,
     views.TableList,
     views.TablePage,
     views.TableReplay,
