@@ -222,7 +222,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ladder.rating.plackett_luce": ("ladder.rating.matches",),
     "ladder.rating.posterior": ("ladder.rating.matches",),
     "ladder.rating.star": ("ladder.rating.matches",),
-    "ladder.rating.style": ("ladder.rating.matches", "ladder.rating.posterior"),
     "ladder.board": ("ladder.rating", "ladder.results"),
     "ladder.standings": ("ladder.board", "ladder.rating", "ladder.rating.matches"),
     "ladder.access": (),

@@ -7,7 +7,7 @@ At a table where one wins and the others are equal, collusion looks like one of 
 - They play together: both of them won more games than the fit expects. Their number is binomial, or varies less.
 
 A bot whose style suits it against another wins more against it, too. So variances are made larger by what opponents owe
-one another in this field (`style`, without the pair that is looked at, which else would hide itself), and by how much
+one another in this field (`styles`, without the pair that is looked at, which else would hide itself), and by how much
 more its matches vary than games do: a binomial of so many times fewer games is asked. What is given can't be told from
 style where it isn't much more than that; what both gain hardly depends on style.
 
@@ -26,7 +26,6 @@ from ladder.rating.matches import Floats
 from ladder.rating.plackett_luce import chances
 from ladder.rating.posterior import Posterior
 from ladder.rating.strengths import Fit
-from ladder.rating.style import style
 
 LEAST = 10  # matches of a pair: with fewer, their tables tell more than they do
 TESTS = 3  # of each pair: one gives to the other, the other to the one, both gain
@@ -82,10 +81,10 @@ class _Met:
         beyond, variance = won - fair, fair * (1 - self._chance)
         self._varies = max(1.0, float((beyond**2).sum() / max(variance.sum(), 1e-9)))
 
-        # What the pair has added to gamma, in which there are active bots alone.
+        # What each pair won beyond what was expected, and what independent games make of it.
         playing = np.flatnonzero(np.isin(fit.present, fit.field.playing()))
-        self._style = style(posterior, fit.matches, playing)
         active = np.isin(tables, playing)
+        self._playing = len(np.unique(self._names[active]))
         apart = self._sum(lambda a, b: active[:, a] * active[:, b] * (beyond[:, a] - beyond[:, b]))
         self._added = apart**2
         cross = 2 * self._chance * self._decided[:, None]
@@ -123,11 +122,17 @@ class _Met:
         return np.bincount(known // self._size, sums**2, len(self.bots)).astype(np.float64)
 
     def styles(self) -> Floats:
-        """Return gamma^2 of all other pairs, for each."""
-        gamma2, weight = self._style.gamma2, self._style.weight
-        left = weight - self._chanced**2
-        square = (gamma2 * weight - self._added + self._chanced) / np.maximum(left, 1e-9)
-        return np.asarray(np.where(left > 0, square.clip(min=0.0), gamma2))
+        """Return, for each pair, the variance of what the bots of all other pairs owe one another.
+
+        U, what one of a pair won beyond the fit less what the other did, has by chance the variance v, and by what they
+        owe one another gamma^2 v^2. The fit has taken n - 1 of the n (n - 1) / 2 dimensions, and where pairs share
+        tables, the rest is smaller: by the part of a pair's tables at which a third bot sits.
+        """
+        bots, seats = self._playing, self._names.shape[1]
+        left = 1 - (seats - 2) / max(bots - 2, seats - 1)
+        kept = 1 - 2 / max(bots, 3)
+        others = [values.sum() - values for values in (self._added, self._chanced, self._chanced**2)]
+        return np.asarray(((others[0] / kept / left - others[1]) / np.maximum(left * others[2], 1e-9)).clip(min=0.0))
 
     def chances(self, gamma2: Floats) -> tuple[tuple[Floats, Floats], Floats]:
         """Return the chance of so many wins of each pair's second, of its first, and of both.

@@ -126,10 +126,6 @@ class Posterior:
         own = self.precision.diagonal()
         return np.asarray(np.einsum("ij,ij,j->i", self.precision, self.precision, 1 / own) / own**2)
 
-    def solve(self, columns: Floats) -> Floats:
-        """Return the inverse of the precision times (n, columns)."""
-        return solve(self.precision, columns) if self.inverse is None else self.inverse @ columns
-
     def errors(self, dispersions: Floats, weights: Floats) -> Errors:
         """Return the errors of strengths, each bot's results having a dispersion.
 

@@ -1,6 +1,5 @@
 """Is a ladder decided, and does anybody collude: held against fields whose truth is known."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.typing import NDArray
 from ladder.rating import Field, Fit, decide, favours, rate
 from ladder.rating.matches import Matches, matches_of_rows
 from ladder.rating.plackett_luce import Slopes
-from ladder.rating.style import Style, style
 
 GAMES = 12
 SEATS = 4
@@ -52,12 +50,6 @@ def fair(bots: int) -> Floats:
 def spread(bots: int, seed: int = 0) -> Floats:
     """Return strengths as bots of a field have them."""
     return np.random.default_rng(seed).normal(0, 0.7, bots)
-
-
-def owed(found: Fit, active: Sequence[int] | None = None) -> Style:
-    """Return what the active bots owe one another; None: all are."""
-    assert found.posterior is not None
-    return style(found.posterior, found.matches, np.array(range(found.field.bots) if active is None else active))
 
 
 def test_a_leader_far_ahead_decides_the_ladder_and_near_equals_do_not() -> None:
@@ -120,31 +112,6 @@ def test_a_ladder_that_looks_often_seldom_stops_at_a_wrong_leader() -> None:
             matches += 1 + matches * 12 // 100
     assert len(leaders) > 60
     assert sum(leader != 0 for leader in leaders) <= 1
-
-
-def test_what_opponents_owe_one_another_is_seen() -> None:
-    """A standard deviation of .2, and none."""
-    owing = [owed(played(styles(10, 0.2, seed), spread(10, seed), 300, seed)).gamma2 for seed in range(10)]
-    assert np.mean(np.sqrt(owing)) == pytest.approx(0.2, abs=0.03)
-    assert all(owed(played(fair(10), spread(10, seed), 200, seed)).gamma2 < 0.01 for seed in range(10))
-
-
-def test_many_pairs_are_rated_by_random_signs_as_few_are_exactly() -> None:
-    """40 bots have 780 pairs; the same numbers come each time."""
-    found = played(styles(40, 0.2, 1), spread(40), 2500, 1)
-    assert owed(found).gamma2 ** 0.5 == pytest.approx(0.2, abs=0.03)
-    assert owed(found) == owed(found)
-
-
-def test_bots_that_have_left_are_no_part_of_what_is_owed() -> None:
-    """Only they owe one another something; tables at which they sat with the others show a little of it."""
-    owes = styles(12, 0.8, 2)
-    owes[6:] = owes[:, 6:] = 0.0
-    found = played(owes, spread(12), 400, 5)
-    everyone, left = owed(found), owed(found, range(6, 12))
-    assert everyone.gamma2 > 0.04
-    assert left.gamma2 < everyone.gamma2 / 4
-    assert left.weight < everyone.weight
 
 
 def test_nothing_is_told_of_a_field_without_matches() -> None:
