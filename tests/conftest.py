@@ -1,4 +1,4 @@
-"""What tests share: rulesets to play by (the presets, and any number of random ones), places, and `needs`.
+"""What tests share: places, and `needs`.
 
 No test is skipped but by `needs`, as a fixture or as a marker. Three more markers say how a test is run. `clock` is
 given by hand to tests that fail on a busy machine: they run when nothing else does. `boxes` is given here to a test
@@ -10,7 +10,6 @@ import ctypes
 import gc
 import itertools
 import os
-import random
 import re
 import shutil
 import signal
@@ -21,7 +20,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from arena.coup import COUP, FIELDS, PRESETS, Ruleset, changed, plain
 from arena.sandbox import ISOLATING, PR_SET_CHILD_SUBREAPER, become_subreaper, why_not
 from tests.chromium import Reader, chromium, why_no_chromium
 from tests.disk import small_disk
@@ -90,33 +88,6 @@ gc.disable()
 
 RUNNING = pytest.StashKey[pytest.Item]()
 
-# What random rules choose from where a field is a number: little, much, and more than any preset has.
-NUMBERS: dict[str, list[int | None]] = {
-    "start_coins": [0, 2, 2, 5, 12],
-    "two_player_starter_coins": [0, 1, 3],
-    "forced_coup": [0, 7, 10, 12, 13],
-    "exchange_draw": [None, 1, 2],
-    "turn_limit": [None, None, 12, 60],
-}
-
-
-def rules_of(name: str, seats: int) -> Ruleset:
-    """Return the preset of this name, or for "random 7" a ruleset that is made of that number, for so many seats."""
-    if not name.startswith("random "):
-        return PRESETS[name]
-    rng = random.Random(name)
-    fields: dict[str, Any] = {
-        rule.name: rng.choice(NUMBERS.get(rule.name) or [plain(option.value) for option in rule.options])
-        for rule in FIELDS
-        if rule.name in NUMBERS or rule.options
-    }
-    if fields["exchange_return"] == "claimed_role":
-        fields["exchange_draw"] = 1
-    fields["draft"] = fields["draft"] and seats == 2
-    rules = changed(COUP, {"name": name, **fields})
-    assert rules.problem(seats) is None
-    return rules
-
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -184,12 +155,6 @@ def demand(what: str, why_not: str | None) -> None:
     if what in os.environ.get("ARENA_REQUIRE", "").split(","):
         pytest.fail(f"{what} is required here (ARENA_REQUIRE), but: {why_not}")
     raise pytest.skip.Exception(f"{what}: {why_not}", _use_item_location=True)  # reports name the test, not this line
-
-
-@pytest.fixture(scope="session")
-def ruleset() -> Callable[[str, int], Ruleset]:
-    """Give `rules_of(name, seats)`: tests can't import it."""
-    return rules_of
 
 
 @pytest.fixture(autouse=True)

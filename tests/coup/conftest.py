@@ -1,25 +1,17 @@
-"""Scenes for the tests of the engine: a state written as text, a script of moves, what was told; and random games."""
+"""Scenes for the tests of the engine: a state written as text, a script of moves, what was told."""
 
-import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from arena.coup import (
     COUP,
     FORFEIT,
-    PASS,
     Acted,
-    Answer,
-    Block,
     Blocked,
-    BlockWindow,
     Board,
     Challenged,
-    ChallengeWindow,
     Chance,
     Coins,
     Converted,
@@ -31,12 +23,8 @@ from arena.coup import (
     Forfeited,
     HandShown,
     Lost,
-    Proving,
     Resolved,
     Role,
-    Ruleset,
-    Show,
-    ShowHand,
     Shown,
     Sided,
     State,
@@ -44,7 +32,6 @@ from arena.coup import (
     Unproven,
     View,
     apply,
-    deal,
     legal,
     notation,
     parse,
@@ -153,70 +140,10 @@ class Scene:
         return self
 
 
-@dataclass(frozen=True)
-class Step:
-    """One step of a random game."""
-
-    before: State
-    answers: tuple[Answer, ...]
-    after: State
-    events: tuple[Event, ...]
-
-
-def choose(sight: View, rng: random.Random, calm: float) -> Answer:
-    """Choose at random, but pass with the probability `calm` and mostly prove what can be proven."""
-    moves = legal(sight)
-    match sight.board.phase:
-        case ChallengeWindow() | BlockWindow() if rng.random() < calm:
-            return PASS
-        case BlockWindow():
-            return rng.choice([move for move in moves if isinstance(move, Block)])
-        case Proving():
-            return moves[0] if isinstance(moves[0], Show | ShowHand) and rng.random() < 0.8 else moves[-1]
-    return rng.choice(moves)
-
-
-def game_key(seats: int, seed: int) -> bytes:
-    """Return the key of a random game."""
-    return bytes([seats, seed % 256]) * 16
-
-
-def play_randomly(seats: int, seed: int, forfeit: float = 0.0, rules: Ruleset = COUP) -> Iterator[Step]:
-    """Play one game; each answer is a forfeit with the given probability. The same arguments give the same game."""
-    rng = random.Random(f"{seats}/{seed}")
-    calm = rng.choice([0.3, 0.7, 0.9, 0.97])
-    chance = Chance(game_key(seats, seed), seed)
-    state = deal(rules, seats, chance, seed % seats)
-    while state.board.phase.asked:
-        answers = tuple(
-            FORFEIT if rng.random() < forfeit else choose(view(state, seat), rng, calm)
-            for seat in state.board.phase.asked
-        )
-        after, events = apply(state, answers, chance)
-        yield Step(state, answers, after, events)
-        state = after
-
-
 @pytest.fixture(scope="session")
 def scene() -> type[Scene]:
     """Give the class `Scene`: this folder is no package, so tests can't import it."""
     return Scene
-
-
-@pytest.fixture(scope="session")
-def new_game(ruleset: Callable[[str, int], Ruleset]) -> Callable[..., list[Step]]:
-    """Give a function of seats, seed, forfeit=0.0 and the ruleset's name, see `play_randomly`."""
-
-    def play(seats: int, seed: int, forfeit: float = 0.0, name: str = "coup") -> list[Step]:
-        return list(play_randomly(seats, seed, forfeit, ruleset(name, seats)))
-
-    return play
-
-
-@pytest.fixture(scope="module")
-def random_game(new_game: Callable[..., list[Step]]) -> Callable[..., list[Step]]:
-    """Give `new_game`, but that a game is played once for all tests of a module."""
-    return cache(new_game)
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,13 @@
 """What holds in every game: checked at every step of random games of 2 to 10 seats, some with forfeits sprinkled in.
 
-By every preset, and by rulesets whose fields are drawn at random (tests/conftest.py).
+By every preset, and by rulesets whose fields are drawn at random (tests/games.py).
 
 Cards and coins are conserved, every game ends, encode then decode is the identity. The games are drawn from fixed
-seeds, so that a failure comes back; conftest.py says how moves are chosen.
+seeds, so that a failure comes back.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -24,7 +24,6 @@ from arena.coup import (
     HAND_BACK,
     KEEP_SHOWN,
     PASS,
-    PRESETS,
     REPLACE_SHOWN,
     SHOW_HAND,
     Act,
@@ -81,47 +80,16 @@ from arena.coup import (
     legal,
     notation,
     parse,
-    seat_counts,
     seen,
     view,
 )
 from tests.each import each
+from tests.games import GAMES, SOME, Game, played, rules_of
 
 Scene = Any  # the class in conftest.py
-Step = Any  # one step of a random game: before, answers, after, events
-RandomGame = Callable[..., list[Step]]
-RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
-
-# seats, seed, probability of a forfeit at each answer, ruleset
-GAMES = [
-    *((seats, seed, 0.02 if seed % 3 == 2 else 0.0, "coup") for seats in range(2, 11) for seed in range(9)),
-    *((2, seed, 0.02 if seed % 3 == 2 else 0.0, "duel") for seed in range(9)),
-    *(
-        (seats, seed, 0.01 * seed, name)
-        for name, rules in PRESETS.items()
-        if name not in ("coup", "duel")
-        for seats in seat_counts(rules)
-        for seed in range(2)
-    ),
-    *((2 + seed % 9, seed, 0.01 if seed % 4 == 3 else 0.0, f"random {seed}") for seed in range(612, 657)),
-    *((2, seed, 0.02 * (seed % 2), f"random {seed}") for seed in range(700, 710)),  # half of them with a draft
-    *((4, seed, 0.05, name) for name in ("reformation-inquisitor", "andy") for seed in range(10, 15)),
-]
-SOME = [
-    *((seats, seed, 0.01 if seed else 0.0, "coup") for seats in range(2, 11) for seed in range(2)),
-    *((2, seed, 0.0, "duel") for seed in range(2)),
-    *(
-        (seats, seats, 0.01 if seats % 2 else 0.0, name)
-        for name, rules in PRESETS.items()
-        if name not in ("coup", "duel")
-        for seats in seat_counts(rules)
-        if seats in (3, 4, 7)
-    ),
-    *((2 + seed % 6, seed, 0.0, f"random {seed}") for seed in range(800, 815)),
-]
 # Not where proof is automatic: there a challenge is settled by the cards, and at once.
-EXCHANGERS = [(2 + seed % 9, 100 + seed, "coup") for seed in range(12)] + [
-    (seats, 120 + seed, name)
+EXCHANGERS = [("coup", 2 + seed % 9, 100 + seed) for seed in range(12)] + [
+    (name, seats, 120 + seed)
     for seed, (name, seats) in enumerate(
         [("duel", 2), ("inquisitor", 4), ("reformation", 3), ("andy", 5), ("blog", 3), ("blog", 6), ("classroom", 4)]
     )
@@ -147,24 +115,22 @@ def everything(state: State) -> Counter[Role]:
 # --- conservation ---------------------------------------------------------------------------------------------------
 
 
-@each(("seats", "seed", "forfeit", "name"), GAMES)
-def test_no_card_and_no_coin_appears_or_gets_lost(
-    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
-) -> None:
+@each("game", GAMES)
+def test_no_card_and_no_coin_appears_or_gets_lost(game: Game) -> None:
     """rules.md#deal (two cards each, face down or up), #out and #actions: coins move only as an event says.
 
     What a conversion costs goes to the treasury reserve, and an embezzler takes all of it (rules.md#conversion,
     #embezzlement). The cards that a draft leaves over stay out of the game (rules.md#draft).
     """
-    rules = ruleset(name, seats)
-    for step in random_game(seats, seed, forfeit, name):
+    rules = rules_of(*game[:2])
+    for step in played(*game):
         for state in (step.before, step.after):
             board = state.board
             dealt = not rules.draft or bool(state.discards)
             assert everything(state) == pack(rules, state)
             assert board.influence == tuple(map(len, state.hands))
             held = [len(hand) + len(up) for hand, up in zip(state.hands, board.revealed, strict=True)]
-            assert held == [2 if dealt else 0] * seats
+            assert held == [2 if dealt else 0] * board.seats
             assert board.deck == len(state.deck)
             assert all(hand == tuple(sorted(hand)) for hand in (*state.hands, *state.discards, state.drawn))
             assert [len(cards) for cards in state.discards] in ([], [4, 4])
@@ -178,7 +144,7 @@ def test_no_card_and_no_coin_appears_or_gets_lost(
             assert board.reserve >= 0
         assert step.after.events == step.before.events + len(step.events)
         assert not step.before.discards or step.after.discards == step.before.discards
-        moved = [0] * seats
+        moved = [0] * step.before.board.seats
         reserve = step.before.board.reserve
         for event in step.events:
             if isinstance(event, Coins):
@@ -239,14 +205,12 @@ class Ledger:
                 assert Role.DUKE not in roles
 
 
-@each(("seats", "seed", "forfeit", "name"), GAMES)
-def test_the_public_state_follows_from_the_events_alone(
-    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
-) -> None:
+@each("game", GAMES)
+def test_the_public_state_follows_from_the_events_alone(game: Game) -> None:
     """A bot that models its opponents appends events. And steal and stolen cancel out."""
     ledger = None
-    for step in random_game(seats, seed, forfeit, name):
-        ledger = ledger or Ledger(ruleset(name, seats), step.before)
+    for step in played(*game):
+        ledger = ledger or Ledger(rules_of(*game[:2]), step.before)
         reserve = ledger.reserve
         for event in step.events:
             ledger.hear(seen(event, None))
@@ -263,13 +227,11 @@ def test_the_public_state_follows_from_the_events_alone(
             assert board.actor == ledger.actor
 
 
-@each(("seats", "seed", "forfeit", "name"), SOME)
-def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(
-    random_game: RandomGame, seats: int, seed: int, forfeit: float, name: str
-) -> None:
+@each("game", SOME)
+def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(game: Game) -> None:
     """The contract: `cards` in one's own copy is the whole hand; who keeps a card that was shown has the old one."""
     hands: list[list[Role]] = []
-    for step in random_game(seats, seed, forfeit, name):
+    for step in played(*game):
         hands = hands or [list(hand) for hand in step.before.hands]
         for event in step.events:
             match seen(event, event.target if isinstance(event, Examination) else event.seat):
@@ -316,14 +278,12 @@ def ending(events: Sequence[Event], rules: Ruleset) -> How:
     return How.BLOCKED if blockers - fell - left else How.DONE
 
 
-@each(("seats", "seed", "forfeit", "name"), GAMES)
-def test_an_action_ends_once_as_all_could_see_and_so_was_its_claim_proven(
-    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
-) -> None:
+@each("game", GAMES)
+def test_an_action_ends_once_as_all_could_see_and_so_was_its_claim_proven(game: Game) -> None:
     """`Resolved` and `proven` of a block window tell nothing hidden: both follow from the public events before."""
-    rules = ruleset(name, seats)
+    rules = rules_of(*game[:2])
     turn: list[Event] = []
-    for step in random_game(seats, seed, forfeit, name):
+    for step in played(*game):
         for event in (seen(event, None) for event in step.events):
             if isinstance(event, Acted):
                 assert turn == []
@@ -343,16 +303,16 @@ def test_an_action_ends_once_as_all_could_see_and_so_was_its_claim_proven(
         assert phase.ending is not Ending.TURN_LIMIT
 
 
-def test_no_copy_of_an_event_but_the_owners_has_cards(random_game: RandomGame) -> None:
+def test_no_copy_of_an_event_but_the_owners_has_cards() -> None:
     """What is private in it is a field in the copy of the seat it belongs to.
 
     Of an examination there are two: the target's has the card and its new hand, the inquisitor's the card.
     """
     private: Counter[type] = Counter()
-    for seats, seed, forfeit, name in SOME:
-        for step in random_game(seats, seed, forfeit, name):
+    for game in GAMES:
+        for step in played(*game):
             for event in step.events:
-                for seat in (None, *range(seats)):
+                for seat in (None, *range(game[1])):
                     copy = seen(event, seat)
                     private[type(event)] += isinstance(event, Shown | Exchanged | HandShown | Drafted | Examination)
                     if isinstance(event, Shown | Exchanged | HandShown | Drafted):
@@ -368,7 +328,7 @@ def test_no_copy_of_an_event_but_the_owners_has_cards(random_game: RandomGame) -
 
 # --- allegiances and the draft ----------------------------------------------------------------------------------------
 
-REFORMED = [game for game in GAMES if "reformation" in game[3] or game[3] == "treason" or "random" in game[3]]
+REFORMED = [game for game in GAMES if "reformation" in game[0] or game[0] == "treason" or "random" in game[0]]
 
 
 def sides_are_binding(state: State) -> bool:
@@ -377,23 +337,21 @@ def sides_are_binding(state: State) -> bool:
     return len({side for side, hand in hands if hand}) == 2
 
 
-@each(("seats", "seed", "forfeit", "name"), REFORMED)
-def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(
-    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
-) -> None:
+@each("game", REFORMED)
+def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(game: Game) -> None:
     """rules.md#allegiance: the start; #own-side: no coup, assassination, steal,
     examination and no block of foreign aid within one's own side, unless all living are on one side; 231: anybody may
     be converted."""
-    rules = ruleset(name, seats)
+    rules = rules_of(*game[:2])
     settled = False
-    for step in random_game(seats, seed, forfeit, name):
+    for step in played(*game):
         state = step.before
         board = state.board
         sides = board.sides
         if sides and not settled:
             settled = True
             first = 0 if rules.allegiance_start == "assigned" else board.actor
-            clockwise = [sides[(first + place) % seats] for place in range(seats)]
+            clockwise = [*sides[first:], *sides[:first]]
             assert all(side is following.other for side, following in pairwise(clockwise))
         assert bool(sides) == (
             rules.reformation
@@ -421,14 +379,12 @@ def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(
             assert sorted(board.phase.asked) == foes
 
 
-@each(("seats", "seed", "forfeit", "name"), [game for game in GAMES if game[0] == 2])
-def test_a_draft_gives_each_player_its_pick_and_a_card_of_the_third_set(
-    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
-) -> None:
+@each("game", [game for game in GAMES if game[1] == 2])
+def test_a_draft_gives_each_player_its_pick_and_a_card_of_the_third_set(game: Game) -> None:
     """rules.md#draft: two sets of five, one card of each is kept; the third set deals one each and is the court
     deck."""
-    rules = ruleset(name, 2)
-    first = random_game(seats, seed, forfeit, name)[0]
+    rules = rules_of(*game[:2])
+    first = played(*game)[0]
     assert isinstance(first.before.board.phase, Drafting) == rules.draft
     if not rules.draft or FORFEIT in first.answers:
         return
@@ -447,14 +403,12 @@ def test_a_draft_gives_each_player_its_pick_and_a_card_of_the_third_set(
 # --- the shape of a game ----------------------------------------------------------------------------------------------
 
 
-@each(("seats", "seed", "forfeit", "name"), GAMES)
-def test_every_game_ends_and_every_asked_seat_has_a_choice(
-    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
-) -> None:
+@each("game", GAMES)
+def test_every_game_ends_and_every_asked_seat_has_a_choice(game: Game) -> None:
     """`legal` gives the full list, each move once; the default move is one of them."""
-    limit = ruleset(name, seats).limit(seats)
+    limit = rules_of(*game[:2]).limit(game[1])
     last = None
-    for step in random_game(seats, seed, forfeit, name):
+    for step in played(*game):
         board = step.before.board
         assert last is None or step.before == last
         last = step.after
@@ -483,7 +437,7 @@ def test_every_game_ends_and_every_asked_seat_has_a_choice(
     assert over.ending is not Ending.TURN_LIMIT or last.board.turn == limit
 
 
-def test_random_games_reach_all_there_is(random_game: RandomGame) -> None:
+def test_random_games_reach_all_there_is() -> None:
     """So that the tests of this file mean something: each event, phase and ending in many of the games."""
     events: Counter[str] = Counter()
     phases: Counter[str] = Counter()
@@ -491,8 +445,8 @@ def test_random_games_reach_all_there_is(random_game: RandomGame) -> None:
     blocks: Counter[str] = Counter()
     proofs: Counter[tuple[str, bool]] = Counter()
     ends: Counter[How] = Counter()
-    for seats, seed, forfeit, name in GAMES:
-        for step in random_game(seats, seed, forfeit, name):
+    for game in GAMES:
+        for step in played(*game):
             phase = step.after.board.phase
             phases[type(phase).__name__] += 1
             events.update(type(event).__name__ for event in step.events)
@@ -528,10 +482,8 @@ def public(state: State, events: Sequence[Event]) -> tuple[Any, ...]:
     return (state.board, tuple(seen(event, None) for event in events))
 
 
-@each(("seats", "seed", "name"), EXCHANGERS)
-def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(
-    random_game: RandomGame, seats: int, seed: int, name: str
-) -> None:
+@each(("name", "seats", "seed"), EXCHANGERS)
+def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(seats: int, seed: int, name: str) -> None:
     """A hidden choice never shifts another draw; rules.md#exchange: keeping all one's own looks the
     same.
 
@@ -539,7 +491,7 @@ def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(
     """
     exchanges = 0
     steps = 0
-    for step in random_game(seats, seed, 0.0, name):
+    for step in played(name, seats, seed):
         if not isinstance(step.before.board.phase, Exchanging):
             continue
         exchanges += 1
@@ -556,13 +508,11 @@ def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(
 
 
 @pytest.mark.parametrize("name", ["inquisitor", "treason", "treason-inquisitors", "reformation-inquisitor"])
-def test_a_deck_after_an_examination_depends_on_the_cards_and_the_moment_alone(
-    random_game: RandomGame, name: str
-) -> None:
+def test_a_deck_after_an_examination_depends_on_the_cards_and_the_moment_alone(name: str) -> None:
     """rules.md#examine: draw_first never gives the examined card back from the place where it was put."""
     swaps = 0
     for seats in (3, 5, 8):
-        for step in random_game(seats, 5, 0.0, name):
+        for step in played(name, seats, 5):
             phase = step.before.board.phase
             if not isinstance(phase, Examining):
                 continue
@@ -571,6 +521,7 @@ def test_a_deck_after_an_examination_depends_on_the_cards_and_the_moment_alone(
             assert (back.hands, back.deck) == (step.before.hands, step.before.deck)
             after, _ = apply(step.before, [FORCE_SWAP], chance)
             target, role = phase.pending.target, step.before.seen
+            assert role is not None
             kept = list(step.before.hands[target])
             kept.remove(role)
             (drawn,) = (Counter(after.hands[target]) - Counter(kept)).elements()
@@ -611,20 +562,13 @@ WRONG: dict[type, tuple[Answer, ...]] = {
 }
 
 
-def test_apply_refuses_answers_of_the_wrong_kind_or_number(random_game: RandomGame) -> None:
+def test_apply_refuses_answers_of_the_wrong_kind_or_number() -> None:
     """play.apply: IllegalMoveError. A wrong answer counts wherever it stands among right ones, also as no pass."""
     chance = Chance(bytes(32), 0)
     refused: Counter[type] = Counter()
-    games = [
-        (2, 7, "coup"),
-        (3, 8, "coup"),
-        (5, 9, "coup"),
-        (2, 7, "duel"),
-        (4, 7, "inquisitor"),
-        (3, 8, "reformation"),
-    ]
-    for seats, seed, name in [*games, (4, 9, "andy"), (5, 7, "andy")]:
-        for step in random_game(seats, seed, 0.0, name):
+    games = [("coup", 2), ("coup", 5), ("duel", 2), ("inquisitor", 4), ("reformation", 3), ("andy", 5)]
+    for game in games:
+        for step in played(*game, seed=7):
             phase = step.before.board.phase
             for answers in ((), step.answers[1:], (*step.answers, PASS), (*step.answers, FORFEIT)):
                 with pytest.raises(IllegalMoveError, match="seats are asked"):
@@ -667,7 +611,7 @@ PIECES = [
 
 
 @given(ANSWERS)
-@settings(max_examples=300, derandomize=True, deadline=None, database=None)
+@settings(derandomize=True, database=None)
 def test_notation_and_parse_are_inverse(answer: Answer) -> None:
     """moves.notation: one word without blanks."""
     word = notation(answer)
@@ -678,7 +622,7 @@ def test_notation_and_parse_are_inverse(answer: Answer) -> None:
 @given(
     st.lists(st.sampled_from(PIECES), max_size=5).map("".join) | st.text(st.characters(max_codepoint=127), max_size=12)
 )
-@settings(max_examples=400, derandomize=True, deadline=None, database=None)
+@settings(derandomize=True, database=None)
 def test_parse_reads_what_notation_writes_and_nothing_else(word: str) -> None:
     """moves.parse: ValueError for anything that `notation` can't have written."""
     try:
@@ -704,15 +648,13 @@ def test_a_word_that_is_no_move_is_refused(word: str) -> None:
 # --- order ------------------------------------------------------------------------------------------------------------
 
 
-@each(("seats", "seed", "forfeit", "name"), SOME)
-def test_windows_are_asked_clockwise_and_the_first_who_opposes_counts(
-    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
-) -> None:
+@each("game", SOME)
+def test_windows_are_asked_clockwise_and_the_first_who_opposes_counts(game: Game) -> None:
     """Clockwise from the claimant for challenges, from the actor for blocks; one each. Where anyone may
     block an attack its target counts first; where only the actor may challenge a block nobody else is asked.
     """
-    rules = ruleset(name, seats)
-    for step in random_game(seats, seed, forfeit, name):
+    rules = rules_of(*game[:2])
+    for step in played(*game):
         board = step.before.board
         phase = board.phase
         if not isinstance(phase, ChallengeWindow | BlockWindow):
@@ -720,7 +662,7 @@ def test_windows_are_asked_clockwise_and_the_first_who_opposes_counts(
         target = phase.pending.target
         start = phase.claim.seat if isinstance(phase, ChallengeWindow) else board.actor
         first = target if isinstance(phase, BlockWindow) else None
-        distances = [(seat - start) % seats for seat in phase.asked if seat != first]
+        distances = [(seat - start) % board.seats for seat in phase.asked if seat != first]
         assert distances == sorted(distances)
         assert 0 not in distances
         assert first not in phase.asked[1:]

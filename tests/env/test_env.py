@@ -49,9 +49,9 @@ from arena.env import Watcher, env, parallel_env, raw_env
 from arena.local import Player, play_match
 from arena.referee import MatchSpec, Terms
 from tests.each import each
+from tests.games import rules_of
 from tests.other_worlds import disguise, redeal
 
-RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
 Game = tuple[str, int, int]  # the ruleset's name, seats, seed
 
 GAMES: list[Game] = [
@@ -106,10 +106,10 @@ def test_pettingzoo_finds_nothing_in_either_form(rules: str, seats: int) -> None
 
 
 @each("game", GAMES)
-def test_no_observation_depends_on_what_the_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
+def test_no_observation_depends_on_what_the_seat_does_not_know(game: Game) -> None:
     """Unseen cards are dealt anew, and what is private in others' events is replaced: the same bytes."""
     name, seats, seed = game
-    rules = ruleset(name, seats)
+    rules = rules_of(name, seats)
     rng = random.Random(seed)
     true = Watcher(rules, seats)
     others = [Watcher(rules, seats) for _ in range(seats)]
@@ -145,10 +145,10 @@ def test_no_agent_observes_or_may_do_something_else_when_unseen_cards_differ(nam
 
 
 @each("game", GAMES)
-def test_every_field_says_what_the_view_says(ruleset: RulesOf, game: Game) -> None:
+def test_every_field_says_what_the_view_says(game: Game) -> None:
     """Read back by their names, and by the events counted here."""
     name, seats, seed = game
-    rules = ruleset(name, seats)
+    rules = rules_of(name, seats)
     fields = env(rules=rules, seats=seats).fields
     watcher = Watcher(rules, seats)
     counts: Counter[tuple[str, int, str]] = Counter()
@@ -281,11 +281,11 @@ def test_a_sealed_answer_changes_nothing_for_those_who_are_asked_with_it() -> No
 
 
 @each("game", GAMES)
-def test_the_mask_allows_what_is_legal_and_nothing_else(ruleset: RulesOf, game: Game) -> None:
+def test_the_mask_allows_what_is_legal_and_nothing_else(game: Game) -> None:
     """Words are the moves' notation, with targets counted clockwise from the agent; who isn't asked waits."""
     name, seats, seed = game
     rng = random.Random(seed)
-    table = env(rules=ruleset(name, seats), seats=seats)
+    table = env(rules=rules_of(name, seats), seats=seats)
     table.reset(seed=seed)
     assert table.action_words[0] == "wait"
     assert list(table.action_words[1:]) == sorted(set(table.action_words[1:]))

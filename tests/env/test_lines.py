@@ -5,7 +5,7 @@ Source: docs/env.md, "What an agent observes".
 
 import copy
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from arena.coup import PRESETS, Ruleset, seat_counts
 from arena.env import env
 from protocol.kits.coup_env import ENCODING, Encoder, size
 from tests.each import each
+from tests.games import rules_of
 
 Message = dict[str, Any]
 TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in seat_counts(rules)]
@@ -80,10 +81,10 @@ def test_lines_and_environment_make_the_same_numbers(table: tuple[str, int]) -> 
 
 
 @each("seed", range(700, 730))
-def test_rules_of_an_organisers_own_do_too(ruleset: Callable[[str, int], Ruleset], seed: int) -> None:
+def test_rules_of_an_organisers_own_do_too(seed: int) -> None:
     """Rulesets drawn at random."""
     seats = 2 + seed % 5
-    rules = ruleset(f"random {seed}", seats)
+    rules = rules_of(f"random {seed}", seats)
     for game, agent, reader in games(rules, seats, 4, seed):
         same(game, agent, reader.encoder)
 

@@ -48,9 +48,9 @@ from arena.sandbox import InsideSandbox, Limits, Peer, Program, Script
 from arena.stats import answer, to_csv
 from protocol.kits.coup_kit import Bot
 from tests.each import each
+from tests.games import rules_of
 
 Message = dict[str, Any]
-RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
 Game = tuple[str, int, int]  # the ruleset's name, seats, seed
 
 GAMES: list[Game] = [
@@ -125,10 +125,10 @@ def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, byt
 
 
 @each("game", GAMES)
-def test_a_message_in_process_is_the_line_of_the_wire(ruleset: RulesOf, game: Game) -> None:
+def test_a_message_in_process_is_the_line_of_the_wire(game: Game) -> None:
     """Every field, in its place, and of the type that JSON gives."""
     name, seats, seed = game
-    for message, line in pairs(ruleset(name, seats), seats, seed):
+    for message, line in pairs(rules_of(name, seats), seats, seed):
         assert json.dumps(message, separators=(",", ":")).encode() + b"\n" == line
         assert plain(message)
 
@@ -142,11 +142,11 @@ def plain(value: object) -> bool:
     return value is None or type(value) in (str, int, bool)
 
 
-def test_the_games_above_have_every_kind_of_request_and_event(ruleset: RulesOf) -> None:
+def test_the_games_above_have_every_kind_of_request_and_event() -> None:
     """So that the test of the messages means something."""
     kinds, events = set(), set()
     for name, seats, seed in GAMES:
-        for message, _ in pairs(ruleset(name, seats), seats, seed):
+        for message, _ in pairs(rules_of(name, seats), seats, seed):
             kinds.add(message.get("kind"))
             events.update(event["event"] for event in message.get("events", ()))
     assert len(kinds - {None}) == 11
@@ -162,10 +162,10 @@ def lists_and_dicts(value: object) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("name", [name for name, rules in PRESETS.items() if rules.problem(4) is None] + ["duel"])
-def test_what_a_bot_does_to_its_messages_changes_nothing(ruleset: RulesOf, name: str) -> None:
+def test_what_a_bot_does_to_its_messages_changes_nothing(name: str) -> None:
     """No two messages share a list or a dict, whoever gets them, whenever."""
     for seed in range(3):
-        kept = [message for message, _ in pairs(ruleset(name, 4), 2 if name == "duel" else 4, 10 + 2 * seed)]
+        kept = [message for message, _ in pairs(rules_of(name, 4), 2 if name == "duel" else 4, 10 + 2 * seed)]
         parts = [part for message in kept for part in lists_and_dicts(message)]
         assert len(parts) == len(set(parts))
 

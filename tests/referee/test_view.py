@@ -16,7 +16,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -26,7 +26,6 @@ from typing import Any
 import pytest
 
 from arena.coup import (
-    CHALLENGE,
     COUP,
     DECLINE,
     FORCE_SWAP,
@@ -35,10 +34,7 @@ from arena.coup import (
     PASS,
     PRESETS,
     SHOW_HAND,
-    Act,
-    Acted,
     Answer,
-    Block,
     BlockWindow,
     Challenged,
     ChallengeWindow,
@@ -51,18 +47,13 @@ from arena.coup import (
     Examined,
     Examining,
     Exchanged,
-    Exchanging,
-    Forfeited,
     HandShown,
     Keep,
     Lose,
     Losing,
     Lost,
     Over,
-    Pick,
     Proving,
-    Retain,
-    Retaining,
     Reveal,
     Revealing,
     Role,
@@ -70,13 +61,10 @@ from arena.coup import (
     Said,
     Saying,
     Show,
-    ShowHand,
     Shown,
-    Side,
     State,
     Talk,
     Turn,
-    View,
     apply,
     deal,
     default,
@@ -101,88 +89,10 @@ from arena.referee import (
 )
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 from tests.each import each
+from tests.games import GAMES, NUMBER, SOME, Game, Step, played, rules_of, steps_of
 from tests.other_worlds import disguise, redeal, target_of, visible_roles
 
-RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
-Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer
-
-GAME = 3  # the number of the game in its match
 SEED = "5f" * 16
-GAMES: list[Game] = [
-    *(("coup", seats, seed, 0.02 if seed % 3 == 2 else 0.0) for seats in range(2, 11) for seed in range(3)),
-    *(("duel", 2, seed, 0.02 if seed % 3 == 2 else 0.0) for seed in range(9)),
-    *(
-        (name, seats, seed, 0.01 * seed)
-        for name, rules in PRESETS.items()
-        if name not in ("coup", "duel")
-        for seats in seat_counts(rules)
-        for seed in range(2)
-    ),
-    *((f"random {seed}", 2 + seed % 9, seed, 0.01 if seed % 4 == 3 else 0.0) for seed in range(45)),
-    *((f"random {seed}", 2, seed, 0.0) for seed in range(100, 110)),  # half of them with a draft
-]
-SOME: list[Game] = [
-    *(("coup", seats, 10, 0.0) for seats in (2, 3, 4, 6, 9)),
-    *(("duel", 2, 10 + seed, 0.0) for seed in range(3)),
-    *((name, seats, 10, 0.0) for name, rules in PRESETS.items() if name not in ("coup", "duel") for seats in (3, 5)),
-    *((f"random {seed}", 2 + seed % 5, seed, 0.0) for seed in range(200, 215)),
-]
-
-
-# --- random games ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Step:
-    before: State
-    answers: tuple[Answer, ...]
-    after: State
-    events: tuple[Event, ...]
-    chance: Chance
-
-
-RARE = {"exchange", "examine", "embezzle", "convert"}
-
-
-def choose(sight: View, rng: random.Random, calm: float) -> Answer:
-    """Choose at random, but pass with the probability `calm`, mostly prove what can be, and like rare actions."""
-    moves = legal(sight)
-    match sight.board.phase:
-        case ChallengeWindow() | BlockWindow():
-            return PASS if rng.random() < calm else rng.choice(moves[1:])
-        case Proving():
-            return moves[0] if rng.random() < 0.8 else moves[-1]
-        case Turn() if rng.random() < 0.3:
-            return rng.choice([move for move in moves if isinstance(move, Act) and move.action in RARE] or moves)
-    return rng.choice(moves)
-
-
-@cache
-def _played(rules: Ruleset, seats: int, seed: int, forfeit: float) -> list[Step]:
-    rng = random.Random(f"{seats}/{seed}")
-    calm = rng.choice([0.3, 0.7, 0.9, 0.97])
-    chance = Chance(bytes([seats, seed]) * 16, GAME)
-    state = deal(rules, seats, chance, seed % seats)
-    steps = []
-    while asked := state.board.phase.asked:
-        answers = tuple(FORFEIT if rng.random() < forfeit else choose(view(state, s), rng, calm) for s in asked)
-        after, events = apply(state, answers, chance)
-        steps.append(Step(state, answers, after, events, chance))
-        state = after
-    return steps
-
-
-def play(ruleset: RulesOf, game: Game) -> list[Step]:
-    """Play one random game."""
-    name, seats, seed, forfeit = game
-    return _played(ruleset(name, seats), seats, seed, forfeit)
-
-
-def steps_of(ruleset: RulesOf, games: Iterable[Game]) -> Iterator[Step]:
-    for game in games:
-        yield from play(ruleset, game)
-
-
 # --- what a seat may not know -----------------------------------------------------------------------------------------
 
 
@@ -192,7 +102,7 @@ Line = Callable[[State, int, Sequence[str]], bytes]
 def line(state: State, seat: int, events: Sequence[str]) -> bytes:
     """Build the request to a seat as the match does, and the move that an error line would name."""
     sight = view(state, seat)
-    request = wire.Question(state.board, GAME).line(sight, 41, events, menus.menu(legal(sight)), 500, 8123)
+    request = wire.Question(state.board, NUMBER).line(sight, 41, events, menus.menu(legal(sight)), 500, 8123)
     used = [menus.move_payload(default(sight, lambda below, n=n: n % below)) for n in range(2)]
     return request + json.dumps(used).encode()
 
@@ -223,15 +133,15 @@ def leaks(
     over = steps[-1].after.board.phase
     assert isinstance(over, Over)
     for seat in seats:
-        if over_line(GAME, over, true.take(seat)) != over_line(GAME, over, other[seat].take(seat)):
+        if over_line(NUMBER, over, true.take(seat)) != over_line(NUMBER, over, other[seat].take(seat)):
             found.append(f"game_over to {seat}")
     return found
 
 
 @each("game", GAMES)
-def test_every_line_to_a_seat_is_the_same_whatever_the_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
+def test_every_line_to_a_seat_is_the_same_whatever_the_seat_does_not_know(game: Game) -> None:
     """Unseen cards are other hands and discards, the deck, and what others drew or examined."""
-    assert leaks(play(ruleset, game), game[2]) == []
+    assert leaks(played(*game), game[2]) == []
 
 
 def spoken(step: Step) -> list[Said]:
@@ -247,11 +157,12 @@ def spoken(step: Step) -> list[Said]:
 
 
 @each("game", SOME)
-def test_no_line_tells_what_its_seat_does_not_know_where_all_talk_at_every_request(
-    ruleset: RulesOf, game: Game
-) -> None:
-    """Words are events that come before those of their step, in the same copy for all."""
-    steps = [replace(step, events=(*spoken(step), *step.events)) for step in play(ruleset, game)]
+def test_no_line_tells_what_its_seat_does_not_know_where_all_talk_at_every_request(game: Game) -> None:
+    """Words are events that come before those of their step, in the same copy for all.
+
+    By the wire's lines, and by the messages that arena.local builds without them.
+    """
+    steps = [replace(step, events=(*spoken(step), *step.events)) for step in played(*game)]
     assert {type(step.before.board.phase) for step in steps if spoken(step)} >= {Turn, ChallengeWindow}
     assert leaks(steps, game[2]) == []
     assert leaks(steps, game[2], in_process, messages.Feed, messages.game_over) == []
@@ -260,26 +171,20 @@ def test_no_line_tells_what_its_seat_does_not_know_where_all_talk_at_every_reque
 def in_process(state: State, seat: int, events: list[dict[str, Any]]) -> object:
     """Build the request to a seat as a match in this process does."""
     sight = view(state, seat)
-    return messages.request(sight, GAME, 41, events, menus.menu(legal(sight)), 500, 8123)
+    return messages.request(sight, NUMBER, 41, events, menus.menu(legal(sight)), 500, 8123)
 
 
 @each("game", SOME)
-def test_no_message_to_a_bot_in_process_depends_on_what_its_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
-    """arena.local builds its messages without the wire's lines."""
-    assert leaks(play(ruleset, game), game[2], in_process, messages.Feed, messages.game_over) == []
-
-
-@each("game", SOME)
-def test_no_moment_depends_on_what_its_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
+def test_no_moment_depends_on_what_its_seat_does_not_know(game: Game) -> None:
     """People are told what happened as it happens, before their next line; onlookers have nothing else."""
     rng = random.Random(game[2])
     names = "ABCDEFGHIJ"[: game[1]]
 
     def moment(state: State, seat: int | None, events: Sequence[Event]) -> object:
         sight = None if seat is None else view(state, seat)
-        return messages.moment(GAME, names, state.board, sight, 7, events)
+        return messages.moment(NUMBER, names, state.board, sight, 7, events)
 
-    for step in play(ruleset, game):
+    for step in played(*game):
         for seat in range(game[1]):
             other = redeal(step.after, seat, rng)
             events = disguise(step.events, seat, rng, step.before.board.rules)
@@ -288,11 +193,11 @@ def test_no_moment_depends_on_what_its_seat_does_not_know(ruleset: RulesOf, game
 
 
 @each("name", PRESETS)
-def test_the_first_line_of_a_game_shows_ones_own_cards_only(ruleset: RulesOf, name: str) -> None:
+def test_the_first_line_of_a_game_shows_ones_own_cards_only(name: str) -> None:
     """`game_start` too; before a draft there are no hands, and the third set is the deck."""
     for seats in seat_counts(PRESETS[name]):
         rng = random.Random(seats)
-        state = deal(ruleset(name, seats), seats, Chance(bytes(32), 0))
+        state = deal(rules_of(name, seats), seats, Chance(bytes(32), 0))
         handles = list("ABCDEFGHIJ"[:seats])
         for seat in range(seats):
             other = redeal(state, seat, rng)
@@ -307,11 +212,11 @@ def all_cards(state: State) -> Counter[Role]:
 
 
 @pytest.mark.parametrize("name", ["coup", "reformation-inquisitor", "andy", "duel"])
-def test_dealing_anew_keeps_what_the_seat_sees_and_changes_the_rest(ruleset: RulesOf, name: str) -> None:
+def test_dealing_anew_keeps_what_the_seat_sees_and_changes_the_rest(name: str) -> None:
     """So that the tests of this file mean something."""
     rng = random.Random(1)
     changed = total = discards = 0
-    for step in steps_of(ruleset, [game for game in GAMES + SOME if game[0] == name and game[1] in (2, 5)]):
+    for step in steps_of([game for game in GAMES if game[0] == name and game[1] in (2, 5)]):
         state = step.before
         for seat in range(state.board.seats):
             other = redeal(state, seat, rng)
@@ -408,9 +313,9 @@ def tells_whether_a_claim_was_true(state: State, seat: int, events: Sequence[str
         tells_whether_a_claim_was_true,
     ],
 )
-def test_a_line_that_leaks_is_found(ruleset: RulesOf, leaky: Line) -> None:
+def test_a_line_that_leaks_is_found(leaky: Line) -> None:
     """So that the main test means something: the commonest mistakes are found."""
-    assert any(leaks(play(ruleset, game), game[2], line=leaky) for game in SOME)
+    assert any(leaks(played(*game), game[2], line=leaky) for game in SOME)
 
 
 FEEDS = [
@@ -424,13 +329,13 @@ FEEDS = [
 
 
 @pytest.mark.parametrize(("kind", "copy", "to_all"), FEEDS)
-def test_a_feed_that_leaks_is_found(ruleset: RulesOf, kind: type[Event], copy: int, to_all: bool) -> None:
+def test_a_feed_that_leaks_is_found(kind: type[Event], copy: int, to_all: bool) -> None:
     """The same for the private part of events. An examination has two copies."""
 
     def feed(seats: int) -> OpenFeed:
         return OpenFeed(kind, copy, to_all, seats)
 
-    assert any(leaks(play(ruleset, game), game[2], feed=feed) for game in SOME)
+    assert any(leaks(played(*game), game[2], feed=feed) for game in SOME)
 
 
 # --- one step on ------------------------------------------------------------------------------------------------------
@@ -447,14 +352,14 @@ def tells_a_hand(step: Step, events: Sequence[Event]) -> bool:
 
 
 @each("game", SOME)
-def test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden(ruleset: RulesOf, game: Game) -> None:
+def test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden(game: Game) -> None:
     """Whether a request comes must never tell anything hidden.
 
     The same answers in the other world must lead to the same board and the same public events, but where a card is
     turned up that the seat couldn't know. What an exchange keeps and what an examined player reveals may differ.
     """
     rng = random.Random(game[2])
-    steps = play(ruleset, game)
+    steps = played(*game)
     compared = 0
     for step in steps:
         asked = step.before.board.phase.asked
@@ -493,11 +398,11 @@ def sent(state: State, events: Sequence[Event]) -> list[bytes]:
 
 
 @each("game", SOME)
-def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(ruleset: RulesOf, game: Game) -> None:
+def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(game: Game) -> None:
     """Only the challenge or block that counts is told; who else wanted to is not."""
     rng = random.Random(game[2])
     compared = 0
-    for step in play(ruleset, game):
+    for step in played(*game):
         phase = step.before.board.phase
         if not isinstance(phase, ChallengeWindow | BlockWindow) or len(phase.asked) < 2:
             continue
@@ -513,10 +418,10 @@ def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(ru
     assert compared or game[1] == 2
 
 
-def test_no_event_names_a_pass(ruleset: RulesOf) -> None:
+def test_no_event_names_a_pass() -> None:
     """Events are for the challenge or block that counts; a window in which all pass has none of its own."""
     quiet: Counter[str] = Counter()
-    for step in steps_of(ruleset, SOME):
+    for step in steps_of(SOME):
         phase = step.before.board.phase
         if isinstance(phase, ChallengeWindow | BlockWindow) and set(step.answers) == {PASS}:
             quiet[phase.pending.action] += 1
@@ -530,14 +435,17 @@ def test_no_event_names_a_pass(ruleset: RulesOf) -> None:
 # --- declining --------------------------------------------------------------------------------------------------------
 
 
-def test_a_truthful_decline_looks_to_the_others_like_a_liars(ruleset: RulesOf) -> None:
+EMBEZZLERS: list[Game] = [("reformation", 4, seed, 0.0) for seed in range(20, 80)]
+
+
+def test_a_truthful_decline_looks_to_the_others_like_a_liars() -> None:
     """rules.md#proof "or do not wish to". The liar has another card in the place of the one that was claimed.
 
     Both decline and then lose the same other card; the others are sent the same bytes until then and afterwards. So it
     is with an embezzler: who has the Duke must concede, who hasn't may (rules.md#embezzlement).
     """
     compared: Counter[bool] = Counter()
-    for step in steps_of(ruleset, GAMES + SOME):
+    for step in steps_of([*GAMES, *EMBEZZLERS]):
         phase = step.before.board.phase
         if not isinstance(phase, Proving):
             continue
@@ -582,16 +490,16 @@ DRAFTS = ["duel", *(f"random {seed}" for seed in range(100, 110))]
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("name", DRAFTS)
-def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(ruleset: RulesOf, name: str, seat: int) -> None:
+def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(name: str, seat: int) -> None:
     """rules.md#draft "in secret": the picks are sealed, the discards never shown.
 
     The game is played on in five worlds, one for each pick of the other, until a card of its decides something.
     """
-    rules = ruleset(name, 2)
+    rules = rules_of(name, 2)
     compared = 0
     for seed in range(3 if rules.draft else 0):
         rng = random.Random(seed)
-        chance = Chance(bytes([seed]) * 32, GAME)
+        chance = Chance(bytes([seed]) * 32, NUMBER)
         start = deal(rules, 2, chance, seed % 2)
         assert isinstance(start.board.phase, Drafting)
         first = line(start, seat, [])
@@ -629,14 +537,14 @@ def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(ruleset: Rule
 # --- an examination ---------------------------------------------------------------------------------------------------
 
 
-def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_show(ruleset: RulesOf) -> None:
+def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_show() -> None:
     """rules.md#examine "their choice"; who has two cards is asked, also if they are the same.
 
     In the other world the target has the card that it shows twice. All but the target are sent the same, before and
     after the inquisitor has decided; and he too learns but the one card.
     """
     compared: Counter[Examined] = Counter()
-    for step in steps_of(ruleset, GAMES + SOME):
+    for step in steps_of(GAMES):
         phase = step.before.board.phase
         (answer, *_) = step.answers
         if not isinstance(phase, Revealing) or not isinstance(answer, Reveal):
@@ -663,10 +571,10 @@ def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_sho
     assert compared[HAND_BACK] == compared[FORCE_SWAP] > 50
 
 
-def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone(ruleset: RulesOf) -> None:
+def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone() -> None:
     """rules.md#examine: of who has one card, that one is examined, without a request."""
     counts: Counter[tuple[bool, bool]] = Counter()
-    for step in steps_of(ruleset, GAMES + SOME):
+    for step in steps_of(GAMES):
         before, phase = step.before.board, step.after.board.phase
         if isinstance(phase, Revealing | Examining) and not isinstance(before.phase, Revealing):
             target = target_of(step.after)
@@ -678,10 +586,10 @@ def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone(rul
     assert counts.keys() == {(True, True), (False, True), (False, False)}
 
 
-def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides(ruleset: RulesOf) -> None:
+def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides() -> None:
     """rules.md#examine: the card is shown to the inquisitor; the others, spectators among them, see that one was."""
     looks = 0
-    for before, after in pairwise(steps_of(ruleset, SOME)):
+    for before, after in pairwise(steps_of(SOME)):
         state = after.before
         for seat in range(state.board.seats):
             looks_now = isinstance(state.board.phase, Examining) and seat == state.board.actor
@@ -701,17 +609,17 @@ def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides(ru
 
 
 @each("game", GAMES)
-def test_the_last_line_never_shows_the_survivors_cards(ruleset: RulesOf, game: Game) -> None:
+def test_the_last_line_never_shows_the_survivors_cards(game: Game) -> None:
     """A game that is over still hides what its survivors hold: the next game is played by the same bots."""
     feed = wire.Feed(game[1])
-    steps = play(ruleset, game)
+    steps = played(*game)
     for step in steps:
         feed.add(step.events)
     last = steps[-1].after
     over = last.board.phase
     assert isinstance(over, Over)
     for seat in range(game[1]):
-        message = json.loads(wire.game_over(GAME, over, feed.take(seat)))
+        message = json.loads(wire.game_over(NUMBER, over, feed.take(seat)))
         assert list(message) == ["type", "game", "winner", "reason", "survivors", "events"]
         living = [s for s, hand in enumerate(last.hands) if hand]  # nobody, if all left at once or one in the draft
         assert message["survivors"] == (living or list(over.survivors))
@@ -798,10 +706,10 @@ def scripted(request: dict[str, Any], talk: Talk) -> list[dict[str, Any]]:
     return [held, text] if talk is Talk.TEXT else [held]
 
 
-def rules_of(ruleset: RulesOf, name: str, seats: int) -> Ruleset:
+def talking(name: str, seats: int) -> Ruleset:
     """Return the ruleset of a match; "talking NAME" is NAME with talk."""
     base = name.removeprefix("talking ")
-    return replace(ruleset(base, seats), talk=Talk.TEXT) if base != name else ruleset(name, seats)
+    return replace(rules_of(base, seats), talk=Talk.TEXT if base != name else rules_of(base, seats).talk)
 
 
 def told_beside(game: GameRecord, place: int, asked: Sequence[int], state: State) -> list[Said]:
@@ -891,16 +799,21 @@ MATCHES = [
 ]
 
 
+@cache
+def example(name: str, seats: int, misbehave: Callable[[random.Random, dict[str, Any]], bytes | None]) -> Played:
+    """Play one of these matches, for both tests of its lines."""
+    return match(seats, misbehave, games=3, rules=talking(name, seats))
+
+
 @pytest.mark.parametrize(("name", "seats"), MATCHES)
 @pytest.mark.parametrize("misbehave", [well_behaved, garbled])
 def test_a_match_sends_the_lines_that_these_tests_build_and_no_others(
-    ruleset: RulesOf, name: str, seats: int, misbehave: Callable[[random.Random, dict[str, Any]], bytes | None]
+    name: str, seats: int, misbehave: Callable[[random.Random, dict[str, Any]], bytes | None]
 ) -> None:
     """The clock aside. Other lines are the hello, match_over, and the errors of the offender."""
-    rules = rules_of(ruleset, name, seats)
-    played = match(seats, misbehave, games=3, rules=rules)
+    played = example(name, seats, misbehave)
     expected = rebuilt(played)
-    assert any(game.said for game in played.record.games) == (rules.talk is not Talk.OFF)
+    assert any(game.said for game in played.record.games) == (talking(name, seats).talk is not Talk.OFF)
     for bot, lines in enumerate(played.lines):
         kinds = [json.loads(line)["type"] for line in lines]
         assert (kinds[0], kinds[-1]) == ("hello", "match_over")
@@ -998,16 +911,16 @@ def test_a_bots_dice_follow_from_the_key_and_its_place_alone() -> None:
     assert list(map(seeds_of, calm.lines)) == list(map(seeds_of, faulty.lines))
 
 
-def test_other_rules_and_other_hands_leave_the_dice_as_they_are(ruleset: RulesOf) -> None:
+def test_other_rules_and_other_hands_leave_the_dice_as_they_are() -> None:
     """Seeds are drawn by labels of their own: nothing that is dealt shifts them."""
-    usual, duel = match(2, well_behaved, games=2), match(2, well_behaved, games=2, rules=ruleset("duel", 2))
+    usual, duel = match(2, well_behaved, games=2), match(2, well_behaved, games=2, rules=PRESETS["duel"])
     assert list(map(seeds_of, usual.lines)) == list(map(seeds_of, duel.lines))
 
 
 @pytest.mark.parametrize(("name", "seats"), MATCHES)
-def test_a_bots_lines_hold_private_parts_of_its_own_seat_only(ruleset: RulesOf, name: str, seats: int) -> None:
+def test_a_bots_lines_hold_private_parts_of_its_own_seat_only(name: str, seats: int) -> None:
     """The contract: `cards`, `drawn`, `discards` and `seen` stand in `you`, and `cards` in one's own copies."""
-    played = match(seats, well_behaved, games=4, rules=rules_of(ruleset, name, seats))
+    played = example(name, seats, well_behaved)
     private = 0
     for bot, lines in enumerate(played.lines):
         seat = None
@@ -1028,21 +941,3 @@ def test_a_bots_lines_hold_private_parts_of_its_own_seat_only(ruleset: RulesOf, 
                 if event["event"] == "examined":
                     assert ("role" in event) == (seat in (event["seat"], event["target"]))
     assert private
-
-
-def test_the_games_of_these_tests_have_every_phase_answer_and_event(ruleset: RulesOf) -> None:
-    """So that the tests of this file mean something: by every preset, and in both lists."""
-    for games in (GAMES, SOME):
-        steps = list(steps_of(ruleset, games))
-        phases = Counter(type(step.before.board.phase) for step in steps)
-        assert phases.keys() == {
-            Turn, ChallengeWindow, BlockWindow, Proving, Losing, Exchanging, Drafting, ChoosingSide, Retaining,
-            Revealing, Examining,
-        }  # fmt: skip
-        answers = {type(answer) for step in steps for answer in step.answers}
-        moves = {Block, Keep, Show, Lose, Act, ShowHand, Retain, Pick, Side, Reveal, Examined}
-        assert {type(PASS), type(CHALLENGE), type(DECLINE), *moves} <= answers
-        events = Counter(type(event) for step in steps for event in step.events)
-        assert min(events[kind] for kind in (Acted, Shown, Exchanged, HandShown, Drafted, Examination)) > 5
-        assert {game[0] for game in games} >= PRESETS.keys()
-    assert any(isinstance(event, Forfeited) for step in steps_of(ruleset, GAMES) for event in step.events)

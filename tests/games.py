@@ -1,0 +1,130 @@
+"""Random games by the engine alone, of every preset and of random rules, that tests look at from several sides.
+
+A game is played once for each process of pytest, and always the same.
+"""
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from arena.coup import (
+    COUP,
+    FIELDS,
+    FORFEIT,
+    PASS,
+    PRESETS,
+    Act,
+    Answer,
+    BlockWindow,
+    ChallengeWindow,
+    Chance,
+    Event,
+    Proving,
+    Ruleset,
+    State,
+    Turn,
+    View,
+    apply,
+    changed,
+    deal,
+    legal,
+    plain,
+    seat_counts,
+    view,
+)
+
+Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer
+
+NUMBER = 3  # of each game in its match
+# Each preset has its fewest seats, its most and some between.
+GAMES: list[Game] = [
+    *(("coup", seats, seed, 0.02 * seed) for seats in range(2, 11) for seed in range(2)),
+    *(("duel", 2, seed, 0.02 if seed % 3 == 2 else 0.0) for seed in range(9)),
+    *(
+        (name, seats, seed, 0.01 * (seed % 2))
+        for name, rules in PRESETS.items()
+        if name not in ("coup", "duel")
+        for seed, seats in enumerate(sorted({*seat_counts(rules)[::4], seat_counts(rules)[-1], 3, 5}))
+    ),
+    *((f"random {seed}", 2 + seed % 9, seed, 0.01 if seed % 4 == 3 else 0.0) for seed in range(45)),
+    *((f"random {seed}", 2, seed, 0.0) for seed in range(100, 110)),  # half of them with a draft
+    *((name, 4, seed, 0.05) for name in ("reformation-inquisitor", "andy") for seed in range(10, 14)),
+]
+# Those for tests that do much with each step.
+SOME = [game for game in GAMES if game[1] <= 6 and game[3] == 0.0]
+
+# What random rules choose from where a field is a number: little, much, and more than any preset has.
+NUMBERS: dict[str, list[int | None]] = {
+    "start_coins": [0, 2, 2, 5, 12],
+    "two_player_starter_coins": [0, 1, 3],
+    "forced_coup": [0, 7, 10, 12, 13],
+    "exchange_draw": [None, 1, 2],
+    "turn_limit": [None, None, 12, 60],
+}
+RARE = {"exchange", "examine", "embezzle", "convert"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a game."""
+
+    before: State
+    answers: tuple[Answer, ...]
+    after: State
+    events: tuple[Event, ...]
+    chance: Chance
+
+
+def rules_of(name: str, seats: int) -> Ruleset:
+    """Return the preset of this name, or for "random 7" a ruleset that is made of that number, for so many seats."""
+    if not name.startswith("random "):
+        return PRESETS[name]
+    rng = random.Random(name)
+    fields: dict[str, Any] = {
+        rule.name: rng.choice(NUMBERS.get(rule.name) or [plain(option.value) for option in rule.options])
+        for rule in FIELDS
+        if rule.name in NUMBERS or rule.options
+    }
+    if fields["exchange_return"] == "claimed_role":
+        fields["exchange_draw"] = 1
+    fields["draft"] = fields["draft"] and seats == 2
+    rules = changed(COUP, {"name": name, **fields})
+    assert rules.problem(seats) is None
+    return rules
+
+
+def choose(sight: View, rng: random.Random, calm: float) -> Answer:
+    """Choose at random, but pass with the probability `calm`, mostly prove what can be, and like rare actions."""
+    moves = legal(sight)
+    match sight.board.phase:
+        case ChallengeWindow() | BlockWindow():
+            return PASS if rng.random() < calm else rng.choice(moves[1:])
+        case Proving():
+            return moves[0] if rng.random() < 0.8 else moves[-1]
+        case Turn() if rng.random() < 0.3:
+            return rng.choice([move for move in moves if isinstance(move, Act) and move.action in RARE] or moves)
+    return rng.choice(moves)
+
+
+@cache
+def played(name: str, seats: int, seed: int, forfeit: float = 0.0) -> list[Step]:
+    """Play a game; each answer is a forfeit with the given probability."""
+    rng = random.Random(f"{seats}/{seed}")
+    calm = rng.choice([0.3, 0.7, 0.9, 0.97])
+    chance = Chance(bytes([seats, seed % 256]) * 16, NUMBER)
+    state = deal(rules_of(name, seats), seats, chance, seed % seats)
+    steps = []
+    while asked := state.board.phase.asked:
+        answers = tuple(FORFEIT if rng.random() < forfeit else choose(view(state, s), rng, calm) for s in asked)
+        after, events = apply(state, answers, chance)
+        steps.append(Step(state, answers, after, events, chance))
+        state = after
+    return steps
+
+
+def steps_of(games: Iterable[Game]) -> Iterator[Step]:
+    """Give the steps of several games."""
+    for game in games:
+        yield from played(*game)
