@@ -46,7 +46,7 @@ TOGETHER = (
     # A ladder is served once.
     re.compile(r"cli/test_(submit)\.py::"),
     # Their tests look at the same games, which are played once for each process.
-    re.compile(r"(coup/test_properties|referee/test_wire|referee/test_view|page/test_modules)\.py::"),
+    re.compile(r"(referee/test_wire|page/test_modules)\.py::"),
     # A language's bots are compiled once.
     re.compile(r"kits/test_(?:kits|json)\.py::\w+\[(\w+)\]"),
     # They share a cluster of Dask.

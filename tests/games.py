@@ -16,15 +16,31 @@ from arena.coup import (
     PASS,
     PRESETS,
     Act,
+    Acted,
     Answer,
+    Blocked,
     BlockWindow,
+    Challenged,
     ChallengeWindow,
     Chance,
+    Coins,
+    Converted,
+    Drafted,
     Event,
+    Examination,
+    Exchanged,
+    Exiled,
+    Forfeited,
+    HandShown,
+    Lost,
     Proving,
+    Resolved,
     Ruleset,
+    Shown,
+    Sided,
     State,
     Turn,
+    Unproven,
     View,
     apply,
     changed,
@@ -128,3 +144,41 @@ def steps_of(games: Iterable[Game]) -> Iterator[Step]:
     """Give the steps of several games."""
     for game in games:
         yield from played(*game)
+
+
+def say(event: Event) -> str:
+    """Write an event in words, with the private role of an examination if it is in this copy."""
+    match event:
+        case Acted(seat, action, target, claim, denies):
+            claims = f" as {'not_' * denies}{claim}" if claim else ""
+            return f"{seat} {action}" + ("" if target is None else f" {target}") + claims
+        case Coins(seat, delta, reason):
+            return f"{seat} {delta:+d} {reason}"
+        case Challenged(seat, claimant, role, denies):
+            return f"{seat} challenges {claimant} {'not_' * denies}{role}"
+        case Shown(seat, role, _, replaced):
+            return f"{seat} shows {role}" + ("" if replaced else " and keeps it")
+        case Unproven(seat, role, denies):
+            return f"{seat} unproven {'not_' * denies}{role}"
+        case Lost(seat, role, reason):
+            return f"{seat} loses {role} by {reason}"
+        case Exiled(seat):
+            return f"{seat} exiled"
+        case Blocked(seat, role):
+            return f"{seat} blocks as {role}"
+        case Exchanged(seat, count):
+            return f"{seat} exchanged {count}"
+        case Forfeited(seat, roles):
+            return f"{seat} forfeits {'+'.join(roles) or 'nothing'}"
+        case HandShown(seat, roles):
+            return f"{seat} shows all {'+'.join(roles)}"
+        case Drafted(seat):
+            return f"{seat} drafted"
+        case Sided(seat, sides):
+            return f"{seat} sides {' '.join(sides)}"
+        case Converted(seat, target, allegiance):
+            return f"{seat} converts {target} to {allegiance}"
+        case Examination(seat, target, replaced, role):
+            return f"{seat} examined {target}{f' {role}' if role else ''} {'replaced' if replaced else 'handed back'}"
+        case Resolved(seat, action, target, how):
+            return f"{seat} {action}" + ("" if target is None else f" {target}") + f" {how.replace('_', ' ')}"

@@ -1,35 +1,18 @@
 """Scenes for the tests of the engine: a state written as text, a script of moves, what was told."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
 
 import pytest
 
 from arena.coup import (
     COUP,
     FORFEIT,
-    Acted,
-    Blocked,
     Board,
-    Challenged,
     Chance,
-    Coins,
-    Converted,
-    Drafted,
     Event,
-    Examination,
-    Exchanged,
-    Exiled,
-    Forfeited,
-    HandShown,
-    Lost,
-    Resolved,
     Role,
-    Shown,
-    Sided,
     State,
     Turn,
-    Unproven,
     View,
     apply,
     legal,
@@ -37,44 +20,7 @@ from arena.coup import (
     parse,
     view,
 )
-
-
-def say(event: Event) -> str:
-    """Write an event's public part in a few words."""
-    match event:
-        case Acted(seat, action, target, claim, denies):
-            claimed = f" as {'not ' if denies else ''}{claim}" if claim else ""
-            return f"{seat} {action}" + ("" if target is None else f" {target}") + claimed
-        case Coins(seat, delta, reason):
-            return f"{seat} {delta:+d} {reason}"
-        case Challenged(seat, claimant, role, denies):
-            return f"{seat} challenges {claimant} {'not ' if denies else ''}{role}"
-        case Shown(seat, role, _, replaced):
-            return f"{seat} shows {role}" + ("" if replaced else " and keeps it")
-        case Unproven(seat, role, denies):
-            return f"{seat} unproven {'not ' if denies else ''}{role}"
-        case Lost(seat, role, reason):
-            return f"{seat} loses {role} by {reason}"
-        case Exiled(seat):
-            return f"{seat} exiled"
-        case Blocked(seat, role):
-            return f"{seat} blocks as {role}"
-        case Exchanged(seat, count):
-            return f"{seat} exchanged {count}"
-        case Forfeited(seat, roles):
-            return f"{seat} forfeits {'+'.join(roles)}"
-        case HandShown(seat, roles):
-            return f"{seat} shows all: {'+'.join(roles)}"
-        case Drafted(seat):
-            return f"{seat} drafted"
-        case Sided(seat, sides):
-            return f"{seat} settles {'+'.join(sides)}"
-        case Converted(seat, target, allegiance):
-            return f"{seat} converts {target} to {allegiance}"
-        case Examination(seat, target, replaced):
-            return f"{seat} examined {target}, {'replaced' if replaced else 'handed back'}"
-        case Resolved(seat, action, target, how):
-            return f"{seat} {action}" + ("" if target is None else f" {target}") + f" {how.replace('_', ' ')}"
+from tests.games import say
 
 
 class Scene:
@@ -144,9 +90,3 @@ class Scene:
 def scene() -> type[Scene]:
     """Give the class `Scene`: this folder is no package, so tests can't import it."""
     return Scene
-
-
-@pytest.fixture(scope="session")
-def words() -> Callable[[Sequence[Event]], list[str]]:
-    """Give a function that writes events in words."""
-    return lambda events: [say(event) for event in events]

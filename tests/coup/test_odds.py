@@ -26,25 +26,6 @@ def test_the_worked_example_at_the_end_of_003() -> None:
     assert f"{float(expected):.0%}" == "58%"
 
 
-# The probability that nobody has a duke: unseen cards, dukes among them, opponents' cards.
-NUMBERS: dict[str, tuple[int, int, int, Fraction]] = {
-    "unconditional": (15, 3, 2, Fraction(22, 35)),
-    "I hold one duke": (13, 2, 2, Fraction(55, 78)),
-    "I hold two dukes": (13, 1, 2, Fraction(11, 13)),
-    "an opponent with one card, after a reveal that was no duke": (12, 3, 1, Fraction(9, 12)),
-    "20 cards": (18, 4, 2, Fraction(91, 153)),
-    "25 cards": (23, 5, 2, Fraction(153, 253)),
-}
-
-
-@pytest.mark.parametrize("case", NUMBERS.values(), ids=NUMBERS)
-def test_the_numbers_of_the_decision(case: tuple[int, int, int, Fraction]) -> None:
-    """The numbers of rules.md#odds and others like them, by hand: C(U-d,k)/C(U,k)."""
-    unseen, copies, cards, nobody = case
-    assert 1 - chance_of_role(unseen, copies, cards) == nobody
-    assert nobody_holds(unseen, copies, 1, cards) == nobody
-
-
 @pytest.mark.parametrize(("opponents", "percent"), [(1, "57.7"), (2, "29.4"), (3, "12.2"), (4, "3.5")])
 def test_no_duke_among_several_opponents(opponents: int, percent: str) -> None:
     """C(10,2m)/C(13,2m) for m opponents with two cards each."""

@@ -192,9 +192,9 @@ def test_the_two_files_of_bare_lines_are_a_first_try_for_every_bot() -> None:
 
 
 @pytest.mark.parametrize("bot", SAMPLES, ids=lambda path: path.name)
-def test_a_sample_bot_answers_every_request_of_every_example_legally(bot: Path) -> None:
-    """Each sample bot hears the referee's half of each conversation and answers all of its requests."""
-    for name in CONVERSATIONS:
+def test_a_sample_bot_answers_every_request_of_an_example_legally(bot: Path) -> None:
+    """Each sample bot hears the referee's half of a conversation and answers all of its requests."""
+    for name in ("faults.jsonl", "four_seats.jsonl"):
         heard = _to_bot(name)
         told = list(map(json.loads, heard.splitlines()))
         hello, *replies = map(json.loads, _from_bot(bot, heard).splitlines())

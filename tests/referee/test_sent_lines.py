@@ -42,7 +42,7 @@ def played(rules: Ruleset, seats: int, wrong: float = 0.0, dies: float = 0.0) ->
     """Return the record of a match, as it is read, and what each bot saw."""
     seen: list[list[bytes]] = [[] for _ in range(seats)]
     scripts = {f"bot{number}": bot(seen[number], number, wrong, dies) for number in range(seats)}
-    seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(3))
+    seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(2))
     spec = MatchSpec(7, bytes(range(32)), tuple(scripts), seatings, Terms(rules=rules))
     sandbox = InsideSandbox(scripts)
     result = play_match(spec, lambda number: sandbox.start(Program((f"bot{number}",), Path()), Limits()))
@@ -56,7 +56,7 @@ def plain(lines: list[bytes]) -> list[bytes]:
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_lines_of_every_preset_are_made_again(name: str) -> None:
     rules = PRESETS[name]
-    record, seen = played(rules, seat_counts(rules)[-1])
+    record, seen = played(rules, seat_counts(rules)[:3][-1])
     for number, lines in enumerate(seen):
         again = [each.line for each in sent_lines(record, number)]
         assert plain(again) == plain(lines)
