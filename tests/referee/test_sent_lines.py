@@ -62,7 +62,7 @@ def test_the_lines_of_every_preset_are_made_again(name: str) -> None:
         assert plain(again) == plain(lines)
 
 
-@each("wrong, dies", [(0.05, 0.0), (0.0, 0.03), (0.3, 0.05)])
+@each("wrong, dies", [(0.05, 0.0), (0.0, 0.1), (0.3, 0.05)])
 def test_errors_forfeits_and_new_processes_are_made_again(wrong: float, dies: float) -> None:
     """Who died gets up to the request at which it did; the process of the next game is greeted anew."""
     record, seen = played(PRESETS["coup"], 4, wrong, dies)

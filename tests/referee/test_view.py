@@ -401,11 +401,12 @@ def sent(state: State, events: Sequence[Event]) -> list[bytes]:
 def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(game: Game) -> None:
     """Only the challenge or block that counts is told; who else wanted to is not."""
     rng = random.Random(game[2])
-    compared = 0
+    compared = windows = 0
     for step in played(*game):
         phase = step.before.board.phase
         if not isinstance(phase, ChallengeWindow | BlockWindow) or len(phase.asked) < 2:
             continue
+        windows += 1
         first = rng.randrange(len(phase.asked) - 1)
         opposing = [legal(view(step.before, seat))[1:] for seat in phase.asked]
         base: list[Answer] = [PASS] * len(phase.asked)
@@ -415,7 +416,7 @@ def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(ga
             wanted = base[: first + 1] + [rng.choice((PASS, *moves)) for moves in opposing[first + 1 :]]
             assert sent(*apply(step.before, wanted, step.chance)) == expected
             compared += wanted != base
-    assert compared or game[1] == 2
+    assert compared or windows < 5
 
 
 def test_no_event_names_a_pass() -> None:
