@@ -1,6 +1,6 @@
 """A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves.
 
-Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 6.
+Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 7.
 
     from coup_kit import Bot, run
 
@@ -18,13 +18,13 @@ is always a quiet move, and so does None. `print` goes to standard error, where 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from math import comb
 
 TYPE_CHECKING = False  # as typing's, without the time that its import takes
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from random import Random
     from typing import Any
 
@@ -684,7 +684,7 @@ class Bot:
         """Hear of a fault that the referee counted: `error["message"]` says what to repair."""
 
     def match_over(self, game: Game) -> None:
-        """Close what you have opened: `run` leaves at once, see there."""
+        """Close what you have opened."""
 
     # --- one message --------------------------------------------------------------------------------------------------
 
@@ -759,13 +759,10 @@ class Bot:
         """Say where a method failed; then play on if the bot is careful, else let the failure end it."""
         where = message.get("type")
         if where == "request":
-            from json import dumps
-
-            legal = dumps(message["legal"])
             where = (
-                f"request {message['id']}: {message['kind']}, game {message['game']}, turn {message['state']['turn']}"
+                f"request {message['id']}: {message['kind']}, game {message['game']}, turn {message['state']['turn']}, "
+                f"legal {json.dumps(message['legal'])}"
             )
-            where += f", legal {legal}"
         print(f"coup_kit: {type(self).__name__}.{method} failed at {where}", file=sys.stderr, flush=True)
         if not self.careful:
             raise
@@ -792,100 +789,24 @@ def _index(game: Game, move: object) -> int:
     raise ValueError(f"{game.kind}() returned {move!r}, which is neither in game.legal nor an index of it")
 
 
-def _codec() -> tuple[Callable[[str], Message], Callable[[str], str]]:
-    """Return what reads a line and what quotes a string.
+def _report_misspelt(bot: Bot) -> None:
+    """Name the bot's methods whose names are nearly those of a method that the kit calls."""
+    called = [name for name, value in vars(Bot).items() if name[0] != "_" and name != "reply" and callable(value)]
+    own = type(bot)
+    others = [name for name in dir(own) if name[0] != "_" and not hasattr(Bot, name) and callable(getattr(own, name))]
+    if others:
+        from difflib import get_close_matches
 
-    They are the json module's own, where they can be had without it: its import takes as long as Python's whole start.
-    """
-    try:
-        import _json
-    except ImportError:
-        import json
-
-        return json.loads, json.dumps
-
-    class Plain:
-        strict = True
-        object_hook = object_pairs_hook = parse_constant = None
-        parse_float, parse_int = float, int
-
-    make: Any = _json.make_scanner
-    scan = make(Plain)
-
-    def read(line: str) -> Message:
-        try:
-            message: Message = scan(line, 0)[0]
-        except StopIteration:
-            import json
-
-            message = json.loads(line)  # it knows of blanks, and says what is wrong
-        return message
-
-    return read, _json.encode_basestring_ascii
-
-
-def _in_json(words: list[Message], quoted: Callable[[str], str]) -> bytes:
-    """Return what is said as a field of the answer."""
-    statements = []
-    for statement in words:
-        parts = (f"{quoted(k)}:{quoted(v) if isinstance(v, str) else v}" for k, v in statement.items())
-        statements.append(f"{{{','.join(parts)}}}")
-    return f',"say":[{",".join(statements)}]'.encode()
-
-
-def _mentioned(code: Any) -> set[str]:
-    """Return the names and the texts that a function's code has, also those of functions in it."""
-    words = {*code.co_names, *(value for value in code.co_consts if isinstance(value, str))}
-    return words.union(*(_mentioned(value) for value in code.co_consts if hasattr(value, "co_names")))
-
-
-def _report_uncalled(bot: Bot) -> None:
-    """Name the methods that look like a request's, and that neither the kit nor the bot calls.
-
-    They have their first parameter's name in common with the methods of requests: `game`, or the author's word for it.
-    """
-    function = type(_mentioned)
-    classes = type(bot).__mro__[: type(bot).__mro__.index(Bot)]
-    codes = {name: value.__code__ for of in classes for name, value in vars(of).items() if isinstance(value, function)}
-    games = {"game", *(code.co_varnames[1] for name, code in codes.items() if name in _KINDS and code.co_argcount > 1)}
-    suspects = [
-        name
-        for name, code in codes.items()
-        if name[0] != "_" and not hasattr(Bot, name) and code.co_argcount > 1 and code.co_varnames[1] in games
-    ]
-    if not suspects:
-        return
-    module = vars(sys.modules[type(bot).__module__]).values()
-    functions = [*codes.values(), *(value.__code__ for value in module if isinstance(value, function))]
-    mentioned: set[str] = set().union(*map(_mentioned, functions))
-    for name in suspects:
-        if name not in mentioned:
-            from difflib import get_close_matches
-
-            called = sorted(known for known in vars(Bot) if known[0] != "_" and callable(getattr(Bot, known)))
-            called.remove("reply")
-            near = get_close_matches(name, called, 1, 0.6)
-            hint = f"did you mean {near[0]}?" if near else f"it calls {', '.join(called)}"
-            print(f"coup_kit: the kit never calls {type(bot).__name__}.{name}; {hint}", file=sys.stderr, flush=True)
-
-
-def _leave() -> None:
-    """End the program without tidying up, which takes a tenth of what its start takes, if nothing waits for that."""
-    waiting = {"atexit", "threading", "_lsprof"} & sys.modules.keys()  # _lsprof is cProfile, hidden since Python 3.12
-    if waiting or sys.gettrace() or sys.getprofile():
-        return
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+        for name in others:
+            for near in get_close_matches(name, called, 1, 0.8):
+                said = f"the kit never calls {own.__name__}.{name}; did you mean {near}?"
+                print(f"coup_kit: {said}", file=sys.stderr, flush=True)
 
 
 def run(bot: Bot) -> None:
     """Play: read the referee's lines from standard input and answer them, until the match is over.
 
-    Whatever the program prints from now on goes to standard error. At `match_over` the program ends here, as a bot
-    that is killed does: nothing after `run` happens, and a file that you haven't closed may lack its last lines. But
-    `run` returns where something may wait for a proper end: a profiler, coverage, or whatever imports `atexit` or
-    `threading`, as `logging` and `subprocess` do.
+    Whatever the program prints from now on goes to standard error.
     """
     if sys.stdin.isatty():
         print("coup_kit: a bot is started by the arena: arena check FOLDER", file=sys.stderr)
@@ -893,23 +814,15 @@ def run(bot: Bot) -> None:
     wire = os.dup(1)
     os.dup2(2, 1)  # for libraries and programs that print
     sys.stdout = sys.stderr
-    _report_uncalled(bot)
-    read, quoted = _codec()
+    _report_misspelt(bot)
+    encode = json.JSONEncoder(separators=(",", ":")).encode
     for line in sys.stdin.buffer:
-        message = read(line.decode())
+        message = json.loads(line)
         answer = bot.reply(message)
-        if answer is None:
-            if message.get("type") == "match_over":
-                _leave()
-                return
-            continue
-        if "choice" in answer:
-            said = _in_json(answer["say"], quoted) if "say" in answer else b""
-            out = b'{"id":%d,"choice":%d%s}\n' % (answer["id"], answer["choice"], said)
-        else:
-            fields = ",".join(f"{quoted(name)}:{quoted(value)}" for name, value in answer.items())
-            out = f"{{{fields}}}\n".encode()
-        try:
-            os.write(wire, out)
-        except BrokenPipeError:
-            return  # the arena has gone
+        if answer is not None:
+            try:
+                os.write(wire, encode(answer).encode() + b"\n")
+            except BrokenPipeError:
+                return  # the arena has gone
+        elif message.get("type") == "match_over":
+            return
