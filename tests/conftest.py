@@ -64,13 +64,15 @@ LONG = re.compile(
     r"|ladder/web/test_(tables_faults|evening)\.py"
     r"|ladder/pool/test_cluster\.py|run/test_(crashes|parcels_on_dask)\.py"
     # Every language's compiler builds, every sample bot plays every preset, a class goes through a term.
-    r"|sample_bots/test_(starters|presets)\.py|kits/test_starters\.py|ladder/service/test_term\.py"
+    r"|sample_bots/test_(starters|presets)\.py|kits/test_(starters|lint)\.py|ladder/service/test_term\.py"
     # The benchmarks measure little, so that they are known to run.
     r"|bench/test_bench\.py"
 )
-# And such tests of other files: a lecturer's term, and a thousand fits of ladders that look again and again.
+# And such tests of other files: a lecturer's term, a thousand fits of ladders that look again and again, and the kits
+# whose languages are compiled.
 LONG_ALONE = re.compile(
     r"(test_docs_run\.py|ladder/rating/test_findings\.py)(?:::test_a_lecturer|::test_a_ladder_that_looks_often|$)"
+    r"|kits/test_(?:kits|certain|json|methods)\.py(?:::\w+\[(?:java|cpp|rust|go)\]|$)"
 )
 BOX = re.compile("box|docker|bubblewrap", re.IGNORECASE)  # no test of a file without these words needs one
 

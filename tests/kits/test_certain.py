@@ -3,10 +3,7 @@
 import json
 import random
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from fractions import Fraction
-from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -109,46 +106,6 @@ def test_a_kit_knows_what_the_cases_say(kit: Kit, made: Callable[[Kit, Path], Ma
             if step["line"]["type"] in ("request", "game_over"):
                 check(next(told), step["knows"], case["case"])
     assert list(told) == []
-
-
-def known(game: Game) -> Message:
-    """Return what a game knows, as a case would say it."""
-
-    def said(odds: float) -> str:
-        return str(int(odds)) if odds in (0, 1) else str(odds)
-
-    players, roles = game.players, game.rules["deck"]
-    return {
-        "odds": {str(player.seat): {role: said(game.odds(player.seat, role)) for role in roles} for player in players},
-        **{name: {str(player.seat): getattr(player, name) for player in players} for name in (*COUNTS, "known")},
-        **{name: [getattr(player, name) for player in players] for name in TABLE},
-        "cards": game.cards,
-    }
-
-
-@cache
-def games() -> list[tuple[Message, Message]]:
-    """Return the lines of games in each preset, and what the kit for Python knows after each."""
-    told = []
-    bot = Follower()
-    for preset, seats in product(sorted(PRESETS), (2, 3, 4, 5)):
-        if not PRESETS[preset].min_seats <= seats <= PRESETS[preset].max_seats:
-            continue
-        for line, _, _ in played(preset, seats, random.Random(preset)):
-            bot.reply(json.loads(line))
-            asks = json.loads(line)["type"] in ("request", "game_over")
-            told.append((json.loads(line), deepcopy(known(bot.game)) if asks else {}))
-    return [*told, ({"type": "match_over"}, {})]
-
-
-@each_kit
-def test_a_kit_knows_what_the_kit_for_python_knows(kit: Kit, made: Callable[[Kit, Path], Made]) -> None:
-    """In each preset, also at the end of a game."""
-    ran = made(kit, kit.probe).hears([line for line, _ in games()], "know")
-    assert ran.code == 0, ran.err
-    wanted = [(line, knows) for line, knows in games() if knows]
-    for told, (line, knows) in zip(map(json.loads, ran.err.splitlines()), wanted, strict=True):
-        check(told, knows, str(line))
 
 
 def check(told: Message, knows: Message, case: str) -> None:

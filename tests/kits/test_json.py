@@ -42,7 +42,10 @@ START = f'{{ "players" : ["A","B"] , "seat":0, {NOW}, "type" : "game_start" }}\r
 
 @each_kit
 def test_a_kit_reads_whatever_json_says(kit: Kit, made: Make) -> None:
-    """Any order of keys and any blanks, escapes, numbers of any size, lines of any length. SPEC, Lines."""
+    """Any order of keys and any blanks, escapes, numbers of any size, lines of any length. SPEC, Lines.
+
+    A careful bot says each failure, and plays the default.
+    """
     bot = made(kit, kit.probe)
     legal = [f'[{{"action":"income"}},{{"odd":{value}}}]' for value in WRITTEN]
     requests = [

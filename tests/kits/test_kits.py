@@ -2,19 +2,14 @@
 
 import json
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.coup import PRESETS
-from arena.referee import MatchSpec, Terms, play_match
-from arena.sandbox import Box, Limits, ProcessSandbox, Program
-from protocol.kits.coup_kit import Answer, Bot, Game
 from tests.kits.conftest import Made
 from tests.kits.conversations import matches, requests
-from tests.kits.obvious import ROLES, positions
+from tests.kits.obvious import positions
 from tests.kits.table import KITS, Kit, each_kit
 
 Message = dict[str, Any]
@@ -62,94 +57,38 @@ def test_the_recorded_matches_have_all_that_a_kit_follows() -> None:
     assert sum(event["event"] == "shown" and event.get("replaced") is False for event in events) > 1
     for replaced in (False, True):
         assert sum(e["event"] == "examined" and "role" in e and e["replaced"] is replaced for e in events) > 1
-    sure = [player for seats in certain() for player in seats if 1.0 in player["odds"][:6]]
-    assert len(sure) > len(certain()) + 5  # not only one's own cards
 
 
-@cache
-def certain() -> list[list[dict[str, list[float]]]]:
-    """Return the odds and the known cards by seat, at each request, of the kit for Python: test_certain.py tries it."""
-    told = []
-
-    class Follower(Bot):
-        def turn(self, game: Game) -> Answer:
-            told.append(
-                [
-                    {
-                        "odds": [game.odds(player.seat, role) for role in ROLES],
-                        "known": [player.known.count(role) for role in ROLES],
-                    }
-                    for player in game.players
-                ]
-            )
-            return 0
-
-        challenge = block = prove = lose = exchange = keep_shown = examine_show = examine_decide = turn
-        draft = allegiance = other = turn
-
-    bot = Follower()
-    for message in matches():
-        bot.reply(message)
-    return told
+@pytest.fixture(scope="session")
+def known(made: Make) -> list[Message]:
+    """Return what the kit for Python knows at each request; test_certain.py tries its odds."""
+    return told(KITS[0], made)
 
 
-@each_kit
-def test_a_kit_knows_what_can_be_known(kit: Kit, made: Make) -> None:
-    """What players claimed, proved, blocked and were caught with: as counted slowly from all events.
-
-    The odds and the known cards are those of the kit for Python, at every request.
-    """
+def told(kit: Kit, made: Make) -> list[Message]:
+    """Return what a kit knows at each request, as its probe tells it."""
     found, err = choices(made(kit, kit.probe), matches(), "tell")
     assert found == [request["id"] % len(request["legal"]) for request in requests(matches())]
-    told = [json.loads(line) for line in err.splitlines()]
-    for line, seats in zip(told, certain(), strict=True):
-        for player, sure in zip(line["players"], seats, strict=True):
-            assert player.pop("odds") == pytest.approx(sure["odds"], abs=1e-8), line["id"]
-            assert player.pop("known") == sure["known"], line["id"]
+    return [json.loads(line) for line in err.splitlines()]
+
+
+def test_the_kit_for_python_counts_what_players_did(known: list[Message]) -> None:
+    """What they claimed, proved, blocked and were caught with: as counted slowly from all events."""
     for place, wanted in positions().items():
-        assert told[place]["players"] == wanted["players"], (place, wanted["id"])
-        assert (told[place]["id"], told[place]["opponents"]) == (wanted["id"], wanted["opponents"])
-
-
-def examined(role: str, replaced: bool) -> Message:
-    return {"n": 0, "event": "examined", "seat": 0, "target": 1, "replaced": replaced, "role": role}
+        line = known[place]
+        counted = [{name: player[name] for name in wanted["players"][0]} for player in line["players"]]
+        assert {**line, "players": counted} == wanted, place
 
 
 @each_kit
-def test_a_kit_knows_the_cards_that_it_examined(kit: Kit, made: Make) -> None:
-    """A forced swap takes the card that was seen and leaves the other; what is looked at is known at once."""
-    hello, start, *_ = example()
-    hello["ruleset"]["deck"] = dict.fromkeys(("assassin", "captain", "contessa", "duke", "inquisitor"), 3)
-    start |= {"seat": 0, "you": {"seat": 0, "cards": ["assassin", "inquisitor"]}}
-    lost = {"n": 0, "event": "lost", "seat": 1, "role": "captain", "reason": "challenge"}
-    claim = {"n": 0, "event": "action", "seat": 1, "action": "steal", "target": 0, "claim": "captain"}
-    heard: list[tuple[list[Message], str | None, list[str], int]] = [  # events, a card that is seen; known, claimed
-        ([claim, lost, claim], "captain", ["captain"], 1),
-        ([examined("captain", False)], None, ["captain"], 1),
-        ([], "duke", ["captain", "duke"], 1),
-        ([examined("duke", True)], None, ["captain"], 1),
-        ([examined("captain", True)], None, [], 0),
-    ]
-    messages = [hello, start]
-    for number, (events, seen, _, _) in enumerate(heard):
-        you = start["you"] if seen is None else {**start["you"], "seen": seen}
-        asked: Message = {"type": "request", "id": number, "game": 0, "events": events, "you": you}
-        asked |= {"state": start["state"], "legal": [{"action": "income"}], "kind": "turn"}
-        if seen is not None:
-            asked |= {"kind": "examine_decide", "pending": {"actor": 0, "action": "examine", "target": 1}}
-        messages.append(asked)
-    _, err = choices(made(kit, kit.probe), messages, "tell")
-    for line, (_, _, known, claimed) in zip(err.splitlines(), heard, strict=True):
-        player = json.loads(line)["players"][1]
-        assert [role for role, count in zip(ROLES, player["known"], strict=True) if count] == known
-        assert player["claims"][ROLES.index("captain")] == claimed
-
-
-@each_kit
-def test_a_starter_and_a_kit_answer_the_examples_with_legal_moves(kit: Kit, made: Make) -> None:
-    """SPEC: one line for the hello and one for each request."""
-    choices(made(kit, kit.starter), example())
-    choices(made(kit, kit.probe), example(), "tell")
+def test_a_kit_knows_what_the_kit_for_python_knows(kit: Kit, made: Make, known: list[Message]) -> None:
+    """At every request."""
+    for line, wanted in zip(told(kit, made), known, strict=True):
+        for player, same in zip(line["players"], wanted["players"], strict=True):
+            apart = [abs(odds - right) for odds, right in zip(player["odds"], same["odds"], strict=True)]
+            assert max(apart) < 1e-8, line["id"]
+            player["odds"] = same["odds"]
+        assert line == wanted
 
 
 @pytest.fixture(scope="session")
@@ -167,21 +106,6 @@ def test_starters_play_every_preset_and_make_the_same_choices_in_every_language(
 
 
 @each_kit
-def test_a_starter_plays_a_match_without_a_fault(kit: Kit, made: Make, tmp_path: Path) -> None:
-    """Each answer must cross the pipe before the next line comes: here nothing is given at once."""
-    sandbox = ProcessSandbox(tmp_path)
-    table = [made(kit, kit.starter), *[made(KITS[0], KITS[0].starter)] * 2]
-
-    def launch(bot: int) -> Box:
-        return sandbox.start(Program(table[bot].argv, table[bot].cwd), Limits())
-
-    seatings = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
-    spec = MatchSpec(0, bytes(32), ("a", "b", "c"), seatings, Terms(rules=PRESETS["reformation-inquisitor"]))
-    record = play_match(spec, launch).record
-    assert [fault for game in record.games for fault in game.faults] == []
-
-
-@each_kit
 def test_a_failure_tells_the_request_that_it_came_at(kit: Kit, made: Make) -> None:
     """And what could be chosen there; then the program has failed."""
     messages = example()
@@ -193,16 +117,6 @@ def test_a_failure_tells_the_request_that_it_came_at(kit: Kit, made: Make) -> No
     ]
     assert f"request {first['id']}: turn, game {first['game']}, turn {first['state']['turn']}" in ran.err
     assert json.dumps(first["legal"]).replace(" ", "") in ran.err.replace(" ", "")
-
-
-@each_kit
-def test_a_careful_bot_plays_the_default_where_it_fails(kit: Kit, made: Make) -> None:
-    """And says it each time."""
-    messages = example()
-    found, err = choices(made(kit, kit.probe), messages, "careful")
-    assert set(found) == {0}
-    turns = [request for request in requests(messages) if request["kind"] == "turn"]
-    assert [f"request {turn['id']}: turn" in err for turn in turns] == [True] * len(turns)
 
 
 SAYS = [
@@ -234,39 +148,37 @@ def test_a_bot_speaks_with_one_call_and_hears_others_where_there_is_talk(kit: Ki
         assert [line for line in ran.err.splitlines() if "fault" not in line] == heard
 
 
-def rolled(kit: Kit, made: Make, hellos: dict[str, str], games: list[tuple[dict[str, str], int]]) -> list[list[float]]:
-    """Return the numbers that a kit rolls in a match whose games have these seeds and so many turns each."""
+@each_kit
+def test_a_games_dice_are_those_of_its_seed_and_else_of_the_match(kit: Kit, made: Make) -> None:
+    """SPEC, game_start: whoever rolls more in one game has the same dice in the next, also in another match.
+
+    An arena that sends no game_seed has one stream for the match, seeded by bot_seed, as before it was added.
+    """
     hello, start, request, *_ = example()
-    messages = [{**hello, **hellos}]
-    for number, (seeds, turns) in enumerate(games):
-        messages.append({**{key: value for key, value in start.items() if key != "game_seed"}, **seeds, "game": number})
-        messages += [{**request, "id": 100 * number + turn} for turn in range(turns)]
+    del start["game_seed"]
+    seeds = [{"game_seed": f"{number:032x}"} for number in range(3)]
+    played: list[tuple[str, list[tuple[dict[str, str], int]]]] = [  # bot_seed; each game's seed and its turns
+        ("a", [(seeds[0], 2), (seeds[1], 5), (seeds[2], 5)]),
+        ("b", [(seeds[0], 4), (seeds[1], 0), (seeds[2], 5)]),
+        *((seed, [({}, 3), ({}, 3)]) for seed in "aac"),
+    ]
+    messages: list[Message] = []
+    for seed, games in played:
+        messages.append({**hello, "bot_seed": seed * 32})
+        for number, (game_seed, turns) in enumerate(games):
+            messages.append({**start, **game_seed, "game": number})
+            messages += [{**request, "id": turn} for turn in range(turns)]
     ran = made(kit, kit.probe).hears(messages, "roll")
     assert ran.code == 0, ran.err
-    numbers = iter(map(float, ran.err.splitlines()))
-    games_rolled = [[next(numbers) for _ in range(turns)] for _, turns in games]
-    assert list(numbers) == []
-    return games_rolled
-
-
-@each_kit
-def test_a_games_dice_do_not_depend_on_how_many_were_rolled_before_it(kit: Kit, made: Make) -> None:
-    """SPEC, game_start: whoever rolls more in one game has the same dice in the next, also in another match."""
-    seeds: list[dict[str, str]] = [{"game_seed": f"{number:032x}"} for number in range(3)]
-    first = rolled(kit, made, {"bot_seed": "a" * 32}, [(seeds[0], 2), (seeds[1], 5), (seeds[2], 5)])
-    second = rolled(kit, made, {"bot_seed": "b" * 32}, [(seeds[0], 4), (seeds[1], 0), (seeds[2], 5)])
+    numbers = list(map(float, ran.err.splitlines()))
+    assert all(0 <= number < 1 for number in numbers)
+    taken = iter(numbers)
+    first, second, plain, same, other = [[[next(taken) for _ in range(n)] for _, n in games] for _, games in played]
+    assert list(taken) == []
     assert second[2] == first[2]
     assert second[0][:2] == first[0]
-    assert len({number for numbers in first for number in numbers}) == 12
-    assert all(0 <= number < 1 for numbers in first for number in numbers)
-
-
-@each_kit
-def test_an_arena_that_sends_no_game_seed_has_the_matchs_dice_instead(kit: Kit, made: Make) -> None:
-    """As before game_seed was added: one stream, seeded by bot_seed."""
-    first, same, other = (rolled(kit, made, {"bot_seed": seed * 32}, [({}, 3), ({}, 3)]) for seed in "aab")
-    assert first == same
-    assert len({number for numbers in (*first, *other) for number in numbers}) == 12
+    assert plain == same
+    assert len({number for games in (first, plain, other) for game in games for number in game}) == 12 + 6 + 6
 
 
 @each_kit
@@ -286,7 +198,6 @@ def test_a_kit_ignores_what_it_does_not_know(kit: Kit, made: Make) -> None:
             message["ruleset"]["deck"]["jester"] = 3
             message["ruleset"]["jester"] = {"juggles": True}
         strange.append(message)
-    choices(made(kit, kit.starter), strange)
     choices(made(kit, kit.probe), strange, "tell")
 
 
