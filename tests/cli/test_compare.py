@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,8 @@ def compared(place: Place, *more: object, old: str = "old.py", new: str = "new.p
     return place.run("compare", old, new, "--against", "c.py", "--cap", 24, *more, "--json")
 
 
-@pytest.fixture
-def bots(place: Place) -> Place:
-    """Give two versions that differ, and an opponent."""
+def with_bots(place: Place) -> Place:
+    """Write two versions that differ, and an opponent."""
     place.bot("old.py")
     place.bot("new.py", FIRST)
     place.bot("c.py", QUICK_BOT + "# c\n")
@@ -33,15 +33,23 @@ def bots(place: Place) -> Place:
 
 
 @pytest.fixture
-def both(bots: Place) -> Ran:
-    """Play a comparison of two blocks."""
-    return compared(bots, "--out", "out")
+def bots(place: Place) -> Place:
+    """Give a place with two versions that differ, and an opponent."""
+    return with_bots(place)
 
 
-def test_both_halves_have_the_same_deals_seats_opponents_and_handles(bots: Place, both: Ran) -> None:
+@pytest.fixture(scope="module")
+def both(places: Callable[[], Place]) -> tuple[Place, Ran]:
+    """Give a comparison of two blocks, `out` of its place, which stays as it is."""
+    place = with_bots(places())
+    return place, compared(place, "--out", "out")
+
+
+def test_both_halves_have_the_same_deals_seats_opponents_and_handles(both: tuple[Place, Ran]) -> None:
     """And the bots of both are given the same seeds, which are in the key."""
-    assert both.code == 0
-    records = sorted((bots.folder / "out" / "records").glob("*.jsonl"))
+    place, ran = both
+    assert ran.code == 0
+    records = sorted((place.folder / "out" / "records").glob("*.jsonl"))
     assert len(records) == 4
     heads, games = [], []
     for record in records:
@@ -56,8 +64,8 @@ def test_both_halves_have_the_same_deals_seats_opponents_and_handles(bots: Place
     assert heads[0]["key"] != heads[2]["key"]
 
 
-def test_the_answer_counts_pairs_and_says_where_they_differ(bots: Place, both: Ran) -> None:
-    told = both.json
+def test_the_answer_counts_pairs_and_says_where_they_differ(both: tuple[Place, Ran]) -> None:
+    place, told = both[0], both[1].json
     assert (told["blocks"], told["pairs"], told["most_pairs"]) == (2, 2 * PAIRS, 2 * PAIRS)
     assert told["difference"] == pytest.approx(told["new"]["won"] - told["old"]["won"], abs=1e-3)
     assert told["low"] <= told["difference"] <= told["high"]
@@ -67,19 +75,22 @@ def test_the_answer_counts_pairs_and_says_where_they_differ(bots: Place, both: R
         sum(row["pairs"] for row in told["differs"]) + told["alike"] + sum(told["by_opponents"].values())
         == told["pairs"]
     )
-    page = (bots.folder / "out" / "compare.html").read_text()
+    page = (place.folder / "out" / "compare.html").read_text()
     assert f"OLD is {told['old']['given']}" in page
     assert page.index("Where they differ") < page.index("<h2>Evidence")
 
 
-def test_the_records_of_a_comparison_are_those_of_a_run(bots: Place, both: Ran) -> None:
-    """So they are verified and replayed as any others."""
-    assert both.code == 0
-    assert bots.call("verify", "out").code == 0
-    row = both.json["differs"][0]["examples"][0]
-    told = bots.call("replay", "out", "--match", row["match"], "--game", row["game"])
+def test_the_records_of_a_comparison_are_those_of_a_run(both: tuple[Place, Ran]) -> None:
+    """So they are verified and replayed as any others; but `run` goes on with its own folders alone."""
+    place, ran = both
+    assert place.call("verify", "out").code == 0
+    row = ran.json["differs"][0]["examples"][0]
+    told = place.call("replay", "out", "--match", row["match"], "--game", row["game"])
     assert told.code == 0
     assert "OLD" in told.out
+    resumed = place.call("run", "--resume", "out")
+    assert resumed.code == 2
+    assert "go on with arena compare --resume" in resumed.err
 
 
 def test_it_goes_on_where_it_was_killed_and_counts_nothing_twice(bots: Place) -> None:
@@ -93,8 +104,6 @@ def test_it_goes_on_where_it_was_killed_and_counts_nothing_twice(bots: Place) ->
     resumed, whole = (bots.run("compare", "--resume", name, "--json", "--jobs", 1) for name in ("out", "whole"))
     assert (resumed.code, whole.code) == (0, 0)
     assert {**resumed.json, "run": ""} == {**whole.json, "run": ""}
-    again = bots.run("compare", "--resume", "out", "--json")
-    assert again.json == resumed.json
 
 
 def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
@@ -114,7 +123,7 @@ def test_the_same_files_are_not_better(bots: Place) -> None:
 
 
 def test_an_old_version_can_be_a_revision_of_git(bots: Place) -> None:
-    """Of a file, of a folder below the repository's, and of one that is gone since."""
+    """Of a folder below the repository's, and of a file that is gone since."""
     bots.bot("deep/mine/bot.toml", 'run = ["python3", "bot.py"]\n')
     bots.bot("deep/mine/bot.py", "# first\n" + FIRST)
     bots.bot("deep/gone.py", FIRST)
@@ -123,7 +132,7 @@ def test_an_old_version_can_be_a_revision_of_git(bots: Place) -> None:
     (bots.folder / "deep" / "gone.py").unlink()
     bots.bot("new.py", "# changed\n" + QUICK_BOT)
     commit = git(bots.folder, "rev-parse", "HEAD").strip()
-    for old, new in (("new.py@HEAD", "new.py"), ("deep/mine@HEAD", "deep/mine"), ("deep/gone.py@HEAD", "new.py")):
+    for old, new in (("deep/mine@HEAD", "deep/mine"), ("deep/gone.py@HEAD", "new.py")):
         ran = compared(bots, old=old, new=new)
         assert ran.code == 0, ran.err
         assert ran.json["old"]["given"] == old
@@ -170,13 +179,6 @@ def test_a_revision_that_is_not_there_is_refused(bots: Place) -> None:
         assert said in ran.err
 
 
-def test_run_and_compare_go_on_with_their_own_folders_alone(bots: Place, both: Ran) -> None:
-    assert both.code == 0
-    ran = bots.call("run", "--resume", "out")
-    assert ran.code == 2
-    assert "go on with arena compare --resume" in ran.err
-
-
 def test_a_version_may_be_an_opponent_and_opponents_are_told_apart(bots: Place) -> None:
     """Three opponents at three seats: each block meets two of them."""
     repository(bots.folder)
@@ -190,24 +192,19 @@ def test_a_version_may_be_an_opponent_and_opponents_are_told_apart(bots: Place) 
     assert [row["blocks"] for row in ran.json["against"]] == [2, 2, 2]
 
 
-def test_a_version_that_forfeits_is_to_be_mended_first(bots: Place) -> None:
+def test_people_are_told_the_verdict_and_that_a_version_that_forfeits_is_to_be_mended_first(bots: Place) -> None:
     """Whatever the numbers say."""
     bots.bot(
         "new.py",
         QUICK_BOT.replace("    choice = ", "    if 'game\":1,' in line:\n        raise SystemExit(1)\n    choice = "),
     )
-    ran = bots.run("compare", "old.py", "new.py", "--against", "c.py", "--cap", 12)
-    assert any(line.startswith("NEW forfeited ") for line in ran.out.splitlines()[:4])
-    assert "forfeit (exited)" in ran.out
-
-
-def test_people_are_told_the_verdict_first(bots: Place) -> None:
     ran = bots.run("compare", "old.py", "new.py", "--against", "c.py", "--cap", 12, "--out", "out")
-    assert ran.code == 0
     lines = ran.out.splitlines()
     assert re.match(r"NEW is |not known after 12 pairs: ", lines[0])
     assert "12 pairs in 1 block" in lines[1]
-    assert lines[-1].startswith("page out/compare.html; ")
+    assert any(line.startswith("NEW forfeited ") for line in lines[:4])
+    assert "forfeit (exited)" in ran.out
+    assert any(line.startswith("page out/compare.html; ") for line in lines)
 
 
 def repository(folder: Path) -> None:

@@ -1,14 +1,19 @@
 """What a shell completes, in a real bash and by click's protocol for others."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 
 import pytest
+from click.shell_completion import ShellComplete
 
-from arena.bots import sample_names
+from arena.bots import LANGUAGES, load, sample_names
+from arena.cli import cli
 from arena.coup import PRESETS
+from arena.run import RunConfig, record_results
+from ladder.store import RunFolder
 from tests.command import ROOT
 from tests.place import Place
 
@@ -44,51 +49,48 @@ def completed(place: Place, *words: str) -> list[str]:
     return [word for word in bash.stdout.split("\n") if word]
 
 
-pytestmark = pytest.mark.needs("bash", None if shutil.which("bash") else "it isn't installed")
+def offered(place: Place, *words: str) -> list[str]:
+    """Return what is offered for a line by click, whatever the shell is; the last word is being typed."""
+    with contextlib.chdir(place.folder):
+        return [item.value for item in ShellComplete(cli, {}, "arena", "").get_completions([*words[:-1]], words[-1])]
+
+
+@pytest.mark.needs("bash", None if shutil.which("bash") else "it isn't installed")
+def test_samples_complete_though_bash_cuts_their_names_at_the_colon(place: Place) -> None:
+    """bash has `sample:` already, and wants what comes behind. Files complete by the shell itself."""
+    place.bot("sand.py")
+    assert completed(place, "run", "sa") == [*sample_names(), "sand.py"]
+    names = [name.removeprefix("sample:") for name in sample_names()]
+    assert completed(place, "run", "mine", "=", "sample", ":", "hon") == [name for name in names if name[:3] == "hon"]
+    assert completed(place, "check", "sample", ":", "turtle", "sample", ":", "bl") == ["bluffer"]
+    assert completed(place, "run", "--rules", "rules/my") == ["compopt:-o:default"]
 
 
 def test_commands_and_options_complete(place: Place) -> None:
     """Those of a command, too, that is imported to be asked."""
-    assert completed(place, "re") == ["replay", "review"]
-    assert completed(place, "ladder", "sta") == ["standings"]
-    assert completed(place, "run", "--bank") == ["--bank-ms"]
-
-
-def test_samples_complete_though_bash_cuts_their_names_at_the_colon(place: Place) -> None:
-    """bash has `sample:` already, and wants what comes behind."""
-    place.bot("sand.py")
-    assert completed(place, "run", "sa") == [*sample_names(), "sand.py"]
-    names = [name.removeprefix("sample:") for name in sample_names()]
-    assert completed(place, "run", "sample", ":") == names
-    assert completed(place, "run", "mine", "=", "sample", ":", "hon") == [name for name in names if name[:3] == "hon"]
-    assert completed(place, "check", "sample", ":", "turtle", "sample", ":", "bl") == ["bluffer"]
-
-
-def test_files_complete_by_the_shell_itself(place: Place) -> None:
-    """It knows how: quotes, ~, and what is hidden."""
-    assert completed(place, "run", "my") == ["compopt:-o:default"]
-    assert completed(place, "run", "--rules", "rules/my") == ["compopt:-o:default"]
+    assert offered(place, "re") == ["replay", "review"]
+    assert offered(place, "ladder", "sta") == ["standings"]
+    assert offered(place, "run", "--bank") == ["--bank-ms"]
+    assert offered(place, "new", "x", "--lang", "") == list(LANGUAGES)
 
 
 def test_rules_complete_with_presets_and_rulesets(place: Place) -> None:
-    """And the sheet's name, and where `=` stands before them."""
+    """And the sheet's name."""
     (place.folder / "coup-of-ours.toml").write_text("")
     (place.folder / "coup.txt").write_text("")
     wanted = [*(name for name in PRESETS if name.startswith("cou")), "coup-of-ours.toml"]
-    assert completed(place, "run", "--rules", "cou") == wanted
-    assert completed(place, "play", "--rules", "=", "cou") == wanted
-    assert completed(place, "rules", "cou") == wanted
+    assert offered(place, "run", "--rules", "cou") == wanted
+    assert offered(place, "rules", "cou") == wanted
 
 
 def test_the_bots_of_a_run_complete(place: Place) -> None:
     """Those that its folder has; none, and no error, where it is no run's."""
-    for bot in ("ann", "anton", "bob"):
-        place.bot(f"{bot}.py")
-    run = ("--games", 3, "--match-games", 3, "--sandbox", "process", "--jobs", 1, "--out", "out")
-    assert place.run("run", "ann.py", "anton.py", "bob.py", *run).code == 0
-    assert completed(place, "replay", "out", "--lost", "an") == ["ann", "anton"]
-    assert completed(place, "stats", "out", "--bot", "b") == ["bob"]
-    assert completed(place, "stats", "nowhere", "--bot", "b") == []
+    bots, _ = load([f"{name}={place.bot('bot.py')}" for name in ("ann", "anton", "bob")])
+    folder = RunFolder(place.folder / "out", record_results)
+    folder.create(RunConfig(tuple(bots), seats=3, games=3, match_games=3, key=bytes(32)).to_json())
+    assert offered(place, "replay", "out", "--lost", "an") == ["ann", "anton"]
+    assert offered(place, "stats", "out", "--bot", "b") == ["bob"]
+    assert offered(place, "stats", "nowhere", "--bot", "b") == []
 
 
 def test_zsh_and_fish_get_whole_words(place: Place) -> None:

@@ -1,14 +1,17 @@
 """What stands below the standings, and where a cell stays empty. Source: the docstrings of arena/cli/report.py."""
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from arena.bots import Bot
 from arena.cli import report
-from arena.run import Run, RunConfig
+from arena.run import Played, Run, RunConfig
 from ladder.board import Board, board
 from ladder.results import GameResult
 from ladder.store import PlayedMatch
@@ -24,7 +27,7 @@ def game(match: int) -> GameResult:
     return GameResult(match, 0, seats, 0, "last_standing", (0,), ((1, 3),), 3, (), ())
 
 
-def played(bots: str, matches: int) -> tuple[Run, Board]:
+def played(bots: Sequence[str], matches: int) -> tuple[Run, Board]:
     """Return a run of which so many matches are played, of which each gave one game of a and b."""
     here = Path("/bots")
     entries = tuple(Bot(name, here / name, ("x",), here, None, "0" * 64) for name in bots)
@@ -32,12 +35,56 @@ def played(bots: str, matches: int) -> tuple[Run, Board]:
     return run, board(bots, map(game, range(matches)))
 
 
+def printed(*parts: RenderableType, width: int = 120) -> list[str]:
+    """Return what a terminal of this width shows, in lines."""
+    out = StringIO()
+    Console(file=out, width=width, color_system=None).print(*parts, sep="\n")
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
 def row(run: Run, found: Board, bot: str) -> list[str]:
     """Return the cells of a bot's row in the standings."""
-    out = StringIO()
-    Console(file=out, width=120, color_system=None).print(report.standings(run, found))
-    (cells,) = [line.split() for line in out.getvalue().splitlines() if line.split()[1:2] == [bot]]
+    lines = printed(report.standings(run, found))
+    (cells,) = [line.split() for line in lines if line.split()[1:2] == [bot]]
     return cells
+
+
+def test_the_standings_fit_a_terminal_of_eighty_columns() -> None:
+    """With intervals, times and the sample bots' names."""
+    names = ["bluffer", "challenger", "counter", "honest", "opportunist", "random_bot", "strategist", "turtle"]
+    run, found = played(names, 0)
+    games = [
+        replace(game(match), seats=(names[match % 8], names[(match + 1 + match // 8) % 8])) for match in range(400)
+    ]
+    found = board(names, [each for each in games if len(set(each.seats)) == 2])
+    for name in names:
+        run.progress.times[name].add([1000])
+    lines = printed(report.standings(run, found), width=80)
+    assert len([line for line in lines if re.match(r"[1-8-]+ +[a-z_]+ +\d+\.\d ± ", line)]) == 8
+    assert max(map(len, lines)) <= 80
+
+
+def test_who_beats_whom_is_told_with_matches_and_up_to_twelve_bots() -> None:
+    """Of the games that either won, the share of the row's bot. More columns fit no terminal."""
+    lines = printed(*report.duels(*played("ab", ENOUGH)))
+    assert [line.split() for line in lines[1:4]] == [
+        ["#", "wins", "against", "matches", "1", "2"],
+        ["1", lines[2].split()[1], "33", "-", "52%"],
+        ["2", lines[3].split()[1], "33", "48%", "-"],
+    ]
+    twelve, thirteen = (played([f"b{number}" for number in range(count)], 0) for count in (12, 13))
+    # 11 matches for each of 66 pairs, 2 games a match
+    assert "no pair has met in 10 matches; it takes about --games 1452" in "".join(printed(*report.duels(*twelve)))
+    text = "who beats whom: --csv or --json with --resume"
+    assert (text in report.notes(*twelve), text in report.notes(*thirteen)) == (False, True)
+
+
+def test_who_holds_a_run_up_is_said_while_it_goes_on() -> None:
+    """By its timeouts."""
+    progress = played("ab", 0)[0].progress
+    assert "held up" not in report.progress_line(progress)
+    progress.count(Played(PlayedMatch(0, "record", ()), 7, 0.5, (("a", 2, 3.0),)))
+    assert report.progress_line(progress).endswith("; held up by a: 2 timeouts, 1.5 s each")
 
 
 def test_what_intervals_mean_is_said_only_where_there_are_some() -> None:
