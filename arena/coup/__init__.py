@@ -6,7 +6,7 @@ while state.board.phase.asked:
     state, events = apply(state, answers, chance)
 """
 
-from arena.coup.card import ActionWords, card, effect
+from arena.coup.card import card, effect
 from arena.coup.chance import Chance, derived, draw, permuted
 from arena.coup.events import (
     PRIVATE,
@@ -87,10 +87,8 @@ from arena.coup.rules import (
     COUP,
     PRESETS,
     Action,
-    ActionRule,
     Allegiance,
     Blockers,
-    Effect,
     ExchangeReturn,
     Role,
     Ruleset,
