@@ -25,7 +25,7 @@ from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.process import ProcessSandbox
 from arena.sandbox.programs import Programs
-from arena.sandbox.spawning import spawn, step_works
+from arena.sandbox.spawning import spawn
 from arena.sandbox.trees import (
     FULL,
     full,

@@ -32,8 +32,6 @@ never killed nor reaped. Known gaps:
 - A program that runs as root can leave its control group.
 - The parent-death signal follows the THREAD that called `start`: a program started from a thread that ends is killed
   at once. The program's own children don't inherit the signal: a killed referee leaves them to the next `cgroup.sweep`.
-- Where no step can be executed (arena/sandbox/spawning.py), Python runs between fork and exec. In a process with other
-  threads that can deadlock, and Python 3.12 warns of it: start programs from single-threaded workers.
 - macOS has neither the signal nor the subreaper nor groups: strays survive, memory and processes aren't bounded, and a
   killed referee is seen by bots as end of file.
 """
@@ -269,7 +267,7 @@ def _spawn(
     calls += launch.set_rlimits(launch.rlimits(limits, rough, fork_limit))
     try:
         argv = (behind(program.argv[0], program.cwd), *program.argv[1:])
-        return spawn(argv, str(program.cwd), env, calls, lent=() if group is None else group.joins)
+        return spawn(argv, str(program.cwd), env, calls)
     except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
         raise ProgramError(f"{program.argv[0]!r}: {error}") from error
     except OSError as error:

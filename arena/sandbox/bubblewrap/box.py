@@ -25,8 +25,6 @@ Without control groups RLIMIT_NPROC bounds the processes, and RLIMIT_DATA the me
 Known limits:
 
 - The parent-death signal follows the THREAD that called `start`: start boxes from a thread that lives as long as they.
-- On processors without a step (arena/sandbox/spawning.py) Python runs between fork and exec: start programs from
-  single-threaded workers.
 - What another thread forks while a box starts has copies of its pipes until it ends or executes a program: until then
   `start` may wait, and the program may not see the end of its input.
 - bwrap reports death by signal N as exit code 128 + N, so a program that exits with such a code is taken for killed.
@@ -114,7 +112,7 @@ class BubblewrapSandbox(ChildSandbox):
             argv = [command, *bundle.argv_inside(program)[1:]]
             forks = limits.processes + KEEPERS if group is None else None  # a slot's user runs bwrap too
             calls = stage.calls() + _limited(limits, group is None, None if slot is None else forks)
-            keeper = keep(words, argv, calls, stage.lent)
+            keeper = keep(words, argv, calls)
             undo.callback(keeper.end_unstarted)
             stage.settle()
             keeper.confine(group, forks if slot is None else None)

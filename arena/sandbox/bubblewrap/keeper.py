@@ -25,7 +25,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -238,8 +238,8 @@ class Keeper:
         self._status = self.handle = -1
 
 
-def keep(options: list[str], argv: list[str], calls: list[Call], lent: Sequence[int]) -> Keeper:
-    """Start bwrap after these calls, which use `lent`; it waits before it executes `argv`.
+def keep(options: list[str], argv: list[str], calls: list[Call]) -> Keeper:
+    """Start bwrap after these calls; it waits before it executes `argv`.
 
     Raises OSError, SandboxError; ValueError for a NUL byte.
     """
@@ -256,7 +256,7 @@ def keep(options: list[str], argv: list[str], calls: list[Call], lent: Sequence[
             raise ValueError("embedded null byte")
         args = _file_of(os.fsencode(text), theirs)
         passed = (args, rules.fileno(), status_end)
-        popen = spawn([bwrap(), "--args", str(args), "--", *argv], "/", {}, calls, passed=passed, lent=lent)
+        popen = spawn([bwrap(), "--args", str(args), "--", *argv], "/", {}, calls, passed)
         ours.pop_all()
         return Keeper(popen, status, filter_end)
 

@@ -8,9 +8,8 @@ unprivileged user reaches. Two kinds:
                   descriptor; the child, before it gives up root, enters a mount namespace of its own, attaches it over
                   /tmp there, and in it the trees that only root reaches (an interpreter below /root)
 
-That namespace is a copy of one that is made once for all boxes, without mounts that no box shows (namespace.py).
-A root without all of root's rights, as in a container, has no such one, or can't hide what is in /proc; then its boxes
-start more slowly, and /proc is covered as in an ordinary user's (covers.py).
+A root without all of root's rights, as in a container, can't hide what is in /proc; then /proc is covered as in an
+ordinary user's boxes (covers.py).
 
 So as root no copy lies on a disk, the box's mountinfo shows no path of the host, and nothing has to be removed: the
 tmpfs ends with the last process that uses it.
@@ -24,8 +23,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from arena.sandbox.bubblewrap.keeper import bwrap
-from arena.sandbox.bubblewrap.namespace import CLONE_NEWNS, sparse
 from arena.sandbox.bundle import BLOCK
 from arena.sandbox.linux import Call, launch
 from arena.sandbox.trees import remove_tree
@@ -34,13 +31,14 @@ OWN_MB = 16  # for our own small files, beside the program's copy
 OVER = "/tmp"  # every Linux has it; trees below it are copied before it is covered
 
 # <linux/mount.h>; the numbers of these system calls are the same on all architectures
-FSOPEN, FSCONFIG, FSMOUNT, FSPICK, OPEN_TREE = 430, 431, 432, 433, 428
+FSOPEN, FSCONFIG, FSMOUNT, FSPICK, OPEN_TREE, MOVE_MOUNT = 430, 431, 432, 433, 428, 429
 CLOEXEC = 1
 SET_STRING, CREATE, RECONFIGURE = 1, 6, 7
 FSPICK_CLOEXEC, FSPICK_EMPTY_PATH = 1, 8
 NOSUID_NODEV = 2 | 4
 FROM_DESCRIPTOR = 4
 AT_FDCWD = -100
+CLONE_NEWNS = 0x20000  # <sched.h>
 MS_REC, MS_PRIVATE = 0x4000, 0x40000
 SUBSET = b"subset", b"pid", 0
 CLONE, RECURSIVE = 1, 0x8000
@@ -66,9 +64,6 @@ class FolderStage:
     hides = False
     """Whether `hide` does anything."""
 
-    lent: tuple[int, ...] = ()
-    """The descriptors that the calls need."""
-
     def calls(self) -> list[Call]:
         """Return what the child must do before exec."""
         return launch.die_with_parent()
@@ -92,8 +87,6 @@ class MountStage:
 
     def __init__(self, uid: int, trees: Sequence[Path], copy_mb: int) -> None:
         self._uid = uid
-        namespace = sparse(Path(bwrap()))
-        self._namespaces = () if namespace is None else (namespace,)
         self._trees: dict[Path, int] = {}  # -> a copy of its mount, attached nowhere
         self._mount = _detached_tmpfs(copy_mb + OWN_MB)
         self.path = Path(f"/proc/self/fd/{self._mount}")
@@ -135,20 +128,14 @@ class MountStage:
         finally:
             os.close(place)
 
-    @property
-    def lent(self) -> tuple[int, ...]:
-        """The descriptors that the calls need."""
-        return (*self._namespaces, self._mount, *self._trees.values())
-
     def calls(self) -> list[Call]:
         """Return what the child must do before exec."""
         places = {self._mount: OVER} | {mount: self.tree(tree) for tree, mount in self._trees.items()}
         return [
-            *(Call("enter a mount namespace", "setns", (each, CLONE_NEWNS)) for each in self._namespaces),
             Call("unshare", "unshare", (CLONE_NEWNS,)),
             Call("make mounts private", "mount", (b"none", b"/", 0, MS_REC | MS_PRIVATE, 0)),
             *(
-                Call(f"attach {place}", "move_mount", (mount, b"", AT_FDCWD, place.encode(), FROM_DESCRIPTOR))
+                Call(f"attach {place}", "syscall", (MOVE_MOUNT, mount, b"", AT_FDCWD, place.encode(), FROM_DESCRIPTOR))
                 for mount, place in places.items()
             ),
             Call("setgroups", "setgroups", (0, 0)),

@@ -11,10 +11,10 @@ import resource
 import signal
 import struct
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux.group import Cgroup
-from arena.sandbox.linux.step import Call
 
 # What all boxes share; PATH and the private folder differ.
 ENVIRONMENT = {
@@ -27,6 +27,19 @@ ENVIRONMENT = {
 ROUGHLY = 4  # times the limit of memory: a JVM and threads reserve more than they use, and RLIMIT_DATA counts that
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+
+
+class Call(NamedTuple):
+    """One call by its name in libc; `what` says in a few words what it does.
+
+    The process ends if it returns an error, which is reported, or if something is `expected`, and it returns
+    something else.
+    """
+
+    what: str
+    name: str
+    arguments: tuple[int | bytes, ...] = ()
+    expected: int | None = None
 
 
 def environment(path: str, home: str) -> dict[str, str]:

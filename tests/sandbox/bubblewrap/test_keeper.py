@@ -28,7 +28,7 @@ import os, signal
 from arena.sandbox.bubblewrap.keeper import keep
 from arena.sandbox.linux import launch
 launch.become_subreaper(os.getpid())
-keeper = keep({OPTIONS}, ["echo", "hi"], [], [])
+keeper = keep({OPTIONS}, ["echo", "hi"], [])
 other = os.fork()
 if other == 0:
     signal.pause()
@@ -70,7 +70,7 @@ class SlowToEnd:
 
 def test_what_a_bwrap_said_counts_however_late_it_ends() -> None:
     """That a program can't be executed isn't the machine's fault; a match would be void."""
-    kept = keeper.keep(OPTIONS, ["no-such-program"], [], [])
+    kept = keeper.keep(OPTIONS, ["no-such-program"], [])
     try:
         kept.confine(None, None)
         kept.await_ready()
@@ -86,7 +86,7 @@ def test_what_a_bwrap_said_counts_however_late_it_ends() -> None:
 def test_a_bwrap_that_executes_nothing_is_the_machines_fault() -> None:
     """It isn't released here, so it waits."""
     before = descriptors()
-    kept = keeper.keep(OPTIONS, ["cat"], [], [])
+    kept = keeper.keep(OPTIONS, ["cat"], [])
     try:
         kept.confine(None, None)
         kept.await_ready()
