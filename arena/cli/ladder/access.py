@@ -8,8 +8,9 @@ from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.decide import print_decision
 from arena.cli.ladder.opening import BY, FOLDER, acting, ladder_at
+from arena.cli.ladder.view import print_view
 from arena.cli.ladder.words import when
-from arena.cli.out import note, refuse, show, table, write
+from arena.cli.out import note, refuse, write
 from ladder import views
 from ladder.access import STAFF
 from ladder.service import ASK, SCOPES, Decided, Issued, issue, revoke_credential
@@ -31,15 +32,7 @@ def list_access(folder: Path, login: str | None, as_json: bool) -> None:
     """List links, sessions, tokens and passwords; what they say is known to nobody."""
     with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         listed = views.credential_list(reader, login)
-    if as_json:
-        print_json(listed)
-        return
-    rows = [
-        (str(row.id), shown(row.login), row.kind, row.scope, shown(row.by), when(row.at), when(row.ends),
-         "" if row.holds else "ended")
-        for row in listed.rows
-    ]  # fmt: skip
-    show(table(["id", "login", "kind", "for", "made by", "on", "until", ""], rows))
+    print_view(listed, as_json)
 
 
 @access.command("add")

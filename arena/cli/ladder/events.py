@@ -5,26 +5,14 @@ from pathlib import Path
 
 import click
 
-from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opening import FOLDER, ladder_at
-from arena.cli.ladder.words import when
+from arena.cli.ladder.view import line_of
 from arena.cli.out import note, write
 from ladder import views
 from ladder.access import STAFF
-from ladder.views import EventLine, did
 
 _PAUSE_S = 1.0
-_WORDS = {
-    "submitted": "was submitted",
-    "begun": "is being examined",
-    "step": "has come further in its examination",
-    "examined": "was examined",
-    "match": "has ended",
-    "rated": "the table is new",
-    "people": "owners came, or changed",
-    "table": "was opened, plays, or ended",
-}
 
 
 @click.command()
@@ -45,7 +33,7 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
             if as_json and (happened.rows or not follow):
                 print_json(happened)
             for line in () if as_json else happened.rows:
-                write(_text(line))
+                write(line_of(line))
             if not follow:
                 break
             if happened.next == after:
@@ -53,13 +41,3 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
             after = happened.next
     if not as_json and len(happened.rows) == limit:
         note(f"there are more: --after {happened.next}")
-
-
-def _text(line: EventLine) -> str:
-    words = [str(line.id), when(line.at)]
-    words += [f"match {line.match}"] if line.match is not None else []
-    words += [f"table {line.table}"] if line.table is not None else []
-    words += [shown(line.version)] if line.version is not None else []
-    if line.decision is None:
-        return " ".join([*words, _WORDS[line.what]])
-    return f"{' '.join(words)} {shown(did(line.decision))}: {shown(line.decision.why)}"

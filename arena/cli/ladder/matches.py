@@ -1,19 +1,16 @@
 """The command `arena ladder matches`: lists of matches."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.table import Table
 
-from arena.cli.answers import answers, print_json
+from arena.cli.answers import answers
 from arena.cli.ladder.opening import FOLDER, complete_bots, ladder_at
-from arena.cli.ladder.words import became, day, seat_words
-from arena.cli.out import Column, note, show, table
+from arena.cli.ladder.view import print_view
+from arena.cli.out import note
 from ladder import views
 from ladder.access import STAFF
 from ladder.service import known_bot
-from ladder.views import MatchLine
 
 KINDS = ("rated", "qualifying", "challenge", "final")
 
@@ -33,25 +30,7 @@ def matches(
     with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         bot = None if name is None else known_bot(reader.connection, name).id
         page = views.match_list(reader, bot, kind, todo, after, last)
-    if as_json:
-        print_json(page)
-    elif not page.rows:
+    if not page.rows and not as_json:
         note("no match is played or waits" if todo else "no match has ended yet")
     else:
-        show(matches_table(page.rows))
-
-
-def matches_table(lines: Sequence[MatchLine]) -> Table:
-    """Return matches as a table: a line each."""
-    rows = [
-        (
-            str(line.id),
-            line.kind,
-            became(line),
-            day(line.ended_at),
-            ", ".join(map(seat_words, line.seats)),
-        )
-        for line in lines
-    ]
-    columns = [Column("match", number=True), Column("kind"), Column(""), Column("ended"), Column("games won", least=20)]
-    return table(columns, rows)
+        print_view(page, as_json)

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from arena.bots import shown
 from arena.cli import out
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.decide import print_decision
 from arena.cli.ladder.opening import BY, FOLDER, acting, ladder_at
-from arena.cli.out import counted, note, show, table
+from arena.cli.ladder.view import print_view
+from arena.cli.out import counted, note
 from ladder import views
 from ladder.access import STAFF
 from ladder.service import (
@@ -37,30 +37,7 @@ def list_owners(folder: Path, as_json: bool) -> None:
     """List all owners, with their pseudonyms: for the teacher."""
     with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         listing = views.owner_list(reader)
-    if as_json:
-        print_json(listing)
-        return
-    rows = [
-        (
-            shown(owner.login or ""),
-            shown(owner.name or ""),
-            shown(owner.pseudonym),
-            shown(owner.section or ""),
-            shown(owner.email or ""),
-            shown(owner.number or ""),
-            "staff"
-            if owner.staff
-            else "suspended"
-            if owner.suspended is not None
-            else "left"
-            if owner.gone is not None
-            else "waits"
-            if owner.waiting
-            else "",
-        )
-        for owner in listing.rows
-    ]
-    show(table(["login", "name", "pseudonym", "section", "email", "number", ""], rows))
+    print_view(listing, as_json)
 
 
 @owners.command("add")

@@ -4,12 +4,10 @@ from pathlib import Path
 
 import click
 
-from arena.bots import shown
-from arena.cli.answers import answers, print_json
-from arena.cli.ladder.matches import matches_table
+from arena.cli.answers import answers
 from arena.cli.ladder.opening import FOLDER, ladder_at
-from arena.cli.ladder.words import when
-from arena.cli.out import note, show, table
+from arena.cli.ladder.view import print_view
+from arena.cli.out import note
 from ladder import views
 from ladder.access import STAFF
 
@@ -23,17 +21,7 @@ def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
     """Print what waits: versions for their examination, and matches for their turn."""
     with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         waiting = views.queue(reader, after, last)
-    if as_json:
-        print_json(waiting)
-        return
-    if not waiting.examinations and not waiting.matches:
+    if not (as_json or waiting.examinations or waiting.matches):
         note("nothing waits")
-    if waiting.examinations:
-        words = {"queued": "waits", "examined": "is examined now"}
-        rows = [
-            (shown(version.label), shown(version.pseudonym), words[version.state], when(version.submitted))
-            for version in waiting.examinations
-        ]
-        show(table(["to be examined", "owner", "", "sent in"], rows))
-    if waiting.matches:
-        show(matches_table(waiting.matches))
+    else:
+        print_view(waiting, as_json)

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import click
 
-from arena.bots import shown
-from arena.cli.answers import answers, print_json
+from arena.cli.answers import answers
 from arena.cli.ladder.opening import FOLDER, ladder_at
-from arena.cli.out import Column, counted, note, show, table
+from arena.cli.ladder.view import print_view
 from ladder import views
 from ladder.service import AT_LEAST
 from ladder.service import similar as all_similar
@@ -31,20 +30,4 @@ def similar(folder: Path, at_least: float, as_json: bool) -> None:
     """
     with ladder_at(folder) as ladder:
         result = all_similar(ladder, at_least)
-    for line in result.unread:
-        note(line)
-    if as_json:
-        print_json(result)
-        return
-    pairs = result.pairs or ()
-    rows = [
-        (
-            *(shown(text) for text in (pair.version, pair.owner)), f"{pair.share:.0f} %",
-            *(shown(text) for text in (pair.other_version, pair.other_owner)), f"{pair.other_share:.0f} %",
-        )
-        for pair in pairs
-    ]  # fmt: skip
-    columns = [Column("version", least=9), Column("owner", least=6), Column("in the\nother", number=True)]
-    if rows:
-        show(table([*columns, *columns], rows), "")
-    show(f"{counted(len(rows), 'pair')} of {counted(result.versions, 'version')} with {at_least:g} % or more.")
+    print_view(result, as_json)

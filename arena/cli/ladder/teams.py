@@ -4,11 +4,10 @@ from pathlib import Path
 
 import click
 
-from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opening import BY, FOLDER, acting, ladder_at
-from arena.cli.ladder.words import when
-from arena.cli.out import counted, note, refuse, show, table
+from arena.cli.ladder.view import print_view
+from arena.cli.out import counted, note, refuse
 from ladder import views
 from ladder.access import STAFF
 from ladder.service import Teamed, import_teams, join_teams, leave_teams, read_time
@@ -32,14 +31,7 @@ def list_teams(folder: Path, as_json: bool) -> None:
     """List all teams, with who is in them since when, and who was until when."""
     with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         listed = views.team_list(reader)
-    if as_json:
-        print_json(listed)
-        return
-    rows = [
-        (*map(shown, (row.team, row.login, row.name)), when(row.since), "" if row.until is None else when(row.until))
-        for row in listed.rows
-    ]
-    show(table(["team", "login", "name", "since", "until"], rows))
+    print_view(listed, as_json)
 
 
 @teams.command("join")

@@ -49,6 +49,5 @@ def test_the_version_that_plays_is_compared(ladder: Ladder, tmp_path: Path) -> N
 def test_the_command_prints_a_table(own: Term) -> None:
     table = own.arena("similar").out
     assert "weigher@1" in table
-    assert "1 pair of 4 versions with 50 % or more." in table
     told = own.json("similar", "--at-least", 99.9)
     assert (told["pairs"], told["at_least"]) == ([], 99.9)

@@ -100,7 +100,7 @@ def test_commands_do_the_same(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
         for login in ("cyd", "dan", "eli"):
             sign_up(ladder, secret, login, login.title(), "")
-    assert "waits" in own.arena("owners list").out
+    assert "waiting" in own.arena("owners list").out
     assert own.json("owners approve", "cyd") == {"changed": True}
     assert own.json("owners approve", "cyd") == {"changed": False}
     assert own.json("owners refuse", "dan", "eli", "--why", "unknown here") == {"changed": True}
