@@ -54,10 +54,10 @@ def test_a_run_told_and_verified_is_what_the_schemas_say(place: Place) -> None:
     }
     for words, shape in answers.items():
         adapter = TypeAdapter[object](shape)
-        told = place.run(*words, "--json").json
+        told = place.call(*words, "--json").json
         assert json.loads(adapter.dump_json(adapter.validate_python(told, strict=False))) == told
-    assert place.run("verify", "out", "--json").json == {"records": 1, "games": 2, "faults": 0}
-    whole, part = (place.run("replay", "out", *words, "--json").json["rows"] for words in ((), SEEN_BY_ONE))
+    assert place.call("verify", "out", "--json").json == {"records": 1, "games": 2, "faults": 0}
+    whole, part = (place.call("replay", "out", *words, "--json").json["rows"] for words in ((), SEEN_BY_ONE))
     assert [game["game"] for game in whole] == [0, 1]
     assert [(game["game"], game["turns"][0]["turn"]) for game in part] == [(1, 2)]
     assert "??" in part[0]["turns"][0]["table"]

@@ -1,6 +1,8 @@
 """`arena feed` as a bot's author uses it. Source: the help of the command, docs/local.md."""
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,9 +20,10 @@ for line in sys.stdin:
 """
 
 
-@pytest.fixture
-def run(place: Place) -> Path:
-    """Give a run in which one bot crashes at its ninth request of each process."""
+@pytest.fixture(scope="module")
+def run(places: Callable[[], Place]) -> Path:
+    """Give a run in which one bot crashes at its ninth request of each process; it stays as it is."""
+    place = places()
     bots = [place.bot("crash.py", CRASHES), place.bot("good.py")]
     ran = place.run("run", *bots, "--games", 2, "--match-games", 2, "--sandbox", "process", "--out", "out")
     assert ran.code == 0, ran.err
@@ -29,13 +32,13 @@ def run(place: Place) -> Path:
 
 def test_a_crash_comes_again_outside_of_the_arena(place: Place, run: Path) -> None:
     """With the lines up to the request at which it came, by the bot's name, its letter, or its seat."""
-    lines = place.run("feed", run, "--game", 0, "--seat", "crash").out.splitlines()
+    lines = place.call("feed", run, "--game", 0, "--seat", "crash").out.splitlines()
     types = [json.loads(line)["type"] for line in lines]
     assert (types[:2], types[-1]) == (["hello", "game_start"], "request")
     assert json.loads(lines[-1])["id"] == 9
     handle = json.loads(lines[0])["match"]["your_handle"]
-    assert place.run("feed", run, "--game", 0, "--seat", handle).out.splitlines() == lines
-    again = place.run("feed", run, "--game", 0, "--seat", "crash", "--", "python3", place.folder / "crash.py")
+    assert place.call("feed", run, "--game", 0, "--seat", handle).out.splitlines() == lines
+    again = place.run("feed", run, "--game", 0, "--seat", "crash", "--", "python3", run.with_name("crash.py"))
     assert (again.code, again.err) == (3, "")
 
 
@@ -47,16 +50,17 @@ def test_what_is_no_game_or_no_bot_of_the_match_is_refused(place: Place, run: Pa
         (("--seat", 0), "a number is a seat in the game"),
         (("--seat", "good", "--", "no-such-program"), "there is no program no-such-program"),
     ):
-        ran = place.run("feed", run, *words)
+        ran = place.call("feed", run, *words)
         assert ran.code == 2, ran
         assert told in ran.err
 
 
 def test_the_record_of_a_named_match_is_read_alone(place: Place, run: Path) -> None:
     """In a run of a term there are thousands; where the files have other names, all are looked through."""
-    lines = place.run("feed", run, "--seat", "good").out
+    run = Path(shutil.copytree(run, place.folder / "out"))
+    lines = place.call("feed", run, "--seat", "good").out
     (run / "records" / "000001.jsonl").write_text("no record")
-    assert place.run("feed", run, "--seat", "good", "--match", 0).out == lines
+    assert place.call("feed", run, "--seat", "good", "--match", 0).out == lines
     (run / "records" / "000001.jsonl").unlink()
     (run / "records" / "000000.jsonl").rename(run / "records" / "mine.jsonl")
-    assert place.run("feed", run, "--seat", "good", "--match", 0).out == lines
+    assert place.call("feed", run, "--seat", "good", "--match", 0).out == lines

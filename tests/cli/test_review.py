@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from tests.place import Place
 
 
-@pytest.fixture
-def run(place: Place) -> Path:
+@pytest.fixture(scope="module")
+def run(places: Callable[[], Place]) -> Path:
+    """Give the folder of a run, which stays as it is."""
+    place = places()
     bots = ["sample:turtle", "sample:honest"]
     ran = place.run("run", *bots, "--games", 12, "--seed", 2, "--sandbox", "process", "--out", "out")
     assert ran.code == 0, ran.err
@@ -25,10 +28,10 @@ def test_the_dearest_decisions_are_told_and_the_first_is_shown_by_the_command_th
     assert ran.code == 0, ran.err
     assert ran.out.startswith("turtle lost ")
     words = shlex.split(ran.out.split("the first: arena ")[1].replace("\n", " "))
-    shown = place.run(*words)
+    shown = place.call(*words)
     assert shown.code == 0, shown.err
     assert "as turtle saw it" in shown.out
-    told = json.loads(place.run("review", run, "--bot", "turtle", "--json").out)
+    told = place.call("review", run, "--bot", "turtle", "--json").json
     assert f"--game {told['costly'][0]['game']} " in ran.out
 
 
@@ -44,7 +47,7 @@ def test_the_page_of_a_review_holds_the_games_that_were_looked_at_as_the_bot_saw
     assert caution.startswith("By playouts")
     held = [(match["match"], game["game"]) for match in data["matches"]["matches"] for game in match["games"]]
     assert held == [(curve["match"], curve["game"]) for curve in data["review"]["curves"]]
-    ran = place.run("review", run, "--bot", "turtle", "--most", 241, "--html", "lost.html")
+    ran = place.call("review", run, "--bot", "turtle", "--most", 241, "--html", "lost.html")
     assert (ran.code, "has room for 240 games" in ran.err) == (2, True)
 
 
@@ -53,7 +56,7 @@ def test_what_cannot_be_looked_at_is_refused(place: Place, run: Path) -> None:
         ((run, "--bot", "nobody"), "there are honest, turtle"),
         ((place.folder / "nowhere", "--bot", "turtle"), "nowhere"),
     ):
-        ran = place.run("review", *words)
+        ran = place.call("review", *words)
         assert ran.code == 2, ran
         assert told in ran.err
 
@@ -85,6 +88,6 @@ def test_who_cannot_be_asked_is_refused(place: Place, run: Path) -> None:
         (("--ask", place.folder / "nowhere.py"), "nowhere.py"),
         (("--ask", other, "--seat", "turtle", "--from", 3), "--ask prints a table"),
     ):
-        ran = place.run("replay", run, *words)
+        ran = place.call("replay", run, *words)
         assert ran.code == 2, ran
         assert told in ran.err

@@ -119,12 +119,12 @@ def test_what_is_wrong_is_said_in_a_line_or_two(place: Place) -> None:
             ((server.url, bot, "--token", file, "--name", "a@b"), 2, "--name NAME"),
             ((server.url, bot, "--token", file, "--name", "ada", "--no-wait"), 0, "/bots/ada/"),
         ):
-            ran = place.run("submit", *words)
+            ran = place.call("submit", *words)
             assert (ran.code, told in ran.err) == (code, True), ran
             assert len(ran.err.splitlines()) <= 3, ran.err
         reads.write_text("x" * 43)
         reads.chmod(0o644)
-        ran = place.run("submit", server.url, bot, "--token", reads)
+        ran = place.call("submit", server.url, bot, "--token", reads)
         assert ran.code == 2
         assert "chmod 600" in ran.err
         assert "not known" in ran.err
@@ -135,7 +135,7 @@ def test_what_is_wrong_is_said_in_a_line_or_two(place: Place) -> None:
         ran = place.end(process)
         assert ran.code == 130
         assert "stays in" in ran.err
-    ran = place.run("submit", server.url, bot, "--token", file)
+    ran = place.call("submit", server.url, bot, "--token", file)
     assert ran.code == 1
     assert "Connection refused" in ran.err
 
@@ -175,7 +175,7 @@ def test_what_answers_otherwise_than_a_ladder_is_said_to(place: Place) -> None:
         (502, b"<html>", {}, 1, "answers 502"),
     ):
         with answering(status, body, **headers) as url:  # type: ignore[arg-type]
-            ran = place.run("submit", url, "x.py", "--token", "token")
+            ran = place.call("submit", url, "x.py", "--token", "token")
             assert (ran.code, told in ran.err) == (code, True), ran
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         process = place.start("submit", f"http://127.0.0.1:{silent.getsockname()[1]}", "x.py", "--token", "token")
@@ -187,6 +187,6 @@ def test_what_answers_otherwise_than_a_ladder_is_said_to(place: Place) -> None:
 def test_an_address_that_is_not_encrypted_is_warned_about(place: Place) -> None:
     (place.folder / "token").write_text("t" * 43)
     place.bot("x.py")
-    ran = place.run("submit", "http://no-such-host.invalid", "x.py", "--token", "token")
+    ran = place.call("submit", "http://no-such-host.invalid", "x.py", "--token", "token")
     assert ran.code == 1
     assert "others on the way can read your token" in ran.err

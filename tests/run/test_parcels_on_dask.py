@@ -25,7 +25,6 @@ from tests.place import BOT
 
 pytestmark = pytest.mark.needs("dask", None if importlib.util.find_spec("distributed") else "it isn't installed")
 
-BOXED = (Choice("process"), pytest.param(Choice("bubblewrap"), marks=pytest.mark.boxes))
 MATCHES = 8
 
 
@@ -125,12 +124,11 @@ def until(what: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("choice", BOXED, ids=lambda choice: choice.name)
 def test_a_cluster_plays_the_same_games_and_keeps_the_bots(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choice: Choice, needs: Callable[..., None]
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two workers of two machines, each with a cache of its own; a later executor sends none."""
-    require(choice, needs)
+    choice = Choice("process")
     games = Games(tmp_path / "bots", choice)
     cluster.start_scheduler()
     for name in ("east", "west"):
@@ -149,18 +147,14 @@ def test_a_cluster_plays_the_same_games_and_keeps_the_bots(
     assert here(games, tmp_path / "cache", monkeypatch) == found
 
 
-def require(choice: Choice, needs: Callable[..., None]) -> None:
-    if choice.isolates:
-        trouble = why_no_strangers(choice)
-        needs(choice.name, None if trouble is None else str(trouble))
-
-
-@pytest.mark.parametrize("choice", BOXED, ids=lambda choice: choice.name)
+@pytest.mark.boxes
 def test_workers_that_are_killed_cost_no_match(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choice: Choice, needs: Callable[..., None]
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needs: Callable[..., None]
 ) -> None:
     """kill -9 of two in turn, while they play; what they leave is gone once the next has begun there."""
-    require(choice, needs)
+    choice = Choice("bubblewrap")
+    trouble = why_no_strangers(choice)
+    needs("bubblewrap", None if trouble is None else str(trouble))
     games = Games(tmp_path / "bots", choice)
     cluster.start_scheduler()
     cache = str(cluster.folder / "cache")

@@ -230,7 +230,7 @@ def killed(tmp: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("host", ["unix:///nowhere/docker.sock", "tcp://127.0.0.1:9", "ssh://nobody@localhost", "odd"])
+@pytest.mark.parametrize("host", ["unix:///nowhere/docker.sock", "ssh://nobody@localhost", "odd"])
 def test_a_start_without_docker_neither_imports_nor_waits_for_it(tmp_path: Path, host: str) -> None:
     """A run in plain processes needs no Docker client."""
 
@@ -247,7 +247,7 @@ def test_where_nothing_is_left_no_engine_is_asked(tmp_path: Path, docker: Engine
     assert not clean_up(os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock"), tmp_path)[1]
 
 
-@pytest.mark.parametrize("host", ["unix:///nowhere/docker.sock", "tcp://127.0.0.1:9", "odd"])
+@pytest.mark.parametrize("host", ["unix:///nowhere/docker.sock", "odd"])
 def test_after_a_killed_run_an_engine_is_looked_for_once(tmp_path: Path, host: str) -> None:
     """Where there is none the start goes on, and the next one has nothing to look for."""
     dead = killed(tmp_path)
@@ -304,7 +304,7 @@ def said(found: object) -> bytes:
 
 @pytest.mark.parametrize(
     "answer",
-    [b"HTTP/1.0 500 Oops\r\n\r\n[]", b"hello", said({"message": "no"}), said([{"Id": 1}]), said([{"Labels": None}])],
+    [b"HTTP/1.0 500 Oops\r\n\r\n[]", b"hello", said([{"Labels": None}])],
 )
 def test_an_odd_answer_keeps_no_run_from_starting(tmp_path: Path, answer: bytes) -> None:
     """Whatever listens there, a run in plain processes begins."""
