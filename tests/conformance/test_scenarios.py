@@ -81,7 +81,7 @@ KINDS: dict[type[Phase], str] = {
     Over: "over",
 }
 
-TOP = {"id", "rules", "with", "cites", "note", "question", "answer", "told", "given", "moves", "events", "then"}
+TOP = {"id", "rules", "with", "cites", "note", "given", "moves", "events", "then"}
 GIVEN = {
     "seats", "starter", "games", "hands", "coins", "revealed", "deck", "top", "sides", "reserve", "turn", "actor",
     "phase",
@@ -312,25 +312,6 @@ def test_a_scenario_has_only_known_fields_and_expects_something(scenario: Scenar
     assert scenario["cites"]
     told = "events" in scenario or "some_events" in scenario["then"]
     assert told or not scenario.get("moves"), "the events of a played scenario are told in full"
-
-
-QUESTIONS = {name: scenario for name, scenario in SCENARIOS.items() if name.startswith("sheet/")}
-
-
-@each("scenario", QUESTIONS.values(), ids=QUESTIONS)
-def test_a_question_is_answered_by_sentences_of_its_game(scenario: Scenario) -> None:
-    """A reader has the sheet alone: the sentences that the answer needs must hold there."""
-    held = {told.name for _, rows in sections(rules_of(scenario)) for told in rows}
-    assert scenario["question"]
-    assert scenario["answer"]
-    assert scenario["told"]
-    assert {*scenario["told"]} - held == set()
-
-
-def test_each_kind_of_game_has_ten_questions() -> None:
-    """The base game, the Reformation, the inquisitor, and the game on the web."""
-    kinds = Counter(scenario["rules"] for scenario in QUESTIONS.values())
-    assert {kinds[name] for name in ("coup", "reformation", "inquisitor", "treason")} == {10}
 
 
 def used(name: str) -> set[object]:

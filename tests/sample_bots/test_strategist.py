@@ -1,11 +1,10 @@
-"""The strategist wins far more than its share, and stays sane beside its own kind and under every ruleset."""
+"""The strategist wins far more than its share, and stays sane beside its own kind. Its presets: test_presets.py."""
 
 import sys
 from itertools import chain
 
 import pytest
 
-from arena.coup import PRESETS
 from arena.local import play, sample
 from protocol.kits import coup_kit
 from tests.sample_bots.test_sample_bots import LEGAL_CHALLENGES, Message, chosen, request, seat
@@ -13,6 +12,7 @@ from tests.sample_bots.test_sample_bots import LEGAL_CHALLENGES, Message, chosen
 STRATEGIST = "sample:strategist"
 
 
+@pytest.mark.long
 def test_it_wins_far_more_than_its_share_at_four_seats() -> None:
     """A few games. Honest, who is next, wins half."""
     results = play([STRATEGIST, "sample:honest", "sample:counter", "sample:bluffer"], games=24, seed=5)
@@ -25,14 +25,6 @@ def test_a_table_of_its_own_kind_comes_to_an_end_and_repeats() -> None:
     first, second = (play(bots, games=3, match_games=3, seed=2) for _ in range(2))
     assert first == second
     assert {game.reason for game in first.games} == {"last_standing"}
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_it_plays_every_preset_beside_its_own_kind(preset: str) -> None:
-    """A reply that isn't allowed raises, and so does what it doesn't know of a ruleset."""
-    seats = min(3, PRESETS[preset].max_seats)
-    bots = dict(zip("ABC", [STRATEGIST, STRATEGIST, "sample:turtle"][:seats], strict=False))
-    play(bots, games=seats, match_games=seats, rules=preset, seed=1)
 
 
 def test_it_challenges_whoever_was_caught_and_claims_the_same_again() -> None:
