@@ -379,9 +379,11 @@ def test_a_folder_of_the_users_own_is_never_taken_for_a_build(place: Place, c_bo
     assert (place.folder / "out.building" / "thesis.txt").read_text() == "precious"
 
 
-def test_without_isolation_a_build_runs_where_it_stands_and_that_is_said(place: Place, c_bot: Path) -> None:
+def test_without_isolation_a_build_runs_where_it_stands_and_that_is_said(place: Place) -> None:
     """The plain process keeps nothing from a build: it needs the user's environment, and gets it."""
-    ran = place.run("run", "cbot", *place.bots(1), "--games", 2, "--match-games", 2, "--sandbox", "process")
+    bot = place.bot("built/main.py")
+    bot.with_name("bot.toml").write_text('run = "python3 made.py"\nbuild = "cp main.py made.py"\n')
+    ran = place.run("run", "built", *place.bots(1), "--games", 2, "--match-games", 2, "--sandbox", "process")
     assert ran.code == 0, ran.err
     assert "bots are built in their own folders, as you" in ran.err
-    assert (c_bot / "bot").exists()
+    assert bot.with_name("made.py").exists()
