@@ -193,16 +193,10 @@ VARIED: dict[str, list[str]] = {
         '- block_after_failed_challenge = "yes" (#late-blocks); treason has "never"',
         '- dead_target = "coins" (#dead-target); treason has "nothing"',
     ],
-    "treason-site-inquisitors": [
-        "- two_player_starter_coins = 1 (#coins); treason-inquisitors has 2",
-        '- block_after_failed_challenge = "yes" (#late-blocks); treason-inquisitors has "never"',
-        '- dead_target = "coins" (#dead-target); treason-inquisitors has "nothing"',
-    ],
     "treason-original": [  # the fields of inquisitor and reformation have no effect without them
         "- inquisitor = false (#inquisitor); treason has true",
         "- reformation = false (#reformation); treason has true",
     ],
-    "andy-as-written": ['- shown_card = "replaced" (#shown-card); andy has "may_keep"'],
     "reformation-inquisitor": ["- inquisitor = true (#inquisitor); reformation has false"],
 }
 
