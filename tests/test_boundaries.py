@@ -101,22 +101,9 @@ IMPURE = {"asyncio", "datetime", "io", "logging", "multiprocessing", "os", "path
 IMPURE |= {"shutil", "signal", "socket", "subprocess", "sys", "tempfile", "threading", "time", "uuid"}
 PURE = ("arena.coup", "ladder.access", "ladder.board", "ladder.rating", "ladder.results", "ladder.schedule")
 
-HEAVY = {
-    "alembic",
-    "dask",
-    "distributed",
-    "docker",
-    "gymnasium",
-    "numpy",
-    "pettingzoo",
-    "prometheus_client",
-    "psycopg",
-    "pydantic",
-    "rich",
-    "scipy",
-    "sqlalchemy",
-    "trueskill",
-}  # each takes longer to import than `arena --help` may take in all
+# Each takes longer to import than `arena --help` may take in all.
+HEAVY = {"alembic", "dask", "distributed", "docker", "gymnasium", "numpy", "pettingzoo", "prometheus_client", "psycopg"}
+HEAVY |= {"pydantic", "rich", "scipy", "sqlalchemy", "trueskill"}
 
 
 def name_of(path: Path) -> str:

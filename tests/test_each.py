@@ -32,16 +32,3 @@ def test_no_case_can_be_skipped() -> None:
 
     with pytest.raises(AssertionError, match="the case two is skipped: use"):
         test()
-
-
-@pytest.mark.parametrize(("names", "cases"), [("n", [1, (2,)]), (("n",), [(1,), ((2,),)])])
-def test_a_case_is_taken_apart_where_parametrize_does(names: str | tuple[str, ...], cases: list[object]) -> None:
-    """One bare name takes the value as it is; a row of names takes a row of values, also of one."""
-    seen = []
-
-    @each(names, cases)
-    def test(n: object) -> None:
-        seen.append(n)
-
-    test()
-    assert seen == [1, (2,)]

@@ -9,7 +9,6 @@ seeds, so that a failure comes back.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -326,80 +325,6 @@ def test_no_copy_of_an_event_but_the_owners_has_cards() -> None:
     assert min(private[kind] for kind in (Shown, Exchanged, HandShown, Drafted, Examination)) > 5
 
 
-# --- allegiances and the draft ----------------------------------------------------------------------------------------
-
-REFORMED = [game for game in GAMES if "reformation" in game[0] or game[0] == "treason" or "random" in game[0]]
-
-
-def sides_are_binding(state: State) -> bool:
-    """Return whether there are living players on both sides."""
-    hands = zip(state.board.sides, state.hands, strict=False)
-    return len({side for side, hand in hands if hand}) == 2
-
-
-@each("game", REFORMED)
-def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(game: Game) -> None:
-    """rules.md#allegiance: the start; #own-side: no coup, assassination, steal,
-    examination and no block of foreign aid within one's own side, unless all living are on one side; 231: anybody may
-    be converted."""
-    rules = rules_of(*game[:2])
-    settled = False
-    for step in played(*game):
-        state = step.before
-        board = state.board
-        sides = board.sides
-        if sides and not settled:
-            settled = True
-            first = 0 if rules.allegiance_start == "assigned" else board.actor
-            clockwise = [*sides[first:], *sides[:first]]
-            assert all(side is following.other for side, following in pairwise(clockwise))
-        assert bool(sides) == (
-            rules.reformation
-            and (rules.allegiance_start == "assigned" or not isinstance(board.phase, Drafting | ChoosingSide))
-        )
-        living = [seat for seat, hand in enumerate(state.hands) if hand]
-        if isinstance(board.phase, Turn):
-            actor = board.actor
-            others = [seat for seat in living if seat != actor]
-            foes = [seat for seat in others if not sides_are_binding(state) or sides[seat] is not sides[actor]]
-            aimed: dict[Action, list[int]] = {}
-            for move in legal(view(state, actor)):
-                assert isinstance(move, Act)
-                if move.target is not None:
-                    aimed.setdefault(move.action, []).append(move.target)
-            for action, targets in aimed.items():
-                assert targets == (others if action is Action.CONVERT else foes)
-            assert board.coins[actor] < 7 or Action.COUP in aimed
-            forced = 0 < rules.forced_coup <= board.coins[actor]
-            plain = {move.action for move in legal(view(state, actor))}
-            assert (plain == {Action.COUP}) == forced
-        if isinstance(board.phase, BlockWindow) and board.phase.pending.action is Action.FOREIGN_AID:
-            others = [seat for seat in living if seat != board.actor]
-            foes = [seat for seat in others if not sides_are_binding(state) or sides[seat] is not sides[board.actor]]
-            assert sorted(board.phase.asked) == foes
-
-
-@each("game", [game for game in GAMES if game[1] == 2])
-def test_a_draft_gives_each_player_its_pick_and_a_card_of_the_third_set(game: Game) -> None:
-    """rules.md#draft: two sets of five, one card of each is kept; the third set deals one each and is the court
-    deck."""
-    rules = rules_of(*game[:2])
-    first = played(*game)[0]
-    assert isinstance(first.before.board.phase, Drafting) == rules.draft
-    if not rules.draft or FORFEIT in first.answers:
-        return
-    third = list(first.before.deck)
-    assert sorted(third) == list(rules.roles)
-    assert first.before.hands == ((), ())
-    for seat, answer in enumerate(first.answers):
-        assert isinstance(answer, Pick)
-        assert first.after.hands[seat] == tuple(sorted((answer.role, third.pop())))
-        assert sorted((*first.after.discards[seat], answer.role)) == list(rules.roles)
-        assert view(first.after, seat).discards == first.after.discards[seat]
-    assert list(first.after.deck) == third
-    assert [type(event) for event in first.events] == [Drafted, Drafted]
-
-
 # --- the shape of a game ----------------------------------------------------------------------------------------------
 
 
@@ -643,41 +568,3 @@ def test_a_word_that_is_no_move_is_refused(word: str) -> None:
     """moves.parse; records are read by it."""
     with pytest.raises(ValueError, match=r"\w"):
         parse(word)
-
-
-# --- order ------------------------------------------------------------------------------------------------------------
-
-
-@each("game", SOME)
-def test_windows_are_asked_clockwise_and_the_first_who_opposes_counts(game: Game) -> None:
-    """Clockwise from the claimant for challenges, from the actor for blocks; one each. Where anyone may
-    block an attack its target counts first; where only the actor may challenge a block nobody else is asked.
-    """
-    rules = rules_of(*game[:2])
-    for step in played(*game):
-        board = step.before.board
-        phase = board.phase
-        if not isinstance(phase, ChallengeWindow | BlockWindow):
-            continue
-        target = phase.pending.target
-        start = phase.claim.seat if isinstance(phase, ChallengeWindow) else board.actor
-        first = target if isinstance(phase, BlockWindow) else None
-        distances = [(seat - start) % board.seats for seat in phase.asked if seat != first]
-        assert distances == sorted(distances)
-        assert 0 not in distances
-        assert first not in phase.asked[1:]
-        if isinstance(phase, BlockWindow) and target is not None and rules.attacks_blocked_by == "target":
-            assert phase.asked == (target,)
-        if isinstance(phase, ChallengeWindow) and phase.claim.block and rules.block_challenged_by == "actor":
-            assert phase.asked == (board.actor,)
-        elif isinstance(phase, ChallengeWindow):
-            assert len(phase.asked) == sum(map(bool, board.influence)) - 1
-        opposed = [event for event in step.events if isinstance(event, Challenged | Blocked)]
-        wanted = [
-            seat
-            for seat, answer in zip(phase.asked, step.answers, strict=True)
-            if answer == CHALLENGE or isinstance(answer, Block)
-        ]
-        assert [event.seat for event in opposed] in (wanted[:1], [])
-        if wanted and FORFEIT not in step.answers:
-            assert opposed

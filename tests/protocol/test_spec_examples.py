@@ -210,11 +210,6 @@ def test_the_example_of_a_malformed_line_is_that_fault(code: str) -> None:
     assert found.code == code
 
 
-def test_the_conversation_has_its_place() -> None:
-    """Filled from examples/ by its own test, as soon as there are examples."""
-    assert re.search(r"^<!-- example: two_seats\.jsonl lines \d+-\d+ -->\n```json\n", SPEC, re.MULTILINE)
-
-
 def test_every_link_within_the_page_leads_to_a_heading() -> None:
     """GitHub's way to make an anchor of a heading."""
     headings = re.findall(r"^#+ (.*)$", SPEC, re.MULTILINE)

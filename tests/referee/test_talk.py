@@ -207,26 +207,6 @@ def test_words_change_no_card_and_no_default() -> None:
     assert any(fault.code == "illegal_move" for game in told.record.games for fault in game.faults)
 
 
-def test_a_liar_is_heard_and_nobody_is_bound() -> None:
-    """A bot that lies, and one that believes it: it doesn't challenge who said that it holds the card."""
-
-    def believes(bot: int, request: Message) -> int:
-        if bot == 0:
-            moves = [{"action": "tax"}]
-            return next((request["legal"].index(move) for move in moves if move in request["legal"]), 0)
-        honest.update(event["seat"] for event in request["events"] if event["event"] == "say")
-        claim = request.get("claim", {})
-        return 1 if request["kind"] == "challenge" and claim["seat"] not in honest else 0
-
-    honest: set[int] = set()
-    believed = Heard(at("turn", [HOLD, {"says": "spare", "target": 1}]), nothing, moves=believes).record.games[0]
-    honest = set()
-    doubted = Heard(nothing, nothing, moves=believes).record.games[0]
-    assert "!" not in believed.words
-    assert "!" in doubted.words
-    assert "coup:1" in believed.words  # whom it had promised to spare
-
-
 # --- where there is no talk -------------------------------------------------------------------------------------------
 
 
