@@ -103,7 +103,7 @@ def test_no_page_fetches_anything_from_elsewhere(site: Path, pages: dict[Path, P
 
 def test_a_browser_asks_for_files_of_the_site_alone(site: Path, browser: Reader) -> None:
     """On a phone, too, where no page is wider than the screen. Style and scripts lie beside the pages."""
-    for name in ("README", "docs/ladder", "docs/course", "docs/research", "protocol/SPEC", "search"):
+    for name in ("README", "docs/ladder", "protocol/SPEC", "search"):
         page = browser.open(site / f"{name}.html")
         for width in (1280, 390):
             page.set_viewport_size({"width": width, "height": 800})

@@ -12,7 +12,7 @@ from arena.run import game_results, keyed_shuffle
 from ladder.schedule import seatings
 from protocol.kits.coup_kit import Answer, Bot, Game
 
-BLOCKS, GAMES, SEATS = 10, 12, 4
+BLOCKS, GAMES, SEATS = 6, 12, 4
 FIELD = ("honest", "counter", "turtle")
 
 Honest: type[Bot] = sample("sample:honest")

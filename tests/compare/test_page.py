@@ -72,8 +72,7 @@ def answer() -> Answer:
     )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])
 def test_the_page_is_read_by_all_and_runs_nothing_of_a_strangers(
     reader: Reader, axe: Callable[[Any], list[str]], tmp_path: Path, scheme: str, width: int
 ) -> None:

@@ -55,7 +55,7 @@ from tests.other_worlds import disguise, redeal
 Game = tuple[str, int, int]  # the ruleset's name, seats, seed
 
 GAMES: list[Game] = [
-    *(("coup", seats, 1) for seats in range(2, 11)),
+    *(("coup", seats, 1) for seats in (2, 3, 6, 10)),
     *((name, seats, 1) for name, rules in PRESETS.items() if name != "coup" for seats in [*seat_counts(rules)][1::5]),
     ("duel", 2, 1),
     *(("duel", 2, seed) for seed in range(2, 6)),
@@ -377,7 +377,7 @@ def random_game(game: Any, rng: random.Random) -> dict[str, float]:
     return dict(total)
 
 
-@pytest.mark.parametrize("seats", range(2, 11))
+@pytest.mark.parametrize("seats", [2, 10])
 def test_the_winner_is_rewarded_and_the_others_are_not(seats: int) -> None:
     """The rewards of a game are one together, as win shares are."""
     game = env(seats=seats)

@@ -54,8 +54,8 @@ Message = dict[str, Any]
 Game = tuple[str, int, int]  # the ruleset's name, seats, seed
 
 GAMES: list[Game] = [
-    *((name, seats, 0) for name, rules in PRESETS.items() for seats in seat_counts(rules)),
-    *((f"random {seed}", 2 + seed % 9, seed) for seed in range(500, 530)),
+    *((name, seats, 0) for name, rules in PRESETS.items() for seats in [*seat_counts(rules)][::3]),
+    *((f"random {seed}", 2 + seed % 9, seed) for seed in range(500, 515)),
     *((f"random {seed}", 2, seed) for seed in range(600, 606)),  # half of them with a draft
 ]
 
