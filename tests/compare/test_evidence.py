@@ -10,9 +10,9 @@ import pytest
 from arena.compare import DOUBT, Evidence
 
 POINTS, PAIRS, BLOCKS = 0.05, 12, 125
-TRIES = 600
+TRIES = 300
 # The most wrong verdicts of TRIES that a rate of 5 % gives in 999 of 1,000 cases.
-MOST_WRONG = 48
+MOST_WRONG = 28
 
 Blocks = Callable[[random.Random], Iterator[float]]
 

@@ -129,10 +129,9 @@ def test_a_bot_plays_what_its_policy_says_of_the_observation(tmp_path: Path, rul
     assert decided > 20
 
 
-@pytest.mark.parametrize("choice", ["best", "drawn"])
-def test_the_folder_is_a_bot_that_passes_its_examination_and_plays(place: Place, choice: str) -> None:
+def test_the_folder_is_a_bot_that_passes_its_examination_and_plays(place: Place) -> None:
     """Over pipes, without a fault."""
-    trained(place.folder / "trained", "coup", 2, choice)
+    trained(place.folder / "trained", "coup", 2, "drawn")
     checked = place.run("check", "trained", "--sandbox", "process")
     assert checked.code == 0, checked.out + checked.err
     ran = place.run(

@@ -642,13 +642,13 @@ def test_a_sweep_pairs_its_rows() -> None:
         def turn(self, game: Any) -> Any:
             return game.find("coup") or (game.find("tax") if self.busy else None) or game.find("income")
 
-    rows = sweep(Lazy, {"busy": [False, True], "label": ["a", "b"]}, ["sample:honest"], games=240, seed=1, jobs=2)
+    rows = sweep(Lazy, {"busy": [False, True], "label": ["a", "b"]}, ["sample:honest"], games=120, seed=1, jobs=2)
     assert [(row["busy"], row["label"]) for row in rows] == [(False, "a"), (False, "b"), (True, "a"), (True, "b")]
     same, better = rows[1], rows[2]
     assert (same["gain"], same["gain_low"], same["gain_high"]) == (0, 0, 0)  # the same games
     assert better["gain"] == pytest.approx(better["share"] - rows[0]["share"])
     assert better["gain_low"] < better["gain"] < better["gain_high"]
-    assert rows == sweep(Lazy, {"busy": [False, True], "label": ["a", "b"]}, ["sample:honest"], games=240, seed=1)
+    assert rows == sweep(Lazy, {"busy": [False, True], "label": ["a", "b"]}, ["sample:honest"], games=120, seed=1)
     with pytest.raises(ValueError, match="give each parameter values"):
         sweep(Lazy, {"busy": []}, ["sample:honest"])
     with pytest.raises(TypeError, match=r"give a list of bots: \['sample:honest'\]"):

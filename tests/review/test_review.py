@@ -130,10 +130,7 @@ def test_a_review_is_the_same_each_time_and_links_decisions_of_lost_games_alone(
     done: list[None] = []
     found = review(games, "bot0", 5, done=lambda: done.append(None))
     assert len(done) == len(games)
-    assert found == review(games, "bot0", 5)
-    assert (
-        repr(review(games, "bot0", 12, 1)) == repr(review(games, "bot0", 12, 2)) == repr(review(games, "bot0", 12, 9))
-    )
+    assert repr(found) == repr(review(games, "bot0", 5, 1)) == repr(review(games, "bot0", 5, 2))
     lost = {(record.header.match, game) for record in games for game in lost_games(record, "bot0")}
     assert (found.lost, found.games, len(found.curves)) == (len(lost), 5, 5)
     assert {(each.match, each.game) for each in found.costly} <= lost
