@@ -498,8 +498,7 @@ _ROWS = (
         104,
         "leaks over many matches",
         _by(
-            "tests/sandbox/bubblewrap/test_bubblewrap_box.py::test_two_hundred_boxes_leave_nothing",
-            "tests/sandbox/docker/test_docker_box.py::test_thirty_boxes_leave_nothing",
+            "tests/sandbox/test_contract.py::test_many_boxes_leave_nothing",
             "tests/referee/test_leaks.py::test_processes_leave_neither_themselves_nor_descriptors_nor_folders",
         ),
     ),

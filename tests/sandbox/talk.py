@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from arena.sandbox import CLOSE_MS, Box, Exit, Limits, Program
+from arena.sandbox import CLOSE_MS, Box, Choice, Exit, Limits, ProcessSandbox, Program, Sandbox, make
 from arena.sandbox.linux import cgroup, children
 
 WAIT_S = (
@@ -41,6 +41,18 @@ class Starts(Protocol[B]):
     """Start programs in one kind of box, as that kind's Sandbox does."""
 
     def start(self, program: Program, limits: Limits) -> B: ...
+
+
+def made(kind: str, scratch: Path) -> Sandbox:
+    """Return a sandbox by its name; behind which "without groups" may stand."""
+    name, _, bare = kind.partition(" ")
+    if not bare:
+        return make(Choice(name), scratch)
+    if name == "process":
+        return ProcessSandbox(scratch, None)
+    from arena.sandbox.bubblewrap import BubblewrapSandbox
+
+    return BubblewrapSandbox(scratch, None)
 
 
 def python(code: str, folder: Path) -> Program:
@@ -78,13 +90,14 @@ def kill(box: Box) -> Exit:
     took = time.monotonic() - begin
     assert took < CLOSE_S, f"close took {took:.1f} s"
     if ended == Exit(None, None) and any(box is late for late in _late):
-        until(lambda: box.pid is None or _dead(box.pid), "the program outlived its close")
+        until(lambda: box.pid is None or dead(box.pid), "the program outlived its close")
     else:
         assert ended == Exit(None, signal.SIGKILL), f"{ended} after {took:.3f} s"
     return ended
 
 
-def _dead(pid: int) -> bool:
+def dead(pid: int) -> bool:
+    """Tell whether a process has ended; it may not be reaped yet."""
     try:
         os.kill(pid, 0)
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"

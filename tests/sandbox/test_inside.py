@@ -1,152 +1,30 @@
-"""Tests of the inside sandbox, and the contract that every sandbox keeps, this one included."""
+"""Tests of the inside sandbox; what it has in common with the others is in test_contract.py."""
 
 import os
 import select
 import signal
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from arena.sandbox import (
-    Box,
     Exit,
     InsideBox,
     InsideSandbox,
     Limits,
     Peer,
-    ProcessSandbox,
     Program,
     ProgramError,
-    Sandbox,
     Script,
     replies,
 )
-from tests.sandbox.talk import WAIT_S, close, descriptors, exit_of, kill, read_line, read_to_end
-
-
-def write_without_end(fd: int) -> None:
-    while True:
-        os.write(fd, b"x" * 65536)
+from tests.sandbox.talk import WAIT_S, descriptors, exit_of, read_line, read_to_end
 
 
 def start_inside(script: Script) -> InsideBox:
     return InsideSandbox({"it": script}).start(Program(("it",), Path()), Limits())
-
-
-# --- the contract -----------------------------------------------------------------------------------------------------
-
-PROGRAMS = {
-    "echo": "import sys\nfor line in sys.stdin: print(line, end='')",
-    "stubborn": "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('here'); signal.pause()",
-    "seven": "import sys; sys.stderr.write('dying'); sys.exit(7)",
-    "signalled": "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
-}
-
-
-def inside_stubborn(peer: Peer) -> None:
-    peer.send(b"here\n")
-    peer.wait()
-
-
-def inside_seven(peer: Peer) -> None:
-    peer.log(b"dying")
-    peer.die(7)
-
-
-SCRIPTS: dict[str, Script] = {
-    "echo": replies(lambda line: line),
-    "stubborn": inside_stubborn,
-    "seven": inside_seven,
-    "signalled": lambda peer: peer.die(signal=signal.SIGTERM),
-}
-
-Start = Callable[[str], Box]
-
-
-@pytest.fixture(params=["process", "inside"])
-def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Start]:
-    """Start one of the programs above in each kind of sandbox; what a failed test left open is closed."""
-    kinds: dict[str, Sandbox] = {"inside": InsideSandbox(SCRIPTS), "process": ProcessSandbox(tmp_path / "scratch")}
-    boxes: list[Box] = []
-
-    def start_one(name: str) -> Box:
-        argv = (name,) if request.param == "inside" else (sys.executable, "-u", "-c", PROGRAMS[name])
-        boxes.append(kinds[request.param].start(Program(argv, tmp_path), Limits()))
-        return boxes[-1]
-
-    yield start_one
-    for box in boxes:
-        close(box)
-
-
-def test_a_box_carries_lines_both_ways(start: Start) -> None:
-    """Contract: stdin and stdout are pipes to the program, which runs until it is closed."""
-    box = start("echo")
-    os.write(box.stdin, b"one\n")
-    assert read_line(box.stdout) == b"one\n"
-    assert box.exit() is None
-    close(box)
-
-
-def test_the_ends_of_a_box_do_not_block(start: Start) -> None:
-    """Contract: a read with nothing to read, and a write into a full pipe, fail at once."""
-    box = start("stubborn")
-    assert read_line(box.stdout) == b"here\n"
-    for end in (box.stdout, box.stderr):
-        with pytest.raises(BlockingIOError):
-            os.read(end, 1)
-    with pytest.raises(BlockingIOError):
-        write_without_end(box.stdin)
-    close(box)
-
-
-def test_closing_stdin_is_read_as_end_of_file(start: Start) -> None:
-    """Contract: the program may leave by itself then; closing twice is harmless."""
-    box = start("echo")
-    box.close_stdin()
-    box.close_stdin()
-    assert box.stdin == -1
-    assert read_to_end(box.stdout) == b""
-    assert exit_of(box) == Exit(0, None)
-    assert box.close() == Exit(0, None)
-
-
-@pytest.mark.parametrize(
-    ("name", "ended"), [("seven", Exit(7, None)), ("signalled", Exit(None, signal.SIGTERM))], ids=["code", "signal"]
-)
-def test_a_program_that_ended_by_itself_keeps_its_own_exit(start: Start, name: str, ended: Exit) -> None:
-    """Contract: close doesn't overwrite it with its own kill; last words can still be read."""
-    box = start(name)
-    assert exit_of(box) == ended
-    assert read_to_end(box.stderr) == (b"dying" if name == "seven" else b"")
-    assert box.close() == ended
-    assert box.exit() == ended
-
-
-def test_close_kills_what_does_not_leave(start: Start) -> None:
-    """Contract: SIGKILL, reported as such, and the same answer the second time."""
-    box = start("stubborn")
-    assert read_line(box.stdout) == b"here\n"
-    ended = kill(box)
-    assert box.close() == ended
-    assert box.exit() in (ended, Exit(None, signal.SIGKILL))  # where it died after the close, only the exit knows
-
-
-def test_close_closes_the_three_descriptors(start: Start) -> None:
-    """Contract: a stale number must not reach a stranger's file, so each is -1 afterwards."""
-    box = start("echo")
-    ends = (box.stdin, box.stdout, box.stderr)
-    close(box)
-    assert (box.stdin, box.stdout, box.stderr) == (-1, -1, -1)
-    for end in ends:
-        with pytest.raises(OSError, match="Bad file descriptor"):
-            os.fstat(end)
-
-
-# --- the inside box alone ---------------------------------------------------------------------------------------------
 
 
 def test_replies_sends_one_answer_several_or_none_per_line() -> None:

@@ -1,7 +1,7 @@
 """Tests of the bubblewrap sandbox: what a program sees, what bounds it, what is left of it, and whose fault it was.
 
 "Row N" is that of tests/red_team/catalog.py. What all sandboxes have in common is tested in
-tests/sandbox/test_inside.py.
+tests/sandbox/test_contract.py.
 """
 
 import contextlib
@@ -13,9 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +22,17 @@ import pytest
 from arena.sandbox import Exit, Limits, Program, ProgramError, SandboxError, remove_tree
 from arena.sandbox.bubblewrap import BubblewrapSandbox, covers, toolchain, why_not
 from arena.sandbox.linux import cgroup, seccomp, uids
-from arena.sandbox.linux import proc as watch
 from tests.sandbox.talk import (
-    SOON_S,
     WAIT_S,
-    close,
-    descriptors,
+    dead,
     exit_of,
-    family_of,
-    groups_of,
     kill,
     python,
     read_line,
     read_to_end,
     running,
-    stand_still,
     until,
 )
-from tests.soon import within
 
 ROOT = Path(__file__).parents[3]
 USER = 61500  # an ordinary user that nothing else runs as
@@ -54,10 +45,9 @@ def bubblewrap(needs: Needs) -> None:
     needs("bubblewrap", why_not())
 
 
-@pytest.fixture(params=["groups", "no groups"])
-def sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> BubblewrapSandbox:
-    """A sandbox with the control groups of this host, and one without."""
-    return BubblewrapSandbox(tmp_path / "scratch", "found" if request.param == "groups" else None)
+@pytest.fixture
+def sandbox(tmp_path: Path) -> BubblewrapSandbox:
+    return BubblewrapSandbox(tmp_path / "scratch")
 
 
 @pytest.fixture
@@ -67,30 +57,18 @@ def files(tmp_path: Path) -> Path:
     return folder
 
 
-def exists(pid: int) -> bool:
-    """Tell whether a process lives; one that waits to be reaped by its new parent doesn't."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
-    except OSError:
-        return False
-
-
-def demand_free(wanted: set[int], lock_file: Path = uids.LOCK_FILE, before: Callable[[], None] = lambda: None) -> None:
-    """Wait until no box holds these user ids any more; each may meanwhile be a box's of another run.
-
-    `before` is called before each look.
-    """
+def demand_free(wanted: set[int], lock_file: Path) -> None:
+    """Wait until no box holds these user ids any more; each may meanwhile be a box's of another run."""
     left = set(wanted)
 
     def free() -> bool:
-        before()
         left.difference_update(free_uids(max(wanted), lock_file))
         return not left
 
     until(free, "a user id is still held")
 
 
-def free_uids(highest: int, lock_file: Path = uids.LOCK_FILE) -> set[int]:
+def free_uids(highest: int, lock_file: Path) -> set[int]:
     """Return the user ids up to this one that can be had; some may be other runs'. Takes no more: others need them."""
     slots: list[uids.Slot] = []
     with contextlib.suppress(BlockingIOError), contextlib.ExitStack() as stack:
@@ -129,14 +107,6 @@ print(json.dumps({
     "bot": sorted(os.listdir("/bot")), "pids": [name for name in os.listdir("/proc") if name.isdigit()],
 }))
 """
-
-
-def test_a_program_has_three_descriptors_even_beside_another_box(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Row 49: bwrap's own (options, filter, status, block) are closed, and so are a second box's pipes."""
-    program = python("import json, os, sys\n" + SPY, files)
-    with running(sandbox, program) as one, running(sandbox, program) as two:
-        for box in (one, two):
-            assert json.loads(read_line(box.stdout))["fds"] == [0, 1, 2]
 
 
 def test_the_environment_is_what_the_sandbox_sets(
@@ -492,42 +462,6 @@ def test_the_organiser_adds_packages_for_all(
 
 HOG = "x = []\nwhile True: x.append(bytearray(b'1') * 1_000_000)"
 BOMB = "import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(60)"
-CHILDREN = "import os, time\nif os.fork() and os.fork(): time.sleep(60)\nwhile True: pass"
-BIG = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); open('/tmp/x', 'wb').write(b'x' * 3_000_000)"
-
-
-@pytest.mark.parametrize(
-    ("code", "limits", "limit"),
-    [
-        ("while True: pass", Limits(cpu_s=1), "cpu_s"),
-        (BIG, Limits(file_size_mb=1), "file_size_mb"),
-    ],
-    ids=["CPU time", "file size"],
-)
-def test_an_exceeded_limit_is_named(
-    sandbox: BubblewrapSandbox, files: Path, code: str, limits: Limits, limit: str
-) -> None:
-    """Rows 21, 32, 38: an author isn't just told that the program was killed."""
-    with running(sandbox, python(code, files), limits) as box:
-        ended = exit_of(box)
-    assert ended.signal is not None
-    assert ended.limit == limit
-
-
-@pytest.mark.parametrize(
-    ("code", "limits", "limit"),
-    [(HOG, Limits(memory_mb=64), "memory_mb"), (CHILDREN, Limits(cpu_s=1), "cpu_s")],
-    ids=["memory", "CPU time of two children"],
-)
-def test_a_limit_of_all_processes_together_is_a_groups(
-    tmp_path: Path, files: Path, needs: Needs, code: str, limits: Limits, limit: str
-) -> None:
-    """Rows 21 and 32. Without a group each process is bounded, roughly, and ends by itself."""
-    needs("cgroup", cgroup.lacking())
-    with running(BubblewrapSandbox(tmp_path / "scratch"), python(code, files), limits) as box:
-        assert exit_of(box).limit == limit
-    with running(BubblewrapSandbox(tmp_path / "scratch", None), python(HOG, files), Limits(memory_mb=64)) as box:
-        assert exit_of(box) == Exit(1, None)
 
 
 def test_limits_that_nothing_enforces_are_told(tmp_path: Path) -> None:
@@ -535,39 +469,6 @@ def test_limits_that_nothing_enforces_are_told(tmp_path: Path) -> None:
     ungrouped = BubblewrapSandbox(tmp_path, None)
     assert ungrouped.note.endswith("; approximate limits; none of cores; only for your own bots")
     assert ungrouped.unenforced == {"cores"}
-
-
-def test_a_fork_bomb_is_stopped(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Rows 1 and 16: the kernel refuses the fork, which control groups count."""
-    with running(sandbox, python(BOMB, files), Limits(processes=20)) as box:
-        ended = exit_of(box)
-    if "approximate" in sandbox.note:
-        assert ended == Exit(1, None)
-    else:
-        assert (ended.code, ended.limit, dict(ended.counted).keys()) == (1, None, {"processes"})
-
-
-def test_the_number_of_processes_is_the_programs_own(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """bwrap's processes don't count: 20 threads and processes are 20 (without groups a few more)."""
-    code = """
-import time
-count = 1
-try:
-    while count < 40:
-        if os.fork() == 0:
-            time.sleep(60)
-        count += 1
-except BlockingIOError:
-    pass
-print(json.dumps(count))
-"""
-    count = told_before_the_end(sandbox, code, files, Limits(processes=20))
-    assert count == 20 if "approximate" not in sandbox.note else 20 <= count <= 24
-
-
-def told_before_the_end(sandbox: BubblewrapSandbox, code: str, files: Path, limits: Limits) -> Any:
-    with running(sandbox, python("import json, os, sys\n" + code, files), limits) as box:
-        return json.loads(read_line(box.stdout))
 
 
 def test_reserved_memory_is_not_used_memory(tmp_path: Path, files: Path, needs: Needs) -> None:
@@ -578,83 +479,7 @@ def test_reserved_memory_is_not_used_memory(tmp_path: Path, files: Path, needs: 
     assert told(sandbox, code, files, Limits(memory_mb=64)) == 1
 
 
-def test_cpu_time_is_counted_with_children_and_stops_when_frozen(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Rows 20 and 21: a bot is charged the CPU time of all its processes."""
-    code = (
-        "import os, time\nos.fork()\nwhile time.process_time() < 0.2: pass\nprint('done', flush=True)\ntime.sleep(60)"
-    )
-    with running(sandbox, python(code, files)) as box:
-        read_line(box.stdout)
-        until(lambda: (box.cpu_ns() or 0) > 390_000_000)
-        used = box.cpu_ns()
-        assert used is not None
-        assert used < 2_000_000_000
-    with running(sandbox, python("while True: pass", files)) as box:
-        assert sandbox.tells_waits
-        if not sandbox.freezes:
-            box.freeze()
-            return
-        box.freeze()
-        used = stand_still(box.cpu_ns)
-        box.thaw()
-        until(lambda: (box.cpu_ns() or 0) > used + 20_000_000)
-        box.freeze()
-        kill(box)
-
-
 # --- the end ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("code", "ended"),
-    [
-        ("pass", Exit(0, None)),
-        ("import sys; sys.exit(3)", Exit(3, None)),
-        ("import os; os.abort()", Exit(None, signal.SIGABRT)),
-        ("import os; os.kill(1, 9); os.kill(os.getpid(), 15)", Exit(None, signal.SIGTERM)),
-    ],
-    ids=["0", "3", "abort", "kills process 1 in vain"],
-)
-def test_a_programs_own_end_is_told(sandbox: BubblewrapSandbox, files: Path, code: str, ended: Exit) -> None:
-    """Rows 5, 7 and 9."""
-    with running(sandbox, python(code, files)) as box:
-        assert exit_of(box) == ended
-        assert close(box) == ended
-
-
-DAEMON = """
-import os, signal, sys, time
-for number in range(1, 65):
-    try: signal.signal(number, signal.SIG_IGN)
-    except (OSError, ValueError): pass
-if os.fork() == 0:
-    os.setsid()
-    if os.fork() == 0:
-        time.sleep(60)
-    os._exit(0)
-print("here", flush=True)
-time.sleep(60)
-"""
-
-
-def test_daemons_that_ignore_all_signals_die_with_their_box(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Row 2: close kills the whole namespace, at once.
-
-    The one test that shows how soon a bubblewrap box is closed: box.py, CLOSE_MS.
-    """
-
-    def closes() -> float:
-        box = sandbox.start(python(DAEMON, files), Limits())
-        read_line(box.stdout)
-        family = family_of(box)
-        assert len(family) >= 3
-        began = time.monotonic()
-        kill(box)
-        took = time.monotonic() - began
-        until(lambda: not any(map(exists, family)), "a process outlived its box")
-        return took
-
-    within(SOON_S, closes)
 
 
 def test_a_killed_bwrap_is_the_machines_fault(sandbox: BubblewrapSandbox, files: Path) -> None:
@@ -667,148 +492,14 @@ def test_a_killed_bwrap_is_the_machines_fault(sandbox: BubblewrapSandbox, files:
             exit_of(box)
         kill(box)
         pid = box.pid
-        until(lambda: not exists(pid), "the program outlived its box")
+        until(lambda: dead(pid), "the program outlived its box")
 
 
 def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])
 
 
-REFEREE = """
-import sys
-from pathlib import Path
-from arena.sandbox import Limits, Program
-from arena.sandbox.bubblewrap import BubblewrapSandbox
-from tests.sandbox.talk import family_of
-scratch, files, groups = sys.argv[1:]
-sandbox = BubblewrapSandbox(Path(scratch), "found" if groups == "groups" else None)
-boxes = [sandbox.start(Program(("python3", "-c", Path(files, "daemon.py").read_text()), Path(files)), Limits())
-         for _ in range(2)]
-for box in boxes:
-    box.freeze()
-print(*(pid for box in boxes for pid in family_of(box)), flush=True)
-sys.stdin.read()
-"""
-
-
-def reap(orphans: set[int]) -> None:
-    """Take in what a killed child of this process leaves, since a box has made this process a subreaper."""
-    for pid in orphans:
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, 0)
-
-
-def owners_of(pids: Iterable[int]) -> set[int]:
-    """Return the user ids of those of the processes that still run."""
-    owners = set()
-    for pid in pids:
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            owners.add(os.stat(f"/proc/{pid}").st_uid)
-    return owners
-
-
-@pytest.mark.parametrize("groups", ["groups", "no groups"])
-def test_a_killed_referee_leaves_nothing(files: Path, tmp_path: Path, groups: str) -> None:
-    """Row 18: processes die at once, also frozen ones; control groups go with the next start's sweep."""
-    (files / "daemon.py").write_text(DAEMON)
-    before = set(watch.children("self"))
-    command = [sys.executable, "-c", REFEREE, str(tmp_path / "scratch"), str(files), groups]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as referee:
-        assert referee.stdout is not None
-        pids = list(map(int, read_line(referee.stdout.fileno()).split()))
-        assert len(pids) >= 4
-        owners = owners_of(pids)
-        assert owners
-        referee.kill()
-    until(lambda: not any(map(exists, pids)))
-
-    reap(set(watch.children("self")) - before)
-    if os.geteuid() == 0:
-        demand_free(owners, before=lambda: reap(set(watch.children("self")) - before))
-    found = cgroup.hierarchy()
-    if found is not None:
-        found.sweep()
-        until(lambda: not groups_of(referee.pid), "a control group is left")  # another's sweep may be at it
-    if os.geteuid() == 0:
-        assert not (tmp_path / "scratch").exists()
-
-
-def open_mounts() -> list[str]:
-    return Path("/proc/self/mountinfo").read_text().splitlines()
-
-
-def test_two_hundred_boxes_leave_nothing(tmp_path: Path, files: Path) -> None:
-    """Row 104: descriptors, processes, groups, mounts, user ids, folders, threads."""
-    sandbox = BubblewrapSandbox(tmp_path / "scratch")
-    programs = [
-        python("pass", files),
-        python("import time; time.sleep(60)", files),
-        Program(("no-such-program",), files),
-    ]
-
-    def counted() -> dict[str, Any]:
-        return {
-            "descriptors": descriptors(),
-            "children": set(watch.children("self")),
-            "mounts": {line for line in open_mounts() if "size=524288k" in line or str(tmp_path) in line},
-            "threads": threading.active_count(),
-            "groups": set(groups_of(os.getpid())),
-            "folders": {path.name for path in (tmp_path / "scratch").glob("*")},
-        }
-
-    def left() -> dict[str, Any]:
-        """Return what is more than before; what other tests left may go meanwhile."""
-        now = counted()
-        return {what: now[what] for what in now if not now[what] <= before[what]}
-
-    with contextlib.suppress(ProgramError):
-        sandbox.start(programs[2], Limits())
-    before = counted()
-    used = set()
-    for number in range(200):
-        with contextlib.suppress(ProgramError), running(sandbox, programs[number % 3]) as box:
-            if number % 3 == 1:  # the sleeper; a short program may end before it is seen
-                used |= owners_of(family_of(box))
-
-    def nothing_left() -> bool:
-        """Do what the next start does for boxes that the kernel ended after their close; then look."""
-        sandbox.close()
-        if found is not None:
-            found.make(Limits()).remove()
-        return not left()
-
-    found = cgroup.hierarchy()
-    with contextlib.suppress(AssertionError):  # said better by the next line
-        until(nothing_left)
-    assert left() == {}
-    if os.geteuid() == 0:
-        demand_free(used)
-
-
 # --- bad starts -------------------------------------------------------------------------------------------------------
-
-
-def test_a_program_that_cannot_run_is_the_programs_fault(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Contract: ProgramError, one line, in the words of the process sandbox."""
-    (files / "plain.py").write_text("print(1)")
-    (files / "text").write_text("hello")
-    (files / "lost").write_text("#!/no/such/interpreter\n")
-    for name in ("text", "lost"):
-        (files / name).chmod(0o755)
-    cases = {
-        (): "the command is empty",
-        ("no-such-program",): "no such file",
-        (str(files / "gone.py"),): "no such file",
-        (str(files / "plain.py"),): "not executable, or no permission",
-        (str(files / "text"),): "not a program",
-        (str(files / "lost"),): "the interpreter that its #! line names is missing",
-        ("sh", "a\0b"): "embedded null byte",
-        ("sh", "x" * 3_000_000): "arguments and environment are too long",
-    }
-    for argv, words in cases.items():
-        with pytest.raises(ProgramError, match=words) as problem:
-            sandbox.start(Program(argv, files), Limits())
-        assert "\n" not in str(problem.value)
 
 
 def test_files_that_are_missing_are_the_programs_fault(sandbox: BubblewrapSandbox, files: Path) -> None:

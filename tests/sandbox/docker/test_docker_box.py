@@ -31,14 +31,11 @@ from arena.sandbox.docker import (
     engine,
     language,
 )
-from arena.sandbox.linux import alive, cgroup, owner_anywhere
+from arena.sandbox.linux import alive, owner_anywhere
 from tests.sandbox.talk import (
-    SOON_S,
     WAIT_S,
-    close,
     descriptors,
     exit_of,
-    groups_of,
     kill,
     python,
     read_line,
@@ -240,50 +237,6 @@ def ours() -> list[str]:
 # --- pipes and ends ---------------------------------------------------------------------------------------------------
 
 
-def test_lines_go_both_ways_and_the_end_is_the_end(sandbox: DockerSandbox, folder: Path) -> None:
-    """No false end of file at the start, a true one at the end."""
-    with running(sandbox, Program(("cat",), folder)) as box:
-        for number in range(100):
-            os.write(box.stdin, b"%d\n" % number)
-            assert read_line(box.stdout) == b"%d\n" % number
-        assert box.exit() is None
-        box.close_stdin()
-        assert read_some(box.stdout) == b""
-        assert exit_of(box) == Exit(0, None)
-        assert close(box) == Exit(0, None)
-
-
-def test_a_program_that_closes_its_output_is_seen_at_once_though_it_lives(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: attack list 11: nobody else holds an end."""
-    with running(sandbox, python("import os, time; os.close(1); time.sleep(60)", folder)) as box:
-        assert read_some(box.stdout) == b""
-        assert box.exit() is None
-
-
-def test_writing_to_a_program_that_closed_its_input_fails(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: as with plain pipes; the referee's end is the only writer, the program's the only reader."""
-    with running(sandbox, python("import os, time; os.close(0); print(1); time.sleep(60)", folder)) as box:
-        read_line(box.stdout)
-        with pytest.raises(BrokenPipeError):
-            os.write(box.stdin, b"x\n")
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("", Exit(0, None)),
-        ("raise SystemExit(3)", Exit(3, None)),
-        ("import os; os.kill(os.getpid(), 9)", Exit(None, 9)),
-        ("import os; os.kill(os.getpid(), 15)", Exit(None, 15)),
-        ("import os; os.abort()", Exit(None, 6)),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", Exit(None, 11)),
-    ],
-)
-def test_how_a_program_ended_is_told(sandbox: DockerSandbox, folder: Path, code: str, expected: Exit) -> None:
-    """Source: `Exit`. A program isn't process 1, whose signals the kernel would ignore."""
-    assert outcome(sandbox, code, folder)[0] == expected
-
-
 def test_a_program_cant_kill_process_1_and_its_daemons_end_with_it(sandbox: DockerSandbox, folder: Path) -> None:
     """Source: attack list 2, 5 and 6."""
     code = """
@@ -451,50 +404,6 @@ def test_a_script_runs_by_its_own_first_line_whatever_this_machine_calls_the_int
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-def test_out_of_memory_is_named(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: attack list 32. What lies in /tmp counts."""
-    eat = "kept = []\nwhile True: kept.append(bytearray(1 << 20))"
-    assert outcome(sandbox, eat, folder, Limits(memory_mb=64))[0] == Exit(None, 9, "memory_mb", (("memory_mb", 1),))
-
-
-def test_a_fork_bomb_is_bounded_and_its_refused_forks_are_counted(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: attack list 1."""
-    bomb = """
-import os, signal
-n = 1
-try:
-    while True:
-        if os.fork() == 0:
-            signal.pause()
-        n += 1
-except BlockingIOError:
-    print(n)
-    raise
-"""
-    ended, output = outcome(sandbox, bomb, folder, Limits(processes=20))
-    assert int(output) == 20
-    assert (ended.code, ended.limit, dict(ended.counted).keys()) == (1, None, {"processes"})
-
-
-def test_cpu_time_used_up_is_named_with_children(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: limits.py: by process through the kernel's rlimit, and for all together by their sum.
-
-    The sum holds the container's start too, so either may be the first to end a program of one process.
-    """
-    ended = outcome(sandbox, "while True: pass", folder, Limits(cpu_s=1))[0]
-    assert ended in (Exit(None, signal.SIGXCPU, "cpu_s"), Exit(None, signal.SIGKILL, "cpu_s"))
-    program = python("import os\nos.fork()\nwhile True: pass", folder)
-    with running(sandbox, program, Limits(cpu_s=1)) as box:
-        assert exit_of(box).limit == "cpu_s"
-
-
-def test_a_file_that_grows_too_large_is_named(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: limits.py; attack list 38. Python ignores the signal, most others don't."""
-    write = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); open('/tmp/x', 'wb').write(bytes(9 << 20))"
-    expected = Exit(None, signal.SIGXFSZ, "file_size_mb")
-    assert outcome(sandbox, write, folder, Limits(file_size_mb=4))[0] == expected
-
-
 def test_tmp_has_a_size_and_a_number_of_files(sandbox: DockerSandbox, folder: Path) -> None:
     """A full /tmp is an error that the program sees."""
     fill = """
@@ -519,150 +428,11 @@ print(size, n)
     assert int(files) <= 256
 
 
-# --- clocks -----------------------------------------------------------------------------------------------------------
-
-
-def test_cpu_time_is_charged_with_children(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: protocol/SPEC.md, "The clock"."""
-    assert sandbox.tells_waits
-    burn = """
-import os, time
-input()
-pid = os.fork()
-end = time.process_time() + 0.2
-while time.process_time() < end: pass
-if pid:
-    os.waitpid(pid, 0)
-    print("done")
-    input()
-"""
-    with running(sandbox, python(burn, folder)) as box:
-        before = box.cpu_ns()
-        os.write(box.stdin, b"\n")
-        read_line(box.stdout)
-        after = box.cpu_ns()
-        assert before is not None
-        assert after is not None
-        assert 0.2e9 <= after - before <= 1.0e9
-        os.write(box.stdin, b"\n")
-        exit_of(box)
-        again = box.cpu_ns()
-        assert again is not None
-        assert again >= after
-
-
-def test_a_frozen_program_and_its_children_use_no_time(sandbox: DockerSandbox, folder: Path) -> None:
-    """A frozen program can be killed."""
-    code = "import os\nos.fork()\nprint(1)\nwhile True: pass"
-    with running(sandbox, python(code, folder), Limits(cores=min(2, os.cpu_count() or 1))) as box:
-        read_line(box.stdout)
-        box.freeze()
-        box.freeze()
-        used = stand_still(box.cpu_ns)
-        box.thaw()
-        until(lambda: (box.cpu_ns() or 0) > used + 20_000_000)
-        box.freeze()
-        kill(box)
-
-
 # --- what is left -----------------------------------------------------------------------------------------------------
-
-
-def test_closing_a_flooding_program_is_bounded(sandbox: DockerSandbox, folder: Path) -> None:
-    """The one test that shows how soon a container's box is closed: box.py, CLOSE_MS."""
-
-    def closes() -> float:
-        with running(sandbox, python("import os\nwhile True: os.write(1, bytes(65536))", folder)) as box:
-            read_some(box.stdout)
-            begin = time.monotonic()
-            kill(box)
-            took = time.monotonic() - begin
-            assert (box.stdin, box.stdout, box.stderr) == (-1, -1, -1)
-        return took
-
-    within(SOON_S, closes)
-
-
-def mounts() -> set[str]:
-    return set(Path("/proc/self/mountinfo").read_text().splitlines())
 
 
 def sockets() -> int:
     return len(os.listdir("/proc/self/fd")) - descriptors()
-
-
-def left() -> tuple[Any, ...]:
-    """Return what this process has on the machine: containers, mounts, control groups, descriptors."""
-    return set(ours()), mounts(), set(groups_of(os.getpid())), descriptors()
-
-
-@pytest.mark.clock  # alone: other tests of the same process may open a descriptor while its own are counted
-def test_thirty_boxes_leave_nothing(tmp_path: Path, folder: Path) -> None:
-    """No process, container, cgroup, mount, descriptor or folder."""
-    scratch = tmp_path / "scratch"
-
-    def play(boxes: int) -> None:
-        sandbox = DockerSandbox(scratch)
-        for number in range(boxes):
-            program = Program(("cat",) if number % 2 else ("sh", "-c", "sleep 60 & exec sleep 60"), folder)
-            with running(sandbox, program) as box:
-                pids.append(box.pid)
-        sandbox.close()
-
-    pids: list[int | None] = []
-    play(1)  # what a first use keeps: the connections to the engine
-    before = left()
-    connections = sockets()
-    play(30)
-    found = cgroup.hierarchy()
-
-    def nothing_left() -> bool:
-        if found is not None:
-            found.make(Limits()).remove()  # takes the groups that weren't gone in time
-        return all(now <= then for now, then in zip(left(), before, strict=True))
-
-    with contextlib.suppress(AssertionError):  # said better by the next lines
-        until(nothing_left)
-    for now, then in zip(left(), before, strict=True):
-        assert now <= then
-    assert sockets() <= connections + SOCKETS
-    until(lambda: not list(scratch.iterdir()), "a folder is left")
-    until(lambda: not [pid for pid in pids if pid is not None and Path(f"/proc/{pid}").exists()], "a program is left")
-
-
-REFEREE = """
-import os, sys, time
-from pathlib import Path
-from arena.sandbox import Limits, Program
-from arena.sandbox.docker import DockerSandbox
-sandbox = DockerSandbox(Path(sys.argv[1]))
-sleeper = Program(("sh", "-c", "trap '' HUP; sleep 1000"), Path(sys.argv[2]))
-boxes = [sandbox.start(sleeper, Limits()) for _ in range(2)]
-print(boxes[0].pid, flush=True)
-os.read(0, 1)
-"""
-
-
-def test_a_killed_referee_leaves_nothing_after_the_next_sweep(tmp_path: Path, folder: Path) -> None:
-    """kill -9 of the referee during a match leaves nothing after the next start."""
-    scratch = tmp_path / "scratch"
-    with referee(REFEREE, scratch, folder) as process:
-        pid = int(line_of(process))
-        mine = f"/{process.pid}."
-        assert len(of_owner(mine)) == 2
-        assert len(list(scratch.iterdir())) == 2
-        process.kill()
-        process.wait(WAIT_S)
-    docker.sweep()
-    cgroup.sweep()
-    until(lambda: not of_owner(mine), "a container is left")  # another process's sweep may be at the same ones
-    until(lambda: not list(scratch.iterdir()), "a folder is left")
-    until(lambda: not Path(f"/proc/{pid}").exists())
-
-
-def of_owner(part: str) -> list[str]:
-    found = engine().api.containers(all=True, filters={"label": [OWNER]})
-    return [container["Id"] for container in found if part in container["Labels"][OWNER]]
 
 
 def test_a_sweep_spares_what_belongs_to_the_living(sandbox: DockerSandbox, folder: Path) -> None:
@@ -772,15 +542,6 @@ def test_ends_that_a_program_forges_dont_hold_the_referee_up(sandbox: DockerSand
                 return time.monotonic() - begin
 
         within(2.0, ends)  # far from the referee's 5 s, and no wait but the engine's own
-
-
-@pytest.mark.parametrize("argv", [("true", "x" * 200_000), ("./\ud800",), ("./a\0b",), ("",)])
-def test_a_command_that_cant_be_had_is_the_programs_fault(
-    sandbox: DockerSandbox, folder: Path, argv: tuple[str, ...]
-) -> None:
-    """Source: box.py: whose fault a failed start is, is its type; a SandboxError would void the match."""
-    with pytest.raises(ProgramError):
-        sandbox.start(Program(argv, folder), Limits())
 
 
 def test_a_link_of_a_program_gives_away_no_line_of_this_machines_files(tmp_path: Path, folder: Path) -> None:
