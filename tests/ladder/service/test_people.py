@@ -320,7 +320,7 @@ def test_the_commands_say_what_is_so(place: Place) -> None:
     assert place.call(*owners, "leave", "spring", "ada", "--why", "moved").err.splitlines() == [
         "ada is no longer in the course"
     ]
-    assert "left" in place.call(*owners, "list", "spring").out
+    assert "moved" in place.call(*owners, "list", "spring").out
     assert place.call(*owners, "leave", "spring", "ada", "--undo", "--why", "back", "--json").json == {"changed": True}
     assert place.call(*owners, "merge", "spring", "ada2", "ada", "--why", "one person").err.splitlines() == [
         "ada2 is ada"
