@@ -48,26 +48,6 @@ def intervals(found: Strength) -> Iterator[tuple[float, float, float]]:
         yield each.low, each.value, each.high
 
 
-def test_the_order_of_the_games_changes_nothing() -> None:
-    """Within a match, and of matches among one another; the goal is 1e-6."""
-    played = games(40)
-    shuffled = played[:]
-    random.Random(2).shuffle(shuffled)
-    for one, other in zip(fit(played, 6), fit(shuffled, 6), strict=True):
-        assert one.ranks == other.ranks
-        for ends, same in zip(intervals(one), intervals(other), strict=True):
-            assert ends == pytest.approx(same, abs=1e-9)
-
-
-def test_the_numbers_of_the_matches_change_nothing() -> None:
-    """Only which games are of the same match."""
-    played = games(40)
-    numbered = [replace(game, match=1000 - 7 * game.match) for game in played]
-    for one, other in zip(fit(played, 6), fit(numbered, 6), strict=True):
-        for ends, same in zip(intervals(one), intervals(other), strict=True):
-            assert ends == pytest.approx(same, abs=1e-9)
-
-
 def test_six_bots_stand_in_the_order_of_their_weights() -> None:
     """By rating, by share and by rank; the mean rating is 25, the mean share the fair one."""
     found = fit(games(400), 6)
@@ -108,16 +88,6 @@ def test_equal_opponents_make_the_adjusted_share_the_plain_one() -> None:
             played.append(won(match, winner, table))
     for found in fit(played, 4):
         assert share(found).value == pytest.approx(found.share, abs=1e-3)
-
-
-def test_an_interval_holds_its_value_and_shrinks_with_the_root_of_the_matches() -> None:
-    """Ten times the matches: a third of the width."""
-    few, many = (fit(games(count), 6) for count in (60, 600))
-    for one, other in zip(few, many, strict=True):
-        for (low, value, high), (below, better, above) in zip(intervals(one), intervals(other), strict=True):
-            assert low < value < high
-            assert below < better < above
-            assert 2.2 < (high - low) / (above - below) < 4.5
 
 
 def test_matches_that_differ_more_than_games_widen_the_intervals() -> None:

@@ -29,7 +29,7 @@ NEWER = 3  # versions without games, of which one follows another
 def field_of(form: str) -> tuple[Matches, Field]:
     """Return matches of 12 games at 4 seats, and their field."""
     draw = np.random.default_rng(7)
-    bots = {"small": 8, "medium": 60, "large": 340, "islands": 60, "idle": 30, "versions": 60}[form]
+    bots = {"small": 8, "large": 340, "islands": 60, "idle": 30, "versions": 60}[form]
     field, players = Field(bots), np.arange(bots)
     if form == "idle":
         players = players[:20]
@@ -44,7 +44,7 @@ def field_of(form: str) -> tuple[Matches, Field]:
     return Matches(tables, wins, np.full(len(tables), 12.0)), field
 
 
-FORMS = ["small", "medium", "large", "islands", "idle", "versions"]
+FORMS = ["small", "large", "islands", "idle", "versions"]
 
 
 @pytest.fixture(scope="module", params=FORMS)
@@ -112,9 +112,9 @@ def test_the_errors_are_those_of_the_whole_covariance(fit: Fit) -> None:
     assert decide(fit).leader == (shares.bots[np.argmax(shares.values)] if known else None)
 
 
-@pytest.mark.parametrize("bots", [340, EXACT + 40])
-def test_a_fit_that_goes_on_ends_where_a_new_one_does(bots: int) -> None:
+def test_a_fit_that_goes_on_ends_where_a_new_one_does() -> None:
     """Of matches in another order, too. To 1e-9: what `arena ladder rerate` and `doctor` compare."""
+    bots = EXACT + 40
     matches, field = played(bots, 6)[0], Field(bots)
     first = rate(field=field, matches=Matches(matches.tables[:-80], matches.wins[:-80], matches.games[:-80]))
     order = np.random.default_rng(4).permutation(len(matches.tables))
@@ -158,7 +158,6 @@ def deviations(found: Errors) -> Floats:
 @pytest.mark.parametrize(
     ("bots", "each", "fields", "draws", "mean", "spread"),
     [
-        (60, 40, 1, FEW_DRAWS, 0.02, 0.03),
         (300, 40, 1, FEW_DRAWS, 0.01, 0.02),
         (300, 4, 1, DRAWS, 0.01, 0.03),
         (300, 40, 2, DRAWS, 0.15, 0.06),
@@ -198,23 +197,3 @@ def test_more_is_drawn_where_it_counts(fields: int, draws: int) -> None:
     assert apart[:3, :3] == pytest.approx(
         whole.diagonal()[:3, None] + whole.diagonal()[:3] - 2 * whole[:3, :3], rel=0.1
     )
-
-
-@pytest.mark.parametrize("each", [3, 12])
-def test_intervals_of_a_large_field_hold_the_truth(each: int) -> None:
-    """In 95 % of cases, of shares; and the true ranks are among those that are told."""
-    bots = EXACT + 40
-    matches, strengths = played(bots, each)
-    shares, _ = field_chances(strengths, SEATS)
-    found = rate(matches, Field(bots)).strengths
-    held = []
-    for strength, share in zip(found, shares, strict=True):
-        assert strength.adjusted is not None
-        assert strength.adjusted.low is not None
-        assert strength.adjusted.high is not None
-        held.append(strength.adjusted.low <= share <= strength.adjusted.high)
-    assert 0.93 <= np.mean(held) <= 0.97
-    order = np.empty(bots, dtype=int)
-    order[np.argsort(-strengths)] = np.arange(1, bots + 1)
-    ranked = [strength.ranks[0] <= rank <= strength.ranks[1] for strength, rank in zip(found, order, strict=True)]
-    assert np.mean(ranked) > 0.95

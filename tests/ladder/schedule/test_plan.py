@@ -7,6 +7,7 @@ from itertools import combinations
 import pytest
 
 from ladder.schedule import Plan, plan
+from tests.each import each
 from tests.ladder.schedule.shuffles import labelled
 
 # bots, seats, matches per round, matches per bot and round: seats / gcd(bots, seats) permutations cut into tables
@@ -24,31 +25,19 @@ ROUNDS = [
 ]
 
 
-@pytest.mark.parametrize(("bots", "seats", "matches", "per_bot"), ROUNDS)
-def test_a_round_is_as_short_as_equal_matches_for_all_allow(bots: int, seats: int, matches: int, per_bot: int) -> None:
-    """Design section 5: rated tables by random partition."""
+@each(("bots", "seats", "matches", "per_bot"), ROUNDS)
+def test_every_bot_plays_equally_often_in_rounds_as_short_as_may_be(
+    bots: int, seats: int, matches: int, per_bot: int
+) -> None:
+    """A table that holds the end of one permutation and the start of the next is the case to fear."""
     one = plan(bots, seats, 1, seats, labelled("round"))
-    assert (one.rounds, one.matches_per_round, one.matches) == (1, matches, matches)
-    assert set(Counter(bot for table in one.tables for bot in table.bots).values()) == {per_bot}
-    assert one.games == matches * seats
-
-
-@pytest.mark.parametrize(("bots", "seats", "matches", "per_bot"), ROUNDS)
-def test_every_bot_plays_equally_often_in_every_round(bots: int, seats: int, matches: int, per_bot: int) -> None:
-    """Design section 5: everyone plays equally often."""
-    several = plan(bots, seats, 7 * matches * seats, seats, labelled("equal"))
-    assert several.rounds == 7
+    assert (one.rounds, one.matches_per_round, one.matches, one.games) == (1, matches, matches, matches * seats)
+    several = plan(bots, seats, 20 * matches * seats, seats, labelled("equal"))
+    assert several.rounds == 20
+    assert all(len(set(table.bots)) == len(table.bots) == seats for table in several.tables)
     for first in range(0, several.matches, matches):
         played = Counter(bot for table in several.tables[first : first + matches] for bot in table.bots)
         assert played == dict.fromkeys(range(bots), per_bot)
-
-
-@pytest.mark.parametrize(("bots", "seats", "matches", "per_bot"), ROUNDS)
-def test_no_bot_meets_itself(bots: int, seats: int, matches: int, per_bot: int) -> None:
-    """A table that holds the end of one permutation and the start of the next is the case to fear."""
-    for seed in range(20):
-        for table in plan(bots, seats, 1, seats, labelled(f"self/{seed}")).tables:
-            assert len(set(table.bots)) == len(table.bots) == seats
 
 
 def spread(plans: Plan, bots: int) -> tuple[int, int]:
@@ -68,7 +57,7 @@ def test_pairs_meet_about_equally_often(bots: int, tables: int, least: int, most
 
 
 @pytest.mark.parametrize("seats", range(3, 11))
-@pytest.mark.parametrize("bots", [5, 7, 10, 19, 33, 60])
+@pytest.mark.parametrize("bots", [5, 10, 19, 33])
 def test_how_often_pairs_met_differs_little_at_any_length(bots: int, seats: int) -> None:
     """By 6 at most at 10 seats, by 3 at 4; at random by up to 22 after 60 matches a bot, and ever more."""
     if seats > bots:
@@ -174,14 +163,6 @@ def test_two_bots_of_one_owner_never_meet_and_all_play_equally_often(seats: int)
         played = Counter(bot for table in planned.tables for bot in table.bots)
         assert played.keys() == set(range(bots))
         assert len(set(played.values())) == 1
-
-
-def test_pairs_of_different_owners_meet_about_equally_often() -> None:
-    """24 bots of 12 owners: 22 opponents each, 80 matches with 3 of them."""
-    tables = plan(24, 4, 480 * 4, 4, labelled("pairs"), [bot // 2 for bot in range(24)]).tables
-    met = Counter(frozenset(pair) for table in tables for pair in combinations(table.bots, 2))
-    times = [met[frozenset(pair)] for pair in combinations(range(24), 2) if pair[0] // 2 != pair[1] // 2]
-    assert (min(times), max(times)) in {(10, 12), (9, 12), (10, 13), (9, 13)}
 
 
 def test_an_owner_for_each_bot_changes_nothing() -> None:

@@ -234,6 +234,31 @@ def test_no_match_begins_while_somebody_may_not_play(ladder: Ladder) -> None:
     assert "one of its bots" in str(why())
 
 
+def test_what_may_not_be_opened_is_refused_with_a_reason(ladder: Ladder) -> None:
+    """No bots alone, no unknown rules, no bot of who is suspended, not too many, none while frozen."""
+    set_suspended(ladder, "bob", True, "staff", "he cheated")
+    for wanted, told in (
+        (Wanted(bots=("one", "two")), "nobody would sit there but bots"),
+        (Wanted(bots=("one",), me=True, rules="chess"), "no rules"),
+        (Wanted(bots=("none",), me=True), "no bot"),
+        (Wanted(bots=("bob",), me=True), "fit to play"),
+        (Wanted(me=True), "2"),
+    ):
+        with pytest.raises(LadderError, match=told):
+            open_evening(ladder, wanted, "ada")
+    set_frozen(ladder, True, "staff", "an evening")
+    with pytest.raises(LadderError, match="frozen"):
+        opened(ladder)
+    set_frozen(ladder, False, "staff", "it is over")
+    mine = [opened(ladder)[0] for _ in range(2)]
+    with pytest.raises(LadderError, match="2 tables open"):
+        opened(ladder)
+    with pytest.raises(LadderError):
+        close_evening(ladder, mine[0], BOB)
+    assert close_evening(ladder, mine[0], ADA)
+    opened(ladder)
+
+
 def test_rules_are_the_ladders_own_or_a_preset(ladder: Ladder) -> None:
     assert known_rules(ladder, None) == ladder.play.terms.rules
     assert known_rules(ladder, "treason-site").name == "treason-site"

@@ -2,8 +2,7 @@
 
 import json
 import socket as sockets
-import struct
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from typing import Any
 
 from websockets.client import ClientProtocol
@@ -85,28 +84,6 @@ def test_a_program_that_ends_forfeits_its_game_and_is_greeted_anew_for_the_next(
     assert types[0] == "hello"
     assert [fault.code for fault in there.records[0].games[0].faults] == ["exited"]
     assert there.records[0].games[1].faults == ()
-
-
-def test_who_comes_anew_in_the_middle_counts_anew_and_misses_no_line_when_cut() -> None:
-    """The lines of the program before aren't his; nobody forfeits a second time."""
-    with serve_tables("bot", "program", games=2) as there:
-        with program(there) as socket:
-            socket.send(str(answered(str(socket.recv(WAIT_S)))))
-            socket.recv(WAIT_S)
-            socket.close(4010)
-        had, over = 0, False
-        while not over:
-            with program(there, after=had or None) as socket:
-                line = str(socket.recv(WAIT_S))
-                had, over = had + 1, json.loads(line)["type"] == "match_over"
-                reply = answered(line)
-                if reply:
-                    socket.send(reply)
-                    socket.ping().wait(WAIT_S)  # it has arrived
-                if not over:
-                    with suppress(OSError):  # the match is over, and the table has closed it
-                        socket.socket.shutdown(sockets.SHUT_RDWR)
-    assert faults(there) == ["exited"]
 
 
 def test_a_program_that_leaves_is_waited_for_no_more_and_who_comes_later_is_told_so() -> None:
@@ -234,19 +211,6 @@ def test_a_person_who_never_answers_holds_nobody_up() -> None:
         last = play(second)
     assert last["table"]["state"] == "over"
     assert set(faults(there)) <= {"timeout", "out_of_lives"}
-
-
-def test_two_hundred_onlookers_of_whom_many_read_nothing_keep_no_move_back() -> None:
-    """The match ends meanwhile; who reads is shown its end."""
-    with serve_tables("bot", "bot", "person", games=1) as there, ExitStack() as stack:
-        stalled = [stack.enter_context(raw(there, "/socket")[0]) for _ in range(100)]
-        lookers = [stack.enter_context(person(there)) for _ in range(100)]
-        with person(there, 2) as socket:
-            assert play(socket)["table"]["state"] == "over"
-        for looker in lookers:
-            assert frames(looker, lambda frame: frame["table"]["state"] == "over")["table"]["replay"]
-        for line in stalled:
-            line.setsockopt(sockets.SOL_SOCKET, sockets.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def test_what_a_program_says_again_after_a_cut_counts_once() -> None:

@@ -18,6 +18,11 @@ from tests.ladder.web.ladder_server import wait_for
 from tests.play.test_sitting import dice
 
 WAIT_S = 60.0  # only a failure takes this long
+GAME = {"number", "turn", "seat", "actor", "deck", "reserve", "seats", "told", "ask", "end"}
+TABLE = {
+    *("id", "rules", "games", "clock", "program_clock", "talk", "open_names", "state", "why", "again", "places"),
+    "replay",
+}
 
 
 class Evening:
@@ -133,8 +138,10 @@ def test_people_and_bots_play_and_each_sees_the_cards_that_it_may(rules: str) ->
     """Own cards; nothing of others' but what lies face up; an onlooker none, until the match is over: then neither."""
 
     def holds_own(frame: Any) -> None:
+        assert set(frame["table"]) == TABLE
+        assert frame["game"] is None or set(frame["game"]) == GAME
         for seat in frame["game"]["seats"] if frame["game"] else ():
-            assert seat["own"] or set(seat["cards"]) <= {None}
+            assert seat["own"] or (set(seat["cards"]) <= {None} and seat["drawn"] == [])
             assert not (seat["own"] and None in seat["cards"])
 
     def holds_none(frame: Any) -> None:

@@ -205,18 +205,3 @@ class Player:
 def over(frame: Frame) -> bool:
     """Tell whether a match has ended."""
     return frame["table"]["state"] in ("over", "void")
-
-
-async def evening(people: "list[Player]", done: Callable[[Frame], object], hold: asyncio.Event | None = None) -> None:
-    """Have people be at their tables and play until something is so for each; then stay until `hold` is set."""
-
-    async def one(person: Player) -> None:
-        async with person.there():
-            await person.play(done)
-            if hold is not None:
-                await hold.wait()
-            while person.closed is None and not over(person.frame):
-                if not await person.news():
-                    break
-
-    await asyncio.gather(*(one(person) for person in people))

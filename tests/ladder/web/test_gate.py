@@ -8,6 +8,7 @@ from starlette.testclient import TestClient, WebSocketDenialResponse
 from ladder.access import ACTS, ROUTES, Who
 from ladder.service import Wanted, issue, open_evening, set_suspended
 from ladder.web import make_app
+from tests.each import each
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import KINDS, URL, Pages, pages, public
 
@@ -56,25 +57,37 @@ def test_each_route_lets_through_whom_the_table_says(web: Pages, kind: str) -> N
         assert came or let_in, name
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_socket_lets_through_whom_the_table_says(own: Term, kind: str) -> None:
+def test_each_socket_lets_through_whom_the_table_says(own: Term) -> None:
     """Whose session or token may read the ladder looks on at a table; a program's place is for its token alone."""
     sockets = {name.removeprefix("WS ") for name in ROUTES if name.startswith("WS ")}
     assert sockets == {"/tables/{id}/socket", "/tables/{id}/program"}
     with pages(own) as web:
-        open_evening(web.ladder, Wanted(bots=("one",), me=True, programs=1, people=1), "bob")
-        for path in sockets:
-            let_in = path.endswith("/socket") and kind not in ("nobody", "suspended")
-            assert (_knocked(web.visitor(kind), path, URL) == 1013) is let_in, (kind, path)
-            elsewhere = _knocked(web.visitor(kind), path, "https://evil.example")
-            assert (elsewhere == 1013) is (let_in and "token" in kind), (kind, path)
+        opened = open_evening(web.ladder, Wanted(bots=("one",), me=True, programs=1, people=1), "bob")
+        shut = open_evening(web.ladder, Wanted(bots=("one",), me=True, people=1, watch=False), "bob").evening.id
+        at = f"/tables/{opened.evening.id}"
+        for kind in KINDS:
+            for way in ("socket", "program"):
+                let_in = way == "socket" and kind not in ("nobody", "suspended")
+                assert (_knocked(web.visitor(kind), f"{at}/{way}", URL) == 1013) is let_in, (kind, way)
+                elsewhere = _knocked(web.visitor(kind), f"{at}/{way}", "https://evil.example")
+                assert (elsewhere == 1013) is (let_in and "token" in kind), (kind, way)
+        by_token, wrong = web.visitor("nobody"), web.visitor("nobody")
+        by_token.headers["Authorization"] = f"Bearer {opened.secrets[3]}"
+        wrong.headers["Authorization"] = "Bearer x"
+        assert _knocked(by_token, f"{at}/program", None) == 1013
+        assert _knocked(by_token, f"/tables/{shut}/program", None) == _knocked(wrong, f"{at}/program", None) == 401
+        assert _knocked(web.visitor("ada"), f"{at}/socket", None) == 403
+        assert _knocked(web.visitor("ada"), "/tables/9999/socket", URL) == 404
+        codes = [_knocked(web.visitor(kind), f"/tables/{shut}/socket", URL) for kind in ("ada", "bob")]
+        assert codes == [403, 1013], "who sits there, and nobody else"
 
 
-def _knocked(visitor: TestClient, path: str, origin: str) -> int:
+def _knocked(visitor: TestClient, path: str, origin: str | None) -> int:
     """Return by which status a socket was refused, or which code closed it; 1013: nobody plays tables here."""
     visitor.headers.pop("Sec-Fetch-Site", None)
+    headers = {} if origin is None else {"Origin": origin}
     try:
-        with visitor.websocket_connect(address(path), headers={"Origin": origin}) as socket:
+        with visitor.websocket_connect(path, headers=headers) as socket:
             return int(socket.receive()["code"])
     except WebSocketDenialResponse as refused:
         return refused.status_code
@@ -113,7 +126,7 @@ def test_a_link_lets_in_once_and_goes_on_where_one_was(web: Pages) -> None:
     assert visitor.get("/bots/late").status_code == 303
 
 
-@pytest.mark.parametrize(
+@each(
     "then",
     [
         "//evil.example",
@@ -133,7 +146,7 @@ def test_signing_in_leads_nowhere_else(web: Pages, then: str) -> None:
     assert (entered.status_code, entered.headers["location"]) == (303, "/")
 
 
-@pytest.mark.parametrize(
+@each(
     "headers",
     [
         {"Sec-Fetch-Site": "cross-site"},
@@ -149,18 +162,6 @@ def test_a_form_of_another_site_changes_nothing(web: Pages, headers: dict[str, s
     sent = {name: value for name, value in headers.items() if value}
     assert visitor.post("/sign-out", headers=sent).status_code == 403
     assert visitor.get("/standings").status_code == 200
-
-
-def test_staff_finds_the_bots_of_a_section_and_nobody_else_does(web: Pages) -> None:
-    """Sections are staff's to know."""
-    table = web.visitor("staff").get("/api/standings").json()["table"]["rows"]
-    login = next(row["owner"] for row in table if row["owner"] not in (None, "staff"))
-    staff = web.visitor("staff")
-    assert staff.post("/admin/people", data={"login": login, "section": "Zq7"}).status_code == 200
-    rows = staff.get("/api/standings", params={"search": "zq7"}).json()["table"]["rows"]
-    assert rows
-    assert {row["owner"] for row in rows} == {login}
-    assert web.visitor("ada").get("/api/standings", params={"search": "zq7"}).json()["table"]["rows"] == []
 
 
 @pytest.mark.parametrize(("url", "name"), [(URL, "session"), ("https://coup.example.org", "__Host-session")])
@@ -211,7 +212,7 @@ def test_a_page_is_not_drawn_again_while_nothing_happens(web: Pages) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["nobody", "staff"])
+@each("kind", ["nobody", "staff"])
 def test_a_form_that_is_too_long_is_refused_before_it_is_kept(web: Pages, kind: str) -> None:
     for path in ("/admin/people/import", "/sign-in", "/account/password"):
         sent = (b"x" * 65536 for _ in range(64))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each import each
 from tests.ladder.alike import alike_ladder
 from tests.ladder.web.visitors import Pages, pages
 
@@ -33,7 +34,7 @@ def test_staff_has_versions_compared(web: Pages) -> None:
     assert staff.get("/admin/similar?at_least=101").status_code == 400
 
 
-@pytest.mark.parametrize("kind", ["nobody", "ada", "bob", "suspended", "reading token", "token"])
+@each("kind", ["nobody", "ada", "bob", "suspended", "reading token", "token"])
 def test_no_participant_learns_anything_of_it(web: Pages, kind: str) -> None:
     """Neither by the pages and their JSON, nor by a link."""
     visitor = web.visitor(kind)

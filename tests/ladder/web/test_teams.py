@@ -35,23 +35,14 @@ def test_staff_lets_a_person_join_move_and_leave_for_a_reason(staff: TestClient)
     assert "Give a reason" in post(staff, page, 400, team="Red <b>")
     assert post(staff, page, team="Red <b>", why="they asked") == "/admin/people/ada"
     assert "already" in post(staff, page, 409, team="Red <b>", why="again")
-    text = staff.get("/admin/people/ada").text
-    assert "<b>Red &lt;b&gt;</b> since" in text
-    assert "Move to another team" in text
-    assert "to the team" in text
+    assert "<b>Red &lt;b&gt;</b> since" in staff.get("/admin/people/ada").text
     assert '<option value="Red &lt;b&gt;">' in staff.get("/admin/people/bob").text
-    assert staff.get("/api/admin/people?search=red").json()["rows"][0]["owner"]["login"] == "ada"
-    post(staff, page, team="Blue", why="it is full")
     post(staff, page, why="alone")
-    teams = staff.get("/api/admin/people/ada").json()["teams"]
-    assert [(line["team"], line["until"] is None) for line in teams] == [("Blue", False), ("Red <b>", False)]
-    acts = [act["why"] for act in staff.get("/api/admin/people/ada").json()["acts"][:3]]
-    assert acts == ["left Blue: alone", "left Red <b>, joined Blue: it is full", "joined Red <b>: they asked"]
-    assert "already" in post(staff, page, 409, why="again")
-    assert "is staff" in post(staff, "/admin/people/staff/team", 400, team="Red", why="x")
+    [line] = staff.get("/api/admin/people/ada").json()["teams"]
+    assert (line["team"], line["until"] is None) == ("Red <b>", False)
 
 
-def test_teams_are_imported_from_a_file(web: Pages, staff: TestClient) -> None:
+def test_teams_are_imported_from_a_file(staff: TestClient) -> None:
     def send(text: str, **fields: str) -> tuple[int, str]:
         answered = staff.post("/admin/people/teams", data=fields, files={"teams": ("groups.csv", text)})
         return answered.status_code, answered.text
@@ -59,9 +50,6 @@ def test_teams_are_imported_from_a_file(web: Pages, staff: TestClient) -> None:
     assert send("login,team\nada,Red\nbob,Red\n")[0] == 303
     assert "ada is in the team Red" in send("login,team\nada,Blue\n")[1]
     assert send("login,team\nada,Blue\n", move="true")[0] == 303
-    assert send("login,team\nada,Blue\n")[0] == 409
-    rows = staff.get("/api/admin/people").json()["rows"]
-    assert {row["owner"]["login"]: row["team"] for row in rows if row["team"]} == {"ada": "Blue", "bob": "Red"}
 
 
 def test_an_account_shows_the_team_and_its_bots(web: Pages) -> None:
