@@ -99,7 +99,7 @@ def test_a_ladder_that_looks_often_seldom_stops_at_a_wrong_leader() -> None:
     """The second is worse by 4 points of share. A look when games have grown by 12 %: 95 % errs thrice."""
     strengths = np.array([0.6, 0.45, 0.2, 0.2, 0.0, 0.0, -0.5, -0.5])
     leaders: list[int | None] = []
-    for seed in range(100):
+    for seed in range(40):
         whole, start, matches = played(fair(8), strengths, 200, seed).matches, None, 20
         while matches <= 200:
             some = Matches(whole.tables[:matches], whole.wins[:matches], whole.games[:matches])
@@ -110,7 +110,7 @@ def test_a_ladder_that_looks_often_seldom_stops_at_a_wrong_leader() -> None:
                 leaders.append(decision.leader)
                 break
             matches += 1 + matches * 12 // 100
-    assert len(leaders) > 60
+    assert len(leaders) > 24
     assert sum(leader != 0 for leader in leaders) <= 1
 
 

@@ -1,5 +1,6 @@
 """What is computed without whole matrices is what whole matrices give, in fields of any size and form."""
 
+import importlib
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,6 @@ from ladder.rating.matches import Floats, Matches
 from ladder.rating.plackett_luce import field_chances, plackett_luce
 from ladder.rating.posterior import (
     DRAWS,
-    EXACT,
     FEW_DRAWS,
     Errors,
     Posterior,
@@ -21,15 +21,22 @@ from ladder.rating.posterior import (
     solve,
 )
 
+LARGE = 100  # bots; more than EXACT of `few_are_exact`
 SEATS = 4
 GAMES = 12
 NEWER = 3  # versions without games, of which one follows another
 
 
+@pytest.fixture
+def few_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let fields of more than 60 bots be solved and drawn as those of more than EXACT are."""
+    monkeypatch.setattr(importlib.import_module("ladder.rating.posterior"), "EXACT", 60)
+
+
 def field_of(form: str) -> tuple[Matches, Field]:
     """Return matches of 12 games at 4 seats, and their field."""
     draw = np.random.default_rng(7)
-    bots = {"small": 8, "large": 340, "islands": 60, "idle": 30, "versions": 60}[form]
+    bots = {"small": 8, "large": 260, "islands": 60, "idle": 30, "versions": 60}[form]
     field, players = Field(bots), np.arange(bots)
     if form == "idle":
         players = players[:20]
@@ -112,10 +119,10 @@ def test_the_errors_are_those_of_the_whole_covariance(fit: Fit) -> None:
     assert decide(fit).leader == (shares.bots[np.argmax(shares.values)] if known else None)
 
 
+@pytest.mark.usefixtures("few_are_exact")
 def test_a_fit_that_goes_on_ends_where_a_new_one_does() -> None:
     """Of matches in another order, too. To 1e-9: what `arena ladder rerate` and `doctor` compare."""
-    bots = EXACT + 40
-    matches, field = played(bots, 6)[0], Field(bots)
+    matches, field = played(LARGE, 6)[0], Field(LARGE)
     first = rate(field=field, matches=Matches(matches.tables[:-80], matches.wins[:-80], matches.games[:-80]))
     order = np.random.default_rng(4).permutation(len(matches.tables))
     anew = rate(Matches(matches.tables[order], matches.wins[order], matches.games[order]), field)
@@ -186,13 +193,14 @@ def test_errors_that_are_drawn_are_near_the_dense_ones(
         assert np.std(one / other) < spread
 
 
+@pytest.mark.usefixtures("few_are_exact")
 @pytest.mark.parametrize(("fields", "draws"), [(1, FEW_DRAWS), (2, DRAWS)])
 def test_more_is_drawn_where_it_counts(fields: int, draws: int) -> None:
     """Between fields that never met, nearly all of an error is other bots'."""
-    found, dispersions, weights = fitted(EXACT + 40, 20, fields)
+    found, dispersions, weights = fitted(LARGE, 20, fields)
     assert found.errors(dispersions, weights).shared.shape[1] == 2 * draws
-    near = found.at_tables(np.array([[0, 1, 2, EXACT + 40]]))[0]
-    whole = np.linalg.inv(found.precision)[[0, 1, 2, EXACT + 40]][:, [0, 1, 2, EXACT + 40]]
+    near = found.at_tables(np.array([[0, 1, 2, LARGE]]))[0]
+    whole = np.linalg.inv(found.precision)[[0, 1, 2, LARGE]][:, [0, 1, 2, LARGE]]
     apart = near.diagonal()[:, None] + near.diagonal() - 2 * near
     assert apart[:3, :3] == pytest.approx(
         whole.diagonal()[:3, None] + whole.diagonal()[:3] - 2 * whole[:3, :3], rel=0.1

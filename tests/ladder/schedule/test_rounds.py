@@ -200,10 +200,10 @@ def test_pairs_meet_about_equally_often(bots: int, seats: int, rounds: int, leas
 
 
 def test_pairs_meet_about_equally_often_in_a_field_too_large_to_change_places_as_a_whole() -> None:
-    """300 bots, 100 rounds: a pair meets once; at random the one that met most, 7 or 8 times."""
+    """300 bots, 30 rounds: a third of the pairs meet; at random the one that met most, 4 times or more."""
     ladder = Ladder(4, alone(300))
-    ladder.play(100)
-    assert max(ladder.meetings(range(300), range(300))) <= 4
+    ladder.play(30)
+    assert max(ladder.meetings(range(300), range(300))) <= 2
 
 
 def test_pairs_of_different_owners_meet_about_equally_often() -> None:
