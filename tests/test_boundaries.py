@@ -314,10 +314,10 @@ def test_a_worker_of_a_ladder_imports_no_database() -> None:
     assert loaded & HEAVY == set()
 
 
-def test_to_open_a_ladder_needs_no_migrations_and_no_mathematics() -> None:
-    """Alembic is for databases that are made or brought up to date, numpy for what rates."""
+def test_to_open_a_ladder_needs_no_migrations_no_mathematics_and_no_argon2() -> None:
+    """Alembic is for databases that are made or brought up to date, numpy for what rates, argon2 for passwords."""
     loaded = run_python("import sys, ladder.service; print(*sorted(sys.modules))").split()
-    assert {"alembic", "numpy"} & set(loaded) == set()
+    assert {"alembic", "numpy", "argon2"} & set(loaded) == set()
 
 
 def run_python(script: str) -> str:

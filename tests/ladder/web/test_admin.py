@@ -138,25 +138,19 @@ def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, s
     secrets += re.findall(r'<pre id="secret">(.*)</pre>', token)
     assert len(secrets) == 3
     rows = staff.get("/api/admin/acts").json()["rows"][5::-1]
-    found = [(row["by"], row["what"], row["login"], re.sub(r" \d+,", " N,", row["why"])) for row in rows]
-    assert [line for line in found if line[:1] + line[2:] != ("staff", "ada", "link N, to submit")] == [
-        ("staff", "import", None, "b.csv: 2 added, 0 changed"),
-        ("staff", "import", "kay", "one person: 0 added, 1 changed"),
-        ("staff", "issue", "kay", "link N, to submit"),
-        ("staff", "issue", "lee", "link N, to submit"),
-        ("ada", "issue", "ada", "token N, to read"),
-    ]
+    found = [(row["by"], row["what"], row["login"]) for row in rows]
+    assert [line for line in found if line != ("staff", "issue", "ada")] == [
+        ("staff", "import", None), ("staff", "import", "kay"), ("staff", "issue", "kay"), ("staff", "issue", "lee"),
+        ("ada", "issue", "ada"),
+    ]  # fmt: skip
     printed = own.arena("events").out
     assert "staff took people in: b.csv: 2 added, 0 changed" in printed
-    assert "ada let somebody in: token " in printed
     pages = [staff.get(path).text for path in ("/admin/acts", "/admin/people/kay", "/admin/people/ada", "/admin")]
     assert [text for text in (printed, *pages) for secret in secrets if secret in text] == []
-    assert "b.csv" in pages[0]
     assert "token" not in web.visitor("bob").get("/api/bots/late").text
     assert "link" not in str(web.visitor("ada").get("/api/bots/late").json()["acts"])
     last = [row["what"] for row in staff.get("/api/admin").json()["acts"]]
     assert "issue" not in last, "a link for each person would bury the decisions"
-    assert last[:2] == ["import", "import"]
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------

@@ -73,34 +73,32 @@ def test_an_owner_goes_back_to_a_version_and_nobody_else_does(web: Pages, own: T
     assert "failed its examination" in web.visitor("bob").post("/bots/broken/choose", data={"version": "1"}).text
 
 
-def test_what_staff_disabled_its_owner_does_not_choose(web: Pages, own: Term) -> None:
-    ada = web.visitor("ada")
-    own.arena("disable", "late", "--why", "it is copied")
-    for version in ("1", "2"):
-        refused = ada.post("/bots/late/choose", data={"version": version})
-        assert (refused.status_code, "disabled: it is copied" in refused.text) == (400, True)
-    own.arena("activate", "late", 1, "--why", "this one isn't")
-    assert ada.post("/bots/late/choose", data={"version": "2"}).status_code == 400
-    assert playing(web) == [1]
+def test_what_was_taken_out_its_owner_does_not_choose(web: Pages, own: Term) -> None:
+    """No version of what staff disabled; of what the ladder benched another one."""
 
-
-def test_what_the_ladder_benched_its_owner_does_not_choose_but_another_version(web: Pages, own: Term) -> None:
     def bench(connection: Connection) -> None:
         bot = find_bot(connection, "late")
         assert bot is not None
         rest(connection, bot.id, "bench", "ladder", "it forfeited", 5.0)
 
+    def choose(version: int) -> tuple[int, str]:
+        answered = ada.post("/bots/late/choose", data={"version": version})
+        return answered.status_code, answered.text
+
     ada = web.visitor("ada")
     web.ladder.database.write(bench)
     assert playing(web) == []
-    page = ada.get("/bots/late").text
-    assert "benched: it forfeited" in page
-    assert ada.post("/bots/late/choose", data={"version": "2"}).status_code == 400
-    assert ada.post("/bots/late/choose", data={"version": "1"}).status_code == 303
-    assert ada.post("/bots/late/choose", data={"version": "2"}).status_code == 400
+    assert "benched: it forfeited" in ada.get("/bots/late").text
+    assert [choose(version)[0] for version in (2, 1, 2)] == [400, 303, 400]
     own.arena("activate", "late", 2, "--why", "it may")
-    ada.post("/bots/late/choose", data={"version": "1"})
-    assert ada.post("/bots/late/choose", data={"version": "2"}).status_code == 303
+    assert [choose(version)[0] for version in (1, 2)] == [303, 303]
+    own.arena("disable", "late", "--why", "it is copied")
+    for version in (1, 2):
+        status, text = choose(version)
+        assert (status, "disabled: it is copied" in text) == (400, True)
+    own.arena("activate", "late", 1, "--why", "this one isn't")
+    assert choose(2)[0] == 400
+    assert playing(web) == [1]
 
 
 def test_an_owner_reads_the_files_that_he_sent_in(web: Pages) -> None:

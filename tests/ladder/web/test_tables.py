@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import urllib.error
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, closing
 from typing import Any
@@ -81,30 +80,6 @@ def test_people_guests_and_bots_play_a_match_and_its_replay_shows_each_what_it_m
         text = ladder.database.look(lambda connection: get_evening_record(connection, id, 0))
     assert text is not None
     verify(read(text))
-
-
-def test_a_match_of_a_table_is_nobodys_to_read_before_its_end(house: Club) -> None:
-    """Also when some of its games have ended: its head has the key of all deals."""
-    id = house.open("ada", bots=["one"], me=True, games=2)["id"]
-
-    async def play() -> None:
-        async with house.player(id, "ada").there() as ada:
-            await ada.play(lambda frame: frame["table"]["state"] == "between")
-            with closing(open_ladder(house.served.folder)) as ladder:
-                wait_for(lambda: ladder.database.look(_kept_games) == [1])
-            for login in ("ada", "staff"):
-                with pytest.raises(urllib.error.HTTPError, match="404"):
-                    house.served.json(f"/tables/{id}/matches/0/replay", house.session(login))
-                assert house.table(id, login)["matches"] == []
-            await ada.play(over)
-        wait_for(lambda: len(house.table(id, "bob")["matches"]) == 1)
-
-    def _kept_games(connection: Any) -> list[int]:
-        from ladder.store.database import evening_matches_of
-
-        return [match.games for match in evening_matches_of(connection, id) if not match.ended]
-
-    asyncio.run(play())
 
 
 def test_who_comes_by_a_link_of_somebody_else_finds_it_used_up(house: Club) -> None:
