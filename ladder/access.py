@@ -255,7 +255,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "PersonLine": {_STAFF: "owner team bots"},
     "PersonPage": {_STAFF: "owner bots teams team_names credentials acts allowance change"},
     "Quotas": {_STAFF: "bots_per_owner submissions_per_day challenges_per_day upload_mb"},
-    "Similar": {_STAFF: "at_least versions pairs unread"},
+    "Similar": {_STAFF: "versions pairs unread"},
     "Pair": {_STAFF: "version owner share other_version other_owner other_share"},
     "Queue": {_ANYBODY: "examinations matches next", _STAFF: "runners"},
     "RunnerLine": {_STAFF: "id host pid width leases matches dead"},

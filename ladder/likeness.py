@@ -18,8 +18,6 @@ WINDOW = 6  # likeness of K + WINDOW - 1 characters is surely found
 LEAST = 200  # characters of reduced text, some 10 lines: less in common is no pair
 PROGRAM_S = 4.0  # of CPU, to read one program: 128 KB of code take 1
 
-Prints = tuple[Any, Any]  # a program's hashes, and their places in the reduced text
-
 
 def grams(kind: str, text: str) -> Any:
     """Return the hashes of all parts of K characters of a reduced text; kind: a name with the language's ending."""
@@ -47,7 +45,7 @@ def compare(programs: Sequence[tuple[str, str, str]], common: Sequence[tuple[str
     from copydetect.utils import winnow
 
     given = np.unique(np.concatenate([grams("a.py", ""), *(grams(*each) for each in common)]))
-    prints: dict[int, Prints] = {}
+    prints: dict[int, tuple[Any, Any]] = {}  # each program's hashes, and their places in the reduced text
     for number, (_, kind, text) in enumerate(programs):
         signal.setitimer(signal.ITIMER_PROF, PROGRAM_S)
         with suppress(Exception):  # a time-out, or of a lexer on a stranger's text

@@ -90,7 +90,7 @@ from ladder.service.rounds import Rounds
 from ladder.service.service import Service
 from ladder.service.settings import Deadline, LadderError, Settings, SignIn, read_settings
 from ladder.service.sign_up import MOST_WAITING, approve, join_link, refuse, sign_up
-from ladder.service.similar import AT_LEAST, similar
+from ladder.service.similar import similar
 from ladder.service.submit import (
     Collected,
     Taken,

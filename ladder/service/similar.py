@@ -22,7 +22,7 @@ from ladder.service.settings import LadderError
 from ladder.store.database import active_versions, fit_versions, get_file
 from ladder.views import Pair, Similar
 
-AT_LEAST = 50.0  # percent
+AT_LEAST = 50.0  # percent of one version that are in the other, so that the pair is listed
 MOST_BYTES = 128 << 10  # of a version's source texts that are compared, the small files first
 CPU_S, WALL_S, MEMORY = 120, 300.0, 3 << 30  # for all; sixty bots of 25 KB take 5 s of CPU and 90 MB
 
@@ -31,7 +31,7 @@ _ENDINGS = {f".{word}" for word in _WORDS.split()}
 _OTHERS = {"node_modules", "site-packages", "vendor", "third_party", "venv", ".venv"}  # folders of what others wrote
 
 
-def similar(ladder: Ladder, at_least: float = AT_LEAST, compare: bool = True) -> Similar:
+def similar(ladder: Ladder, compare: bool = True) -> Similar:
     """Compare of each bot the version that plays, else the newest fit; without `compare` say how many these are.
 
     What kits, samples and reference bots hold is nobody's own. Raises LadderError.
@@ -41,16 +41,17 @@ def similar(ladder: Ladder, at_least: float = AT_LEAST, compare: bool = True) ->
         newest = {each.bot: each for each in (*fit_versions(connection), *playing) if not each.reference}
         versions = sorted(newest.values(), key=lambda version: version.label)
         if not compare:
-            return Similar(at_least, len(versions), None, ())
+            return Similar(len(versions), None, ())
         read = [_source(get_file(connection, each.digest, each.file)) for each in versions]
         given = [_source(get_file(connection, each.digest, each.file))[:2] for each in playing if each.reference]
-    programs = [(version.party, kind, text) for version, (kind, text, _) in zip(versions, read, strict=True)]
-    ours = [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if path.suffix in _ENDINGS]
+    programs = [(version.party, *source[:2]) for version, source in zip(versions, read, strict=True)]
+    kinds = {kind for _, kind, _ in programs}
+    ours = [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if f"a{path.suffix}" in kinds]
     found = _compare(programs, ours + given)
     pairs = []
     for sides in found["pairs"]:
         (share, one), (less, other) = sorted(zip(sides[2:], sides[:2], strict=True), reverse=True)
-        if share >= at_least:
+        if share >= AT_LEAST:
             one, other = versions[one], versions[other]
             pairs.append(Pair(one.label, one.login, share, other.label, other.login, less))
     unread = [
@@ -58,7 +59,7 @@ def similar(ladder: Ladder, at_least: float = AT_LEAST, compare: bool = True) ->
     ]
     unread += [f"{versions[number].label} can't be read, or takes too long" for number in found["skipped"]]
     pairs.sort(key=lambda pair: (-pair.share, -pair.other_share, pair.version))
-    return Similar(at_least, len(versions), tuple(pairs), tuple(unread))
+    return Similar(len(versions), tuple(pairs), tuple(unread))
 
 
 def _source(archive: bytes) -> tuple[str, str, list[str]]:

@@ -17,12 +17,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """The pairs of which one share is at least so many percent, the most alike first.
+    """The pairs, the most alike first.
 
     versions: how many were compared. pairs: None where nothing was. unread: sentences on files that weren't compared.
     """
 
-    at_least: float
     versions: int
     pairs: tuple[Pair, ...] | None
     unread: tuple[str, ...]

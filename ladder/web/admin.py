@@ -8,7 +8,8 @@ from fastapi.responses import Response
 from arena.examine import Finding
 from ladder import views
 from ladder.service import Ladder, check_up
-from ladder.views import ActList, Overview, Reader
+from ladder.service import similar as all_similar
+from ladder.views import ActList, Overview, Reader, Similar
 from ladder.web.draw import form
 from ladder.web.forms import Visited
 from ladder.web.reads import read
@@ -41,6 +42,12 @@ def _checkup(ladder: Ladder) -> tuple[Finding, ...]:
 def acts(ladder: Ladder, reader: Reader, after: Id | None = None) -> ActList:
     """Return what was decided, the last first; fifty before the one whose number is `after`."""
     return views.act_list(reader, after)
+
+
+@read(router, "/admin/similar", "similar.html", fresh_s=1)
+def similar(ladder: Ladder, _reader: Reader, compare: bool = False) -> Similar:
+    """Return which versions of different owners are alike; `compare` takes seconds, of a class."""
+    return all_similar(ladder, compare)
 
 
 @router.get("/admin/settings", include_in_schema=False)

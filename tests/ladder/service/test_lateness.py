@@ -31,8 +31,8 @@ from ladder.store.database import TABLES, acts_of, extensions_in_force
 from ladder.views import Grade
 from tests.each import each
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, settle
+from tests.ladder.service.term import Term
 from tests.ladder.service.test_grades import play
-from tests.place import Place
 
 DUE = 1_003_600.0
 HOUR, DAY = 3600.0, 86_400.0
@@ -240,17 +240,14 @@ def test_a_person_is_told_his_own_deadline(ladder: Ladder) -> None:
         assert submit(ladder, path, "ada", "a").late == told
 
 
-def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder, place: Place) -> None:
+def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder) -> None:
     """With a reason, which is kept."""
-    path = ladder.path
-    words = ("ladder", "extend", path, "ada", "first")
-    assert place.call(*words, "--days", 2).code == 2, "it needs a reason"
-    assert place.call(*words, "--days", 2, "--why", "ill").err == "ada has more time for first\n"
-    assert place.call(*words, "--days", 2, "--why", "ill", "--json").json == {"changed": False}
-    assert "already" in place.call(*words, "--days", 2, "--why", "ill").err
-    assert place.call(*words, "--undo", "--days", 2, "--why", "no").code == 2
-    assert place.call(*words, "--undo", "--why", "no").err == "ada has no more time for first\n"
-    assert "gave the owner another deadline" in place.call("ladder", "events", path).out
+    term, words = Term(ladder.path), ("ada", "first", "--why", "ill")
+    assert term.arena("extend", *words, "--days", 2).err == "ada has more time for first\n"
+    assert term.json("extend", *words, "--days", 2) == {"changed": False}
+    assert term.arena("extend", *words, "--undo", "--days", 2, code=2).told
+    assert term.arena("extend", *words, "--undo").err == "ada has no more time for first\n"
+    assert "gave the owner another deadline" in term.arena("events").out
 
 
 def test_a_team_has_the_best_grade_of_all_its_bots(ladder: Ladder) -> None:

@@ -40,39 +40,39 @@ def numbers(port: int) -> dict[str, float]:
 
 @pytest.mark.parametrize("url", [None])
 def test_a_runner_tells_prometheus_and_stops_when_asked(ladder: Ladder, place: Place) -> None:
-    """SIGTERM lets it end what is being played; each line on stderr has a time, a level and the runner."""
-    port = free_port()
-    runner = place.start("ladder", "run", "spring", "--jobs", 2, "--metrics", port, "--verbose")
+    """SIGTERM lets it end what is being played; each line on stderr has a time, a level and the runner.
+
+    A slip in the settings doesn't end it. Its workers compute with one core: numpy would take all from matches.
+    """
+    port, settings = free_port(), place.folder / "spring" / "ladder.toml"
+    runner = place.start("ladder", "run", "spring", "--jobs", 1, "--metrics", port, "--verbose")
+    assert runner.stderr is not None
+    assert "serves spring" in runner.stderr.readline()
+    settings.write_text(settings.read_text().replace("matches = 5", "matches = five"))
     place.wait(lambda: ladder.database.look(count_all).matches.get(("rated", "played"), 0) >= 3, process=runner)
+    if sys.platform == "linux":  # elsewhere no process shows its environment
+        [worker, *_] = [line for line in place.processes() if "ladder.pool" in line]
+        given = Path(f"/proc/{worker.split()[0]}/environ").read_bytes().split(b"\0")
+        assert b"OPENBLAS_NUM_THREADS=1" in given
     told = numbers(port)
     assert told['coup_matches_total{cause="played",kind="rated"}'] >= 3
     assert told["coup_games_total"] >= 6
     assert told["coup_commit_seconds_count"] >= 1
     assert told['coup_versions{state="fit"}'] == 3
-    assert told["coup_runner_width"] == 2
+    assert told["coup_runner_width"] == 1
     assert (told['coup_tables{state="open"}'], told["coup_table_people"]) == (0, 0)
     assert told["coup_runner_silent_seconds"] < 30
     runner.send_signal(signal.SIGTERM)
     ended = place.end(runner)
     assert ended.code == 0
     lines = ended.err.splitlines()
-    assert [
-        line for line in lines if not re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (info|warning) runner=\w{8} ", line)
-    ] == []
+    assert [line for line in lines if not LINE.match(line)] == []
     assert any(re.search(r" match=\d+ played$", line) for line in lines)
     assert any("stopping after what is being played" in line for line in lines)
+    assert sum("ladder.toml is no TOML" in line for line in lines) == 1
     held = rows(ladder)
     assert len(held["records"]) == sum(line.endswith(" played") for line in lines)
     assert not [row for row in held["matches"] if "leased" in row]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process shows its environment")
-@pytest.mark.parametrize("url", [None])
-def test_a_runner_computes_with_one_core(ladder: Ladder, place: Place) -> None:
-    """Its table would take all cores from matches, whose clocks pay. Its workers have what it tells numpy."""
-    runner = place.start("ladder", "run", "spring", "--jobs", 1)
-    words = place.wait(lambda: [line for line in place.processes() if "ladder.pool" in line], process=runner)
-    assert b"OPENBLAS_NUM_THREADS=1" in Path(f"/proc/{words[0].split()[0]}/environ").read_bytes().split(b"\0")
 
 
 @pytest.mark.parametrize("url", [None])
@@ -88,27 +88,6 @@ def test_a_runner_that_is_asked_twice_stops_at_once(ladder: Ladder, place: Place
     runner.send_signal(signal.SIGTERM)
     assert place.end(runner).code in (0, 130)  # 0: it had ended before it was asked again
     assert not [row for row in rows(ladder)["matches"] if "leased" in row]
-
-
-@pytest.mark.parametrize("url", [None])
-def test_a_slip_in_the_settings_does_not_end_a_runner(ladder: Ladder, place: Place) -> None:
-    """It says so once, and goes on as before."""
-    settings = place.folder / "spring" / "ladder.toml"
-    runner = place.start("ladder", "run", "spring", "--jobs", 1)
-    stderr = runner.stderr
-    assert stderr is not None
-    assert "serves spring" in stderr.readline()
-    settings.write_text(settings.read_text().replace("matches = 5", "matches = five"))
-    said = stderr.readline()
-    assert " warning runner=" in said
-    assert "ladder.toml is no TOML" in said
-    before = len(rows(ladder)["records"])
-    place.wait(lambda: len(rows(ladder)["records"]) > before + 2, process=runner)
-    settings.write_text(settings.read_text().replace("matches = five", "matches = 6"))
-    runner.send_signal(signal.SIGTERM)
-    ended = place.end(runner)
-    assert ended.code == 0
-    assert "no TOML" not in ended.err
 
 
 @pytest.mark.parametrize("address", ["", "x", "1:", ":9100", "70000", "127.0.0.1:0", "9100:x"])
@@ -158,7 +137,7 @@ def test_the_records_of_a_final_stay(ladder: Ladder) -> None:
 @pytest.mark.parametrize("url", [None])
 def test_room_that_is_no_longer_needed_is_given_back(ladder: Ladder) -> None:
     """SQLite would keep it for later."""
-    play(ladder, 40, at=1.0, record="x" * 100_000)
+    play(ladder, 10, at=1.0, record="x" * 100_000)
     prune_now(ladder)
     with ladder.database.read() as connection:
         assert connection.exec_driver_sql("PRAGMA freelist_count").scalar_one() == 0

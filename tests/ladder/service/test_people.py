@@ -44,7 +44,8 @@ from ladder.store.database import (
 from ladder.views import find_match
 from tests.ladder.service.classes import hand_in, school, settle
 from tests.ladder.service.small_ladder import small
-from tests.place import QUICK_BOT, Place
+from tests.ladder.service.term import Term
+from tests.place import QUICK_BOT
 
 CLASS = range(40)
 
@@ -97,8 +98,7 @@ def owner(ladder: Ladder, login: str) -> Owner:
 # --- one person -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("order", ["canvas first", "moodle first"])
-@pytest.mark.parametrize("names", ["student", "apart"])
+@pytest.mark.parametrize(("order", "names"), [("canvas first", "student"), ("moodle first", "apart")])
 def test_a_class_of_both_platforms_is_one_class(tmp_path: Path, order: str, names: str) -> None:
     """With number, email and both ids; logins are those of the first, and nothing changes when all come again."""
     rosters = [canvas(names), moodle(), worksheet(), worksheet(blind=True)]
@@ -312,25 +312,13 @@ def test_who_left_is_out_until_he_returns(ladder: Ladder) -> None:
     assert [each.owner.login for each in grades(ladder, "staff").grades] == ["ada", "bob"]
 
 
-def test_the_commands_say_what_is_so(place: Place) -> None:
-    place.call("ladder", "init", "spring", "--sandbox", "process")
-    for login in ("ada", "ada2"):
-        place.call("ladder", "owners", "add", "spring", login)
-    owners = ("ladder", "owners")
-    assert place.call(*owners, "leave", "spring", "ada", "--why", "moved").err.splitlines() == [
-        "ada is no longer in the course"
-    ]
-    assert "moved" in place.call(*owners, "list", "spring").out
-    assert place.call(*owners, "leave", "spring", "ada", "--undo", "--why", "back", "--json").json == {"changed": True}
-    assert place.call(*owners, "merge", "spring", "ada2", "ada", "--why", "one person").err.splitlines() == [
-        "ada2 is ada"
-    ]
-    again = place.call(*owners, "merge", "spring", "ada2", "ada", "--why", "one person")
-    assert (again.code, again.err.splitlines()) == (0, ["ada2 is ada already: nothing was decided"])
-    assert "ada2" not in place.call(*owners, "list", "spring").out
-    place.call(*owners, "add", "spring", "ada2", "--email", "ada@x.edu")
-    refused = place.call(*owners, "add", "spring", "zed", "--email", "ADA@x.edu")
-    assert (refused.code, refused.told[0]) == (2, "arena: the email \"ADA@x.edu\" is somebody's who is here, ada's.")
-    refused = place.call(*owners, "merge", "spring", "ada", "ada", "--why", "x")
-    assert (refused.code, len(refused.told)) == (2, 2)
-    assert place.call(*owners, "leave", "spring", "staff", "--why", "x").code == 2
+def test_the_commands_say_what_is_so(ladder: Ladder) -> None:
+    term = Term(ladder.path)
+    assert term.arena("owners add", "zed", "--email", "zed@x.edu").code == 0
+    assert "zed@x.edu" in term.arena("owners list").out
+    refused = term.arena("owners add", "kay", "--email", "ZED@x.edu", code=2)
+    assert refused.told[0] == "arena: the email \"ZED@x.edu\" is somebody's who is here, zed's."
+    assert term.arena("owners leave", "ada", "--why", "moved").err == "ada is no longer in the course\n"
+    assert term.json("owners leave", "ada", "--undo", "--why", "back") == {"changed": True}
+    assert term.arena("owners merge", "zed", "ada", "--why", "one person").err == "zed is ada\n"
+    assert term.json("owners merge", "zed", "ada", "--why", "one person") == {"changed": False}

@@ -33,6 +33,7 @@ from ladder.store.database import TABLES, acts_of, all_releases
 from ladder.views import GradeChanges, HandedOut
 from tests.command import LIMIT_S, Command
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, settle
+from tests.ladder.service.term import Term
 from tests.ladder.service.test_grades import BASELINES, keep_final, play
 from tests.place import Place
 
@@ -84,18 +85,18 @@ def test_what_was_handed_out_is_made_again_to_the_digit_whatever_happened_since(
     """And so it is in a ladder that was restored from a backup; what is kept is printed as it was."""
     made = release(ladder, "one", "teacher", None, deadline="first")
     assert [grade.points for grade in made.told.grades] == [70, 0, 0]
-    before = place.call("ladder", "grades", ladder.path, "--release", "one").out
+    before = Term(ladder.path).arena("grades", "--release", "one").out
     everything_changes(ladder)
     assert remake(ladder, "one").differences == ()
     later = release(ladder, "two", "teacher", "a regrade", deadline="first")
     assert [grade.points for grade in later.told.grades] == [0, 0, 0, 0]
-    assert place.call("ladder", "grades", ladder.path, "--release", "one").out == before
+    assert Term(ladder.path).arena("grades", "--release", "one").out == before
     set_gone(ladder, "bob", True, "teacher", "moved away")
     merge_people(ladder, "dan", "cleo", "teacher", "one person")
     backup(ladder, place.folder / "spring.tar")
     with closing(restore(place.folder / "spring.tar", place.folder / "again")) as again:
         assert all(remake(again, name).same for name in ("one", "two"))
-        assert place.call("ladder", "grades", again.path, "--release", "one").out == before
+        assert Term(again.path).arena("grades", "--release", "one").out == before
 
 
 @pytest.mark.parametrize("core", ["Prescott", "Haswell"])
@@ -225,27 +226,18 @@ def test_what_was_handed_out_to_a_login_is_the_persons_who_it_became(ladder: Lad
     assert [grade.owner.login for grade in seen_by(ladder, Viewer("bob")).told.grades] == ["bob", "cleo"]
 
 
-def test_the_command_hands_out_prints_and_compares(ladder: Ladder, place: Place) -> None:
+def test_the_command_hands_out_prints_and_compares(ladder: Ladder) -> None:
     """What is printed from what is kept is what was printed when it was."""
-    words = ("ladder", "grades", ladder.path)
-    made = place.call(*words, "--deadline", "first", "--release", "one")
-    kept = place.call(*words, "--release", "one")
-    assert (made.code, kept.out) == (0, made.out)
-    assert place.call(*words, "--release", "one", "--json").json["of"] == "deadline first"
-    assert "ada, deadline first: 70 of 100" in place.call(*words, "--release", "one", "--owner", "ada").out
-    assert place.call(*words, "--release", "one", "--format", "canvas").out.startswith("Student,")
-    assert "nothing was handed out before" in place.call(*words, "--release", "one", "--changes").told[0]
+    term = Term(ladder.path)
+    made = term.arena("grades", "--deadline", "first", "--release", "one").out
+    assert term.arena("grades", "--release", "one").out == made
+    assert term.json("grades", "--release", "one")["of"] == "deadline first"
+    assert "nothing was handed out before" in term.arena("grades", "--release", "one", "--changes", code=2).told[0]
     play(ladder, "b@1", "one@1", [2] * 40)
-    regrade = place.call(*words, "--deadline", "first", "--release", "two", "--why", "more games")
+    regrade = term.arena("grades", "--deadline", "first", "--release", "two", "--why", "more games")
     assert "bob: 0 -> 100 points: beats one: passed, " in regrade.err
-    assert place.call(*words, "--release", "two", "--changes", "--json").json["rows"][-1]["before"] == 0
-    told = place.call(*words, "--release", "two", "--changes", "one").out
+    told = term.arena("grades", "--release", "two", "--changes", "one").out
     assert told.startswith('since "one": 176 games count, 96 before\n')
-    assert place.call(*words, "--release", "two", "--again", "--json").json == {
-        "name": "two", "same": True, "differences": [],
-    }  # fmt: skip
-    for wrong in (
-        ["--again"], ["--why", "x"], ["--changes", "one"], ["--release", "three"],
-        ["--release", "one", "--why", "x"], ["--release", "one", "--again", "--deadline", "first"],
-    ):  # fmt: skip
-        assert place.call(*words, *wrong).code == 2, wrong
+    assert term.json("grades", "--release", "two", "--again") == {"name": "two", "same": True, "differences": []}
+    for wrong in (["--again"], ["--why", "x"], ["--changes", "one"], ["--release", "one", "--why", "x"]):
+        assert term.arena("grades", *wrong, code=2).told, wrong

@@ -1,5 +1,6 @@
 """Which submissions are alike: what staff is told, by the command and by what it calls."""
 
+import importlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ladder.service import Ladder, join_teams, open_ladder, similar
+from ladder.views import Pair, Similar
 from tests.ladder.alike import BOT, IN_C, KIT_ONLY, alike_ladder, take
 from tests.ladder.service.term import Term
 
@@ -25,7 +27,7 @@ def ladder(own: Term) -> Iterator[Ladder]:
 
 
 def test_pairs_of_different_owners_are_listed_with_both_shares(ladder: Ladder, tmp_path: Path) -> None:
-    """Her own may be like her own, and a team's bots are one owner's. Files that aren't compared are told."""
+    """Her own may be like her own. Files that aren't compared are told."""
     files: dict[str, str | bytes] = {"bot.py": BOT, "long.py": "x = 1; " * 50_000, "bytes.py": b"\0\1"}
     take(ladder, tmp_path / "again", "ada", {**files, "more.c": IN_C, "vendor/a.py": BOT, "latin.py": "# \udce9\n"})
     found = similar(ladder)
@@ -37,17 +39,23 @@ def test_pairs_of_different_owners_are_listed_with_both_shares(ladder: Ladder, t
     assert all(pair.share >= pair.other_share > 50 for pair in found.pairs)
     assert found.unread == tuple(f"again@1: {name} isn't compared" for name in ("bytes.py", "vendor/a.py", "long.py"))
     assert similar(ladder, compare=False).pairs is None
-    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
-    assert similar(ladder).pairs == ()
 
 
-def test_the_version_that_plays_is_compared(ladder: Ladder, tmp_path: Path) -> None:
+def test_the_version_that_plays_is_compared_and_a_teams_bots_are_of_one_party(
+    ladder: Ladder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     take(ladder, tmp_path / "mine", "bob", {"bot.py": KIT_ONLY.format(name="B", action="income")})
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
+    given: list[tuple[int, str, str]] = []
+    inside = importlib.import_module("ladder.service.similar")
+    monkeypatch.setattr(inside, "_compare", lambda programs, _: given.extend(programs) or {"pairs": [], "skipped": []})
     assert similar(ladder).pairs == ()
+    [mine] = [each for each in given if "income" in each[2]]
+    assert [each[0] for each in given].count(mine[0]) == 2
 
 
-def test_the_command_prints_a_table(own: Term) -> None:
-    table = own.arena("similar").out
-    assert "weigher@1" in table
-    told = own.json("similar", "--at-least", 99.9)
-    assert (told["pairs"], told["at_least"]) == ([], 99.9)
+def test_the_command_prints_a_table(own: Term, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Similar(4, (Pair("weigher@1", "ada", 98.9, "mine@1", "bob", 97.9),), ())
+    monkeypatch.setattr(importlib.import_module("arena.cli.ladder.similar"), "all_similar", lambda ladder: found)
+    assert "weigher@1  ada     98.9  mine@1 " in own.arena("similar").out
+    assert own.json("similar")["pairs"][0]["other_owner"] == "bob"

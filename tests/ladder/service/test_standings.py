@@ -10,9 +10,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from alembic.operations import Operations
-from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 from starlette.testclient import TestClient
 
 from ladder.access import PUBLIC, STAFF, Viewer
@@ -24,7 +22,7 @@ from ladder.store.database import TABLES, Owner, ids_of_labels, keep_match, last
 from ladder.views import standings_page
 from ladder.web import make_app
 from tests.ladder.service.term import PLAY, Term
-from tests.ladder.store.databases import add_bot, revision
+from tests.ladder.store.databases import add_bot
 
 BOARDS = (TABLES.tables["boards"].c.number, TABLES.tables["boards"].c.data)
 DAY_S = 86_400
@@ -149,29 +147,6 @@ def test_the_table_of_a_day_is_the_same_when_it_is_old(ladder: Ladder) -> None:
     assert old == {**new, "change": old["change"]}
     kept = ladder.database.look(lambda connection: [row[1] for row in connection.execute(select(*BOARDS))])
     assert [len(Standings.from_json(text).rows) for text in kept] == [0, 4]
-
-
-def test_tables_that_an_older_arena_kept_are_points_once_they_are_brought_up(ladder: Ladder) -> None:
-    """It kept each day's whole table."""
-    texts = []
-    for days in (0, 1):
-        ladder.clock = lambda days=days: (20_000.5 + days) * DAY_S
-        all_meet(ladder, 6, {"ab": 6 - 4 * days})
-        folded(ladder)
-        texts.append(text_of(ladder))
-    term = Term(ladder.path)
-    first = term.json("standings", "--at", "2024-10-04")
-
-    def bring_up(connection: Connection) -> None:
-        boards = TABLES.tables["boards"]
-        connection.execute(update(boards).where(boards.c.day == "2024-10-04").values(data=texts[0]))
-        connection.exec_driver_sql("DROP TABLE series")
-        with Operations.context(MigrationContext.configure(connection)):
-            revision("0004_series")["upgrade"]()
-
-    ladder.database.write(bring_up)
-    assert term.json("standings", "--at", "2024-10-04") == first
-    assert text_of(ladder) == texts[1]
 
 
 def text_of(ladder: Ladder) -> str:

@@ -1,14 +1,11 @@
 """Databases for tests: a new ladder's, with bots that are fit and matches that are to be played."""
 
 import itertools
-import runpy
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, insert
 
-import ladder.store.database as store
 from ladder.store.database import (
     TABLES,
     Database,
@@ -27,12 +24,6 @@ from ladder.store.database import (
 )
 
 NUMBERS = itertools.count()
-REVISIONS = Path(store.__file__).parent / "migrations" / "versions"
-
-
-def revision(name: str) -> dict[str, Any]:
-    """Return what a revision of the schema defines."""
-    return runpy.run_path(str(REVISIONS / f"{name}.py"))
 
 
 def ladder(url: str, bots: Sequence[str] = "abcd", patience_s: float = 20.0) -> Database:

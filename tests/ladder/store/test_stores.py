@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -51,7 +50,7 @@ def test_a_new_store_holds_nothing(store: Store) -> None:
 
 
 @every_store
-@pytest.mark.parametrize("order", list(permutations(range(3))), ids=str)
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)], ids=str)
 def test_matches_are_kept_in_the_order_in_which_they_end(store: Store, order: tuple[int, ...]) -> None:
     """So that whoever has folded over some of them finds the others behind those."""
     for count, match in enumerate(order, start=1):
@@ -106,7 +105,7 @@ def test_a_session_may_be_finished_twice(store: Store) -> None:
 
 
 @every_store
-@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 4, 1, 3)], ids=str)
+@pytest.mark.parametrize("order", [(4, 3, 2, 1, 0), (2, 0, 4, 1, 3)], ids=str)
 def test_the_first_faulty_exchanges_of_each_kind_and_bot_are_kept(store: Store, order: Iterable[int]) -> None:
     """Whatever match ends first; a kind that comes late has its examples, too."""
     for match in order:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from ladder.results import GameResult
 from ladder.store import PlayedMatch
@@ -18,9 +18,7 @@ from ladder.store.database import (
     Watch,
     all_finals,
     cancel,
-    challenges_since,
     claim,
-    find_owner,
     forfeits_lately,
     join,
     keep_match,
@@ -28,7 +26,6 @@ from ladder.store.database import (
     put_final,
     put_matches,
     reveal_final,
-    submitted_since,
 )
 from tests.ladder.store.databases import ladder
 
@@ -82,20 +79,3 @@ def test_of_a_runner_on_another_machine_nothing_is_known(connection: Connection)
     ended = replace(here, id="ended", started="another")
     elsewhere = replace(ended, id="elsewhere", host=f"{here.host} elsewhere")
     assert Watch(lambda: NOW).dead([here, ended, elsewhere]) == ["ended"]
-
-
-def test_quotas_count_what_the_owner_asked_for_from_a_time_on(connection: Connection) -> None:
-    one, two = (find_owner(connection, f"owner-of-{name}") for name in "ab")
-    assert one is not None
-    assert two is not None
-    [before] = put_matches(connection, CHALLENGE, [(1, 2)], DAY_S - 1, by=one.id)
-    [at_midnight] = put_matches(connection, CHALLENGE, [(1, 2)], DAY_S, by=one.id)
-    [others] = put_matches(connection, CHALLENGE, [(1, 2)], DAY_S + 1, by=two.id)
-    assert challenges_since(connection, [one.id], DAY_S) == [(at_midnight, one.id, DAY_S)]
-    assert [id for id, *_ in challenges_since(connection, [one.id], 0)] == [before, at_midnight]
-    assert [id for id, *_ in challenges_since(connection, [two.id], 0)] == [others]
-    assert [id for id, *_ in challenges_since(connection, [one.id, two.id], DAY_S)] == [at_midnight, others]
-    versions = TABLES.tables["versions"]
-    connection.execute(update(versions).where(versions.c.id == 1).values(at=DAY_S - 1, received=DAY_S - 1))
-    connection.execute(update(versions).where(versions.c.id == 2).values(at=DAY_S, received=DAY_S))
-    assert [submitted_since(connection, [owner.id], DAY_S) for owner in (one, two)] == [0, 1]
