@@ -188,18 +188,6 @@ IN_PLAY = BOT.replace("import json, sys, zlib", "import json, os, sys, zlib").re
 )
 
 
-def test_settings_that_cannot_be_read_end_no_runner(place: Place) -> None:
-    """They are being written; until then what they said before goes on."""
-    folder = ladder_in(place, fit=True)
-    with closing(open_ladder(folder)) as ladder:
-        service = Service(ladder, workers(), matches=3)
-        toml = folder / "ladder.toml"
-        assert ladder.settings.benching.matches == 5
-        toml.write_text(toml.read_text().replace("matches = 5", "matches = "))
-        list(service.events())
-        assert played(ladder) >= 3
-
-
 def test_a_clock_that_is_set_back_while_it_plays_is_told(place: Place) -> None:
     """At the next beat."""
     folder = ladder_in(place, fit=True)

@@ -26,7 +26,6 @@ from ladder.service import (
     commitment_file,
     disable_bot,
     export_final,
-    grades,
     hold_final,
     replay,
     reveal,
@@ -50,7 +49,6 @@ from ladder.store.database import (
     leave,
     matches_of_final,
     rest,
-    table_of,
 )
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, serve, settle
 from tests.ladder.service.invariants import problems
@@ -152,12 +150,6 @@ def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
     """And each version has as many games as were asked for."""
     _, measured = reveal(held, "last", "teacher")
     assert {row.bot: row.games for row in measured.table.rows} == {"a": 20, "b": 20, "one": 20, "two": 20}
-
-
-def test_a_finals_grades_are_of_its_games_alone(held: Ladder) -> None:
-    """Each owner's bot has played what was asked for."""
-    found = grades(held, "teacher", final="last")
-    assert {grade.owner.login: grade.games for grade in found.grades} == {"ada": 20, "bob": 20}
 
 
 @pytest.mark.parametrize(
@@ -291,23 +283,6 @@ def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
         set_void(ladder, match, True, "teacher", "a power cut")
         assert reveal(ladder, "last", "teacher")[1].table.matches == before - 1
         assert export_final(ladder, "last", tmp_path / "out") == before
-
-
-def test_bots_of_one_owner_never_meet_in_a_final_and_references_may(tmp_path: Path) -> None:
-    """As in the ladder."""
-    with closing(school(tmp_path / "spring", owners="ada bob cleo", references="one two")) as ladder:
-        settings = ladder.path / "ladder.toml"
-        settings.write_text(settings.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2"))
-        own = {hand_in(ladder, "ada", name) for name in ("a", "aa")}
-        hand_in(ladder, "bob", "b")
-        state = hold_final(ladder, "last", None, 60, "teacher")
-        final = stored(ladder, "last")
-        with ladder.database.read() as connection:
-            tables = [frozenset(table_of(connection, match.id)) for match in matches_of_final(connection, final.id)]
-        labels = dict(zip(final.versions, state.versions, strict=True))
-        met = {frozenset(labels[version] for version in table) for table in tables}
-        assert own not in tables
-        assert frozenset({"one@1", "two@1"}) in met
 
 
 # --- anyone can verify it ---------------------------------------------------------------------------------------------

@@ -433,16 +433,3 @@ def test_of_several_bots_the_one_with_most_points_counts(ladder: Ladder) -> None
     rerate(ladder)
     shares = Standings.from_json(ladder.database.look(last_board) or "").shares
     assert shares["a"] < shares["better"]
-
-
-def test_a_final_of_a_deadline_closes_with_its_grace(ladder: Ladder) -> None:
-    """What came in the grace plays in it, and is waited for."""
-    settle(ladder, deadline("due", 2e6, grace_minutes=30))
-    hand_in(ladder, "cleo", "c", at=2e6 + 1700)
-    ladder.clock = Clock(2e6 + 4000)
-    hold_final(ladder, "last", "due", 2, "teacher")
-    with ladder.database.read() as connection:
-        final = find_final(connection, "last")
-        assert final is not None
-        assert (final.due, final.closes) == (2e6, 2e6 + 1800)
-        assert "c@1" in [find_version(connection, version).label for version in final.versions]

@@ -1,12 +1,17 @@
 """Table talk is the ladder's: a ladder of such games has it in all its matches, and no other ladder has it in any."""
 
 import sys
+from contextlib import closing
+from pathlib import Path
 
-import pytest
-
-from arena.referee import Record, read, verify
-from tests.ladder.service.ladders import cache
-from tests.place import Place
+from arena.coup import PRESETS
+from arena.referee import Record, Terms, read, verify
+from arena.sandbox import Choice
+from ladder.access import STAFF
+from ladder.service import Play, create, submit_reference
+from ladder.views import match_list, record_text
+from tests.ladder.service.classes import serve
+from tests.ladder.service.term import write
 
 TALKER = (
     f"#!{sys.executable} -SI\n"
@@ -23,19 +28,19 @@ for line in sys.stdin:
 )
 
 
-@pytest.mark.parametrize("rules", ["open-table", "coup"])
-def test_a_ladders_matches_have_talk_where_its_rules_have(place: Place, rules: str) -> None:
-    """docs/ladder.md: `arena ladder init --rules open-table`."""
-    bots = [place.bot(f"{name}.py", TALKER) for name in ("one", "two")]
-    references = [word for bot in bots for word in ("--reference", bot)]
-    words = ("--rules", rules, "--sandbox", "process", "--seats", 2, "--match-games", 2, *references)
-    made = place.run("ladder", "init", "spring", *words)
-    assert made.code == 0, made.err
-    ran = place.run("ladder", "run", "spring", "--jobs", 1, "--matches", 1, **cache(place))
-    assert ran.code == 0, ran.err
-    [row] = place.run("ladder", "matches", "spring", "--kind", "rated", "--json").json["rows"]
-    record: Record = read(place.run("ladder", "match", "spring", row["id"], "--record").out)
+def test_a_ladders_matches_have_talk_where_its_rules_have(tmp_path: Path) -> None:
+    """docs/ladder.md: `arena ladder init --rules open-table`. Elsewhere what is said is ignored."""
+    play = Play(Terms(rules=PRESETS["open-table"]), Choice("process"), seats=2, match_games=2)
+    with closing(create(tmp_path / "spring", play, None)) as ladder:
+        for name in ("one", "two"):
+            submit_reference(ladder, str(write(tmp_path / f"{name}.py", TALKER + f"# {name}\n")))
+        serve(ladder)
+        serve(ladder, 1)
+        with ladder.reading(STAFF) as reader:
+            [row] = match_list(reader, kind="rated").rows
+            text = record_text(reader, row.id)
+    record: Record = read(text or "")
     verify(record)
     said = [statement for game in record.games for _, statement in game.said]
-    assert {statement.text for statement in said} == ({None, "<i>Peace</i>"} if rules == "open-table" else set())
+    assert {statement.text for statement in said} == {None, "<i>Peace</i>"}
     assert [fault for game in record.games for fault in game.faults] == []
