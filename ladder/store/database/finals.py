@@ -17,7 +17,7 @@ class Final:
 
     due: the deadline whose versions play, in seconds since 1970; None: those that played when the final was made.
     closes: versions that were submitted later don't play. owners: a number for each version; those with equal ones
-    don't meet. It is empty in finals of an arena without teams: their owners are those of the bots.
+    don't meet.
     """
 
     name: str

@@ -190,11 +190,6 @@ def test_a_suspension_ends_all_that_lets_a_person_in_at_once(web: Pages) -> None
     assert latecomer.get("/standings").status_code == 303
 
 
-def test_who_is_suspended_is_told_why(web: Pages) -> None:
-    visitor = web.visitor("suspended")
-    assert "she shared her link" in visitor.get("/sign-in").text
-
-
 def test_who_tries_too_often_waits(web: Pages) -> None:
     visitor = web.visitor("nobody")
     codes = [visitor.post("/sign-in", data={"link": f"guess {guess}"}).status_code for guess in range(25)]
