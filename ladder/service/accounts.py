@@ -16,10 +16,12 @@ from arena.bots import shown
 from ladder.access import Viewer
 from ladder.service.known import known_owner, viewer_for
 from ladder.service.ladder import Ladder
+from ladder.service.roster import same_letters
 from ladder.service.settings import LadderError
 from ladder.store.database import (
     JOIN,
     LINK,
+    OPENID,
     PASSWORD,
     SESSION,
     Act,
@@ -37,7 +39,8 @@ from ladder.store.database import (
 )
 
 DAY_S = 86_400.0
-LASTS_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "password": 3650 * DAY_S, "join": 14 * DAY_S}
+LASTS_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "join": 14 * DAY_S}
+LASTS_S |= dict.fromkeys(("password", "openid"), 3650 * DAY_S)
 SCOPES = ("read", "submit")
 ASK = "ask"  # the scope of a link to join whose accounts staff approves
 
@@ -124,23 +127,56 @@ def sign_in(ladder: Ladder, link: str) -> Issued:
     return ladder.database.write(act)
 
 
-def sign_in_as(ladder: Ladder, claim: str, value: str) -> Issued:
-    """Begin a session for the person whom a provider names by an email, or with another claim by a login.
+def sign_in_as(ladder: Ladder, issuer: str, subject: str, email: str | None) -> Issued:
+    """Begin a session for the participant whose account at a provider this is; email: one that the provider verified.
+
+    The email tells who that is the first time. From then on the subject alone does, which a provider never gives to
+    another account. Staff doesn't sign in so, and a person has one account there: rights follow no email.
 
     Raises NotLetInError for a person who isn't in the roster, or waits for approval: a provider's word adds nobody.
     """
-    owners = ladder.database.look(lambda connection: all_owners(connection, merged=True))
-    owners = [owner for owner in owners if not owner.waiting]
-    if claim == "email":
-        same = [owner for owner in owners if owner.email and owner.email.casefold() == value.casefold()]
-    else:
-        same = [owner for owner in owners if owner.login == value]
-    owner_matches = [owner for owner in owners if owner.id in {each.merged or each.id for each in same}]
-    if len(owner_matches) != 1:
-        what = "email" if claim == "email" else "login"
-        many = "several people of the roster have" if owner_matches else "nobody in the roster has"
-        raise NotLetInError(f'{many} the {what} "{shown(value)}": ask the staff')
-    return issue(ladder, owner_matches[0].login, SESSION, "OpenID Connect", check=refuse_out)
+    now, digest = ladder.clock(), digest_of(f"{issuer} {subject}")
+
+    def act(connection: Connection) -> Credential:
+        known = find_credential(connection, digest)
+        if known is None:
+            owner = _by_email(connection, email)
+            ends = now + LASTS_S[OPENID]
+            known = Credential(owner.id, owner.login, OPENID, digest, "submit", "OpenID Connect", now, ends)
+            known = replace(known, id=put_credential(connection, known))
+        if not known.holds(now):
+            raise NotLetInError("your account at the provider was revoked here: ask the staff")
+        return known
+
+    def check(connection: Connection, owner: Owner) -> None:
+        if owner.staff:
+            raise NotLetInError("staff signs in by a link or a password, not at the provider")
+        refuse_out(connection, owner)
+
+    known = ladder.database.write(act)
+    return issue(ladder, known.login, SESSION, f"{OPENID} {known.id}", check=check)
+
+
+def _by_email(connection: Connection, email: str | None) -> Owner:
+    """Return the participant of a verified email who has no account at a provider yet. Raises NotLetInError."""
+    if not email:
+        raise NotLetInError("the provider tells no verified email of yours: verify it there, and come again")
+    owners = [owner for owner in all_owners(connection, merged=True) if not owner.waiting]
+    ids = {
+        owner.merged or owner.id for owner in owners if owner.email and same_letters(owner.email) == same_letters(email)
+    }
+    found = [owner for owner in owners if owner.id in ids]
+    if len(found) != 1:
+        many = "several people of the roster have" if found else "nobody in the roster has"
+        raise NotLetInError(f'{many} the email "{shown(email)}": ask the staff')
+    [owner] = found
+    if owner.staff:
+        raise NotLetInError("staff signs in by a link or a password, not at the provider")
+    if any(each.kind == OPENID and not each.revoked for each in credentials_of(connection, owner.login)):
+        raise NotLetInError(
+            "another account at the provider is yours here: sign in there by that one, or ask the staff"
+        )
+    return owner
 
 
 def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
@@ -179,14 +215,15 @@ def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | 
     def act(connection: Connection) -> bool:
         known = credentials_of(connection, login)
         entry = next((each for each in known if each.id == id), None)
-        if entry is None or (login is not None and entry.kind == PASSWORD):  # which asks for itself
+        if entry is None or (
+            login is not None and entry.kind in (PASSWORD, OPENID)
+        ):  # a browser left open ends neither
             see = "your account" if login else f"arena ladder access list {ladder.path}"
             raise LadderError(f"there is no credential {id}.\nSee {see}.")
         if entry.revoked:
             return False
         for each in known:
-            by_password = entry.kind == PASSWORD and each.by == f"{PASSWORD} {id}"
-            if each.id in (id, entry.session) or by_password:
+            if each.id == id or (each.kind == SESSION and each.by == f"{entry.kind} {id}"):
                 revoke(connection, each.id)
         note_act(connection, Act(who, "revoke", f"{entry.kind} {id}: {why}", now, owner=entry.owner))
         return True

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from arena.bots import shown
-from ladder.service.roster import CALLS, Person
+from ladder.service.roster import CALLS, Person, same_letters
 from ladder.store.database import Owner
 
 
 class Directory:
-    """Owners by number, email, login, and the platforms' ids: all without case. A merged owner leads to the other.
-    The email of an account that waits for approval is nobody's.
+    """Owners by number, email, login, and the platforms' ids: without ASCII letters' case. A merged owner leads to the
+    other. The email of an account that waits for approval is nobody's.
 
     An email and a login are one kind: what is a login to one platform is an email to another.
     """
@@ -30,9 +30,9 @@ class Directory:
             self._owners[id] = owner
         for field in ("login",) if owner.waiting else CALLS:
             if value := getattr(owner, field):
-                self._called[_kind(field), value.casefold()].add(id)
+                self._called[_kind(field), same_letters(value)].add(id)
                 if owner.merged is None:
-                    self._now.add((_kind(field), value.casefold()))
+                    self._now.add((_kind(field), same_letters(value)))
 
     def who(self, person: Person) -> Owner | None:
         """Return the owner that a person of a roster is, None for a new one. Raises ValueError if it is unclear."""
@@ -59,7 +59,7 @@ class Directory:
 
     def is_called(self, owner: Owner, login: str | None) -> bool:
         """Tell whether a login is an owner's, or leads there."""
-        return owner.id in self._called[_kind("login"), (login or "").casefold()]
+        return owner.id in self._called[_kind("login"), same_letters(login or "")]
 
     def namesakes(self, person: Person) -> list[str]:
         """Return the logins of those who have a person's name."""
@@ -71,7 +71,7 @@ class Directory:
         known: dict[tuple[str, str], str] = {}
         for field in CALLS:
             value = getattr(person, field) or ""
-            key = (_kind(field), value.casefold())
+            key = (_kind(field), same_letters(value))
             if value and key in self._called:
                 known.setdefault(key, f'the {field} "{shown(value)}"')
         return list(known.items())

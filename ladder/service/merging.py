@@ -46,7 +46,7 @@ def _check(old: Owner, new: Owner) -> None:
     if old.id == new.id:
         raise LadderError(f"{names} are one owner.\nName the login that is to go, then the one that stays.")
     if old.staff != new.staff:
-        raise LadderError(f"of {names} one is staff.\nA roster with a column staff changes that, first.")
+        raise LadderError(f"of {names} one is staff.\nBoth are staff, or neither.")
     if old.suspended != new.suspended:
         raise LadderError(f"of {names} one is suspended.\nDecide first: arena ladder suspend, with --undo or without.")
     if new.gone and not old.gone:

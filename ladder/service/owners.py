@@ -45,8 +45,9 @@ def take_in_people(
 
     As one act, which says that they come from this source, and with what `then` writes; with `partial` without those
     who can't be taken in. Of an owner who was merged with another a roster fills in what isn't known of the other.
-    Raises LadderError with all who can't be taken in: their line can't be read, it is unclear who they are, or a
-    pseudonym is another's. One who comes without a roster has to be named by his own login.
+    Raises LadderError with all who can't be taken in: their line can't be read, it is unclear who they are, a
+    pseudonym is another's, or a known owner would become staff, or no longer be. One who comes without a roster has to
+    be named by his own login.
     """
     roster = people if isinstance(people, Roster) else None
     persons = people.people if isinstance(people, Roster) else tuple(people)
@@ -101,6 +102,8 @@ class _Intake:
         name, line = shown(owner.login), self._lines.get(owner.id)
         if self._by_login and not self.directory.is_called(owner, person.login):
             raise ValueError(f"the email \"{shown(person.email or '')}\" is somebody's who is here, {name}'s")
+        if owner.id > 0 and person.staff not in (None, owner.staff):
+            raise ValueError(f"{name} is {'' if owner.staff else 'not '}staff: an account stays what it was made as")
         if line is not None and not merged:
             raise ValueError(f"it is the person of line {line}")
         if line is not None:

@@ -191,6 +191,11 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
     return places
 
 
+def same_letters(text: str) -> str:
+    """Return what two texts share that differ in the case of ASCII letters alone: str.casefold merges others."""
+    return text.encode().lower().decode()
+
+
 def plain(heading: str) -> str:
     """Return a column's heading in lower case, with one space between words."""
     return re.sub(r"[\s_.-]+", " ", heading).strip().casefold()

@@ -50,7 +50,6 @@ public = false              # true: without signing in, anybody reads what all p
 # issuer = "https://id.example.org"
 # client_id = "coup"
 # client_secret_file = "secret"       # beside this file; or client_secret = "..."
-# claim = "email"           # is an owner's email, if verified; another claim, "preferred_username" say, is a login
 
 # [[deadlines]]
 # name = "first"
@@ -147,7 +146,6 @@ class SignIn(_Table):
     client_id: Annotated[str, Field(min_length=1)]
     client_secret: Annotated[SecretStr, Field(min_length=1)] | None = None
     client_secret_file: Path | None = None
-    claim: Annotated[str, Field(min_length=1)] = "email"
 
     @model_validator(mode="after")
     def _has_one_secret(self) -> "SignIn":

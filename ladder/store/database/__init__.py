@@ -23,6 +23,7 @@ from ladder.store.database.counts import Counts, count_all
 from ladder.store.database.credentials import (
     JOIN,
     LINK,
+    OPENID,
     PASSWORD,
     SESSION,
     TOKEN,

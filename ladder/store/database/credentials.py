@@ -11,6 +11,7 @@ from sqlalchemy import Connection, insert, select, update
 from ladder.store.database.tables import credentials, owners
 
 LINK, SESSION, TOKEN, PASSWORD = "link", "session", "token", "password"
+OPENID = "openid"  # an account at a provider; its digest is that of issuer and subject
 JOIN = "join"  # a link of the staff's by which any number of people sign up; it signs nobody in
 
 

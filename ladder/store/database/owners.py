@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, and_, delete, insert, select, update
 
+from ladder.store.database.credentials import OPENID
 from ladder.store.database.events import PEOPLE, note_event
 from ladder.store.database.tables import (
     bots,
@@ -88,8 +89,8 @@ def put_gone(connection: Connection, owner: int, gone: bool) -> None:
 
 
 def set_approved(connection: Connection, owner: int) -> None:
-    """Let an account that waited take part. The act that says so is the caller's to note."""
-    connection.execute(update(owners).where(owners.c.id == owner).values(waiting=False))
+    """Let an account that waited take part, without its email: no one verified it. The caller notes the act."""
+    connection.execute(update(owners).where(owners.c.id == owner).values(waiting=False, email=None))
 
 
 def remove_waiting(connection: Connection, owner: int) -> None:
@@ -102,14 +103,17 @@ def merge_owners(connection: Connection, old: Owner, new: Owner, at: float) -> N
     """Let one owner become another: bots, challenges, tables, more time and memberships of teams are the other's.
 
     The old one is in no team any more. The other gets what is known of the old one alone. What let the old one in lets
-    nobody in any more. The row of the old one stays, so that the login leads to the other.
+    nobody in any more, but for an account at a provider, which is the other's now. The row of the old one stays, so
+    that the login leads to the other.
     """
     for table, column in (
         (bots, bots.c.owner), (matches, matches.c.by), (evenings, evenings.c.owner), (extensions, extensions.c.owner),
         (evening_places, evening_places.c.owner), (team_members, team_members.c.owner), (owners, owners.c.merged),
     ):  # fmt: skip
         connection.execute(update(table).where(column == old.id).values({column: new.id}))
-    connection.execute(update(credentials).where(credentials.c.owner == old.id).values(revoked=True, hash=None))
+    of_old = update(credentials).where(credentials.c.owner == old.id)
+    connection.execute(of_old.where(credentials.c.kind != OPENID).values(revoked=True, hash=None))
+    connection.execute(of_old.where(credentials.c.kind == OPENID).values(owner=new.id))
     known = {name: getattr(new, name) or getattr(old, name) for name in _MERGED}
     connection.execute(update(owners).where(owners.c.id == new.id).values(**known))
     connection.execute(update(owners).where(owners.c.id == old.id).values(merged=new.id))

@@ -89,7 +89,7 @@ credentials = Table(
     TABLES,
     Column("id", Integer, primary_key=True),
     Column("owner", ForeignKey("owners.id"), nullable=False, index=True),
-    Column("kind", String(10), nullable=False),  # link, session, token, password, join
+    Column("kind", String(10), nullable=False),  # link, session, token, password, openid, join
     Column("digest", String(64), nullable=False, unique=True),
     Column("scope", String(10), nullable=False),  # read, submit; of a link to join: join, ask
     Column("by", Text, nullable=False),  # who made it

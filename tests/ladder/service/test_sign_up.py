@@ -121,24 +121,61 @@ def test_nothing_lists_an_account_that_waits_as_a_participant(ladder: Ladder, tm
 def test_the_email_of_an_account_that_waits_is_nobodys(ladder: Ladder) -> None:
     """A provider signs nobody into it, and a roster's person of that email is another, who has it then."""
     waiting(ladder, email="bo@x.edu")
-    for claim, value in (("email", "bo@x.edu"), ("login", "cyd")):
-        with pytest.raises(NotLetInError, match="nobody in the roster"):
-            sign_in_as(ladder, claim, value)
+    with pytest.raises(NotLetInError, match="nobody in the roster"):
+        sign_in_as(ladder, "https://id", "1", "bo@x.edu")
     roster = parse_roster(b"login,email\nbo,bo@x.edu\n", "roster.csv")
     assert take_in_people(ladder, roster, "staff", "roster.csv").added == 1
-    assert sign_in_as(ladder, "email", "bo@x.edu").login == "bo"
-    with pytest.raises(LadderError, match="that of bo"):
-        approve(ladder, "cyd", "staff")
+    assert sign_in_as(ladder, "https://id", "1", "bo@x.edu").login == "bo"
 
 
-@each("email", ["ADA@x.edu", "ada@X.edu"])
-def test_an_account_whose_email_is_somebodys_is_not_approved(ladder: Ladder, email: str) -> None:
-    """Who signs up isn't told so."""
-    waiting(ladder, email=email)
-    with pytest.raises(LadderError, match="that of ada"):
-        approve(ladder, "cyd", "staff")
-    assert sign_in_as(ladder, "email", "ada@x.edu").login == "ada"
-    refuse(ladder, "cyd", "staff", "it is ada's")
+@pytest.mark.parametrize("when", ["waiting", "approved"])
+def test_an_email_that_no_one_verified_makes_no_applicant_staff(ladder: Ladder, when: str) -> None:
+    """A roster that has it is another person's, and the applicant's session gets no rights of theirs."""
+    session = waiting(ladder, email="prof@x.edu")
+    if when == "approved":
+        assert approve(ladder, "cyd", "staff")
+    roster = parse_roster(b"login,email,staff\nprof,prof@x.edu,yes\n", "roster.csv")
+    assert take_in_people(ladder, roster, "staff", "roster.csv").added == 1
+    if when == "waiting":
+        assert approve(ladder, "cyd", "staff")
+    assert not viewer_of(ladder, session, "session").staff
+    assert (found(ladder, "prof"), getattr(found(ladder, "cyd"), "email", "")) != (None, "prof@x.edu")
+    with pytest.raises(NotLetInError, match="staff signs in by a link"):
+        sign_in_as(ladder, "https://id", "1", "prof@x.edu")
+
+
+@pytest.mark.parametrize("line", ["cyd,,yes", "cyd,cyd@x.edu,yes", "ada@x.edu,ada@x.edu,yes", "new,ada@x.edu,yes"])
+def test_a_roster_gives_no_account_that_there_is_other_rights(ladder: Ladder, line: str) -> None:
+    """Also by a login that somebody chose."""
+    session = sign_up(ladder, link(ladder), "cyd", "Cyd", "")
+    with pytest.raises(LadderError, match="not staff: an account stays"):
+        take_in_people(ladder, parse_roster(f"login,email,staff\n{line}\n".encode(), "r.csv"), "staff", "r.csv")
+    assert not viewer_of(ladder, session.secret, "session").staff
+
+
+def test_a_provider_account_is_one_persons_from_the_first_time(ladder: Ladder) -> None:
+    """Whatever email it tells later; and another one with the same email isn't that person's too."""
+    assert sign_in_as(ladder, "https://id", "1", "Ada@X.edu").login == "ada"
+    take_in_people(ladder, [Person(1, "bob", email="bob@x.edu")], "staff", "one person")
+    for email in ("bob@x.edu", None):
+        assert sign_in_as(ladder, "https://id", "1", email).login == "ada"
+    for issuer, subject in (("https://id", "2"), ("https://other", "1")):
+        with pytest.raises(NotLetInError, match="another account"):
+            sign_in_as(ladder, issuer, subject, "ada@x.edu")
+
+
+@each("email", ["\u017fus@x.edu", "sus@x.edu\u200b", "sus", "staff", "", None])
+def test_an_email_is_that_of_a_person_by_the_same_letters(ladder: Ladder, email: str | None) -> None:
+    """A long s isn't an s."""
+    take_in_people(ladder, [Person(1, "sus", email="sus@x.edu")], "staff", "one person")
+    with pytest.raises(NotLetInError):
+        sign_in_as(ladder, "https://id", "1", email)
+
+
+def test_a_long_s_is_no_s_in_a_roster(ladder: Ladder) -> None:
+    take_in_people(ladder, [Person(1, "sus", email="sus@x.edu")], "staff", "one person")
+    roster = parse_roster("login,email\nlong,\u017fus@x.edu\n".encode(), "roster.csv")
+    assert take_in_people(ladder, roster, "staff", "roster.csv").added == 1
 
 
 def test_an_account_that_is_refused_is_gone_and_its_login_is_free(ladder: Ladder) -> None:
