@@ -187,9 +187,9 @@ def test_who_imports_a_file_that_is_not_in_its_box_is_told(place: Place, bubblew
     assert place.run("run", bot, *place.bots(1), *TINY, "--sandbox", "process").code == 0
     ran = place.run("run", bot, *place.bots(1), *TINY, "--sandbox", "bubblewrap")
     assert ran.code == 2
-    assert "thinking can't play: the module brain isn't in the box: a file is alone there" in ran.err
-    mend = "give the bot's folder, with a bot.toml, and put the module into it"
-    assert f"  check how the name is spelt; if it is right, {mend}" in ran.told
+    assert "thinking can't play: the module brain isn't in the box" in ran.err
+    help = "give the bot's folder, with a bot.toml, and put it there: a file is alone in a box"
+    assert f"  check how the name is spelt; if it is right, {help}" in ran.err
 
 
 @pytest.mark.parametrize("name", ISOLATING)

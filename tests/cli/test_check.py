@@ -71,11 +71,9 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     "banner": (mistake("banner"), "hello", "the line is text, no reply: Best bot 1.0", "standard error"),
     "no flush at hello": (mistake("no_flush"), "hello", "doesn't flush", "flush=True"),
     "no flush later": (mistake("no_flush_later"), "first game", "doesn't flush", "flush=True"),
-    "wrong id": (mistake("wrong_id"), "first game", "the reply has the id 41", "copy the id"),
-    "id one too large": (mistake("id_too_large"), "first game", "the reply has the id 2", "copy the id"),
     "id one too small": (mistake("id_too_small"), "first game", "the reply has the id 0", "copy the id"),
-    "string id": (mistake("string_id"), "first game", "the id is a string", "number"),
-    "exception at the fiftieth request": (mistake("fiftieth"), "more games", "KeyError", "mend that"),
+    "string id": (mistake("string_id"), "first game", 'the id "1", the request had 1', "number"),
+    "exception at the fiftieth request": (mistake("fiftieth"), "more games", "KeyError", "fix that"),
     "endless loop": (mistake("endless_loop"), "first game", "none within 2000 ms", "endless loop"),
     "sleep": (mistake("sleeps"), "first game", "none within 2000 ms", "it sleeps"),
     "reads one line only": (mistake("reads_one_line"), "first game", "ended by itself", "for line in sys.stdin"),
@@ -83,7 +81,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     "missing module": (mistake("missing_module"), "hello", "numpie", "check how the name is spelt"),
     "relative data file": (mistake("data_file"), "hello", "data/weights.json", "bot's folder"),
     "writes beside itself": (mistake("writes_beside"), "files", "games.log", "TMPDIR"),
-    "Python's repr": (mistake("python_repr"), "first game", "Python's notation", "json.dumps"),
+    "Python's repr": (mistake("python_repr"), "first game", "not quite JSON", "json.dumps"),
     "byte order mark": (mistake("byte_order_mark"), "hello", "byte order mark", "utf-8"),
     "wrong shebang": (lambda place: program(place, b"#!/usr/bin/pythn\n"), "file", "pythn", "#!"),
     "byte order mark before the shebang": (
@@ -103,12 +101,6 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "standard output",
         "answer nothing",
         "one for each request",
-    ),
-    "breakpoint": (
-        answers("x", "breakpoint()\n        print(reply)"),
-        "first game",
-        "a debugger's",
-        "breakpoint() out",
     ),
     "prompt": (
         lone(
@@ -134,7 +126,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         files(main="import json, sys\nfor line in sys.stdin: json.loads(line)\n", json="x = 1\n"),
         "hello",
         "json.py hides Python's module json",
-        "otherwise",
+        "another name",
     ),
     "kit bot without run": (
         files(
@@ -142,7 +134,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
             manifest='kit = "python"',
         ),
         "hello",
-        "nothing runs its bot",
+        "ended by itself",
         "run(MyBot())",
     ),
     "CR LF in a shell script": (
@@ -157,18 +149,6 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "all of its input before it answers",
         "read the next",
     ),
-    "json.load of all": (
-        lone("import json, sys\njson.load(sys.stdin)\n"),
-        "hello",
-        "all of its input before",
-        "for line in sys.stdin",
-    ),
-    "reply on standard error": (
-        answers('{"id":ID,"choice":0}', "print(reply, file=sys.stderr, flush=True)"),
-        "first game",
-        "went to standard error",
-        "write replies to standard output",
-    ),
     "swallowed exception": (
         answers("x", "\n        try: message['legl']\n        except Exception: pass"),
         "first game",
@@ -180,12 +160,6 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "hello",
         "it looked for the network",
         "no network in a box",
-    ),
-    "main never called": (
-        lone('def main():\n    print(\'{"type":"hello"}\')\n'),
-        "hello",
-        "nothing calls its main()",
-        "a call of main()",
     ),
     "thread left running": (
         answers(
@@ -267,7 +241,7 @@ def test_a_run_names_all_these_mistakes_before_it_plays(place: Place) -> None:
         assert ran.code == 2
         for path in bad:
             assert f"{path.stem} can't play: " in ran.err
-        for words in ("doesn't flush", "copy the id", "id is a string", "Python's notation", "numpie", "endless loop"):
+        for words in ("doesn't flush", "copy the id", "not quite JSON", "numpie", "endless loop"):
             assert words in ran.err
 
     within(11, runs)

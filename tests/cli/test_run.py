@@ -333,7 +333,7 @@ def test_each_kind_of_fault_of_a_bot_has_one_example_the_first_in_time(place: Pl
         "  match 0, game 0, bad_reply",
     ]
     assert "choice 99 is no index into legal" in examples[0]
-    assert "the id is a string" in examples[1]
+    assert 'the reply has the id "x"' in examples[1]
 
 
 SLOW: dict[str, tuple[str, bool, str, str]] = {

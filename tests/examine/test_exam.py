@@ -112,7 +112,7 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
         "over 20 lines",
     ),
     "the id before": (lambda message: {"id": message["id"] - 1, "choice": 0}, "first game", "id"),
-    "an id as a string": (lambda message: {"id": str(message["id"]), "choice": 0}, "first game", "the id is a string"),
+    "an id as a string": (lambda message: {"id": str(message["id"]), "choice": 0}, "first game", 'the id "1"'),
     "an index too large": (
         lambda message: {"id": message["id"], "choice": len(message["legal"])},
         "first game",
