@@ -43,6 +43,7 @@ class Header(Sent):
     handles: tuple[str, ...] = Field(description="As the bots called one another; one a bot.")
     terms: Terms
     timings: Absent[tuple[_Values, ...]] = Field(None, description="One a bot, where they differ from the terms'.")
+    digests: Absent[tuple[str, ...]] = Field(None, description="Of each bot's files; in the records of a run.")
 
 
 class Start(Sent):

@@ -30,7 +30,7 @@ COMMANDS = {
     "arena.cli.run": {"run": "Play bots against each other and print who is best."},
     "arena.cli.stats": {"stats": "Tell how often bots win, bluff, challenge and are at fault."},
     "arena.cli.submit": {"submit": "Submit a bot to a ladder's server, and see its examination."},
-    "arena.cli.verify": {"verify": "Replay records through the engine, and demand the same events."},
+    "arena.cli.verify": {"verify": "Replay records through the engine, and check them against their run."},
     "arena.cli.watch": {"watch": "Watch bots play, turn by turn."},
 }
 

@@ -72,6 +72,7 @@ def play(this: Run, folder: RunFolder, show: Callable[[], None]) -> tuple[int, s
         if state.resumed:
             note(f"{state.resumed} of {state.plan.matches} matches are complete already")
         show()
+        folder.end()
     except KeyboardInterrupt:
         return 130, None
     except (BotError, FolderError) as problem:

@@ -23,13 +23,13 @@ from arena.coup import (
     View,
     apply,
     deal,
-    default,
     first_seat,
     legal,
     notation,
     view,
 )
 from arena.referee import menus, messages, wire
+from arena.referee.charges import default_move
 from arena.referee.exchange import Exchange
 from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
 from arena.referee.game_record import GameRecord, Notes
@@ -427,8 +427,7 @@ class _Game:
 
     def default(self, player: _Player, sight: View, wrong: Wrong) -> Answer:
         """Play a move for a bot, and tell it why."""
-        # The stream's label is the game's moment: neither a fault of one bot nor its words shift another draw.
-        move = default(sight, lambda below: self.chance.number(f"default {sight.seat}", self.moment, below))
+        move = default_move(sight, self.moment, self.chance)
         self.note(player, wrong, notation(move))
         self.notes.words.append(notation(move))
         self.tell_fault(player, wrong, move)

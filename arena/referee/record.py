@@ -13,6 +13,7 @@ Version 3 lacks `by`, `start` and `draws`; `read` has the engine add them.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -30,10 +31,15 @@ from arena.coup import (
     State,
     apply,
     deal,
+    draw,
+    first_seat,
     legal,
+    notation,
     parse,
+    permuted,
     view,
 )
+from arena.referee.charges import default_move, misfits
 from arena.referee.faults import FAULTS, Fault
 from arena.referee.game_record import GameRecord, Notes
 from arena.referee.talk import SayError, check, from_record, heard, written
@@ -52,7 +58,10 @@ class RecordError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What holds for all games of a match. `timings`: each bot's times, if they weren't the terms' for all."""
+    """What holds for all games of a match. `timings`: each bot's times, if they weren't the terms' for all.
+
+    `digests`: of the bots' files; empty where whoever began the match keeps them elsewhere.
+    """
 
     match: int
     key: bytes
@@ -60,6 +69,7 @@ class Header:
     handles: tuple[str, ...]
     terms: Terms = field(default_factory=Terms)
     timings: tuple[Timing, ...] = ()
+    digests: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +95,7 @@ def write(record: Record) -> str:
             "handles": header.handles,
             "terms": header.terms.to_json(),
             **({"timings": [asdict(timing) for timing in header.timings]} if header.timings else {}),
+            **({"digests": header.digests} if header.digests else {}),
         }
     ]
     lines += [_game_payload(game) for game in games]
@@ -176,6 +187,7 @@ def _header(payload: dict[str, Any]) -> Header:
         handles=tuple(payload["handles"]),
         terms=Terms.from_json(payload["terms"]),
         timings=tuple(Timing.from_json(timing) for timing in payload.get("timings", ())),
+        digests=tuple(payload.get("digests", ())),
     )
 
 
@@ -222,7 +234,7 @@ def _checked(header: Header, game: GameRecord, version: int) -> GameRecord:
 
 def _check_names(header: Header) -> None:
     """Raise ValueError for a header that no match has: anybody may write a checksum."""
-    if not _are_counts(header.match) or not _are_texts(*header.bots, *header.handles):
+    if not _are_counts(header.match) or not _are_texts(*header.bots, *header.handles, *header.digests):
         raise ValueError("match is a number, and bots and handles have names")
     if len(header.handles) != len(header.bots):
         raise ValueError(f"{len(header.bots)} bots have {len(header.handles)} handles")
@@ -350,14 +362,47 @@ _VERIFIED = {
 }
 
 
+def handles_of(key: bytes, bots: tuple[str, ...], terms: Terms) -> tuple[str, ...]:
+    """Return the name under which each bot of a match plays: its own, or a letter drawn for this match."""
+    return bots if terms.open_names else tuple(permuted("ABCDEFGHIJ"[: len(bots)], draw(key, "handles")))
+
+
 def verify(record: Record) -> None:
-    """Replay every game and demand the same events and result. Raises RecordError at the first difference."""
-    for game in record.games:
-        again = _played_again(record.header, game)
+    """Replay every game and check that events, result and faults are what they would be.
+
+    Handles, the games' order and their starters follow from the key and the results. Raises RecordError at the first
+    difference.
+    """
+    header, forfeits, winner = record.header, Counter[int](), None
+    if header.handles != handles_of(header.key, header.bots, header.terms):
+        raise RecordError("the handles are not those that the match's key draws")
+    for number, game in enumerate(record.games):
+        if game.game != number:
+            raise RecordError(f"game {game.game} is in the place of game {number}")
+        if game.starter != first_seat(game.seating, winner):
+            raise RecordError(f"game {game.game}: seat {game.starter} is not the last winner's")
+        winner = None if game.winner is None else game.seating[game.winner]
+        again = _played_again(header, game)
         for field_name, name in _VERIFIED.items():
             was, now = getattr(game, field_name), getattr(again, field_name)
             if was != now:
                 raise RecordError(f"game {game.game}: the {name} differ: the record has {was}, the engine {now}")
+        for misfit in misfits(header.terms, game, _defaults(header, game), forfeits):
+            raise RecordError(f"game {game.game}: {misfit}")
+
+
+def _defaults(header: Header, game: GameRecord) -> dict[int, str]:
+    """Return the default move, in notation, of each place at which a fault is noted."""
+    places = {fault.step for fault in game.faults}
+    if not places - {None}:
+        return {}
+    chance = Chance(header.key, game.game)
+    asked = ((step.before, seat) for step in replay(header, game) for seat in step.before.board.phase.asked)
+    return {
+        place: notation(default_move(view(state, seat), state.events, chance))
+        for place, (state, seat) in enumerate(asked)
+        if place in places
+    }
 
 
 def _played_again(header: Header, game: GameRecord) -> GameRecord:

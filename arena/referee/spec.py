@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from arena.coup import derived, draw, permuted
-from arena.referee.record import Header
+from arena.coup import derived
+from arena.referee.record import Header, handles_of
 from arena.referee.terms import Terms, Timing
 
 
@@ -12,7 +12,7 @@ class MatchSpec:
     """What a match is made of. `seatings` has one entry a game: the bot (index into `bots`) of each seat.
 
     `timings` has the times of each bot where they aren't the same for all, as the terms have them: a person has no
-    clock. A bot is told its own alone.
+    clock. A bot is told its own alone. `digests` of the bots' files are for the record.
     """
 
     match: int
@@ -21,6 +21,7 @@ class MatchSpec:
     seatings: tuple[tuple[int, ...], ...]
     terms: Terms = field(default_factory=Terms)
     timings: tuple[Timing, ...] = ()
+    digests: tuple[str, ...] = ()
 
     @property
     def seats(self) -> int:
@@ -29,16 +30,13 @@ class MatchSpec:
 
     @property
     def handles(self) -> tuple[str, ...]:
-        """Return the name under which each bot plays: its own, or a letter drawn for this match."""
-        if self.terms.open_names:
-            return self.bots
-        letters = "ABCDEFGHIJ"[: self.seats]
-        return tuple(permuted(letters, draw(self.key, "handles")))
+        """Return the name under which each bot plays."""
+        return handles_of(self.key, self.bots, self.terms)
 
     @property
     def header(self) -> Header:
         """Return what the record says of the whole match."""
-        return Header(self.match, self.key, self.bots, self.handles, self.terms, self.timings)
+        return Header(self.match, self.key, self.bots, self.handles, self.terms, self.timings, self.digests)
 
     def timing(self, bot: int) -> Timing:
         """Return the times of a bot."""

@@ -60,6 +60,7 @@ class RunConfig:
             bots=tuple(self.bots[bot].name for bot in bots),
             seatings=seatings(self.seats, self.match_games, keyed_shuffle(key, "seats")),
             terms=self.terms,
+            digests=tuple(self.bots[bot].digest for bot in bots),
         )
 
     def key_of(self, match: int) -> bytes:

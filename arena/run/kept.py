@@ -3,14 +3,10 @@
 A path is a record's file, or a folder: a run's, or one that holds records.
 """
 
-import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from hashlib import file_digest, sha256
 from pathlib import Path
 
-from arena.referee import Record, RecordError, read, verify
-from arena.run.results import game_results
+from arena.referee import Record, RecordError, read
 from ladder.store import Logs
 
 
@@ -22,7 +18,8 @@ def records_at(path: Path) -> list[Path]:
     """Return the files of the records at a path, in the order of their matches. Raises KeptError for none."""
     try:
         if path.is_dir():
-            files = sorted((path / "records" if (path / "records").is_dir() else path).glob("*.jsonl"))
+            found = (path / "records" if (path / "records").is_dir() else path).glob("*.jsonl")
+            files = sorted(found, key=lambda file: (len(file.name), file.name))  # numbers have six digits or more
             if not files:
                 raise KeptError(f"{path} holds no records; name a run's folder or a record file")
             return files
@@ -31,47 +28,6 @@ def records_at(path: Path) -> list[Path]:
     except OSError as problem:  # another user's folder, a name that is too long
         raise KeptError(f"{path}: {problem.strerror}; name a run's folder or a record file") from None
     raise KeptError(f"{path} doesn't exist; name a run's folder or a record file")
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """What was replayed: every move was legal, every event and result the same. faults: which no replay can show."""
-
-    records: int
-    games: int
-    faults: int
-
-
-def replay_all(path: Path) -> Replayed:
-    """Replay the records at a path, and hold the folder's results.jsonl against them.
-
-    Raises KeptError where there is no whole record, RecordError where the engine plays it otherwise.
-    """
-    files = records_at(path)
-    games = faults = 0
-    lines = sha256()
-    for file in files:
-        try:
-            record = record_at(file)
-        except KeptError as problem:
-            raise KeptError(f"{problem}; only a whole record can be verified") from None
-        try:
-            verify(record)
-        except RecordError as problem:
-            raise RecordError(f"{file}: {problem}") from None
-        games += len(record.games)
-        faults += sum(len(game.faults) for game in record.games)
-        lines.update("".join(result.to_line() for result in game_results(record)).encode())
-    listed = path / "results.jsonl"
-    if path.is_dir() and listed.is_file() and _digest(listed) != lines.digest():
-        again = f"arena run --resume {shlex.quote(str(path))}"
-        raise RecordError(f"{listed} is not what the records say; {again} writes it anew")
-    return Replayed(len(files), games, faults)
-
-
-def _digest(file: Path) -> bytes:
-    with file.open("rb") as opened:
-        return file_digest(opened, "sha256").digest()
 
 
 def records_in(path: Path, leave_out: Callable[[str], object]) -> Iterator[tuple[Record, Path]]:

@@ -56,7 +56,6 @@ from ladder.service.finals import (
     replay,
     reveal,
     see_final,
-    tables_of,
 )
 from ladder.service.fold import Fold
 from ladder.service.gradebook import GRADEBOOKS, gradebook, unfindable

@@ -7,7 +7,6 @@
 The key decides who sits at which table, in which seats, and every card.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -21,9 +20,8 @@ from sqlalchemy import Connection
 
 from arena.bots import shown
 from arena.referee import read
-from arena.run import game_results, keyed_shuffle
+from arena.run import FinalPlan, game_results
 from ladder.access import STAFF, Viewer
-from ladder.schedule import plan
 from ladder.service.export import new_folder
 from ladder.service.ladder import Ladder
 from ladder.service.measurement import Measures, measure
@@ -149,13 +147,14 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
     """Write a revealed final into a new folder that `arena verify` reads; return the number of records.
 
     records/ has a record for each place of the plan that was played, published.txt what was published before the final,
-    key.txt its key. Raises LadderError, OSError.
+    final.json its key and plan. Raises LadderError, OSError.
     """
     with ladder.database.read() as connection:
         final = _demand(connection, name)
         if not final.revealed:
             raise LadderError(f"the final {name} isn't revealed yet.")
         matches = matches_of_final(connection, final.id)
+        planned = _plan_of(ladder, final, _versions(connection, final), [match.id for match in matches])
     new_folder(folder, "--export DIR")
     records = folder / "records"
     records.mkdir()
@@ -170,16 +169,9 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
                 (records / record_name(match.place)).write_text(text, encoding="utf-8")
                 results.writelines(result.to_line() for result in game_results(read(text)))
                 count += 1
-    (folder / "key.txt").write_text(f"{final.key.hex()}\n", encoding="utf-8")
+    (folder / "final.json").write_text(json.dumps(planned.to_json() | {"ended": count}, indent=2) + "\n", "utf-8")
     shutil.copyfile(commitment_file(ladder, name), folder / "published.txt")
     return count
-
-
-def tables_of(key: bytes, owners: Sequence[int], seats: int, games: int, match_games: int) -> list[tuple[int, ...]]:
-    """Return the tables of a final, at which each entrant plays at least `games` games. Raises ValueError."""
-    total = -(-games * len(owners) // seats)
-    schedule = plan(len(owners), seats, total, match_games, keyed_shuffle(key, "schedule"), owners)
-    return [table.bots for table in schedule.tables]
 
 
 def owners_of(versions: Sequence[Version]) -> list[int]:
@@ -201,9 +193,9 @@ def commitment_file(ladder: Ladder, name: str) -> Path:
 
 
 def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, why: str) -> FinalState:
-    play = ladder.play
+    planned = _plan_of(ladder, final, versions)
     try:
-        tables = tables_of(final.key, final.owners, play.seats, final.games, play.match_games)
+        tables = [table.bots for table in planned.plan().tables]
     except ValueError as problem:
         [(most, _)] = Counter(final.owners).most_common(1)
         theirs = ", ".join(
@@ -216,7 +208,7 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
     path = commitment_file(ladder, final.name)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(_publication(ladder, final, versions, len(tables)))
+            file.write(planned.publication())
     except FileExistsError:
         with ladder.database.read() as connection:
             _demand_new(connection, final.name, ladder.path)
@@ -238,23 +230,20 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
     return ladder.database.write(act)
 
 
-def _publication(ladder: Ladder, final: Final, versions: Sequence[Version], matches: int) -> str:
-    """Return what is published before a final: it fixes deals, tables, terms and versions."""
+def _plan_of(ladder: Ladder, final: Final, versions: Sequence[Version], matches: Sequence[int] = ()) -> FinalPlan:
+    """Return what a final is made of; matches: the ladder's numbers of them, once they are queued."""
     play = ladder.play
-    terms = hashlib.sha256(json.dumps(play.terms.to_json(), sort_keys=True).encode()).hexdigest()
-    lines = [
-        f"final {final.name}",
-        f"SHA-256 of the key: {final.commitment}",
-        f"SHA-256 of the terms: {terms}",
-        f"{play.terms.rules.name} at {play.seats} seats: {matches} matches of {play.match_games} games, "
-        f"so that each version plays {final.games} or more",
-        "versions, the digests of their files, and numbers of which equal ones don't meet:",
-        *(
-            f"  {version.label}  {version.digest}  {owner}"
-            for version, owner in zip(versions, final.owners, strict=True)
-        ),
-    ]
-    return "\n".join(lines) + "\n"
+    entrants = zip(versions, final.owners, strict=True)
+    return FinalPlan(
+        name=final.name,
+        key=final.key,
+        versions=tuple((version.label, version.digest, owner) for version, owner in entrants),
+        seats=play.seats,
+        games=final.games,
+        match_games=play.match_games,
+        terms=play.terms,
+        matches=tuple(matches),
+    )
 
 
 def _demand(connection: Connection, name: str) -> Final:

@@ -1,6 +1,7 @@
 """A run's folder: a store for a run that has no database. Every write of such a run happens here.
 
-    run.json         what was asked for, the key, the bots with their digests; written first
+    run.json         what was asked for, the key, the bots with their digests; written first. At the end of the run
+                     `ended` is added: with how many matches
     results.jsonl    one line a game in match order; derived from the records, never read back
     records/         one file a match, 000012.jsonl; there only when its match is complete
     logs/            standard error of each bot process, 000012-honest-1.txt, bounded for each bot: see logs.py
@@ -89,6 +90,11 @@ class RunFolder:
             raise FolderError(f"{self.path} exists; name another --out, or go on with --resume {self.path}")
         if os.path.lexists(self.path):
             raise FolderError(f"{self.path} exists; name another --out")
+
+    def end(self) -> None:
+        """Write into run.json that the run has ended, and with how many matches. Raises OSError, FolderError."""
+        config = {**self.config(), "ended": len(self._kept)}
+        write(self.path / "run.json", json.dumps(config, indent=2) + "\n")
 
     def lock(self) -> None:
         """Keep other processes from playing this run as long as this one lives. Raises FolderError if one does."""

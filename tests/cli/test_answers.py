@@ -56,7 +56,9 @@ def test_a_run_told_and_verified_is_what_the_schemas_say(place: Place) -> None:
         adapter = TypeAdapter[object](shape)
         told = place.call(*words, "--json").json
         assert json.loads(adapter.dump_json(adapter.validate_python(told, strict=False))) == told
-    assert place.call("verify", "out", "--json").json == {"records": 1, "games": 2, "faults": 0}
+    assert place.call("verify", "out", "--json").json == {
+        "records": 1, "games": 2, "faults": 0, "planned": 1, "differences": [],
+    }  # fmt: skip
     whole, part = (place.call("replay", "out", *words, "--json").json["rows"] for words in ((), SEEN_BY_ONE))
     assert [game["game"] for game in whole] == [0, 1]
     assert [(game["game"], game["turns"][0]["turn"]) for game in part] == [(1, 2)]

@@ -626,7 +626,9 @@ def test_verify_replays_a_run_and_a_single_record(duel: Shared) -> None:
     whole = place.call("verify", "out")
     assert (whole.code, whole.err) == (0, "")
     assert whole.out == "64 games in 32 records: every move legal, every event and result the same\n"
-    assert place.call("verify", "out/records/000002.jsonl").out.startswith("2 games in 1 record:")
+    alone = place.call("verify", "out/records/000002.jsonl").out.splitlines()
+    assert alone[0].startswith("2 games in 1 record:")
+    assert alone[1:] == ["there is no run.json or final.json, so the plan of the matches can't be checked"]
 
 
 def test_verify_says_that_faults_are_beyond_it(place: Place) -> None:
@@ -641,13 +643,13 @@ def test_verify_says_that_faults_are_beyond_it(place: Place) -> None:
 
 
 def test_verify_tells_results_that_are_not_what_the_records_say(place: Place, duel: Shared) -> None:
-    """Exit 1, and the way to write them anew; which --resume then does."""
+    """Exit 1, and the way to write them again, which --resume then does."""
     listed = copied(duel, place) / "results.jsonl"
     text = listed.read_text()
     listed.write_text(text.replace('"turns":', '"turns":1', 1))
     ran = place.call("verify", "out")
     assert ran.code == 1
-    assert ran.told == ["arena: out/results.jsonl is not what the records say; arena run --resume out writes it anew"]
+    assert ran.told == ["arena: out/results.jsonl is not what the records say; arena run --resume out writes it again"]
     assert place.run("run", "--resume", "out").code == 0
     assert listed.read_text() == text
     assert place.call("verify", "out").code == 0

@@ -3,20 +3,18 @@
 import hashlib
 import itertools
 import json
-import re
 import shutil
-from collections.abc import Iterator
-from contextlib import chdir, closing
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, update
 
 from arena.coup import derived
-from arena.referee import read
-from arena.run import Replayed, keyed_shuffle, records_at, replay_all
+from arena.run import Replayed, final_plan, replay_all
 from ladder.access import PUBLIC, Viewer
-from ladder.schedule import seatings
 from ladder.service import (
     Behind,
     Ladder,
@@ -33,7 +31,6 @@ from ladder.service import (
     set_frozen,
     set_void,
     submit,
-    tables_of,
 )
 from ladder.store.database import (
     FINAL,
@@ -53,7 +50,7 @@ from ladder.store.database import (
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, serve, settle
 from tests.ladder.service.invariants import problems
 from tests.ladder.service.pool import workers
-from tests.place import BOT, ROOT, Place
+from tests.place import BOT, Place
 
 # Waits until there is a file, and leaves then.
 QUITTER = BOT.replace('message["type"] == "request"', "leave()").replace(
@@ -289,40 +286,69 @@ def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
 
 
 def test_the_key_that_was_committed_to_deals_and_seats_every_exported_match(held: Ladder, tmp_path: Path) -> None:
-    """The folder has the key, what was published before, and records that replay; docs/ladder.md shows how to check."""
-    final = stored(held, "last")
-    assert export_final(held, "last", tmp_path / "last") == 20
-    key = bytes.fromhex((tmp_path / "last" / "key.txt").read_text())
-    published = (tmp_path / "last" / "published.txt").read_text()
+    """The folder has the key, what was published before, and records that replay by its plan."""
+    final, folder = stored(held, "last"), tmp_path / "last"
+    assert export_final(held, "last", folder) == 20
+    published = (folder / "published.txt").read_text()
     assert published == commitment_file(held, "last").read_text()
-    assert f"SHA-256 of the key: {hashlib.sha256(key).hexdigest()}" in published
-    entrants = [line.split() for line in published.splitlines()[-4:]]
-    assert [digest for _, digest, _ in entrants] == held.database.look(
+    assert f"SHA-256 of the key: {hashlib.sha256(final.key).hexdigest()}" in published
+    digests = [line.split()[1] for line in published.splitlines()[-4:]]
+    assert digests == held.database.look(
         lambda connection: [find_version(connection, version).digest for version in final.versions]
     )
-    tables = tables_of(key, [int(owner) for _, _, owner in entrants], 2, 20, 2)
-    records = records_at(tmp_path / "last")
-    for table, file in zip(tables, records, strict=True):
-        record = read(file.read_text())
-        header = record.header
-        assert tuple(game.seating for game in record.games) == seatings(2, 2, keyed_shuffle(header.key, "seats"))
-        assert header.bots == tuple(entrants[bot][0] for bot in table)
-        assert hashlib.sha256(json.dumps(header.terms.to_json(), sort_keys=True).encode()).hexdigest() in published
-    assert replay_all(tmp_path / "last") == Replayed(20, 40, 0)
+    assert replay_all(folder) == Replayed(20, 40, 0, 20)
     with pytest.raises(LadderError, match="isn't empty"):
-        export_final(held, "last", tmp_path / "last")
-    blocks = re.findall("```python\n(.*?)```", (ROOT / "docs" / "ladder.md").read_text(), re.DOTALL)
-    shown = next(block for block in blocks if "key.txt" in block)
-    with chdir(tmp_path / "last"):
-        exec(shown, {})
-        shutil.copyfile(records[2], records[3])
-        with pytest.raises(AssertionError, match=r"000003\.jsonl"):
-            exec(shown, {})
+        export_final(held, "last", folder)
+
+
+def _another(name: str, change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
+    def edit(folder: Path) -> None:
+        values = json.loads((folder / name).read_text())
+        change(values)
+        (folder / name).write_text(json.dumps(values))
+
+    return edit
+
+
+FORGED_FINALS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "another match in the place of one": (
+        lambda folder: shutil.copyfile(folder / "records" / "000002.jsonl", folder / "records" / "000003.jsonl"),
+        "000003.jsonl: match is",
+    ),
+    "a match less": (
+        lambda folder: (folder / "records" / "000003.jsonl").unlink(),
+        "20 matches had been played at the end, and 19 are there",
+    ),
+    "another key": (
+        _another("final.json", lambda final: final.update(key="00" * 32)),
+        "published.txt is not what was published",
+    ),
+    "another version's digest": (
+        _another("final.json", lambda final: final["versions"][0].__setitem__(1, "00" * 32)),
+        "published.txt is not what was published",
+    ),
+    "other terms": (
+        _another("final.json", lambda final: final["terms"].update(lives=2)),
+        "terms.lives is 3 in the record, and by the plan 2",
+    ),
+    "nothing published": (lambda folder: (folder / "published.txt").unlink(), "is not what was published"),
+}
+
+
+@pytest.mark.parametrize(("forge", "words"), FORGED_FINALS.values(), ids=FORGED_FINALS.keys())
+def test_a_final_that_is_not_what_was_published_is_told(
+    held: Ladder, tmp_path: Path, forge: Callable[[Path], object], words: str
+) -> None:
+    folder = tmp_path / "last"
+    export_final(held, "last", folder)
+    forge(folder)
+    assert words in "\n".join(replay_all(folder).differences)
 
 
 def test_what_the_key_decides_never_changes() -> None:
     """Finals of earlier terms can be verified by later arenas."""
-    assert tables_of(bytes(32), [0, 0, 1, 2, 3], 2, 3, 2)[:4] == [(0, 3), (2, 4), (1, 3), (1, 2)]
+    tables = final_plan(bytes(32), (0, 0, 1, 2, 3), 2, 3, 2).tables
+    assert [table.bots for table in tables[:4]] == [(0, 3), (2, 4), (1, 3), (1, 2)]
     assert derived(bytes(32), "match|7").hex() == "3f52f928cee33c0d67a8e3ddfd72a0ad28f06d71c973d35d803b7866d93e8413"
 
 

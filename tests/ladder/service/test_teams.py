@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, select
 
-from arena.run import keyed_shuffle
+from arena.run import final_plan, keyed_shuffle
 from ladder import views
 from ladder.access import STAFF, Viewer
 from ladder.schedule import next_round, why_no_round
@@ -34,7 +34,6 @@ from ladder.service import (
     set_gone,
     set_suspended,
     submit,
-    tables_of,
     viewer_of,
 )
 from ladder.store.database import (
@@ -301,8 +300,8 @@ def test_no_two_of_a_party_sit_at_one_table_whatever_the_seats(tmp_path: Path) -
         owners = owners_of(order)
         fits = max(Counter(owners).values()) * seats <= len(order)  # else not all can play equally often
         assert fits is (seats < 6)
-        for places in tables_of(b"k" * 32, owners, seats, 24, seats) if fits else ():
-            assert len({party[order[place].id] for place in places}) == seats
+        for drawn in final_plan(b"k" * 32, tuple(owners), seats, 24, seats).tables if fits else ():
+            assert len({party[order[place].id] for place in drawn.bots}) == seats
 
 
 def test_matches_that_wait_are_cancelled_where_a_team_forms_at_their_table(ladder: Ladder) -> None:

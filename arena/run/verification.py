@@ -1,0 +1,160 @@
+"""Records are replayed, and a folder's are checked against the plan in its run.json or final.json.
+
+The plan's key fixes which matches there are, their keys, tables, seats and handles; the plan's file also fixes the
+terms, and run.json the digests of the bots' files. What a bot chose, how long it took, and a fault that left no trace
+in the moves can't be checked.
+"""
+
+import json
+import shlex
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arena.bots import shown
+from arena.referee import Header, Record, RecordError, verify
+from arena.run.config import RunConfig, seed_key
+from arena.run.final import FinalPlan
+from arena.run.kept import KeptError, record_at, records_at
+from arena.run.results import game_results
+from ladder.store import FolderError, record_name
+
+_SHOWN = 20  # differences
+_LONG = 300  # characters of one
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What was replayed. faults: that one happened, no replay can show.
+
+    planned: the matches of the folder's plan; None where it has no plan. differences: what isn't as it would be, in
+    words: the first ones, then how many more. Without any, all moves are legal and all events and results the same.
+    """
+
+    records: int
+    games: int
+    faults: int
+    planned: int | None
+    differences: tuple[str, ...] = ()
+
+
+def replay_all(path: Path, *configs: type[RunConfig]) -> Replayed:
+    """Replay the records at a path, and check a folder's against its plan and its results.jsonl.
+
+    configs: of the runs that run.json may be of, other than those of arena run. Raises KeptError where there is no
+    whole record, or a plan that can't be read.
+    """
+    folder = _Folder(path, configs)
+    told: list[str] = []
+    count = 0
+    for found in folder.differences():
+        text = shown(found)
+        told += [text if len(text) <= _LONG else f"{text[:_LONG]}..."] if len(told) < _SHOWN else []
+        count += 1
+    told += [f"and {count - _SHOWN} more"] if count > _SHOWN else []
+    planned = None if folder.plan is None else len(folder.tables)
+    return Replayed(len(folder.files), folder.games, folder.faults, planned, tuple(told))
+
+
+class _Folder:
+    """The records at a path, and the plan that they are of, if there is one."""
+
+    def __init__(self, path: Path, configs: tuple[type[RunConfig], ...]) -> None:
+        self.path = path
+        self.files = records_at(path)
+        self.games = self.faults = 0
+        self.ended = 0  # the matches that there were when all had ended, 0 if they never had
+        try:
+            self.plan = self._plan(configs) if path.is_dir() else None
+            self.tables = {} if self.plan is None else {table.match: table.bots for table in self.plan.plan().tables}
+        except (AttributeError, FolderError, KeyError, RecursionError, TypeError, ValueError) as problem:
+            raise KeptError(f"{path} can't be verified: {problem}") from None
+        except OSError as problem:
+            raise KeptError(f"{path} can't be verified: {problem.filename}: {problem.strerror}") from None
+
+    def _plan(self, configs: tuple[type[RunConfig], ...]) -> RunConfig | FinalPlan | None:
+        for name in ("final.json", "run.json"):
+            if (self.path / name).exists():
+                values: dict[str, Any] = json.loads((self.path / name).read_text("utf-8"))
+                self.ended = int(values.get("ended", 0))
+                if name == "final.json":
+                    return FinalPlan.from_json(values)
+                commands = {config.COMMAND: config for config in configs}
+                return commands.get(values.get("command", ""), RunConfig).from_json(values)
+        return None
+
+    def differences(self) -> Iterator[str]:
+        """Yield what isn't as it would be."""
+        plan = self.plan
+        if isinstance(plan, RunConfig) and plan.seed is not None and plan.key != seed_key(plan.seed):
+            yield f"{self.path / 'run.json'}: the key is not the one of seed {plan.seed}"
+        if isinstance(plan, FinalPlan):
+            published = self.path / "published.txt"
+            if not published.is_file() or published.read_text("utf-8", "replace") != plan.publication():
+                yield f"{published} is not what was published of the final in final.json: its key, terms or versions"
+        if len(self.files) < self.ended:
+            yield f"{self.path}: {self.ended} matches had been played at the end, and {len(self.files)} are there"
+        yield from self._records()
+
+    def _records(self) -> Iterator[str]:
+        """Yield the differences of all records and of results.jsonl, which are read once."""
+        listed = self.path / "results.jsonl"
+        has_results = self.path.is_dir() and listed.is_file()
+        same, whole = has_results or self.plan is None, True
+        with listed.open("rb") if has_results else nullcontext() as results:
+            for file in self.files:
+                try:
+                    record = record_at(file)
+                except KeptError as problem:
+                    raise KeptError(f"{problem}; only a whole record can be verified") from None
+                yield from (f"{file}: {what}" for what in self._of_record(file, record))
+                self.games += len(record.games)
+                self.faults += sum(len(game.faults) for game in record.games)
+                lines = "".join(result.to_line() for result in game_results(record)).encode()
+                found = results.read(len(lines)) if results else lines
+                same, whole = same and lines.startswith(found), whole and lines == found
+            same = same and not (results and results.read(1))
+        unfinished = self.plan is not None and not self.ended  # a run that was killed had not written all results
+        if not same or not (whole or unfinished):
+            yield f"{listed} is not what the records say{self._again()}"
+
+    def _again(self) -> str:
+        """Say how results.jsonl is written again, if it can be."""
+        if not isinstance(self.plan, RunConfig):
+            return ""
+        return f"; arena {self.plan.COMMAND} --resume {shlex.quote(str(self.path))} writes it again"
+
+    def _of_record(self, file: Path, record: Record) -> Iterator[str]:
+        """Yield how a record differs from the match that its file is named after, and from what the engine plays."""
+        match = int(file.stem) if file.stem.isdecimal() else -1
+        if self.plan is not None and (file.name != record_name(match) or match not in self.tables):
+            yield f"the plan has no match of this name: it has {len(self.tables)} matches"
+        elif self.plan is not None:
+            spec = self.plan.spec(match, self.tables[match])
+            was, planned = _fields(record.header), _fields(spec.header)
+            for name in [*planned, *(was.keys() - planned.keys())]:
+                if was.get(name) != planned.get(name):
+                    yield f"{name} is {was.get(name)} in the record, and by the plan {planned.get(name)}"
+            if len(record.games) != len(spec.seatings):
+                yield f"it has {len(record.games)} games, by the plan {len(spec.seatings)}"
+            for game, seats in zip(record.games, spec.seatings, strict=False):
+                if game.seating != seats:
+                    yield f"game {game.game}: the seats are {game.seating} in the record, and by the plan {seats}"
+        try:
+            verify(record)
+        except RecordError as problem:
+            yield str(problem)
+
+
+def _fields(header: Header) -> dict[str, object]:
+    """Return all that a header says, by the names that it has in records; what is in an object by dotted names."""
+    fields: dict[str, object] = {each: getattr(header, each) for each in header.__dataclass_fields__}
+    fields |= {"key": header.key.hex(), "terms": header.terms.to_json()}
+    while inner := [name for name, value in fields.items() if isinstance(value, dict)]:
+        for name in inner:
+            values = fields.pop(name)
+            assert isinstance(values, dict)
+            fields |= {f"{name}.{key}": value for key, value in values.items()}
+    return fields

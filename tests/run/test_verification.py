@@ -1,0 +1,321 @@
+"""A run's folder is held against its run.json. Source: SECURITY.md, "What arena verify proves".
+
+Each change below is consistent in itself, as somebody would make it who can write checksums and results.jsonl again.
+"""
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.bots import Bot
+from arena.referee import Fault, GameRecord, Record, Terms, play_match, read, write
+from arena.run import KeptError, RunConfig, game_results, record_results, replay_all
+from arena.sandbox import InsideSandbox, Limits, Peer, Program
+from ladder.store import PlayedMatch, RunFolder
+from tests.each import each
+
+NAMES = ("a", "b", "c")
+CONFIG = RunConfig(
+    bots=tuple(Bot(name, Path(f"/bots/{name}"), ("/bin/true",), Path("/bots"), None, name * 64) for name in NAMES),
+    seats=3,
+    games=9,
+    match_games=3,
+    key=bytes(31) + bytes([9]),
+)
+
+
+def script(peer: Peer) -> None:
+    """Play at random by the seed of the match; bot A, which has it from its handle, makes mistakes and dies."""
+    chance, bad = random.Random(), False
+    for line in peer.lines():
+        message = json.loads(line)
+        if message["type"] == "hello":
+            chance.seed(message["bot_seed"])
+            bad = message["match"]["your_handle"] == "A"
+            peer.send(b'{"type":"hello"}\n')
+        elif message["type"] == "request":
+            choice = chance.randrange(len(message["legal"]))
+            if bad and chance.randrange(40) == 0:
+                peer.die(5)
+            wrong = bad and chance.randrange(5) == 0
+            peer.send(b'{"id":%d,"choice":%d}\n' % (message["id"], 999 if wrong else choice))
+
+
+def played(config: RunConfig, folder: Path, matches: int | None = None) -> Path:
+    """Play a run's matches, or the first ones, into a folder; it has ended if all are there."""
+    store = RunFolder(folder, record_results)
+    store.create(config.to_json())
+    sandbox = InsideSandbox({"it": script})
+    for table in config.plan().tables[:matches]:
+        clock = count()
+        record = play_match(
+            config.spec(table.match, table.bots),
+            lambda _: sandbox.start(Program(("it",), Path()), Limits()),
+            lambda clock=clock: next(clock) / 1e6,  # type: ignore[misc]
+        ).record
+        store.keep(PlayedMatch(table.match, write(record), game_results(record)))
+    store.finish()
+    if matches is None:
+        store.end()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a run of three matches that has ended; don't change it."""
+    return played(CONFIG, tmp_path_factory.mktemp("run") / "out")
+
+
+# --- what somebody changes --------------------------------------------------------------------------------------------
+
+Change = Callable[[Path], object]
+
+
+def record_file(folder: Path, match: int) -> Path:
+    return folder / "records" / f"{match:06d}.jsonl"
+
+
+def listed(folder: Path) -> None:
+    """Write results.jsonl as the records have it."""
+    records = [read(file.read_text()) for file in sorted((folder / "records").iterdir())]
+    lines = (result.to_line() for record in records for result in game_results(record))
+    (folder / "results.jsonl").write_text("".join(lines))
+
+
+def in_record(edit: Callable[[Record], Record], match: int = 1) -> Change:
+    """Change a record, with its checksum."""
+
+    def change(folder: Path) -> None:
+        file = record_file(folder, match)
+        file.write_text(write(edit(read(file.read_text()))))
+
+    return change
+
+
+def games(edit: Callable[[tuple[GameRecord, ...]], tuple[GameRecord, ...]]) -> Change:
+    return in_record(lambda record: replace(record, games=edit(record.games)))
+
+
+def header(**fields: Any) -> Change:
+    return in_record(lambda record: replace(record, header=replace(record.header, **fields)))
+
+
+def in_run(edit: Callable[[dict[str, Any]], object]) -> Change:
+    """Change run.json."""
+
+    def change(folder: Path) -> None:
+        config = json.loads((folder / "run.json").read_text())
+        edit(config)
+        (folder / "run.json").write_text(json.dumps(config))
+
+    return change
+
+
+def swapped(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (values[1], values[0], *values[2:])
+
+
+def everywhere(edit: Callable[[Record], Record]) -> Change:
+    return lambda folder: [in_record(edit, match)(folder) for match in range(3)]
+
+
+def renumbered(record: Record) -> Record:
+    return replace(record, header=replace(record.header, match=1))
+
+
+def with_faults(edit: Callable[[GameRecord], tuple[Fault, ...]]) -> Change:
+    return games(lambda all: tuple(replace(game, faults=edit(game)) for game in all))
+
+
+def without(code: str) -> Change:
+    return with_faults(lambda game: tuple(fault for fault in game.faults if fault.code != code))
+
+
+def other_than_default(game: GameRecord) -> int:
+    """Return a move that nobody plays for a bot: a coup below ten coins, or a bluff."""
+    return next(place for place, word in enumerate(game.words) if word.startswith(("coup", "tax", "steal", "!")))
+
+
+def timeout_at(game: GameRecord, used: str | None = None) -> Fault:
+    place = other_than_default(game)
+    return Fault(game.seating[game.by[place]], "timeout", place, used=used or game.words[place])
+
+
+def other_run(folder: Path) -> None:
+    other = played(replace(CONFIG, key=bytes(32)), folder.parent / "other")
+    shutil.copy(record_file(other, 1), record_file(folder, 1))
+
+
+def other_bots(folder: Path) -> None:
+    """The same key and names, and another file of bot b."""
+    changed = tuple(replace(bot, digest="e" * 64) if bot.name == "b" else bot for bot in CONFIG.bots)
+    other = played(replace(CONFIG, bots=changed), folder.parent / "other")
+    shutil.copy(record_file(other, 1), record_file(folder, 1))
+
+
+CHANGES: dict[str, tuple[Change, str]] = {
+    "a game removed": (games(lambda all: all[:-1]), "it has 2 games, by the plan 3"),
+    "the first game removed": (games(lambda all: all[1:]), "game 1 is in the place of game 0"),
+    "a game doubled": (games(lambda all: (*all, all[-1])), "it has 4 games, by the plan 3"),
+    "a game in the place of another": (games(lambda all: (all[0], all[0], all[2])), "is in the place of game 1"),
+    "games reordered": (games(swapped), "game 1 is in the place of game 0"),
+    "games reordered and renumbered": (
+        games(lambda all: tuple(replace(game, game=place) for place, game in enumerate(swapped(all)))),
+        "by the plan",
+    ),
+    "a match removed": (
+        lambda folder: record_file(folder, 1).unlink(),
+        "3 matches had been played at the end, and 2 are there",
+    ),
+    "a match doubled": (lambda folder: shutil.copy(record_file(folder, 1), record_file(folder, 3)), "no match of this"),
+    "a match in the place of another": (
+        lambda folder: shutil.copy(record_file(folder, 0), record_file(folder, 1)),
+        "match is 0 in the record, and by the plan 1",
+    ),
+    "a match in the place of another, renumbered": (
+        lambda folder: (shutil.copy(record_file(folder, 0), record_file(folder, 1)), in_record(renumbered)(folder)),
+        "key is",
+    ),
+    "a record with another name": (
+        lambda folder: record_file(folder, 1).rename(folder / "records" / "1.jsonl"),
+        "no match of this name",
+    ),
+    "seats exchanged": (
+        games(lambda all: tuple(replace(game, seating=swapped(game.seating)) for game in all)),
+        "the seats are",
+    ),
+    "another starter": (games(lambda all: (replace(all[0], starter=1), *all[1:])), "seat 1 is not the last winner's"),
+    "names exchanged": (header(bots=("b", "a", "c")), "bots is"),
+    "a name changed": (header(bots=("a", "b", "winner")), "bots is"),
+    "names exchanged everywhere": (
+        everywhere(lambda record: replace(record, header=replace(record.header, bots=swapped(record.header.bots)))),
+        "bots is",
+    ),
+    "handles exchanged": (
+        in_record(
+            lambda record: replace(record, header=replace(record.header, handles=swapped(record.header.handles)))
+        ),
+        "handles is",
+    ),
+    "a fault invented at a chosen move": (
+        with_faults(lambda game: (*game.faults, timeout_at(game))),
+        "the fault timeout of bot",
+    ),
+    "a fault invented with another move": (
+        with_faults(lambda game: (*game.faults, timeout_at(game, "income"))),
+        "doesn't fit the moves",
+    ),
+    "a forfeit invented": (
+        with_faults(lambda game: (*game.faults, Fault(0, "exited", 0, used="#"))),
+        "the fault exited of bot 0 at move 0 doesn't fit the moves",
+    ),
+    "a fault invented of another bot": (
+        with_faults(lambda game: tuple(replace(fault, bot=(fault.bot + 1) % 3) for fault in game.faults)),
+        "doesn't fit the moves",
+    ),
+    "a fault with a cost at no move": (
+        with_faults(lambda game: (*game.faults, Fault(0, "timeout"))),
+        "the fault timeout of bot 0 doesn't fit",
+    ),
+    "a forfeit's fault removed": (without("exited"), "and no fault says why"),
+    "the faults before a forfeit removed": (without("illegal_move"), "doesn't fit the moves and the faults before it"),
+    "all faults removed": (with_faults(lambda game: ()), "and no fault says why"),
+    "limits changed": (
+        header(terms=replace(CONFIG.terms, limits=Limits(memory_mb=7))),
+        "terms.limits.memory_mb is 7 in the record",
+    ),
+    "rules changed": (
+        header(terms=Terms(replace(CONFIG.terms.rules, forced_coup=11))),
+        "terms.rules.forced_coup is 11",
+    ),
+    "times changed": (
+        header(terms=replace(CONFIG.terms, timing=replace(CONFIG.terms.timing, limit_ms=5))),
+        "terms.timing.limit_ms is 5",
+    ),
+    "times of one bot": (header(timings=(CONFIG.terms.timing,) * 3), "timings is"),
+    "limits changed in run.json": (in_run(lambda run: run["terms"]["limits"].update(cores=9)), "terms.limits.cores is"),
+    "lives changed in run.json": (in_run(lambda run: run["terms"].update(lives=2)), "terms.lives is 3"),
+    "the records of another run": (other_run, "key is"),
+    "the records of another run with this key": (other_bots, "digests is"),
+    "another key in run.json": (in_run(lambda run: run.update(key="00" * 32)), "key is"),
+    "a seed in run.json": (in_run(lambda run: run.update(seed=7)), "the key is not the one of seed 7"),
+    "more games in run.json": (in_run(lambda run: run.update(match_games=6)), "it has 3 games, by the plan 6"),
+    "another bot's digest in run.json": (
+        in_run(lambda run: run["bots"][1].update(digest="e" * 64)),
+        "digests is",
+    ),
+    "bots exchanged in run.json": (in_run(lambda run: run["bots"].reverse()), "bots is"),
+}
+OF_RESULTS: dict[str, Change] = {
+    "deleted": lambda folder: (folder / "results.jsonl").unlink(),
+    "cut": lambda folder: (folder / "results.jsonl").write_text(""),
+    "longer": lambda folder: (folder / "results.jsonl").write_text((folder / "results.jsonl").read_text() + "{}\n"),
+    "changed": lambda folder: (folder / "results.jsonl").write_bytes(
+        (folder / "results.jsonl").read_bytes().replace(b'"turns":', b'"turns":1', 1)
+    ),
+}
+
+
+@pytest.fixture
+def copies(run: Path, tmp_path: Path) -> Iterator[Path]:
+    """Give copies of the run, each as long as it is the first of the list."""
+    numbers = count()
+    return (Path(shutil.copytree(run, tmp_path / str(number) / "out")) for number in numbers)
+
+
+def test_a_run_verifies_and_has_every_kind_of_fault(run: Path) -> None:
+    """So that the changes below change something."""
+    told = replay_all(run)
+    assert (told.records, told.games, told.planned, told.differences) == (3, 9, 3, ())
+    faults = {fault.code for game in read(record_file(run, 1).read_text()).games for fault in game.faults}
+    assert {"illegal_move", "out_of_lives", "exited"} <= faults, faults
+
+
+@each("change, words", CHANGES.values(), ids=CHANGES.keys())
+def test_what_does_not_follow_from_the_key_and_the_plan_is_told(
+    copies: Iterator[Path], change: Change, words: str
+) -> None:
+    """Each difference is a line, and there are never many."""
+    folder = next(copies)
+    change(folder)
+    listed(folder)
+    told = replay_all(folder).differences
+    assert words in "\n".join(told)
+    assert len(told) <= 21
+    assert all("\n" not in line and len(line) < 310 for line in told)
+
+
+@each("change", OF_RESULTS.values(), ids=OF_RESULTS.keys())
+def test_results_that_are_not_those_of_the_records_are_told(copies: Iterator[Path], change: Change) -> None:
+    folder = next(copies)
+    change(folder)
+    [told] = replay_all(folder).differences
+    assert "results.jsonl is not what the records say; arena run --resume" in told
+
+
+def test_a_run_that_was_interrupted_verifies_and_its_matches_are_counted(tmp_path: Path) -> None:
+    """One that was killed may not have written all its results yet."""
+    folder = played(CONFIG, tmp_path / "out", 2)
+    for text in ((folder / "results.jsonl").read_text(), (folder / "results.jsonl").read_text()[:-9]):
+        (folder / "results.jsonl").write_text(text)
+        told = replay_all(folder)
+        assert (told.records, told.planned, told.differences) == (2, 3, ())
+
+
+def test_records_without_a_plan_are_replayed_alone(run: Path, tmp_path: Path) -> None:
+    """A record, and a folder of records; a plan that can't be read is no plan to hold records against."""
+    shutil.copytree(run / "records", tmp_path / "records")
+    for path in (tmp_path, tmp_path / "records", record_file(tmp_path, 1)):
+        told = replay_all(path)
+        assert (told.planned, told.differences) == (None, ())
+    for text in ("[]", "{", '{"run": 1}'):
+        (tmp_path / "run.json").write_text(text)
+        with pytest.raises(KeptError, match="can't be verified"):
+            replay_all(tmp_path)
