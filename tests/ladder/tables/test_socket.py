@@ -8,6 +8,7 @@ from typing import Any
 from websockets.client import ClientProtocol
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
+from websockets.protocol import State
 from websockets.sync.client import ClientConnection, connect
 from websockets.uri import parse_uri
 
@@ -35,6 +36,13 @@ def faults(there: TableServer) -> list[str]:
     return [fault.code for game in there.records[0].games for fault in game.faults]
 
 
+def arrived(socket: ClientConnection) -> None:
+    """Wait until the server has what was sent, or has closed the socket."""
+    pong = socket.ping()
+    while not pong.wait(0.05) and socket.state is State.OPEN:
+        pass
+
+
 def closed(socket: ClientConnection) -> int | None:
     """Return the code by which the server closes a socket, after what it still sends."""
     with suppress(ConnectionClosed):
@@ -56,7 +64,7 @@ def test_a_client_written_by_hand_plays_a_match_and_misses_no_line_though_it_is_
                 reply = answered(line)
                 if reply is not None:
                     socket.send(reply)
-                    socket.ping().wait(WAIT_S)  # it has arrived
+                    arrived(socket)
                 with suppress(OSError):  # the table may have closed it just now
                     socket.socket.shutdown(sockets.SHUT_RDWR)
     assert faults(there) == []
@@ -205,7 +213,7 @@ def test_a_person_who_never_answers_holds_nobody_up() -> None:
     clock = Timing(limit_ms=100, bank_ms=100)
     with (
         serve_tables("bot", "person", "person", offer={"person": clock}) as there,
-        person(there, 1),
+        person(there, 1, close_timeout=0.1),  # it reads nothing, so it isn't told of the end
         person(there, 2) as second,
     ):
         last = play(second)
@@ -222,13 +230,13 @@ def test_what_a_program_says_again_after_a_cut_counts_once() -> None:
                 with suppress(ConnectionClosed):  # the match may be over
                     if said:
                         socket.send(said)
-                        socket.ping().wait(WAIT_S)
+                        arrived(socket)
                 line = str(socket.recv(WAIT_S))
                 had, over = had + 1, json.loads(line)["type"] == "match_over"
                 said = answered(line) or ""
                 if said:
                     socket.send(said)
-                    socket.ping().wait(WAIT_S)  # it has arrived
+                    arrived(socket)
                 with suppress(OSError):
                     socket.socket.shutdown(sockets.SHUT_RDWR)
     assert faults(there) == []
