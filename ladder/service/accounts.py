@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.access import Viewer
+from ladder.access import READ, SUBMIT, Viewer
 from ladder.service.known import known_owner, viewer_for
 from ladder.service.ladder import Ladder
 from ladder.service.roster import same_letters
@@ -41,7 +41,7 @@ from ladder.store.database import (
 DAY_S = 86_400.0
 LASTS_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "join": 14 * DAY_S}
 LASTS_S |= dict.fromkeys(("password", "openid"), 3650 * DAY_S)
-SCOPES = ("read", "submit")
+SCOPES = (READ, SUBMIT)
 ASK = "ask"  # the scope of a link to join whose accounts staff approves
 
 
@@ -195,7 +195,7 @@ def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
     if out is not None:
         raise NotLetInError(f"you are {out}")
     session = entry.id if kind == SESSION else None
-    return replace(viewer, changes=entry.scope == "submit", token=session is None, session=session)
+    return replace(viewer, changes=entry.scope == SUBMIT, token=session is None, session=session)
 
 
 def refuse_out(connection: Connection, owner: Owner) -> None:

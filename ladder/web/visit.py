@@ -128,9 +128,9 @@ class SignInError(Exception):
 def gate(request: Request) -> Visit:
     """Let a request through to its route, or not: what ROUTES says of it decides. Raises RefusedError, SignInError."""
     visit = _come(request, request.method)
-    act = ROUTES[route_name(request.method, request.scope["route"].path)]
+    act, scope = ROUTES[route_name(request.method, request.scope["route"].path)]
     viewer = visit.viewer
-    allowed = viewer.may(act) or (act == "read the ladder" and visit.door.public)
+    allowed = viewer.in_scope(scope) and (viewer.may(act) or (act == "read the ladder" and visit.door.public))
     if not allowed and viewer.login is None:
         if visit.plain or request.method not in ("GET", "HEAD"):
             raise RefusedError(401, visit.why or "Sign in first, or send a token: Authorization: Bearer TOKEN", visit)

@@ -15,7 +15,7 @@ from ladder.web import make_app
 from tests.ladder.service.term import Term
 
 URL = "http://127.0.0.1:8000"
-KINDS = ("nobody", "ada", "bob", "staff", "suspended", "reading token", "token")
+KINDS = ("nobody", "ada", "bob", "staff", "suspended", "reading token", "token", "staff token")
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,9 @@ class Pages:
         client = TestClient(self.client.app, base_url=URL, follow_redirects=False, raise_server_exceptions=False)
         client.portal = self.client.portal  # one event loop for all: else each request starts a thread
         if kind.endswith("token"):
+            login = "staff" if kind.startswith("staff") else "ada"
             scope = "read" if kind.startswith("reading") else "submit"
-            client.headers["Authorization"] = f"Bearer {issue(self.ladder, 'ada', 'token', 'staff', scope).secret}"
+            client.headers["Authorization"] = f"Bearer {issue(self.ladder, login, 'token', 'staff', scope).secret}"
             return client
         client.headers["Sec-Fetch-Site"] = "same-origin"
         if kind != "nobody":
