@@ -3,6 +3,7 @@
 from ladder.service.about import about
 from ladder.service.accounts import (
     ASK,
+    LASTS_S,
     SCOPES,
     Issued,
     NotLetInError,

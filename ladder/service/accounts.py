@@ -34,6 +34,7 @@ from ladder.store.database import (
     note_act,
     put_credential,
     revoke,
+    set_ends,
     set_session,
     why_out,
 )
@@ -42,6 +43,7 @@ DAY_S = 86_400.0
 LASTS_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "join": 14 * DAY_S}
 LASTS_S |= dict.fromkeys(("password", "openid"), 3650 * DAY_S)
 SCOPES = (READ, SUBMIT)
+IDLE_S = 7 * DAY_S  # after its last use a session ends, to a day
 ASK = "ask"  # the scope of a link to join whose accounts staff approves
 
 
@@ -90,7 +92,7 @@ def issue_each(
     """Make what `issue` makes for each of these people: for all or none. But for sessions they are noted as acts."""
     scope = scope if kind != JOIN or scope == ASK else JOIN
     drawn, now = {login: secrets.token_urlsafe(32) for login in logins}, ladder.clock()
-    ends = now + (LASTS_S[kind] if lasts_s is None else lasts_s)
+    ends = now + (lasts_s or (IDLE_S if kind == SESSION else LASTS_S[kind]))
 
     def act(connection: Connection) -> list[Issued]:
         made = []
@@ -117,7 +119,7 @@ def sign_in(ladder: Ladder, link: str) -> Issued:
         known = find_credential(connection, digest_of(secret))  # of an earlier call, whose commit had no answer
         if entry is None or entry.kind != LINK or not (entry.holds(now) or (known and entry.session == known.id)):
             raise NotLetInError("this link is used up or too old: ask for another one")
-        ends = now + LASTS_S[SESSION]
+        ends = now + IDLE_S
         by = f"link {entry.id}"
         new = Credential(entry.owner, entry.login, SESSION, digest_of(secret), entry.scope, by, now, ends)
         session = put_credential(connection, new)
@@ -195,6 +197,9 @@ def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
     if out is not None:
         raise NotLetInError(f"you are {out}")
     session = entry.id if kind == SESSION else None
+    later = min(entry.at + LASTS_S[SESSION], ladder.clock() + IDLE_S)
+    if session and later >= entry.ends + DAY_S:  # a write a day
+        ladder.database.write(lambda connection: set_ends(connection, entry.id, later))
     return replace(viewer, changes=entry.scope == SUBMIT, token=session is None, session=session)
 
 

@@ -13,9 +13,11 @@ database to the files row by row.
 """
 
 import csv
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from arena.bots import cell, shown
 from ladder.access import PUBLIC, STAFF
@@ -38,7 +40,7 @@ def export(ladder: Ladder, folder: Path, names: bool) -> list[Path]:
     """Write a ladder into a new or empty folder; return its files. Raises LadderError, OSError."""
     new_folder(folder, "--out DIR")
     with ladder.reading(STAFF if names else PUBLIC) as reader:
-        return list(_files(reader, folder))
+        return list(_files(reader, folder, 0o600 if names else 0o666))
 
 
 def new_folder(folder: Path, option: str) -> None:
@@ -48,21 +50,26 @@ def new_folder(folder: Path, option: str) -> None:
         raise LadderError(f"{shown(folder)} isn't empty.\nName a new folder: {option}")
 
 
-def _files(reader: Reader, folder: Path) -> Iterable[Path]:
+def _files(reader: Reader, folder: Path, mode: int) -> Iterable[Path]:
     """Write the files one after the other."""
     results = folder / "results.jsonl"
-    with results.open("x", encoding="utf-8") as lines:
+    with _new(results, mode) as lines:
         lines.writelines(result.to_line() for result in all_results(reader.connection))
     yield results
     for name, query in lists(reader).items():
         with reader.connection.execute(query, execution_options={"yield_per": _AT_A_TIME}) as rows:
-            yield _file(folder / f"{name}.csv", list(rows.keys()), rows)
+            yield _file(folder / f"{name}.csv", list(rows.keys()), rows, mode)
     if last_board(reader.connection) is not None:
-        yield _file(folder / "standings.csv", STANDINGS_COLUMNS, map(standings_cells, standings(reader).rows))
+        yield _file(folder / "standings.csv", STANDINGS_COLUMNS, map(standings_cells, standings(reader).rows), mode)
 
 
-def _file(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
-    with path.open("x", encoding="utf-8", newline="") as out:
+def _new(path: Path, mode: int) -> TextIO:
+    """Open a new file, with names for its owner alone."""
+    return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8", newline="")
+
+
+def _file(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]], mode: int) -> Path:
+    with _new(path, mode) as out:
         write_csv(out, columns, rows)
     return path
 

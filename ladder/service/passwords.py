@@ -18,8 +18,10 @@ from ladder.service.known import acting_owner
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
 from ladder.store.database import (
+    LINK,
     PASSWORD,
     SESSION,
+    TOKEN,
     Credential,
     Owner,
     credentials_of,
@@ -31,22 +33,30 @@ from ladder.store.database import (
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
-LEAST, MOST = 12, 200  # characters
+LEAST, MOST, LEAST_DIFFERENT = 12, 200, 5  # characters
+# Most common passwords of 12 characters or more are made of these. Longer ones come first.
+_COMMON = """
+1234567890 qwertyuiop asdfghjkl 0987654321 123456789 987654321 p@ssw0rd passw0rd passwort password motdepasse contrasena
+administrator superman football baseball basketball princess sunshine iloveyou changeme trustno1 starwars whatever
+computer internet zxcvbnm 12345678 1234567 1q2w3e4r qwerty qwertz azerty asdfgh 123456 654321 123123 abc123 abcdef
+letmein welcome monkey dragon master shadow secret login admin hello coup 12345 54321 1234 4321 1q2w 2025 2026 2027 abcd
+qwer asdf
+"""
 _WRONG = "the login or the password is wrong"
 _AT_A_TIME = threading.BoundedSemaphore(4)  # a hash takes 19 MiB
 
 
-def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "") -> None:
-    """Set a person's password, or change it for who knows the current one; all other sessions of the person end.
+def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "", tokens: bool = False) -> None:
+    """Set a person's password, or change it for who knows the current one. Raises LadderError.
 
-    Raises LadderError.
+    All other sessions of the person end, and links that weren't used; with `tokens` the tokens too.
     """
     _check(new, str(viewer.login))
-    _put(ladder, viewer, current, _hash(new))
+    _put(ladder, viewer, current, _hash(new), tokens)
 
 
 def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
-    """Remove a person's password for who knows it; all other sessions of the person end. Raises LadderError."""
+    """Remove a person's password for who knows it; their other sessions and their links end. Raises LadderError."""
     _put(ladder, viewer, current, None)
 
 
@@ -64,8 +74,9 @@ def sign_in_by_password(ladder: Ladder, login: str, password: str) -> Issued:
     return issue(ladder, credential.login, SESSION, f"password {credential.id}", check=check)
 
 
-def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None) -> None:
+def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens: bool = False) -> None:
     login, now, digest = str(viewer.login), ladder.clock(), digest_of(secrets.token_urlsafe(32))
+    ends = {PASSWORD, SESSION, LINK, *([TOKEN] if tokens else [])}
     credential = ladder.database.look(lambda connection: _credential(connection, login, now))
     if credential is not None and not _fits(credential, current):
         raise LadderError("That isn't your current password.\nWho forgot it asks the staff, who can remove it.")
@@ -77,11 +88,11 @@ def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None) -> None
             raise LadderError("Your password was changed meanwhile.\nTry again.")
         owner = acting_owner(connection, login)
         for each in credentials_of(connection, login):
-            if each.kind == PASSWORD or (each.kind == SESSION and each.id != viewer.session):
+            if each.kind in ends and each.id != viewer.session:
                 revoke(connection, each.id)
         if hash is not None:
-            ends = now + LASTS_S[PASSWORD]
-            made = Credential(owner.id, login, PASSWORD, digest, "submit", login, now, ends, hash=hash)
+            until = now + LASTS_S[PASSWORD]
+            made = Credential(owner.id, login, PASSWORD, digest, "submit", login, now, until, hash=hash)
             put_credential(connection, made)
 
     ladder.database.write(act)
@@ -93,11 +104,14 @@ def _credential(connection: Connection, login: str, now: float) -> Credential | 
 
 
 def _check(password: str, login: str) -> None:
-    """Raise LadderError for a password that is too short, too long, or little but the login."""
-    plain = _plain(password).casefold()
-    if len(password) > MOST or len(plain.replace(login.casefold(), "")) < LEAST:
+    """Raise LadderError for a password that is too short, too long, or little but the login and what many choose."""
+    plain = _plain(password).casefold().replace(login.casefold(), "")
+    for word in _COMMON.split():
+        plain = plain.replace(word, word[0])
+    if len(password) > MOST or len(plain) < LEAST or len(set(plain)) < LEAST_DIFFERENT:
         raise LadderError(
-            f"A password has {LEAST} to {MOST} characters, your login not counted.\nA few words in a row are good."
+            f"A password has {LEAST} to {MOST} characters, {LEAST_DIFFERENT} of them different. Your login counts"
+            ' for none, "password", "1234" and their like for one.\nA few words in a row are good.'
         )
 
 

@@ -10,7 +10,7 @@ import unicodedata
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.service.accounts import ASK, LASTS_S, Issued, digest_of
+from ladder.service.accounts import ASK, IDLE_S, Issued, digest_of
 from ladder.service.ladder import Ladder
 from ladder.service.pseudonyms import draw_pseudonym
 from ladder.service.roster import one_person
@@ -52,7 +52,7 @@ def sign_up(ladder: Ladder, link: str, login: str, name: str, email: str) -> Iss
         entry = _find(connection, link, now)
         if entry is None:
             raise LadderError("This link to join isn't known, or its time is over.\nAsk the staff for another one.")
-        known, waits, ends = find_credential(connection, digest_of(secret)), entry.scope == ASK, now + LASTS_S[SESSION]
+        known, waits, ends = find_credential(connection, digest_of(secret)), entry.scope == ASK, now + IDLE_S
         if known is not None:  # the second call of a function whose commit had no answer
             return Issued(known.id, login, SESSION, known.scope, secret, ends)
         others = all_owners(connection, merged=True)

@@ -38,10 +38,15 @@ def make_token(
 
 
 @router.post("/account/password", include_in_schema=False)
-def change_password(visit: Visited, new: Annotated[str, Form()], current: Annotated[str, Form()] = "") -> Response:
+def change_password(
+    visit: Visited,
+    new: Annotated[str, Form()],
+    current: Annotated[str, Form()] = "",
+    tokens: Annotated[bool, Form()] = False,
+) -> Response:
     """Set a password, or change it."""
     count_try(visit, "password")
-    set_password(visit.ladder, visit.viewer, new, current)
+    set_password(visit.ladder, visit.viewer, new, current, tokens)
     return RedirectResponse("/account", 303)
 
 

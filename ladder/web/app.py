@@ -34,7 +34,7 @@ from ladder.web import (
     submit,
     tables,
 )
-from ladder.web.draw import HEADERS, form
+from ladder.web.draw import HEADERS, SECURE_HEADERS, form
 from ladder.web.visit import Door, RefusedError, SignInError, Visit, route_name, visit_of
 
 NOUNS: tuple[APIRouter, ...] = tuple(
@@ -80,7 +80,12 @@ def make_app(
     Raises ValueError where its routes and those of ROUTES aren't the same.
     """
     app = FastAPI(
-        title=f"The ladder {ladder.name}", docs_url=None, redoc_url=None, openapi_url=None, max_body_size=FORM_BYTES
+        title=f"The ladder {ladder.name}",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        max_body_size=FORM_BYTES,
+        redirect_slashes=False,
     )
     app.state.door = Door(ladder, url.rstrip("/"), public, sheet)
     routes = [route for noun in NOUNS for route in noun.routes if isinstance(route, APIRoute)]
@@ -98,16 +103,17 @@ def make_app(
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, lambda request, problem: _refuse(request, 500, OURS))
-    app.add_middleware(_Headers)
+    app.add_middleware(_Headers, secure=app.state.door.secure)
     return app
 
 
 class _Headers:
     """Gives each answer the headers that keep a browser safe, but for those that it brings."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: Any, secure: bool) -> None:
         self.app = app
-        self.headers = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+        headers = HEADERS | (SECURE_HEADERS if secure else {})
+        self.headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async def with_headers(message: Any) -> None:

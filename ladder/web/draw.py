@@ -41,6 +41,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+SECURE_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}  # a year of TLS alone, where people come by it
 
 Make = Callable[[Reader], Any]
 T = TypeVar("T")
@@ -153,7 +154,7 @@ def _draw(
         change = None if lasts else reader.change
         of = (visit.here, _who(viewer), change, None if fresh_s is None else int(reader.now / fresh_s))
         tag = _tag((of, _who(visit.viewer), _build(), visit.ladder.name))
-        headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+        headers = {"ETag": tag, "Cache-Control": "no-store" if _is_personal(visit) else "private, no-cache"}
         if visit.request.headers.get("if-none-match") == tag:
             return None, headers
         kept = visit.door.drawn
@@ -168,6 +169,12 @@ def _draw(
         while len(kept) > _MOST_SHARED:
             kept.pop(next(iter(kept)), None)
     return made, headers
+
+
+def _is_personal(visit: Visit) -> bool:
+    """Tell whether a page is about its reader or about people: no browser keeps it on a disk."""
+    page = visit.request.url.path.removeprefix("/api")
+    return page.startswith(("/account", "/grades", "/admin"))
 
 
 def _not_new(headers: dict[str, str]) -> Response:

@@ -57,7 +57,7 @@ def make_account(
     """Make an account, and go on to it, signed in."""
     count_try(visit, "sign in")
     _demand(visit, link)
-    return visit.let_in(RedirectResponse("/account", 303), sign_up(visit.ladder, link, login, name, email))
+    return _begin(visit, "/account", sign_up(visit.ladder, link, login, name, email))
 
 
 def _demand(visit: Visit, link: str) -> bool:
@@ -83,13 +83,24 @@ def let_in(visit: Visit, then: str, enter: Callable[[], Issued]) -> Response:
     except NotLetInError as problem:
         what = str(problem)
         raise RefusedError(403, f"{what[0].upper()}{what[1:]}.", visit) from None
+    return _begin(visit, then, issued)
+
+
+def _begin(visit: Visit, then: str, issued: Issued) -> Response:
+    """Go on with a new session, which takes the place of the one that the browser had."""
+    if visit.session is not None:
+        sign_out(visit.ladder, visit.session)
     return visit.let_in(RedirectResponse(local(then), 303), issued)
 
 
 def count_try(visit: Visit, what: str, name: str | None = None) -> None:
-    """Count a try of a person, or of an address, or at a name. Raises RefusedError for one too many."""
+    """Count a try of a person, else of an address, or of an address at a name. Raises RefusedError for one too many.
+
+    A name alone has no count: any visitor could use up its owner's tries.
+    """
     client = visit.request.client
-    who = name or visit.viewer.login or (client.host if client else "")
+    address = client.host if client else ""
+    who = visit.viewer.login or address if name is None else f"{address} {name}"
     wait = visit.door.limits.wait_s(what, who[:100])
     if wait:
         raise RefusedError(429, f"That was too often. Try again in {wait} s.", visit, wait)

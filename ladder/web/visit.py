@@ -17,7 +17,7 @@ from starlette.requests import HTTPConnection
 
 from arena.coup import Ruleset
 from ladder.access import PUBLIC, ROUTES, Viewer
-from ladder.service import Issued, Ladder, NotLetInError, viewer_of
+from ladder.service import LASTS_S, Issued, Ladder, NotLetInError, viewer_of
 from ladder.store.database import DatabaseError
 from ladder.web.limits import Limits, Places
 
@@ -96,9 +96,9 @@ class Visit:
 
     def let_in(self, response: Response, issued: Issued) -> Response:
         """Give a response the session's cookie."""
-        lasts = int(issued.ends - self.ladder.clock())
+        lasts, secure = int(LASTS_S["session"]), self.door.secure  # the session itself may end sooner
         response.set_cookie(
-            self.door.cookie, issued.secret, max_age=lasts, secure=self.door.secure, httponly=True, samesite="lax"
+            self.door.cookie, issued.secret, max_age=lasts, secure=secure, httponly=True, samesite="lax"
         )
         return response
 
@@ -162,7 +162,10 @@ def _page_of(path: str) -> str:
 def local(path: str | None) -> str:
     """Return a path of the ladder's own to go on to, whatever was asked for."""
     printable = "".join(character for character in path or "/" if character.isprintable())  # browsers leave others out
-    parts = urlsplit(printable)
+    try:
+        parts = urlsplit(printable)
+    except ValueError:  # "//["
+        return "/"
     outside = parts.scheme or parts.netloc or not parts.path.startswith("/") or printable[1:2] in ("/", "\\")
     return "/" if outside else printable
 

@@ -32,6 +32,7 @@ from ladder.store.database.credentials import (
     find_credential,
     put_credential,
     revoke,
+    set_ends,
     set_session,
 )
 from ladder.store.database.evenings import (

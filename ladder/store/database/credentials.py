@@ -77,6 +77,11 @@ def set_session(connection: Connection, link: int, session: int) -> None:
     connection.execute(update(credentials).where(credentials.c.id == link).values(session=session))
 
 
+def set_ends(connection: Connection, id: int, ends: float) -> None:
+    """Let a credential end at another time."""
+    connection.execute(update(credentials).where(credentials.c.id == id).values(ends=ends))
+
+
 def revoke(connection: Connection, id: int) -> None:
     """End a credential; a password's hash is forgotten."""
     connection.execute(update(credentials).where(credentials.c.id == id).values(revoked=True, hash=None))

@@ -55,6 +55,20 @@ def test_a_link_is_changed_into_a_session_once(own: Term) -> None:
             viewer_of(ladder, session.secret, "session")
 
 
+def test_a_session_ends_a_week_after_its_last_use_and_after_a_month(own: Term) -> None:
+    with closing(open_ladder(own.path)) as ladder:
+        clock = Clock(ladder)
+        used, idle = (sign_in(ladder, issue(ladder, "ada", "link", "teacher").secret) for _ in range(2))
+        for _ in range(4):
+            clock.now += 6.9 * DAY_S
+            assert viewer_of(ladder, used.secret, "session").login == "ada"
+        with pytest.raises(NotLetInError):
+            viewer_of(ladder, idle.secret, "session")
+        clock.now += 2.5 * DAY_S
+        with pytest.raises(NotLetInError):
+            viewer_of(ladder, used.secret, "session")
+
+
 def test_a_restored_ladder_lets_in_who_was_let_in(own: Term, tmp_path: Path) -> None:
     """Also by a session that a link before it was changed into."""
     with closing(open_ladder(own.path)) as ladder:

@@ -50,6 +50,7 @@ def test_what_was_played_and_decided_is_written_as_files(own: Term, tmp_path: Pa
 def test_names_are_written_where_they_are_asked_for(own: Term, tmp_path: Path) -> None:
     """For the teacher."""
     files = own.json("export", "--out", tmp_path / "out", "--names")["rows"]
+    assert {Path(file).stat().st_mode & 0o777 for file in files} == {0o600}
     assert [Path(file).name for file in files] == [
         "results.jsonl", "matches.csv", "versions.csv", "acts.csv", "owners.csv", "standings.csv",
     ]  # fmt: skip

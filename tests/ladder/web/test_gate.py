@@ -144,6 +144,8 @@ def test_a_link_lets_in_once_and_goes_on_where_one_was(web: Pages) -> None:
         "/\u200b/x",
         "/\0/x",
         "/\u200b\\x",
+        "//[",
+        "http://[x",
     ],
 )
 def test_signing_in_leads_nowhere_else(web: Pages, then: str) -> None:
@@ -228,6 +230,35 @@ def test_every_answer_has_the_headers_that_keep_a_browser_safe(web: Pages) -> No
         assert "script-src 'self'" in headers["content-security-policy"]
         assert "unsafe" not in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_personal_page_is_kept_on_no_disk(web: Pages) -> None:
+    for kind, path in (("ada", "/account"), ("ada", "/api/account"), ("ada", "/grades"), ("staff", "/admin/people")):
+        answered = web.visitor(kind).get(path)
+        assert (answered.status_code, answered.headers["cache-control"]) == (200, "no-store"), path
+    assert web.visitor("ada").get("/standings").headers["cache-control"] == "private, no-cache"
+
+
+def test_where_people_come_over_tls_browsers_come_by_nothing_else(web: Pages) -> None:
+    assert "strict-transport-security" not in web.visitor("ada").get("/sign-in").headers
+    with TestClient(make_app(web.ladder, "https://coup.example.org"), base_url="https://coup.example.org") as visitor:
+        assert visitor.get("/nope").headers["strict-transport-security"] == "max-age=31536000"
+
+
+@each("path", ["/standings/", "//evil.example/standings/", "/account/", "/bots/late/", "/api/"])
+def test_no_redirect_leads_to_the_host_that_a_request_names(web: Pages, path: str) -> None:
+    answered = web.visitor("nobody").get(path, headers={"Host": "evil.example"})
+    assert "evil.example" not in answered.headers.get("location", "").replace("then=%2F%2Fevil.example", "")
+
+
+def test_signing_in_again_takes_the_place_of_the_session(web: Pages) -> None:
+    ada = web.visitor("ada")
+    before = ada.cookies["session"]
+    ada.post("/sign-in", data={"link": issue(web.ladder, "ada", "link", "staff").secret})
+    assert ada.get("/account").status_code == 200
+    again = web.visitor("nobody")
+    again.cookies.set("session", before)
+    assert again.get("/account").status_code == 303
 
 
 def test_no_page_is_called_by_what_is_not_there(web: Pages) -> None:

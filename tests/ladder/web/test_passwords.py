@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from ladder.service import NotLetInError, issue, set_suspended, sign_in_by_password
 from tests.each import each
 from tests.ladder.service.term import Term
-from tests.ladder.web.visitors import Pages, pages
+from tests.ladder.web.visitors import URL, Pages, pages
 
 WORDS = "a horse in a boat"
 OTHER = "a boat on a horse"
@@ -62,7 +62,22 @@ def test_a_new_password_ends_all_other_sessions_and_asks_for_the_old_one(web: Pa
     assert not entered(enter(web, "ada", OTHER))
 
 
-@each("password", ["", "11 letters.", "ada" * 20, "ADAadaADA eleven!!", "x" * 201, "ﬁ" * 5])
+@each(
+    "password",
+    [
+        "",
+        "11 letters.",
+        "ada" * 20,
+        "ADAadaADA eleven!!",
+        "x" * 201,
+        "ﬁ" * 5,
+        "aaaaaaaaaaaaaaaa",
+        "PasswordPassword",
+        "Password1234",
+        "qwertyuiop12345",
+        "letmeinletmein!",
+    ],
+)
 def test_a_password_is_long_enough_without_the_login(web: Pages, password: str) -> None:
     ada = web.visitor("ada")
     refused = ada.post("/account/password", data={"new": password})
@@ -75,6 +90,32 @@ def test_one_password_is_the_same_on_every_keyboard(web: Pages) -> None:
     """An accent is part of its letter, or follows it."""
     web.visitor("ada").post("/account/password", data={"new": "caf\u00e9 caf\u00e9 caf\u00e9"})
     assert entered(enter(web, "ada", "cafe\u0301 cafe\u0301 cafe\u0301"))
+
+
+def test_a_new_password_ends_links_and_where_asked_tokens(web: Pages) -> None:
+    link, token = (issue(web.ladder, "ada", kind, "staff").secret for kind in ("link", "token"))
+    ada = web.visitor("ada")
+
+    def holds() -> int:
+        return web.visitor("nobody").get("/api/account", headers={"Authorization": f"Bearer {token}"}).status_code
+
+    ada.post("/account/password", data={"new": WORDS})
+    assert web.visitor("nobody").post("/sign-in", data={"link": link}).status_code == 403
+    assert holds() == 200
+    ada.post("/account/password", data={"new": OTHER, "current": WORDS, "tokens": "true"})
+    assert (holds(), entered(ada)) == (401, True)
+
+
+def test_who_guesses_locks_out_only_their_own_address(web: Pages) -> None:
+    """Neither the owner who signs in from another one, nor one who is signed in and changes the password."""
+    ada = web.visitor("ada")
+    ada.post("/account/password", data={"new": WORDS})
+    sent = {"login": "ada", "password": "no guess"}
+    assert [web.visitor("nobody").post("/sign-in/password", data=sent).status_code for _ in range(12)][-1] == 429
+    assert ada.post("/account/password", data={"new": OTHER, "current": WORDS}).status_code == 303
+    elsewhere = TestClient(web.client.app, base_url=URL, client=("192.0.2.7", 1), follow_redirects=False)
+    elsewhere.headers["Sec-Fetch-Site"] = "same-origin"
+    assert elsewhere.post("/sign-in/password", data={"login": "ada", "password": OTHER}).status_code == 303
 
 
 def test_staff_removes_a_password_and_what_it_let_in(web: Pages, own: Term) -> None:
