@@ -178,6 +178,11 @@ def _comparison_of(
     choice: Choice,
 ) -> CompareConfig:
     """Return the config of a comparison, and say what will be played. Exits with 2 if it can't be planned."""
+    if bots[OLD].digest == bots[NEW].digest:
+        refuse(
+            f"OLD and NEW have the same contents (SHA-256 {bots[NEW].digest[:12]}): there is nothing to compare.\n"
+            "Save your change, or name another version. If they differ in files next to them, name their folders."
+        )
     seats = seats_of(asked, len(bots) - 1, terms.rules)
     match_games = match_games_of(choice.name, seats)
     config = CompareConfig(
@@ -199,8 +204,6 @@ def _comparison_of(
     for name, version in zip(NAMES, versions, strict=True):
         meant = "" if version.meant == version.given else f" ({shown(version.meant)})"
         note(f"{name} is {shown(version.given)}{meant}")
-    if bots[OLD].digest == bots[NEW].digest:
-        note("OLD and NEW are the same files")
     blocks = f"at most {counted(plan.rounds, 'block')} of {match_games} pairs"
     note(f"{blocks} of {terms.rules.name} at {seats} seats, against {', '.join(shown(bot.name) for bot in bots[2:])}")
     return config

@@ -1,7 +1,5 @@
 """A new run: what was asked for becomes a config, its bots are built and greeted, its folder is made."""
 
-import itertools
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +25,7 @@ from arena.sandbox import (
     programs_of,
     scratch_folder,
 )
-from ladder.store import FolderError, RunFolder
+from ladder.store import FolderError, RunFolder, new_folder
 from protocol import show
 
 Config = TypeVar("Config", bound=RunConfig)
@@ -115,13 +113,6 @@ def begin(asked: Asked, of_bots: OfBots[Config], parent: str) -> tuple[Config, R
             raise
     folder.lock()
     return config, folder
-
-
-def new_folder(parent: str) -> Path:
-    """Return where goes what was given no place: the time, with a number if two begin in one second."""
-    named = Path(parent, time.strftime("%Y-%m-%d-%H%M%S"))
-    numbered = (named.with_name(f"{named.name}-{number}") for number in itertools.count(2))
-    return next(path for path in itertools.chain([named], numbered) if not path.exists())
 
 
 def refuse_inside(folder: Path, bots: tuple[Bot, ...]) -> None:

@@ -14,14 +14,14 @@ from arena.bots import Bot, Bytecode
 from arena.bots import load as load_bots
 from arena.cli import options
 from arena.cli.debug import Debuggee, as_plain, debuggee
-from arena.cli.new_run import Asked, built, fit, new_folder, refusals, refuse_inside, run_of, terms_of, timing_of
+from arena.cli.new_run import Asked, built, fit, refusals, refuse_inside, run_of, terms_of, timing_of
 from arena.cli.out import note, refuse
 from arena.coup import derived
 from arena.referee import UNTIMED_MS, GameRecord, MatchSpec, Terms, Timing
 from arena.run import Building, RunConfig, clean_up, keyed_shuffle, load, seed_key
 from arena.sandbox import Box, make, programs_of, scratch_folder
 from ladder.schedule import seatings
-from ladder.store import FolderError
+from ladder.store import FolderError, new_folder
 
 SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot", "strategist")
 _USUAL = 4  # seats

@@ -21,7 +21,9 @@ import fcntl
 import json
 import os
 import pickle
+import secrets
 import stat
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,11 @@ from ladder.store.write import write
 def record_name(match: int) -> str:
     """Return the name of the file that holds the record of a match."""
     return f"{match:06d}.jsonl"
+
+
+def new_folder(parent: str) -> Path:
+    """Return a name for a folder of its own: the time, and six digits in hex for those that begin in one second."""
+    return Path(parent, f"{time.strftime('%Y-%m-%d-%H%M%S')}-{secrets.token_hex(3)}")
 
 
 class FolderError(Exception):

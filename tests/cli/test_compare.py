@@ -115,11 +115,20 @@ def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
     assert told["high"] < 0
 
 
-def test_the_same_files_are_not_better(bots: Place) -> None:
-    ran = bots.run("compare", "old.py", "old.py", "--against", "c.py", "--json")
-    assert ran.json["verdict"] == "not better"
-    assert (ran.json["discordant"], ran.json["differs"]) == (0, [])
-    assert "OLD and NEW are the same files" in ran.err.splitlines()
+def test_the_same_contents_are_refused_at_once_whatever_they_are_called(bots: Place) -> None:
+    """Of a file, of its copy, of a folder."""
+    bots.bot("copy.py")
+    for name in ("one", "other"):
+        bots.bot(f"{name}/bot.toml", 'run = ["python3", "bot.py"]\n')
+        bots.bot(f"{name}/bot.py")
+    for old, new in (("old.py", "old.py"), ("old.py", "copy.py"), ("one", "other")):
+        ran = bots.call("compare", old, new, "--against", "c.py", "--json")
+        assert ran.code == 2
+        assert re.fullmatch(
+            r"OLD and NEW have the same contents \(SHA-256 [0-9a-f]{12}\): there is nothing to compare\.\nSave .*",
+            ran.json["error"],
+        )
+    assert not (bots.folder / "arena-compare").exists()
 
 
 def test_an_old_version_can_be_a_revision_of_git(bots: Place) -> None:

@@ -458,7 +458,7 @@ def test_a_run_without_out_goes_to_a_folder_of_its_own(place: Place) -> None:
         ran = place.run("run", "a.py", "b.py", "--games", 2, "--match-games", 2, "--json")
         assert "seed" not in ran.err
         name = ran.json["run"]
-        assert re.fullmatch(r"arena-runs/\d{4}-\d\d-\d\d-\d{6}(-\d+)?", name)
+        assert re.fullmatch(r"arena-runs/\d{4}-\d\d-\d\d-\d{6}-[0-9a-f]{6}", name)
         assert (place.folder / name / "results.jsonl").is_file()
         config = json.loads((place.folder / name / "run.json").read_text())
         assert config["seed"] is None

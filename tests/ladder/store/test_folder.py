@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ladder.results import GameResult
-from ladder.store import FolderError, RunFolder, VoidMatch
+from ladder.store import FolderError, RunFolder, VoidMatch, new_folder
 from tests.ladder.store.matches import exchange_of, match_of, results_of
 
 
@@ -352,3 +352,8 @@ def test_the_results_of_earlier_sessions_are_packed_until_they_are_asked_for(tmp
     assert [later.results(match) for match in later.kept()] == [
         match_of(each, games).results for each in range(matches)
     ]
+
+
+def test_two_runs_that_begin_in_one_second_never_get_the_same_folder() -> None:
+    """Neither has made its folder while its bots are built and looked at."""
+    assert new_folder("arena-runs") != new_folder("arena-runs")
