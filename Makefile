@@ -1,6 +1,8 @@
 # One command for everything a user or a developer does. Each target makes .venv first where it needs it.
 PYTHON ?= python3
-BOTS ?= sample_bots/*.py sample_bots/*.js
+# The sample bot in JavaScript plays where node is installed.
+NODE := $(shell command -v node)
+BOTS ?= sample_bots/*.py $(if $(NODE),sample_bots/*.js)
 ARGS ?=
 LADDER ?= spring
 # One more than there are cores: some tests wait.
@@ -17,16 +19,14 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run play ladder serve quick test test-long test-boxes test-compiled attack setup check lint package wheel coverage bench gauntlet site soak format clean
+.PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel coverage bench gauntlet site soak format clean
 
-# $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
-define tests
-$(PYTEST) $(PARALLEL) -m "$(1) and not clock" $(ARGS) || [ $$? = 5 ]
-$(PYTEST) -m "$(1) and clock" $(CLOCKED) $(ARGS) || [ $$? = 5 ]
-endef
+# $(call tests,SELECTION): several processes. Exit status 5: none was selected.
+tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]
 
 # Plays the sample bots (or BOTS="mybot.py sample_bots/*.py"); more flags in ARGS="--games 600".
 run: $(VENV)/.run
+	$(if $(NODE),,@echo "node isn't installed: sample_bots/honest.js is left out" >&2)
 	$(BIN)/arena run $(ARGS) $(BOTS)
 
 # A table in the browser, with sample bots, on this machine alone; more flags in ARGS="--games 3 --rules treason-site".
@@ -60,17 +60,14 @@ serve: $(VENV)/.web
 quick: $(VENV)/.dev
 	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
 
-# All that needs no sandbox but the plain process, and isn't long: about six minutes on two cores.
+# Every package, with no other program than Python and node: three minutes on two cores.
 test: $(VENV)/.dev
-	$(call tests,not boxes and not long)
+	$(call tests,not boxes and not long and not clock)
 
-# What kills clusters and servers, and what waits for compilers: about three minutes on two cores.
-test-long: $(VENV)/.dev
-	$(call tests,long and not boxes)
-
-# What needs bubblewrap or Docker, and the attacks on them: about five minutes on two cores.
-test-boxes: $(VENV)/.dev
-	$(call tests,boxes)
+# All other tests: compilers, browsers, PostgreSQL, Dask, boxes, kills, clocks, and the compiled referee.
+test-all: $(VENV)/.dev test-compiled
+	$(call tests,(boxes or long) and not clock)
+	$(PYTEST) -m clock $(CLOCKED) $(ARGS) || [ $$? = 5 ]  # alone: they measure time
 
 # Tests of the engine and the referee over a copy of the tree in which they are compiled, as in the wheel of `make wheel`.
 test-compiled: $(VENV)/.dev
@@ -88,7 +85,7 @@ attack: $(VENV)/.dev
 setup: $(VENV)/.run
 
 # The order is that of what fails first.
-check: lint quick test test-long
+check: lint quick test
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -57,7 +57,7 @@ TOGETHER = (
     re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
 )
 
-# Files whose tests' time is that of other programs: a third of all. After a change of what they try, `make test-long`.
+# Files whose tests' time is that of other programs: a third of all. `make test-all` runs them.
 LONG = re.compile(
     # Runners, workers, servers and clusters are killed until chance has met each moment.
     r"ladder/service/test_(kills|kills_on_dask|faults|backup)\.py"
@@ -74,7 +74,8 @@ LONG_ALONE = re.compile(
     r"(test_docs_run\.py|ladder/rating/test_findings\.py)(?:::test_a_lecturer|::test_a_ladder_that_looks_often|$)"
     r"|kits/test_(?:kits|certain|json|methods)\.py(?:::\w+\[(?:java|cpp|rust|go)\]|$)"
 )
-BOX = re.compile("box|docker|bubblewrap", re.IGNORECASE)  # no test of a file without these words needs one
+# Fixtures and parameters by which a test starts a program that takes seconds to start.
+SERVED = {"browser", "postgres_server", "postgresql", "dask"}
 
 DATABASES = itertools.count()
 
@@ -98,10 +99,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     And those that are long.
     """
     for item in items:
-        if LONG.search(item.nodeid) or LONG_ALONE.search(item.nodeid):
-            item.add_marker("long")
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         named = {*getattr(item, "fixturenames", ()), *(str(value) for value in parameters)}
+        if LONG.search(item.nodeid) or LONG_ALONE.search(item.nodeid) or named & SERVED:
+            item.add_marker("long")
         if named & set(ISOLATING):
             item.add_marker("boxes")
         if any(name.endswith(".js") for name in named):
@@ -109,16 +110,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out a file where -m, as the Makefile writes it, wants none of its tests: to import all takes seconds."""
-    if not collection_path.name.startswith("test_"):
-        return None
-    chosen, text = config.option.markexpr, collection_path.read_text("utf-8")
-    path = str(collection_path)
-    if "not long" in chosen and LONG.search(path):
-        return True
-    if chosen.startswith("long") and not (LONG.search(path) or LONG_ALONE.search(path) or "mark.long" in text):
-        return True
-    return True if chosen.startswith("boxes") and not BOX.search(text) else None
+    """Leave out a long file where -m, as the Makefile writes it, wants none of its tests: importing takes seconds."""
+    return True if "not long" in config.option.markexpr and LONG.search(str(collection_path)) else None
 
 
 def pytest_collection_finish() -> None:
