@@ -57,22 +57,29 @@ TOGETHER = (
     re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
 )
 
-# Files whose tests' time is that of other programs: a third of all. `make test-all` runs them.
+# Files for `make test-all`.
 LONG = re.compile(
-    # Runners, workers, servers and clusters are killed until chance has met each moment.
-    r"ladder/service/test_(kills|kills_on_dask|faults|backup)\.py"
-    r"|ladder/web/test_(tables_faults|evening)\.py"
-    r"|ladder/pool/test_cluster\.py|run/test_(crashes|parcels_on_dask)\.py"
-    # Every language's compiler builds, every sample bot plays every preset, a class goes through a term.
-    r"|sample_bots/test_(starters|presets)\.py|kits/test_(starters|lint)\.py|ladder/service/test_term\.py"
+    # Runners, workers, servers, clusters and disks fail until chance has met each moment.
+    r"ladder/service/test_(kills|kills_on_dask|faults|lost_answers|backup)\.py"
+    r"|ladder/web/test_(tables_faults|faults|evening|serve|uploads)\.py"
+    r"|ladder/pool/test_cluster\.py|run/test_(crashes|parcels_on_dask|full_disk|sweep)\.py"
+    # Every language's compiler builds, every sample bot plays every preset, a model's endpoint answers.
+    r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_(policy_bot|lines)\.py"
+    # Whole uses of commands and pages, whose parts have tests of their own.
+    r"|cli/test_(boxes|compare|completion|feed|review|submit)\.py|review/test_review\.py"
+    r"|ladder/service/test_(term|readme|privacy|releases|similar|talk)\.py|ladder/test_likeness\.py"
+    r"|ladder/web/test_(openid|passwords|similar|site)\.py"
     # The benchmarks measure little, so that they are known to run.
     r"|bench/test_bench\.py"
 )
-# And such tests of other files: a lecturer's term, a thousand fits of ladders that look again and again, and the kits
-# whose languages are compiled.
+# And such tests of other files.
 LONG_ALONE = re.compile(
-    r"(test_docs_run\.py|ladder/rating/test_findings\.py)(?:::test_a_lecturer|::test_a_ladder_that_looks_often|$)"
-    r"|kits/test_(?:kits|certain|json|methods)\.py(?:::\w+\[(?:java|cpp|rust|go)\]|$)"
+    r"test_docs_run\.py::test_a_lecturer|ladder/rating/test_findings\.py::test_a_ladder_that_looks_often"
+    r"|kits/test_(?:kits|certain|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
+    r"|bots/test_bots\.py::test_a_gigabyte|bots/test_intake\.py::test_what_(?:takes_more|holds_sixty_thousand)"
+    r"|cli/test_bad_input\.py::test_a_(?:full_disk|bot_that_changes)|cli/test_check\.py::test_a_mistake_is_named"
+    r"|run/test_config\.py::test_a_guess_at_a_seed|ladder/service/test_rounds\.py::test_(?:matches_with|who_begins)"
+    r"|cli/test_run\.py::test_(?:names_with_markup|tables_are_data|a_stdout_that)"
 )
 # Fixtures and parameters by which a test starts a program that takes seconds to start.
 SERVED = {"browser", "postgres_server", "postgresql", "dask"}
