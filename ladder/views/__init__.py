@@ -36,7 +36,7 @@ from ladder.views.evening import (
     table_replay,
 )
 from ladder.views.event import EventLine, EventList, event_list
-from ladder.views.files import Difference, FileDifference, archive, difference
+from ladder.views.files import archive
 from ladder.views.final import FinalList, FinalState, final_list, state_of
 from ladder.views.front import About, Due, Front, front
 from ladder.views.grade import Grade, GradeChange, GradeChanges, Grades, GradesPage, HandedOut, Mark, ReleaseLine

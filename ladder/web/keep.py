@@ -1,4 +1,4 @@
-"""What an owner does with his bot: challenges others, chooses which version plays, and looks at what he sent in."""
+"""What an owner does with a bot: challenge others, choose which version plays, download the files of a version."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -8,7 +8,6 @@ from fastapi.responses import RedirectResponse, Response
 
 from ladder import views
 from ladder.service import challenge, choose_version
-from ladder.web.draw import page
 from ladder.web.forms import Visited, go_on, who
 from ladder.web.sign_in import count_try
 from ladder.web.visit import RefusedError
@@ -47,10 +46,3 @@ def files(visit: Visited, name: str, number: int) -> Response:
     named = f"attachment; filename*=UTF-8''{quote(f'{name}-{number}.tar', safe='')}"
     headers = {"Content-Disposition": named, "Cache-Control": "private, no-store"}
     return Response(data, media_type="application/x-tar", headers=headers)
-
-
-@router.get("/bots/{name}/{number}/difference")
-def difference(visit: Visited, name: str, number: int) -> Response:
-    """Show how a version's files differ from those of the version before."""
-    count_try(visit, "files")
-    return page(visit, "difference.html", lambda reader: views.difference(reader, name, number))

@@ -28,7 +28,6 @@ ANSWERS = (
     views.Duels,
     views.Front,
     views.BuildLog,
-    views.Difference,
     views.Credentials,
     views.EventList,
     views.FinalList,

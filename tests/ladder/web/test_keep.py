@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from ladder.access import Viewer
 from ladder.service import submit
 from ladder.store.database import find_bot, rest
-from ladder.views import difference
-from tests.ladder.service.term import BROKEN, LATE, Term, write
+from tests.ladder.service.term import LATE, Term, write
 from tests.ladder.web.visitors import Pages, pages
 from tests.place import QUICK_BOT
 
@@ -117,53 +115,5 @@ def test_an_owner_reads_the_files_that_he_sent_in(web: Pages) -> None:
         ("ada", "/bots/late/3"),
         ("ada", "/bots/x/1"),
     ):
-        for what in ("files.tar", "difference"):
-            refused = web.visitor(kind).get(f"{path}/{what}")
-            assert (refused.status_code, "rubbish" in refused.text) == (404, False), (kind, path, what)
-
-
-def test_an_owner_sees_what_changed_and_what_it_says_runs_nowhere(web: Pages) -> None:
-    page = web.visitor("ada").get("/bots/late/2/difference").text
-    assert '<span class="up">+# &lt;script&gt;alert(1)&lt;/script&gt; \\x1b[31m</span>' in page
-    assert '<span class="down">-def rubbish(message):</span>' in page
-    assert "<script>alert" not in page
-    assert "\x1b" not in page
-    assert web.visitor("ada").get("/bots/late/1/difference").status_code == 404  # there is none before it
-
-
-def test_a_difference_has_bounds(own: Term, tmp_path: Path) -> None:
-    """Files come, go, are long, are no text; and all of it together is no more than a page holds."""
-
-    def version(files: dict[str, bytes]) -> None:
-        folder = tmp_path / "many"
-        folder.mkdir(exist_ok=True)
-        for old in folder.iterdir():
-            old.unlink()
-        for name, data in {"bot.py": BROKEN.encode(), "bot.toml": b'run = "./bot.py"\n', **files}.items():
-            write(folder / name, "").write_bytes(data)
-        submit(made.ladder, folder, "eve", "many")
-
-    with pages(own) as made:
-        own.arena("suspend", "eve", "--undo", "--why", "for this")
-        version(
-            {"gone": b"a\n", "same": b"same\n", "image": b"\x89PNG\0\n", "long": b"x" * 300_000, "lines": b"a\n" * 9000}
-        )
-        version(
-            {"new": b"b\n", "same": b"same\n", "image": b"\x89PNG\1\0", "long": b"y" * 300_000, "lines": b"b\n" * 9000}
-        )
-        version({f"file{number}": b"z" * 60_000 for number in range(9)})
-        with made.ladder.reading(Viewer("eve")) as reader:
-            first, second = (difference(reader, "many", number) for number in (2, 3))
-            assert difference(reader, "many", 9) is None
-    assert first is not None
-    assert second is not None
-    assert {file.name: (len(file.lines), file.note) for file in first.files} == {
-        "gone": (3, "It is gone."),
-        "new": (3, "It is new."),
-        "image": (0, "It is no text, or a long one."),
-        "long": (0, "It is no text, or a long one."),
-        "lines": (0, "It has too many lines to be compared."),
-    }
-    assert not first.cut
-    assert second.cut
-    assert sum(len(line) for file in second.files for line in file.lines) <= 200_000
+        refused = web.visitor(kind).get(f"{path}/files.tar")
+        assert (refused.status_code, "rubbish" in refused.text) == (404, False), (kind, path)
