@@ -225,7 +225,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "CredentialLine": {_OWNER: "id login kind scope by at ends holds"},
     "Decision": {_ANYBODY: "at what version why", _MATE: "by"},
     "EventList": {_ANYBODY: "rows next"},
-    "EventLine": {_ANYBODY: "id at what version match table", _MATE: "decision"},
+    "EventLine": {_ANYBODY: "id at what version match table", _MATE: "decision", _STAFF: "said"},
     "Examination": {_MATE: "version steps build_log"},
     "StepView": {_MATE: "what level text mend do number sent got stderr rows"},
     "Example": {_MATE: "match game code what do sent got used log stderr"},

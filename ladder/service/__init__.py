@@ -9,6 +9,7 @@ from ladder.service.accounts import (
     NotLetInError,
     issue,
     issue_each,
+    note_failed,
     revoke_credential,
     sign_in,
     sign_in_as,

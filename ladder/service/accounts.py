@@ -21,6 +21,7 @@ from ladder.service.settings import LadderError
 from ladder.store.database import (
     JOIN,
     LINK,
+    NOT_SIGNED_IN,
     OPENID,
     PASSWORD,
     SESSION,
@@ -32,6 +33,7 @@ from ladder.store.database import (
     find_credential,
     find_owner,
     note_act,
+    note_event,
     put_credential,
     revoke,
     set_ends,
@@ -179,6 +181,17 @@ def _by_email(connection: Connection, email: str | None) -> Owner:
             "another account at the provider is yours here: sign in there by that one, or ask the staff"
         )
     return owner
+
+
+def note_failed(ladder: Ladder, why: str, login: str | None) -> None:
+    """Note that a sign-in failed, and at whose login, if there is one: what else was typed may be a password."""
+
+    def act(connection: Connection) -> None:
+        owner = find_owner(connection, login) if login else None
+        said = why if owner is None else f"{owner.login}: {why}"
+        note_event(connection, NOT_SIGNED_IN, ladder.clock(), said=said)
+
+    ladder.database.write(act)
 
 
 def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:

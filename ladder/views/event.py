@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from ladder.access import visible
-from ladder.store.database import PEOPLE, STEP, TABLES, Event, events_after, find_act, find_version
+from ladder.store.database import (
+    NOT_SIGNED_IN,
+    PEOPLE,
+    SIGNED_IN,
+    STEP,
+    TABLES,
+    Event,
+    events_after,
+    find_act,
+    find_version,
+)
 from ladder.views.bot import Examination
 from ladder.views.decision import Decision, decisions
 from ladder.views.reader import Reader
@@ -19,7 +29,8 @@ class EventLine:
 
     what: submitted, begun (an examination), step (it has come further), examined, match (it was played or given up),
     decided, rated (the table is new), people (owners came, or changed), table (one for people was opened, plays, or
-    ended). version: its label. table: its number. decision: what was decided.
+    ended), signed in, not signed in. version: its label. table: its number. decision: what was decided. said: of a
+    sign-in, whose it was and by what.
     """
 
     id: int
@@ -29,6 +40,7 @@ class EventLine:
     match: int | None
     decision: Decision | None
     table: int | None
+    said: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +61,7 @@ def event_list(reader: Reader, after: int = 0, limit: int = 100) -> EventList:
 def _line(reader: Reader, event: Event) -> EventLine | None:
     """Return an event as the reader may know it, None if it isn't the reader's to hear of."""
     connection = reader.connection
-    if event.what == PEOPLE and not reader.viewer.may("hear of people"):
+    if event.what in (PEOPLE, SIGNED_IN, NOT_SIGNED_IN) and not reader.viewer.may("hear of people"):
         return None
     if event.match is not None and reader.sealed:
         final = connection.scalar(select(matches.c.final).where(matches.c.id == event.match))
@@ -72,5 +84,5 @@ def _line(reader: Reader, event: Event) -> EventLine | None:
         number = {} if version is None else {version.id: version.number}
         [decision] = decisions(reader, [act], number, owner)
     label = None if version is None else version.label
-    line = EventLine(event.id, event.at, event.what, label, event.match, decision, event.evening)
+    line = EventLine(event.id, event.at, event.what, label, event.match, decision, event.evening, event.said)
     return visible(line, reader.viewer, owner)

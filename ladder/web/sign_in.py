@@ -6,7 +6,17 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form
 from fastapi.responses import RedirectResponse, Response
 
-from ladder.service import ASK, Issued, NotLetInError, join_link, sign_in, sign_in_by_password, sign_out, sign_up
+from ladder.service import (
+    ASK,
+    Issued,
+    NotLetInError,
+    join_link,
+    note_failed,
+    sign_in,
+    sign_in_by_password,
+    sign_out,
+    sign_up,
+)
 from ladder.web.draw import form
 from ladder.web.visit import RefusedError, Visit, gate, local
 
@@ -37,7 +47,7 @@ def enter_by_password(
     """Begin a session for who knows a person's password."""
     count_try(visit, "sign in")
     count_try(visit, "password", login.strip())
-    return let_in(visit, then, lambda: sign_in_by_password(visit.ladder, login.strip(), password))
+    return let_in(visit, then, lambda: sign_in_by_password(visit.ladder, login.strip(), password), login.strip())
 
 
 @router.get("/join")
@@ -76,12 +86,13 @@ def leave(visit: Visited) -> Response:
     return visit.let_out(RedirectResponse("/", 303))
 
 
-def let_in(visit: Visit, then: str, enter: Callable[[], Issued]) -> Response:
+def let_in(visit: Visit, then: str, enter: Callable[[], Issued], login: str | None = None) -> Response:
     """Go on, signed in, to a page. Raises RefusedError for whom `enter` doesn't let in."""
     try:
         issued = enter()
     except NotLetInError as problem:
         what = str(problem)
+        note_failed(visit.ladder, what, login)
         raise RefusedError(403, f"{what[0].upper()}{what[1:]}.", visit) from None
     return _begin(visit, then, issued)
 

@@ -62,7 +62,18 @@ from ladder.store.database.evenings import (
     set_secret,
     sit_down,
 )
-from ladder.store.database.events import PEOPLE, STEP, Event, events_after, forget_events, last_event, last_event_at
+from ladder.store.database.events import (
+    NOT_SIGNED_IN,
+    PEOPLE,
+    SIGNED_IN,
+    STEP,
+    Event,
+    events_after,
+    forget_events,
+    last_event,
+    last_event_at,
+    note_event,
+)
 from ladder.store.database.extensions import Extension, extensions_in_force, put_extension
 from ladder.store.database.finals import (
     Final,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, insert, select, update
 
+from ladder.store.database.events import SIGNED_IN, note_event
 from ladder.store.database.tables import credentials, owners
 
 LINK, SESSION, TOKEN, PASSWORD = "link", "session", "token", "password"
@@ -48,7 +49,7 @@ _ALL = select(
 
 
 def put_credential(connection: Connection, new: Credential) -> int:
-    """Write a credential once, and return its id: of the same digest it is the same."""
+    """Write a credential once, and a session as an event; return its id: of the same digest it is the same."""
     known = find_credential(connection, new.digest)
     if known is not None:
         return known.id
@@ -56,7 +57,10 @@ def put_credential(connection: Connection, new: Credential) -> int:
         "owner": new.owner, "kind": new.kind, "digest": new.digest, "scope": new.scope, "by": new.by,
         "at": new.at, "ends": new.ends, "revoked": False, "hash": new.hash,
     }  # fmt: skip
-    return int(connection.execute(insert(credentials).values(values).returning(credentials.c.id)).scalar_one())
+    id = int(connection.execute(insert(credentials).values(values).returning(credentials.c.id)).scalar_one())
+    if new.kind == SESSION:
+        note_event(connection, SIGNED_IN, new.at, said=f"{new.login}, session {id}, by {new.by}")
+    return id
 
 
 def find_credential(connection: Connection, digest: str) -> Credential | None:

@@ -12,15 +12,19 @@ from ladder.store.database.tables import events
 
 SUBMITTED, BEGUN, STEP, EXAMINATION, MATCH = "submitted", "begun", "step", "examined", "match"
 DECIDED, TABLE, PEOPLE, EVENING = "decided", "rated", "people", "table"
-WHAT = (SUBMITTED, BEGUN, STEP, EXAMINATION, MATCH, DECIDED, TABLE, PEOPLE, EVENING)
+SIGNED_IN, NOT_SIGNED_IN = "signed in", "not signed in"
+WHAT = (SUBMITTED, BEGUN, STEP, EXAMINATION, MATCH, DECIDED, TABLE, PEOPLE, EVENING, SIGNED_IN, NOT_SIGNED_IN)
 """Kinds of events: a version was submitted, its examination has begun, has come further and has ended; a match was
 played or given up; somebody, or the ladder, decided something; the table is new; owners came or changed; a table for
-people was opened, begins a match, has played one, or ended."""
+people was opened, begins a match, has played one, or ended; a session began, or a sign-in failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. version, match, act, evening: the ids of what it is about; an act says more of what was decided."""
+    """One event. version, match, act, evening: the ids of what it is about; an act says more of what was decided.
+
+    said: of a sign-in, whose it was and by what.
+    """
 
     id: int
     at: float
@@ -29,10 +33,12 @@ class Event:
     match: int | None
     act: int | None
     evening: int | None
+    said: str | None
 
 
 _COLUMNS = (
     events.c.id, events.c.at, events.c.what, events.c.version, events.c.match, events.c.act, events.c.evening,
+    events.c.said,
 )  # fmt: skip
 
 
@@ -44,9 +50,11 @@ def note_event(
     match: int | None = None,
     act: int | None = None,
     evening: int | None = None,
+    said: str | None = None,
 ) -> None:
     """Write an event, of one of the kinds WHAT."""
-    connection.execute(insert(events).values(at=at, what=what, version=version, match=match, act=act, evening=evening))
+    values = {"version": version, "match": match, "act": act, "evening": evening, "said": said}
+    connection.execute(insert(events).values(at=at, what=what, **values))
 
 
 def events_after(connection: Connection, after: int, limit: int) -> Sequence[Event]:

@@ -206,6 +206,7 @@ events = Table(
     Column("match", ForeignKey("matches.id")),
     Column("act", ForeignKey("acts.id")),
     Column("evening", ForeignKey("evenings.id")),
+    Column("said", Text),  # of a sign-in: whose, and by what
     sqlite_autoincrement=True,
 )
 

@@ -1,5 +1,6 @@
 """Passwords: who sets one, what signs in by one, and what nobody ever reads."""
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from ladder import views
+from ladder.access import PUBLIC, Viewer
 from ladder.service import NotLetInError, issue, set_suspended, sign_in_by_password
 from tests.each import each
 from tests.ladder.service.term import Term
@@ -116,6 +119,23 @@ def test_who_guesses_locks_out_only_their_own_address(web: Pages) -> None:
     elsewhere = TestClient(web.client.app, base_url=URL, client=("192.0.2.7", 1), follow_redirects=False)
     elsewhere.headers["Sec-Fetch-Site"] = "same-origin"
     assert elsewhere.post("/sign-in/password", data={"login": "ada", "password": OTHER}).status_code == 303
+
+
+def test_staff_reads_who_signed_in_and_where_it_failed(web: Pages, own: Term) -> None:
+    """Others don't; and what is no login is written nowhere, since it may be a password."""
+    web.visitor("ada").post("/account/password", data={"new": WORDS})
+    before = own.json("events", "--limit", 1000)["next"]
+    for login, password in (("ada", WORDS), ("ada", OTHER), (WORDS, "ada")):
+        enter(web, login, password)
+    rows = own.json("events", "--after", before)["rows"]
+    assert [(row["what"], re.sub(r"\d+", "N", row["said"])) for row in rows] == [
+        ("signed in", "ada, session N, by password N"),
+        ("not signed in", "ada: the login or the password is wrong"),
+        ("not signed in", "the login or the password is wrong"),
+    ]
+    for viewer in (PUBLIC, Viewer("ada")):
+        with web.ladder.reading(viewer) as reader:
+            assert views.event_list(reader, before).rows == ()
 
 
 def test_staff_removes_a_password_and_what_it_let_in(web: Pages, own: Term) -> None:

@@ -8,6 +8,7 @@ down_revision = "0009"
 
 
 def upgrade() -> None:
+    op.add_column("events", sa.Column("said", sa.Text(), nullable=True))
     op.add_column("owners", sa.Column("canvas", sa.String(length=100), nullable=True))
     op.add_column("owners", sa.Column("moodle", sa.String(length=100), nullable=True))
     op.add_column("owners", sa.Column("gone", sa.Boolean(), server_default=sa.false(), nullable=False))
