@@ -22,6 +22,7 @@ from arena.coup import (
     SET_UP,
     FieldRule,
     Ruleset,
+    beyond_document,
     beyond_fields,
     card,
     differences,
@@ -62,6 +63,7 @@ def sheet(rules: Ruleset) -> RenderableType:
         Text(),
         _actions(rules),
         *_sentences(rules, seats),
+        *_from_document(rules),
         *_from_kin(rules),
         *_from_program(rules),
         *_section("What differs from the base game"),
@@ -94,7 +96,9 @@ def fields() -> RenderableType:
 
 def _silence(rules: Ruleset) -> Iterator[Text]:
     own = document(rules)
-    if own:
+    if "-site" in rules.name and own:
+        yield Text(f"It follows the program of {_DOCUMENTS[own]}, also where the page says otherwise.")
+    elif own:
         silent = "its program's way holds, else the rulebook's" if own == "treason" else "the rulebook holds"
         yield Text(f"It follows {_DOCUMENTS[own]}. Where that says nothing, {silent}.")
 
@@ -146,6 +150,14 @@ def document(rules: Ruleset) -> str | None:
     """Return which document a preset follows: its name begins with it. None for the rulebook, or if it's no preset."""
     own = rules.name.partition("-")[0]
     return own if rules == PRESETS.get(rules.name) and own in _DOCUMENTS else None
+
+
+def _from_document(rules: Ruleset) -> Iterator[RenderableType]:
+    """Yield what a preset's document says otherwise, if there is anything."""
+    rows = beyond_document(rules, document(rules) or "") if rules == PRESETS.get(rules.name) else []
+    if rows:
+        yield from _section("What the document says otherwise, or leaves open")
+        yield from (_item(f"{sentence.text} (#{sentence.section})") for sentence in rows)
 
 
 def _difference(field: FieldRule, rules: Ruleset, base: Ruleset = COUP) -> Table:

@@ -94,7 +94,7 @@ from arena.coup.rules import (
     Ruleset,
     Talk,
 )
-from arena.coup.sentences import SECTIONS, SET_UP, Sentence, Told, beyond_fields, sections
+from arena.coup.sentences import SECTIONS, SET_UP, Sentence, Told, beyond_document, beyond_fields, sections
 from arena.coup.state import (
     BlockWindow,
     Board,

@@ -347,6 +347,7 @@ PRESETS: dict[str, Ruleset] = {
             "blog",
             max_seats=6,
             two_player_starter_coins=2,
+            prove=Proof.AUTOMATIC,
             exchange_draw=1,
             exchange_return=ExchangeReturn.CLAIMED_ROLE,
             block_after_failed_challenge=BlockAfterChallenge.NOT_CHALLENGER,

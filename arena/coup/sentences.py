@@ -203,6 +203,63 @@ def beyond_fields(rules: Ruleset) -> tuple[str, ...]:
     )
 
 
+# What each document says otherwise than is played, or leaves open where the rulebook doesn't help; "" is the rulebook.
+_OTHERWISE: dict[str, tuple[Sentence, ...]] = {
+    "": (
+        Sentence(
+            "alone",
+            "The rulebook has 9 and 10 players for Coup alone. Here they may also play with its expansion.",
+            "deck",
+            lambda rules: rules.reformation or rules.inquisitor,
+        ),
+        Sentence(
+            "any_time",
+            "Around a table players talk whenever they like. Here they talk with their answers.",
+            "talk",
+            _talks,
+        ),
+    ),
+    "classroom": (
+        Sentence("dealer", "The player to the left of the dealer starts. Here seat 0 is that player.", "first-player"),
+        Sentence(
+            "reveals",
+            "A challenged player that has the right character reveals it. Here it may decline, as by the rulebook.",
+            "proof",
+        ),
+    ),
+    "blog": (
+        Sentence(
+            "puts_back",
+            "The review has no rule for an exchange by a player that doesn't have the ambassador any more, or never "
+            "had it. Here that player returns any card.",
+            "exchange",
+        ),
+    ),
+    "andy": (
+        Sentence(
+            "aid_without_target",
+            "The sheet lets only the targeted player block. Foreign aid has no target: here anyone may block it.",
+            "foreign-aid",
+        ),
+        Sentence(
+            "both_cards",
+            "A target that challenges an assassin in vain loses two cards. Here it may still block.",
+            "late-blocks",
+        ),
+    ),
+    "treason": (
+        Sentence("ten", "The page adds cards for any number of players. Here 10 players are the most.", "players"),
+    ),
+}
+_BOX = Sentence("box", "The rulebook's box has 50 coins. Here the treasury has no end.", "coins")
+
+
+def beyond_document(rules: Ruleset, document: str) -> list[Told]:
+    """Return what a preset's document ("" for the rulebook) says otherwise; the sentences of its fields aren't here."""
+    rows = (*_OTHERWISE[document], *([] if document == "treason" else [_BOX]))
+    return [said for row in rows for said in _told(row, rules)]
+
+
 # ---------------------------------------------------------------- the sentences
 
 SET_UP = "Set-up"
@@ -535,8 +592,8 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "seat_0",
-                "Seat 0 starts, since the bots of a match change seats from game to game. Around a table "
-                "the winner of the last game starts.",
+                "Seat 0 starts, since the bots of a match change seats from game to game. By the "
+                "rulebook the winner of the last game starts.",
                 "first-player",
                 lambda rules: rules.first_player is FirstPlayer.SEAT_0,
             ),
@@ -587,7 +644,7 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
                 lambda rules: (
                     "Cards can't be shown unasked, and coins can't be given away."
                     if _talks(rules)
-                    else "Players can't talk, though the documents allow it, nor show cards unasked or give coins away."
+                    else "Players can't talk, though the rulebook allows it, nor show cards unasked or give coins away."
                 ),
                 "talk",
             ),

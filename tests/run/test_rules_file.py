@@ -218,6 +218,7 @@ PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
         {
             "max_seats": 6,
             "two_player_starter_coins": 2,
+            "prove": "automatic",
             "exchange_draw": 1,
             "exchange_return": "claimed_role",
             "block_after_failed_challenge": "not_challenger",
