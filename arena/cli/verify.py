@@ -17,8 +17,8 @@ from arena.run import KeptError, Replayed, replay_all
 def verify(path: Path, as_json: bool) -> None:
     """Replay records through the engine, and check them against the plan of their run.
 
-    DIR is a run's folder, or one that arena ladder final --export wrote: its key and plan fix which matches there are,
-    who sits where, and every card. Whatever differs is printed, and the exit code is 1. SECURITY.md says what this
+    DIR is a run's folder, or one that arena ladder final --export wrote: its key and plan fix the matches, the seats
+    and every card. Whatever differs is printed, and the exit code is 1. SECURITY.md says what this
     proves.
     """
     try:

@@ -60,7 +60,7 @@ class RecordError(Exception):
 class Header:
     """What holds for all games of a match. `timings`: each bot's times, if they weren't the terms' for all.
 
-    `digests`: of the bots' files; empty where whoever began the match keeps them elsewhere.
+    `digests`: of the bots' files; empty in records of matches that are no run's.
     """
 
     match: int

@@ -16,7 +16,7 @@ from ladder.store import FolderError
 
 @dataclass(frozen=True, slots=True)
 class FinalPlan:
-    """A final: its key decides who sits at which table, in which seats, and every card.
+    """A final: its key decides the tables, the seats and every card.
 
     versions: label, digest, and a number of which equal ones don't meet. games: of each version, at least. matches: the
     ladder's number of each match of the plan; empty before they are queued.
