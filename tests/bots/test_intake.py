@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 import tracemalloc
 import unicodedata
 import zipfile
@@ -153,24 +152,8 @@ def test_pax_headers_are_read(tmp_path: Path) -> None:
     for format in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
         bundle = submitted(tmp_path, tarred(*rows, format=format))
         assert held(bundle, tmp_path)[long] == b"1" == held(bundle, tmp_path)["link"]
-
-
-@pytest.mark.needs("git", None if shutil.which("git") else "it isn't installed")
-def test_what_git_archive_writes_is_taken(tmp_path: Path) -> None:
-    """It begins with a header for all entries."""
-    for name, content in GOOD.items():
-        (tmp_path / name).write_bytes(content)
-    author = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    for words in (["init", "-q"], ["add", *GOOD], [*author, "commit", "-qm", "x"]):
-        subprocess.run(["git", "-C", tmp_path, *words], check=True, timeout=60)
-    for kind in ("tar", "tar.gz", "zip"):
-        done = subprocess.run(
-            ["git", "-C", tmp_path, "archive", "--prefix=a/", f"--format={kind}", "HEAD"],
-            stdout=subprocess.PIPE,
-            check=True,
-            timeout=60,
-        )
-        assert held(submitted(tmp_path, done.stdout), tmp_path) == GOOD
+    for_all = pax(b"16 comment=a1b2\n", tarfile.XGLTYPE)  # as git archive begins
+    assert held(submitted(tmp_path, for_all), tmp_path) == GOOD
 
 
 def test_modes_become_harmless_and_programs_stay_programs(tmp_path: Path) -> None:
@@ -203,21 +186,6 @@ def test_an_archive_in_the_archive_is_a_file_like_any_other(tmp_path: Path) -> N
     assert held(submitted(tmp_path, zipped({**GOOD, "data.zip": nested})), tmp_path)["data.zip"] == nested
     with pytest.raises(BotError, match="is an archive, too"):
         submitted(tmp_path, zipped({"r/r.zip": nested}))
-
-
-@pytest.mark.parametrize("stream", [gzip.compress, bz2.compress, lzma.compress])
-def test_many_streams_cost_no_more_each_than_a_few(tmp_path: Path, stream: Callable[[bytes], bytes]) -> None:
-    """An upload of 1.4 MB took 7 s of CPU: each stream copied all that followed. Four times as many take 16 times."""
-
-    def cpu_s(count: int) -> float:
-        path = tmp_path / "bot.tar.x"
-        path.write_bytes(stream(b"") * count + stream(good_tar()))
-        began = time.process_time()
-        intake(path)
-        return time.process_time() - began
-
-    few, many = (min(cpu_s(count) for _ in range(3)) for count in (4_000, 16_000))
-    assert many < 8 * few
 
 
 @pytest.mark.parametrize("streams", [gzip.compress, bz2.compress, lzma.compress])
@@ -268,22 +236,11 @@ def pax(record: bytes, kind: bytes = tarfile.XHDTYPE, then: bytes | None = None)
     return tarred(("header", kind, record))[: 512 * (1 + -(-len(record) // 512))] + (then or good_tar())
 
 
-def wide_xz() -> bytes:
-    """Return a tar that says that it takes 4 GB to decompress. Source: xz-file-format.txt 3.1 and 5.3.1."""
-    data = bytearray(lzma.compress(good_tar()))
-    assert data[14:16] == b"\x21\x01", "the filter LZMA2, whose next byte is the size of its dictionary"
-    data[16] = 40
-    size = 4 * (data[12] + 1)
-    data[12 + size - 4 : 12 + size] = struct.pack("<L", zlib.crc32(data[12 : 12 + size - 4]))
-    return bytes(data)
-
-
 UP = "leaves its folder"
 ZIP, TAR = zipped(GOOD), good_tar()
 REFUSED: dict[str, tuple[bytes, str]] = {
     # names
     "zip: up": (zipped({**GOOD, "../evil": b"x"}), UP),
-    "zip: up in the middle": (zipped({**GOOD, "a/../../evil": b"x"}), UP),
     "zip: absolute": (zipped({**GOOD, "/evil": b"x"}), UP),
     "zip: backslashes": (changed(zipped({**GOOD, "..|evil": b"x"}), b"..|evil", b"..\\evil"), "backslash"),
     "zip: a drive": (zipped({**GOOD, "C:/evil": b"x"}), "a drive's letter"),
@@ -291,37 +248,25 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "zip: an escape": (zipped({**GOOD, "\x1b[2J": b"x"}), r"can't be printed"),
     "zip: bad UTF-8": (changed(zipped({**GOOD, "é": b"x"}), "é".encode(), b"\xff\xfe"), "a name is damaged"),
     "zip: case twins": (zipped({**GOOD, "Bot.py": b"x"}), "one name on other machines"),
-    "zip: case twins of folders": (zipped({**GOOD, "d/a": b"x", "D/b": b"x"}), "one name on other machines"),
     "zip: Unicode twins": (zipped({**GOOD, "\xe9": b"x", "e\u0301": b"x"}), "one name on other machines"),
     "zip: two of one name": (zipped({**GOOD, "bot.pz": b"x"}).replace(b"bot.pz", b"bot.py"), "in it twice"),
     "zip: a file and a folder of one name": (zipped({**GOOD, "bot.py/x": b"x"}), "in it twice, as two kinds"),
     "zip: too long a name": (zipped({**GOOD, "x" * 256: b"x"}), "too long or too deep"),
-    "zip: too long a path": (zipped({**GOOD, "/".join(["x" * 200] * 20): b"x"}), "too long"),
     "zip: too deep": (zipped({**GOOD, "d/" * 101 + "x": b"x"}), "too long or too deep"),
-    "zip: no name": (changed(zipped({**GOOD, "|": b"x"}), b"|", b"/"), UP),
     "tar: up": (good_tar(("../evil", tarfile.REGTYPE, b"x")), UP),
     "tar: up, in a pax header": (pax(b"16 path=../evil\n"), UP),
     "tar: absolute": (good_tar(("/evil", tarfile.REGTYPE, b"x")), UP),
-    "tar: backslashes": (good_tar(("..\\evil", tarfile.REGTYPE, b"x")), "backslash"),
-    "tar: a drive": (good_tar(("c:evil", tarfile.REGTYPE, b"x")), "a drive's letter"),
-    "tar: case twins": (good_tar(("BOT.PY", tarfile.REGTYPE, b"x")), "one name on other machines"),
-    "tar: two of one name": (good_tar(("bot.py", tarfile.REGTYPE, b"x")), "in it twice"),
     "tar: a newline": (good_tar(("a\nb", tarfile.REGTYPE, b"x")), "can't be printed"),
     "tar: not UTF-8": (good_tar(("a\udcff", tarfile.REGTYPE, b"x")), "can't be printed"),
-    "tar: too deep": (good_tar(("d/" * 101 + "x", tarfile.REGTYPE, b"x")), "too long or too deep"),
     # links and kinds
     "zip: a link out": (zipped({**GOOD, "l": b"../../etc"}, modes={"l": stat.S_IFLNK}), "out of its folder"),
-    "zip: an absolute link": (zipped({**GOOD, "l": b"/etc/shadow"}, modes={"l": stat.S_IFLNK}), "out of its folder"),
     "zip: a file through a link": (zipped({**GOOD, "l": b".", "l/x": b"x"}, modes={"l": stat.S_IFLNK}), "in it twice"),
     "zip: a link with NUL": (zipped({**GOOD, "l": b"a\0b"}, modes={"l": stat.S_IFLNK}), "out of its folder"),
     "zip: a device": (zipped({**GOOD, "d": b""}, modes={"d": stat.S_IFCHR}), "neither a file nor a folder"),
-    "zip: a pipe": (zipped({**GOOD, "d": b""}, modes={"d": stat.S_IFIFO}), "neither a file nor a folder"),
     "tar: a link out": (good_tar(("l", LINK, "../evil")), "out of its folder"),
     "tar: a link out, in a pax header": (pax(b"20 linkpath=../evil\n", then=tarred(("l", LINK, "x"))), "out of its"),
-    "tar: an absolute link": (good_tar(("l", LINK, "/etc/shadow")), "out of its folder"),
     "tar: a hard link out": (good_tar(("l", HARD, "../evil")), UP),
     "tar: a hard link to what isn't there": (good_tar(("l", HARD, "etc")), "no file in it"),
-    "tar: a file through a link": (good_tar(("l", LINK, "."), ("l/x", tarfile.REGTYPE, b"x")), "in it twice"),
     "tar: a device": (good_tar(("null", tarfile.CHRTYPE, "")), "is a device"),
     "tar: a pipe": (good_tar(("fifo", tarfile.FIFOTYPE, "")), "a named pipe"),
     "tar: a sparse file": (pax(b"22 GNU.sparse.map=0,1\n"), "sparse"),
@@ -331,10 +276,6 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a folder named bot.toml": (zipped({"bot.toml/x": b"x", "bot.py": BOT}), "bot.toml is a folder"),
     # size and count
     "zip: entries that claim to be huge": (rows_changed(ZIP, 24, "<L", 0xFFFFFFF0), "more than 64 MB"),
-    "zip: claims to hold 4 GB": (
-        rows_changed(rows_changed(ZIP, 24, "<L", 0xFFFFFFF0), 22, "<L", 0xFFFFFFF0, b"PK\3\4"),
-        "more than 64 MB",
-    ),
     "zip: overlapping entries": (overlapping(1000), "overlap"),
     "zip: many entries": (zipped({str(number): b"" for number in range(2001)}, zipfile.ZIP_STORED), "2000 files"),
     "tar: many entries": (tarred(*((str(number), FOLDER, "") for number in range(2001))), "2000 files"),
@@ -343,25 +284,20 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "it is empty"),
     "zip: empty": (zipped({}), "no file"),
     "zip: encrypted": (rows_changed(rows_changed(ZIP, 8, "<H", 1), 6, "<H", 1, b"PK\3\4"), "is encrypted"),
-    "zip: bzip2": (zipped(GOOD, zipfile.ZIP_BZIP2), "compressed in a way"),
     "zip: an unknown method": (rows_changed(rows_changed(ZIP, 10, "<H", 99), 8, "<H", 99, b"PK\3\4"), "in a way"),
     "zip: another name before the entry": (ZIP.replace(b"bot.py", b"bot.px", 1), "damaged"),
     "zip: a wrong checksum": (rows_changed(rows_changed(ZIP, 16, "<L", 7), 14, "<L", 7, b"PK\3\4"), "damaged"),
     "zip: a damaged file": (changed(zipped(GOOD, zipfile.ZIP_STORED), b"hello", b"hullo"), "damaged"),
-    "zip: cut off": (ZIP[:-1], "cut off"),
     "zip: cut off in the middle": (ZIP[: len(ZIP) // 2], "cut off"),
     "zip: something between entries": (changed(ZIP, b"PK\1\2", b"PK\1\2")[:-22] + ZIP[-22:-6] + b"\0" * 6, "overlap"),
     "zip: a directory of another size": (end_changed(ZIP, 12, "<L", 7), "damaged"),
     "zip: zip64": (end_changed(ZIP, 16, "<L", 0xFFFFFFFF), "damaged|overlap"),
     "tar: empty": (bytes(10_240), "no file"),
-    "tar: cut off in a file": (tarred(("big", tarfile.REGTYPE, bytes(5000)))[:3000], "cut off"),
     "tar: without its end": (TAR[:2048], "cut off"),
     "tar: a damaged header": (TAR[:1024] + b"?" + TAR[1025:], "a header is damaged"),
     "tar: garbage behind it": (TAR + b"x", "something follows its end"),
     "gzip: cut off": (gzip.compress(TAR)[:-9], "cut off"),
-    "bzip2: cut off": (bz2.compress(TAR)[:-9], "cut off"),
     "xz: cut off": (lzma.compress(TAR)[:-9], "cut off"),
-    "gzip: damaged": (gzip.compress(TAR)[:-8] + bytes(8), "compressed data are damaged"),
     "gzip: garbage behind it": (gzip.compress(TAR) + b"garbage", "compressed data are damaged"),
     "gzip: no archive in it": (gzip.compress(BOT), "no archive"),
     "7z": (b"7z\xbc\xaf\x27\x1c" + bytes(100), "7z"),
@@ -377,10 +313,8 @@ SOME = 4 << 20  # bytes that may be unpacked, where that is tried
 BIG = SOME + (8 << 20)  # more than headers may take, too
 BOMBS: dict[str, Callable[[], bytes]] = {
     "zip": lambda: zipped({**GOOD, "big": bytes(BIG)}),
-    "zip, many files": lambda: zipped(dict.fromkeys(map(str, range(80)), bytes(1 << 20))),
     "gzip": lambda: gzip.compress(good_tar(("big", tarfile.REGTYPE, bytes(BIG)))),
     "gzip of zeros": lambda: gzip.compress(good_tar()[:-1024] + bytes(2 * BIG)),
-    "bzip2": lambda: bz2.compress(good_tar(("big", tarfile.REGTYPE, bytes(BIG)))),
     "xz": lambda: lzma.compress(good_tar(("big", tarfile.REGTYPE, bytes(BIG))), preset=0),
     "hard links": lambda: gzip.compress(
         good_tar(("x", tarfile.REGTYPE, bytes(1 << 20)), *((str(n), HARD, "x") for n in range(80)))
@@ -480,26 +414,6 @@ except OSError as problem:
     assert (done.stdout, done.stderr) == (f"{errno.EFBIG}\n", "")
 
 
-@pytest.mark.parametrize("form", ["zip", "tar", "tar.gz", "folder"])
-def test_what_holds_many_thousand_folders_is_refused_at_once(tmp_path: Path, form: str) -> None:
-    """Before they are made: in under a second. A folder of the user's own is read file by file: it has 4,000."""
-    if form == "folder":
-        path = tmp_path / "bot"
-        for number in range(4_000):
-            (path / f"d{number % 100}" / f"e{number}").mkdir(parents=True)
-    elif form == "zip":
-        path = tmp_path / "bot.zip"
-        path.write_bytes(zipped({f"d{number}/": b"" for number in range(20_000)}))
-    else:
-        path = tmp_path / f"bot.{form}"
-        packed = tarred(("d", FOLDER, b""))[: tarfile.BLOCKSIZE] * 20_000 + bytes(2 * tarfile.BLOCKSIZE)
-        path.write_bytes(packed if form == "tar" else gzip.compress(packed))
-    began = time.process_time()
-    with pytest.raises(BotError):
-        intake(path)
-    assert time.process_time() - began < 1.0
-
-
 @pytest.mark.parametrize("form", ["zip", "tar"])
 def test_folders_that_only_a_path_names_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     """Else 1,900 paths of a small archive made 186,000 folders, for minutes."""
@@ -581,13 +495,6 @@ def test_what_takes_more_than_its_limits_is_refused(tmp_path: Path, limits: dict
     path.write_bytes(lzma.compress(good_tar(("zeros", tarfile.REGTYPE, bytes(60 << 20))), preset=0))
     with pytest.raises(BotError, match=words):
         intake_apart(path, **limits)
-
-
-def test_what_needs_much_memory_to_be_decompressed_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "bot.tar.xz"
-    path.write_bytes(wide_xz())
-    with pytest.raises(BotError, match="more than 20 s or 768 MB"):
-        intake_apart(path)
 
 
 def test_a_reader_that_is_killed_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
