@@ -337,6 +337,8 @@ def test_two_demanded_names_that_are_equal_are_an_error(tmp_path: Path) -> None:
 BAD_NAMES = {
     "control character": "a\x07b",
     "ANSI sequence": "\x1b[31mred",
+    "line feed": "a\nb",
+    "right-to-left override": "a\u202eb",
     "zero-width space": "a\u200bb",
     "undecodable byte": "a\udcffb",
     "too long": "x" * 41,
@@ -483,6 +485,16 @@ def test_a_folder_that_is_too_large_is_refused(tmp_path: Path) -> None:
     assert one(at).name == "mybot", "bot.toml and bot.sh count, and the bound may be met"
     (at / "one more").touch()
     assert f"more than {FEW_FILES} files" in refusal(at)
+
+
+def test_a_link_to_a_file_without_end_costs_no_time(tmp_path: Path) -> None:
+    """/proc/self/pagemap has 256 GB, and a size of 0; what a link leads to is no part of the bot."""
+    at = folder(tmp_path / "mybot")
+    (at / "data").symlink_to("/proc/self/pagemap")
+    bot = one(at)
+    assert not differs(bot)
+    relink(at / "data", "/proc/self/maps")
+    assert differs(bot)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
