@@ -305,4 +305,8 @@ def _bundle(bot: Path, stem: str, scratch: Path) -> Bundle:
     with _bounded_file(scratch) as archive:  # once more: hard links have become files
         pack(bot, archive)
         archive.seek(0)
-        return Bundle(archive.read(), digest_of(bot), wish, bot.name if bare else None)
+        data = archive.read()
+    again = scratch / "again"
+    again.mkdir()
+    unpack(io.BytesIO(data), again, MOST_UNPACKED, MOST_ENTRIES)  # as each check will: a link may leave this folder
+    return Bundle(data, digest_of(bot), wish, bot.name if bare else None)

@@ -8,6 +8,7 @@ As a plain process a bot in Python starts from that copy each time, so the kit i
 long as all the rest of a start. In a box bytecode.py sees to it.
 """
 
+import os
 import py_compile
 import re
 import shutil
@@ -18,12 +19,14 @@ from pathlib import Path
 from arena.bots.archive import pack, unpack
 from arena.bots.bot import Bot, relocated
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of
+from arena.bots.errors import BotError
 from arena.bots.manifest import KITS, MANIFEST
 
-# How a bare file names the kit of its language: those of other languages are built, which takes a folder.
+# How a line of a bare file names the kit of its language: those of other languages are built, which takes a folder.
+# All repeats are bounded: a submission is read outside of any sandbox.
 _IMPORTS = {
-    "python": re.compile(rb"^\s*(?:import|from)\s+coup_kit\b", re.MULTILINE),
-    "javascript": re.compile(rb"\b(?:require\s*\(|from|import)\s*[\"']\./coup_kit(?:\.js)?[\"']"),
+    "python": re.compile(rb"[ \t]{0,99}(?:import|from)[ \t]{1,99}coup_kit\b"),
+    "javascript": re.compile(rb".*?\b(?:require[ \t]{0,9}\(|from|import)[ \t]{0,9}[\"']\./coup_kit(?:\.js)?[\"']"),
 }
 _SEARCHED_BYTES = 1 << 20  # of a bare file
 _VERSION = re.compile(rb"\bkit version (\d+)")
@@ -45,7 +48,9 @@ def kit_of_file(path: Path) -> str | None:
     """Return the language of the kit that a bare file imports, None for none."""
     with path.open("rb") as file:
         text = file.read(_SEARCHED_BYTES)
-    return next((language for language, imports in _IMPORTS.items() if imports.search(text)), None)
+    return next(
+        (language for language, imports in _IMPORTS.items() if any(map(imports.match, text.splitlines()))), None
+    )
 
 
 def is_older(bot: Bot) -> bool:
@@ -73,15 +78,17 @@ def completed(bot: Bot, boxed: bool, place: Path) -> Bot:
     """
     if bot.kit is None or not lacks_kit(bot, boxed):
         return bot
+    beside, kit = bot.cwd / KITS[bot.kit], KITS[bot.kit]
+    if os.path.lexists(beside) and not beside.is_file():
+        raise BotError(f"{kit} in the bot's folder is no file.\nRemove it: the arena adds its own.")
     place.mkdir(parents=True)
     with tempfile.TemporaryFile(dir=place.parent) as archive:
         pack(bot.path, archive)
         archive.seek(0)
         unpack(archive, place, MAX_BYTES, MAX_FILES, links_out=True)
-    beside = bot.cwd / KITS[bot.kit]
-    shutil.copyfile(beside if beside.is_file() else kit_file(bot.kit), place / KITS[bot.kit])
+    shutil.copyfile(beside if beside.is_file() else kit_file(bot.kit), place / kit)
     if bot.kit == "python" and not boxed:
-        py_compile.compile(str(place / KITS[bot.kit]), doraise=True)  # the arena's own: none lies beside the bot
+        py_compile.compile(str(place / kit), doraise=True)  # the arena's own: none lies beside the bot
     copy = relocated(replace(bot, path=bot.cwd), bot.cwd, place)
     return replace(copy, digest=digest_of(place))
 

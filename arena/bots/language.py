@@ -1,7 +1,6 @@
 """Which language a bot is written in, for people: by its kit, the programs of its commands, its files' endings."""
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 
 from arena.bots.bot import Bot
@@ -26,7 +25,7 @@ _SHOWN_BY = {
 
 
 _LANGUAGES = {mark: language for language, marks in _SHOWN_BY.items() for mark in marks}
-_VERSION = re.compile(r"[-.0-9]+$")  # of a program, at the end of its name: python3.12, g++-13
+_VERSION = "-.0123456789"  # of a program, at the end of its name: python3.12, g++-13
 
 
 def language_of(bot: Bot) -> str | None:
@@ -56,4 +55,4 @@ def _program(command: Sequence[str]) -> list[str]:
     words = [os.path.basename(word) for word in command]
     if words[:1] == ["env"]:
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    return [mark for word in words[:1] for mark in (_VERSION.sub("", word), os.path.splitext(word)[1])]
+    return [mark for word in words[:1] for mark in (word.rstrip(_VERSION), os.path.splitext(word)[1])]

@@ -99,6 +99,9 @@ def _check_fields(data: dict[str, object], where: Path) -> Manifest:
     return Manifest(fields.name, _command(fields.run, "run", where), built, fields.kit)
 
 
+_LONGEST, _LONGEST_PATH = 255, 1024  # of a name and of a path: file systems raise errors for longer ones
+
+
 def _command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]:
     words = value
     if isinstance(words, str):
@@ -118,6 +121,8 @@ def _command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]
         raise BotError(f"{shown(where)}: {field} is empty.\nIt is {_FIELDS[field]}.")
     if any("\0" in word for word in words):
         raise BotError(f"{shown(where)}: {field} contains a NUL character.\nRemove it.")
+    if len(words[0]) > _LONGEST_PATH or any(len(os.fsencode(part)) > _LONGEST for part in words[0].split("/")):
+        raise BotError(f"{shown(where)}: {field} starts a program whose name is too long.\nIt is {_FIELDS[field]}.")
     return tuple(words)
 
 

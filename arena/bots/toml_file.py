@@ -9,6 +9,7 @@ from pathlib import Path
 from arena.bots.errors import shown
 
 _MOST_BYTES = 65_536  # what users write by hand is some lines; a bigger file is another file
+_MOST_DOTS = 100  # of a line: tomllib takes time with the square of a key's parts, 68 s for a file of one key
 
 
 def read_toml(file: Path, example: str) -> dict[str, object]:
@@ -21,6 +22,8 @@ def read_toml(file: Path, example: str) -> dict[str, object]:
         data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise ValueError(f"larger than {_MOST_BYTES} bytes.\nIt should be some lines such as {example}")
+    if any(line.count(b".") > _MOST_DOTS for line in data.split(b"\n")):
+        raise ValueError(f"a line has more than {_MOST_DOTS} dots.\nA line looks like {example}")
     try:
         return tomllib.loads(data.decode("utf-8-sig"))  # -sig: Windows editors write a byte order mark
     except UnicodeDecodeError as problem:

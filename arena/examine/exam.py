@@ -178,10 +178,10 @@ class Examination:
         self.step = "file"
         try:
             bots, remarks = load([argument], programs_of(self.exam.choice.name), self.exam.root)
+            bot = bots[0]
+            self.bot = completed(bot, self.exam.choice.isolates, self.exam.scratch / "kit")
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
-        bot = bots[0]
-        self.bot = completed(bot, self.exam.choice.isolates, self.exam.scratch / "kit")
         self.beside = _beside(self.bot)
         command = "; ".join([bot.command, *remarks])
         if is_older(bot):

@@ -6,11 +6,13 @@ Must not know what a job is. The same on the machines of a cluster is `ladder.po
 from ladder.pool.executors import (
     Call,
     ExecutorLostError,
+    OverdueError,
     Pool,
     RefusedError,
     WorkerDiedError,
     Workers,
     say,
     shares_of_cores,
+    within,
 )
 from ladder.pool.runner import DEATHS, VOIDS, Completed, Idle, Jobs, Said, Voided, run

@@ -26,7 +26,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
@@ -41,6 +41,10 @@ _owner: Connection | None = None  # of this process, if it is a worker
 
 class WorkerDiedError(Exception):
     """The worker process ended in the middle of a call."""
+
+
+class OverdueError(WorkerDiedError):
+    """The call took longer than it may, and the kernel ended its worker."""
 
 
 class RefusedError(Exception):
@@ -184,7 +188,8 @@ class Workers(Pool):
                     process.terminate()  # it lives, and may be in the middle of the call
                 code = self._end(process, pipe)
                 process = pipe = None
-                future.set_exception(WorkerDiedError(f"the worker process ended with {code} ({problem!r})"))
+                died = OverdueError if code == -signal.SIGALRM else WorkerDiedError
+                future.set_exception(died(f"the worker process ended with {code} ({problem!r})"))
                 continue
             self._reap_adopted()
             if succeeded:
@@ -275,6 +280,18 @@ def say(word: object) -> None:
             _owner.send_bytes(pickle.dumps((None, word)))
 
 
+@contextlib.contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Let the kernel end this worker if what is done takes longer: no loop can keep it from that, in C neither."""
+    before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def _cores() -> list[int]:
     """Return the cores of this process, none where they can't be chosen."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
@@ -334,6 +351,7 @@ def _leave_on_sigterm() -> None:
 
     def lost(problem: "sys.UnraisableHookArgs") -> None:
         if isinstance(problem.exc_value, SystemExit):
+            signal.signal(signal.SIGALRM, leave)
             signal.setitimer(signal.ITIMER_REAL, 0.01)  # soon, but after what is being done
         elif leaving and isinstance(problem.exc_value, ResourceWarning):
             pass  # SystemExit came between the opening of a file and its `with`; the finalizer that says so closes it

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from arena.bots import PortableBot, shown
 from arena.referee import ArenaError
 from arena.run import Job, MissingError, Parcel
-from ladder.pool import ExecutorLostError, RefusedError, WorkerDiedError
+from ladder.pool import ExecutorLostError, OverdueError, RefusedError, WorkerDiedError
 from ladder.service.ladder import Ladder
 from ladder.service.news import News, Refused, Void
 from ladder.service.rounds import Rounds
@@ -122,6 +122,8 @@ class Queue:
         if isinstance(problem, (RefusedError, ExecutorLostError)):  # of a cluster that is away, the status line speaks
             cost = Cost.NOTHING if isinstance(problem, RefusedError) else Cost.LOSS
         reason, died, now = failure_text(problem), isinstance(problem, WorkerDiedError), self._ladder.clock()
+        if isinstance(task.work, ExamJob) and isinstance(problem, OverdueError):
+            cost, reason = Cost.ALL, f"to read and check it takes more than {task.work.limit_s:.0f} s"
         if not task.exam and self._left is not None:
             self._left += 1
 
@@ -134,7 +136,7 @@ class Queue:
             return fail(connection, task.id, self._runner, reason, now, cost, died)
 
         given_up = self._ladder.database.write(act)
-        if cost is Cost.ATTEMPT and given_up is not None:
+        if cost in (Cost.ATTEMPT, Cost.ALL) and given_up is not None:
             self._news.append(Void(task.id, task.exam, reason, given_up))
         elif cost is Cost.NOTHING:
             self._news.append(Refused(reason))

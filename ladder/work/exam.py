@@ -14,6 +14,7 @@ A failure of this machine is never a step: it raises, and the version is examine
 a scratch folder, which is locked as long as the examination lasts: the next one removes what a killed one left.
 """
 
+import errno
 import io
 import time
 from collections.abc import Iterable
@@ -69,11 +70,13 @@ from ladder.pool import RefusedError, say
 from ladder.schedule import seatings
 from ladder.store import PlayedMatch
 
+LIMIT_S = 900.0  # for all but the build: the slowest bot that passes takes some 300 on a busy machine
 BUILD_S = 120.0  # a large C++ or Rust bot takes some 30 on a busy machine
 _LEAST_FREE_S = 2.0  # for a request's answer, whatever the terms: others compute at the same time
 _LEAVE_S = 3.0  # likewise, for leaving at the end of input
 _ENOUGH_S = 10.0  # of one process's answers: then no further game begins
 _LOG_BYTES = 128 << 10  # of a build's log, at each end
+_OF_FILES = (errno.ENAMETOOLONG, errno.ELOOP, errno.EISDIR, errno.ENOTDIR)  # no failing machine answers so
 _LAST_LINES = 8  # of standard error
 
 
@@ -101,6 +104,11 @@ class ExamJob:
     match: int = 0
     build_s: float = BUILD_S
     arena: str = __version__
+
+    @property
+    def limit_s(self) -> float:
+        """How long the whole examination may take, in wall time; what takes longer fails."""
+        return LIMIT_S + self.build_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +222,14 @@ class _Version:
             )
             examination = Examination(exam)
             self.quoted = exam.quoted
-            for step in chain(examination.before(f"./{path.relative_to(self.scratch)}"), examination.running()):
-                self.note(step)
+            try:
+                for step in chain(examination.before(f"./{path.relative_to(self.scratch)}"), examination.running()):
+                    self.note(step)
+            except (ValueError, RecursionError, OSError) as problem:  # of names and files that nothing refused before
+                if isinstance(problem, OSError) and problem.errno not in _OF_FILES:
+                    raise
+                text = f"its files can't be checked: {getattr(problem, 'strerror', None) or repr(problem)}"
+                self.note(Step(examination.step, Level.FAIL, text, do="give its files short and ordinary names"))
         return getattr(examination, "bot", None)
 
     def packed(self, bot: Bot) -> bytes | None:

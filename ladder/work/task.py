@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from arena.count import styles
 from arena.referee import read
 from arena.run import Parcel, Played, play_parcel
+from ladder.pool import within
 from ladder.work.exam import Examined, ExamJob, examine_version
 
 
@@ -24,6 +25,7 @@ class Task:
 def do(task: Task) -> Played | Examined:
     """Do a task, in a worker."""
     if isinstance(task.work, ExamJob):
-        return examine_version(task.work)
+        with within(task.work.limit_s):
+            return examine_version(task.work)
     played = play_parcel(task.work)
     return replace(played, match=replace(played.match, styles=styles(read(played.match.record))))

@@ -208,6 +208,8 @@ BAD_MANIFESTS: dict[str, tuple[str | bytes, list[str]]] = {
     "too deep": ("run = " + "[" * 50_000, ["not valid TOML"]),
     "not UTF-8": (b'name = "x"\nrun = "\xff"\n', ["not UTF-8", "line 2"]),
     "a number of 5,000 digits": (f"run = {'9' * 5000}", ["not valid TOML", "a number has too many digits"]),
+    "a key of many parts, which tomllib reads for a minute": (f"{'a.' * 32_000}a = 1\n", ["more than 100 dots"]),
+    "too long a program": (f'run = "{"x" * 300}"\n', ["name is too long"]),
     "too long": ("#" * 65_537, ["larger than 65536 bytes"]),
     "a program that isn't on PATH": ('run = "no-such-ruby bot.rb"\n', ['"no-such-ruby"', "PATH", "Install it"]),
     "a file of the folder without ./": ('run = "bot.sh"\n', ['write "./bot.sh"']),

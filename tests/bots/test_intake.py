@@ -265,6 +265,14 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "zip: a device": (zipped({**GOOD, "d": b""}, modes={"d": stat.S_IFCHR}), "neither a file nor a folder"),
     "tar: a link out": (good_tar(("l", LINK, "../evil")), "out of its folder"),
     "tar: a link out, in a pax header": (pax(b"20 linkpath=../evil\n", then=tarred(("l", LINK, "x"))), "out of its"),
+    "tar: a link out of the folder that has the bot": (
+        tarred(*files({"b/bot.toml": RUN, "._x": b"x"}), ("b/l", LINK, "../._x")),
+        "out of its folder",
+    ),
+    "tar: a bot.toml that is a link out": (
+        tarred(*files({"b/bot.py": BOT, "__MACOSX/x": RUN}), ("b/bot.toml", LINK, "../__MACOSX/x")),
+        "out of its folder",
+    ),
     "tar: a hard link out": (good_tar(("l", HARD, "../evil")), UP),
     "tar: a hard link to what isn't there": (good_tar(("l", HARD, "etc")), "no file in it"),
     "tar: a device": (good_tar(("null", tarfile.CHRTYPE, "")), "is a device"),

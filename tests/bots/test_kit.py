@@ -4,6 +4,7 @@ import hashlib
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,6 +103,29 @@ def test_a_bare_file_asks_for_a_kit_by_importing_it(name: str, text: bytes, asks
     (tmp_path / name).write_bytes(text)
     ((bot,), _) = load([f"mine={tmp_path / name}"]) if name != "bot" else load([str(tmp_path / name)])
     assert (bot.kit is not None) == asks == lacks_kit(bot, True)
+
+
+@pytest.mark.parametrize("text", [b"\n", b" ", b"import ", b"require(", b"from\t"])
+def test_a_large_file_is_searched_for_its_kit_at_once(tmp_path: Path, text: bytes) -> None:
+    """It is read outside of any sandbox: a MULTILINE pattern took hours for a megabyte of newlines."""
+    bot = tmp_path / "bot.py"
+    bot.write_bytes(text * ((1 << 20) // len(text)))
+    began = time.process_time()
+    load([str(bot)])
+    assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize(
+    "make", [Path.mkdir, lambda path: path.symlink_to("no/where"), lambda path: path.symlink_to(path)]
+)
+def test_what_is_called_as_the_kit_and_is_no_file_is_refused(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    """It is the bot's fault, and no host's."""
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nkit = "python"\n')
+    make(tmp_path / "bot" / "coup_kit.py")
+    ((bot,), _) = load([str(tmp_path / "bot")])
+    with pytest.raises(BotError, match="is no file"):
+        completed(bot, True, tmp_path / "copy")
 
 
 def test_a_kit_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ def test_a_sample_that_any_machine_starts_is_told_to_be_in_its_language(sample: 
     (("/usr/bin/python3.12", "-m", "bot"), None, ("Makefile",), "Python"),
     (("/usr/bin/env", "node", "x"), None, (), "JavaScript"),
     (("./bot",), None, ("bot",), None),
+    (("env", f"{'1' * 60_000}a"), None, (), None),  # at once: a pattern took a minute
     (("./bot",), ("sh", "build.sh"), ("build.sh", "main.cpp"), "C++"),
     (("./bot",), ("./build.sh",), ("build.sh", "main.rs"), "Rust"),
     (("./bot",), ("python3", "build.py"), ("build.py", "main.c"), "C"),

@@ -16,7 +16,7 @@ _WAIT_S = 30.0  # after the first attempt; twice as long after the second
 class Cost(Enum):
     """What an attempt without a result costs."""
 
-    NOTHING, LOSS, ATTEMPT = range(3)
+    NOTHING, LOSS, ATTEMPT, ALL = range(4)
 
 
 def give_back(connection: Connection, table: Table, id: int, runner: str, cost: Cost, at: float) -> bool | None:
@@ -37,7 +37,7 @@ def give_back(connection: Connection, table: Table, id: int, runner: str, cost: 
     if cost is Cost.ATTEMPT:
         values["failed_at"] = at
     connection.execute(update(table).where(table.c.id == id).values(**values))
-    return bool(values["attempts"] >= ATTEMPTS or values["losses"] >= LOSSES)
+    return bool(cost is Cost.ALL or values["attempts"] >= ATTEMPTS or values["losses"] >= LOSSES)
 
 
 def may_begin(table: Table, at: float) -> ColumnElement[bool]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ladder.pool import Call, Jobs, Said, WorkerDiedError, Workers, run, say, shares_of_cores
+from ladder.pool import Call, Jobs, OverdueError, Said, WorkerDiedError, Workers, run, say, shares_of_cores
 
 LIMIT_S = 60
 
@@ -48,6 +48,15 @@ def outcome(future: "Future[Any]") -> Any:
     """Return a call's result, or the exception it ended with."""
     problem = future.exception(timeout=LIMIT_S)
     return future.result() if problem is None else problem
+
+
+LOOPS = "import re; from ladder.pool import within\nwith within(0.2): re.match('(a*)*b', 'a' * 40)"
+
+
+def test_a_call_that_takes_too_long_is_ended_even_in_a_loop_that_never_returns_to_python(workers: Workers) -> None:
+    """The next call is answered by another worker."""
+    assert isinstance(outcome(workers.submit(exec, LOOPS)), OverdueError)
+    assert outcome(workers.submit(operator.add, 2, 3)) == 5
 
 
 def test_calls_run_in_processes_of_their_own_and_return_what_they_return(workers: Workers) -> None:

@@ -281,6 +281,12 @@ def test_a_bot_that_takes_what_it_can_get_fails_in_bounded_time(tmp_path: Path, 
     assert found.seconds < 120
 
 
+def test_a_link_whose_name_is_too_long_for_the_machine_fails_the_version(tmp_path: Path) -> None:
+    """So does whatever else its files make the file system refuse; no attempt is the machine's."""
+    home = written(tmp_path, {"bot.toml": f'run = ["python3", "{"x/" * 2500}.py"]\n', "bot.py": ANY})
+    assert failure(examined(job_of(home))).what in ("file", "hello")
+
+
 def test_a_machine_that_fails_is_no_fault_of_the_versions(tmp_path: Path) -> None:
     """Files that aren't those of the digest, of the version or of a reference; another arena; no such sandbox."""
     job = job_of(written(tmp_path, {"good.py": BOT}))

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.referee import ArenaError
+from ladder.pool import OverdueError
 from ladder.service import Ladder, Queue, disable_bot, open_ladder, submit, submit_reference
 from ladder.store.database import CHALLENGE, active_versions, claim_exam, find_version, join, leave, put_matches
 from ladder.work import ExamJob, Task
@@ -85,6 +86,18 @@ def test_the_place_of_an_examination_that_ended_is_the_next_one_s(ladder: Ladder
     assert taken(queue, 1) == "m"
     queue.completed(task)
     assert taken(queue, 1) == "e"
+
+
+def test_a_version_whose_check_takes_too_long_is_unfit_at_once_and_told_so(ladder: Ladder) -> None:
+    """It would block a worker again and again."""
+    queue = queue_of(ladder, 2)
+    task = queue.take()
+    assert isinstance(task, Task)
+    assert queue.failed(task, OverdueError("the worker process ended with -14"))
+    with ladder.database.read() as connection:
+        version = find_version(connection, task.id)
+    assert version.state == "unfit"
+    assert "takes more than 1020 s" in (version.reason or "")
 
 
 def test_a_challenge_waits_for_no_examination(ladder: Ladder) -> None:
