@@ -106,15 +106,6 @@ def test_a_runner_yields_what_its_jobs_say_while_they_last(workers: Workers, tmp
     assert words == ["half", "more"]
 
 
-def test_calls_run_side_by_side(workers: Workers, tmp_path: Path) -> None:
-    """Each of two calls waits for the other: one opens a pipe to write, the other to read."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    ends = [workers.submit(os.open, str(pipe), flag) for flag in (os.O_RDONLY, os.O_WRONLY)]
-    done, _ = wait(ends, timeout=LIMIT_S)
-    assert len(done) == 2
-
-
 def test_an_exception_travels_to_the_caller_and_costs_no_worker(workers: Workers) -> None:
     """It keeps its type and its words; the worker goes on with the next call."""
     problem = outcome(workers.submit(operator.truediv, 1, 0))
@@ -182,25 +173,21 @@ def test_what_cannot_be_pickled_is_an_exception_of_the_call_alone(workers: Worke
     assert outcome(workers.submit(operator.add, 2, 2)) == 4
 
 
-@pytest.mark.parametrize("going_on", ["", "; time.sleep(30)"])
-def test_a_word_that_cannot_be_read_ends_its_worker_and_the_next_calls_get_their_own_answers(going_on: str) -> None:
+UNREAD = "type('Word', (), {'__reduce__': lambda self: (int, ('no number',))})()"
+SAY = f"import time, ladder.pool; ladder.pool.say({UNREAD})"
+
+
+@pytest.mark.parametrize(("call", "text"), [(exec, SAY), (exec, f"{SAY}; time.sleep(30)"), (eval, UNREAD)])
+def test_a_word_or_a_result_that_cannot_be_read_ends_its_worker_and_the_next_calls_get_their_own_answers(
+    call: Callable[[str], object], text: str
+) -> None:
     """Also in the middle of a call: what the pipe still holds would answer the next one."""
-    word = "type('Word', (), {'__reduce__': lambda self: (int, ('no number',))})()"
     with Workers(1) as pool:
-        unread = pool.submit(exec, f"import time, ladder.pool; ladder.pool.say({word}){going_on}")
+        unread = pool.submit(call, text)
         sums = [pool.submit(operator.add, n, n) for n in range(3)]
         problem = outcome(unread)
         assert isinstance(problem, WorkerDiedError)
         assert "no number" in str(problem)
-        assert [outcome(future) for future in sums] == [0, 2, 4]
-
-
-def test_a_result_that_cannot_be_read_ends_its_worker_alone() -> None:
-    result = "type('Result', (), {'__reduce__': lambda self: (int, ('no number',))})()"
-    with Workers(1) as pool:
-        unread = pool.submit(eval, result)
-        sums = [pool.submit(operator.add, n, n) for n in range(3)]
-        assert isinstance(outcome(unread), WorkerDiedError)
         assert [outcome(future) for future in sums] == [0, 2, 4]
 
 
@@ -318,23 +305,6 @@ def test_a_request_to_leave_is_repeated_where_it_was_lost(tmp_path: Path) -> Non
     problem = future.exception(timeout=0)
     assert isinstance(problem, WorkerDiedError)
     assert "ended with 0" in str(problem), "it left by itself, it wasn't killed"
-
-
-def test_a_file_that_was_being_opened_when_the_worker_was_asked_to_leave_is_not_reported(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """It is closed as the call ends; nobody wants to read of it after Ctrl-C."""
-    began = tmp_path / "began"
-    text = (
-        "import time, warnings\nwarnings.simplefilter('error')\n"
-        f"def opens():\n    file = open({str(began)!r}, 'w')\n    time.sleep(60)\nopens()"
-    )
-    pool = Workers(1)
-    future = pool.submit(exec, text, {})
-    until(began.exists)
-    pool.shutdown(cancel_futures=True)
-    assert "ended with 0" in str(future.exception(timeout=0))
-    assert capfd.readouterr().err == ""
 
 
 def test_a_call_that_does_not_listen_is_killed(tmp_path: Path) -> None:

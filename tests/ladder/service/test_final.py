@@ -30,7 +30,6 @@ from ladder.service import (
     see_final,
     set_frozen,
     set_void,
-    submit,
 )
 from ladder.store.database import (
     FINAL,
@@ -190,17 +189,6 @@ def test_a_deadlines_final_has_the_newest_fit_version_of_each_bot_by_its_close(l
     disable_bot(ladder, "b", "teacher", "it is copied")
     assert hold_final(ladder, "two", "first", 4, "teacher").versions == ("a@2", "one@1", "two@1")
     assert hold_final(ladder, "three", None, 4, "teacher").versions == ("a@1", "one@1", "two@1")
-
-
-def test_a_final_waits_for_versions_that_came_in_time(ladder: Ladder) -> None:
-    """Their examination may let them in."""
-    settle(ladder, deadline("first", 1_000_500))
-    path = ladder.path / "a.py"
-    path.write_text(path.read_text() + "# changed\n")
-    submit(ladder, path, "ada", "a")
-    ladder.clock = Clock(1_000_600)
-    with pytest.raises(LadderError, match=r"1 versions wait for their examination \(a@2\)"):
-        hold_final(ladder, "last", "first", 4, "teacher")
 
 
 def test_a_version_that_is_benched_plays_its_final_to_the_end(ladder: Ladder) -> None:

@@ -17,7 +17,6 @@ from ladder.service import (
     GRADEBOOKS,
     Ladder,
     LadderError,
-    activate_version,
     disable_bot,
     gradebook,
     grades,
@@ -173,19 +172,6 @@ def test_a_share_is_held_against_its_threshold_and_a_close_one_is_told(ladder: L
     assert "in doubt" in ada.reason
 
 
-def test_a_deadlines_grades_are_of_the_newest_version_in_time_and_tell_lateness(ladder: Ladder) -> None:
-    """Whatever plays later; what an old version reached is the old one's."""
-    settle(ladder, deadline("first", 1_003_600, grace_minutes=120))
-    hand_in(ladder, "bob", "b", at=1_003_600 + 5400)
-    hand_in(ladder, "ada", "a", at=1_003_600 + 7201)
-    play(ladder, "a@1", "one@1", [1] * 40)
-    ladder.clock = Clock(1_020_000)
-    ada, bob = grade_of(ladder, "ada", "first"), grade_of(ladder, "bob", "first")
-    assert (ada.version, ada.late_hours, ada.games) == ("a@1", 0.0, 80)
-    assert (bob.version, bob.late_hours, bob.games) == ("b@2", 1.5, 0)
-    assert (grade_of(ladder, "ada").version, grade_of(ladder, "ada").late_hours) == ("a@2", None)
-
-
 def test_an_owner_without_a_version_is_told_why(ladder: Ladder) -> None:
     """Each owner has a grade."""
     settle(ladder, deadline("first", 1_003_600))
@@ -201,21 +187,6 @@ def test_an_owner_without_a_version_is_told_why(ladder: Ladder) -> None:
     with closing(school(ladder.path.parent / "other", owners="eve")) as empty:
         settle(empty, BASELINES)
         assert [each.reason for each in grades(empty, "t").grades] == ["nothing was submitted"]
-
-
-def test_a_disabled_version_counts_in_no_grade_until_staff_activates_it(ladder: Ladder) -> None:
-    """The author submits again, is activated, submits once more: the version that was disabled stays so."""
-    settle(ladder, deadline("first", 1_003_600))
-    disable_bot(ladder, "b", "teacher", "copied from a")
-    hand_in(ladder, "bob", "b", at=1_001_000)
-    ladder.clock = Clock(1_020_000)
-    assert grade_of(ladder, "bob", "first").reason == "b is disabled: copied from a"
-    hand_in(ladder, "bob", "b", at=1_020_000)
-    activate_version(ladder, "b", 3, "teacher", "his own now")
-    assert grade_of(ladder, "bob").version == "b@3"
-    assert grade_of(ladder, "bob", "first").version is None
-    activate_version(ladder, "b", 1, "teacher", "a copied from it")
-    assert grade_of(ladder, "bob", "first").version == "b@1"
 
 
 def test_an_owner_sees_the_own_grade_alone(ladder: Ladder) -> None:
@@ -362,14 +333,6 @@ def test_who_lacks_an_id_is_told(tmp_path: Path) -> None:
     assert "no Identifier" in Term(ladder.path).arena("grades", "--format", "moodle-worksheet").err
 
 
-@pytest.mark.parametrize("title", ["Coup (1234)", "Coup"])
-def test_a_column_may_name_an_assignment_of_canvas(ladder: Ladder, title: str) -> None:
-    """Source: canvas-lms, Assignment.title_and_id: "title (ID)" as its export heads the column."""
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace('title = "Coup"', f'title = "{title}"'))
-    assert rows(gradebook(grades(ladder, "t"), "canvas"))[0][5] == title
-
-
 @pytest.mark.parametrize("form", [form for form in GRADEBOOKS if form != "canvas-api"])
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_cell_is_a_formula(form: str, start: str) -> None:
@@ -404,19 +367,6 @@ def test_the_command_prints_grades_and_one_owners(ladder: Ladder) -> None:
     assert term.arena("grades", "--owner", "cleo").out.count("nothing was submitted") == 1
     assert term.arena("grades", "--deadline", "x", code=2).told
     assert term.json("grades")["possible"] == 100
-
-
-@pytest.mark.parametrize(
-    ("hours", "told"),
-    [
-        (None, None), (0.0, None), (0.001, "1 minute late"), (2 / 60, "2 minutes late"), (1.0, "1 hour late"),
-        (25.21, "25.3 hours late"),
-    ],
-)  # fmt: skip
-def test_what_is_late_is_never_0_hours_late(hours: float | None, told: str | None) -> None:
-    """Two minutes were told as "0.0 hours late"."""
-    [grade] = made(late_hours=hours).grades
-    assert grade.late == told
 
 
 def test_of_several_bots_the_one_with_most_points_counts(ladder: Ladder) -> None:

@@ -2,7 +2,6 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -178,23 +177,6 @@ def test_a_decision_has_a_reason_and_a_person_and_is_made_once(term: Term) -> No
     for words in (["--why", " "], ["--why", "x", "--by", "ladder"], ["--why", "x", "--by", ""]):
         assert term.arena("disable", "late", *words, code=2).told
     assert "disable" not in [act["what"] for act in term.json("bot", "late")["acts"]]
-
-
-def test_a_version_that_plays_no_more_leaves_no_rated_match_behind(own: Term) -> None:
-    """And what isn't rated goes on: somebody waits for it."""
-    with closing(open_ladder(own.path)) as ladder:
-        from ladder.store.database import ids_of_labels, put_matches
-
-        def queue(connection: Any) -> Any:
-            ids = ids_of_labels(connection, ["late@1", "one@1"])
-            return [
-                put_matches(connection, kind, [list(ids.values())], 5.0)[0] for kind in ("rated", "challenge", "final")
-            ]
-
-        waiting = ladder.database.write(queue)
-    own.arena("disable", "late", "--why", "it sends rubbish")
-    assert [own.json("match", match)["cause"] for match in waiting] == ["cancelled", None, None]
-    assert own.json("match", waiting[0])["reason"] == "late@1 is disabled"
 
 
 def test_a_void_match_keeps_its_results_and_does_not_rate(own: Term) -> None:

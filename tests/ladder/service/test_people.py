@@ -43,36 +43,8 @@ from ladder.store.database import (
 )
 from ladder.views import find_match
 from tests.ladder.service.classes import hand_in, school, settle
-from tests.ladder.service.small_ladder import small
 from tests.ladder.service.term import Term
 from tests.place import QUICK_BOT
-
-CLASS = range(40)
-
-
-def canvas(names: str = "student") -> str:
-    """Return a class as Canvas exports it; one has no login."""
-    head = {"student": "Student", "apart": "LastName,FirstName"}[names]
-    lines = [f"{head},ID,SIS User ID,SIS Login ID,Section", f"    Points Possible{',' * (names == 'apart')},,,,"]
-    for each in CLASS:
-        name = f'"Last{each}, First{each}"' if names == "student" else f"Last{each},First{each}"
-        lines.append(f"{name},{100 + each},U{each:04},{f'login{each}' * (each != 7)},A")
-    return "\n".join(lines)
-
-
-def moodle() -> str:
-    """Return the same class as Moodle exports its grades."""
-    lines = ["First name,Last name,ID number,Institution,Department,Email address,Last downloaded from this course"]
-    lines += [f"First{each},Last{each},u{each:04},,,E{each}@example.edu,17" for each in CLASS]
-    return "\n".join(lines)
-
-
-def worksheet(blind: bool = False) -> str:
-    """Return the same class as an assignment's grading worksheet, which has no numbers."""
-    lines = ["Identifier,Status,Grade" if blind else "Identifier,Full name,Email address,Status,Grade"]
-    for each in CLASS:
-        lines.append(f"Participant {500 + each},{f'First{each} Last{each},e{each}@example.edu,' * (not blind)}-,")
-    return "\n".join(lines)
 
 
 @pytest.fixture
@@ -98,31 +70,17 @@ def owner(ladder: Ladder, login: str) -> Owner:
 # --- one person -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("order", "names"), [("canvas first", "student"), ("moodle first", "apart")])
-def test_a_class_of_both_platforms_is_one_class(tmp_path: Path, order: str, names: str) -> None:
-    """With number, email and both ids; logins are those of the first, and nothing changes when all come again."""
-    rosters = [canvas(names), moodle(), worksheet(), worksheet(blind=True)]
-    if order == "moodle first":
-        rosters[:2] = rosters[1::-1]
-    with closing(small(tmp_path / "spring", None, ["one"])) as ladder:
-        assert [take_in(ladder, roster).added for roster in rosters] == [40, 0, 0, 0]
-        assert [take_in(ladder, roster).changed for roster in rosters[2:]] == [0, 0]
-        found = owners(ladder)
-    login = {"canvas first": "login3", "moodle first": "E3@example.edu"}[order]
-    assert len(found) == 40
-    ids = (found[login].name, str(found[login].email).lower(), found[login].canvas, found[login].moodle)
-    assert ids == ("First3 Last3", "e3@example.edu", "103", "Participant 503")
-    assert str(found[login].number).upper() == "U0003"
-    assert ("U0007" if order == "canvas first" else "E7@example.edu") in found
-
-
 def test_a_login_may_be_an_email_elsewhere_and_any_case_is_the_same(ladder: Ladder) -> None:
     take_in(ladder, "login,name\nKay@example.edu,Kay\n")
     assert take_in(ladder, "Student,ID,SIS Login ID,Section\nKay,9,kay@EXAMPLE.edu,B\n").added == 0
     assert take_in(ladder, "email,number\nkay@example.edu,U1\n").added == 0
     assert take_in(ladder, "login\nADA\n").added == 0
+    sheet = "Identifier,Full name,Email address,Status\nParticipant 5,Kay,kay@example.edu,-\n"
+    assert [take_in(ladder, sheet).changed for _ in range(2)] == [1, 0]
+    blind = take_in(ladder, "Identifier,Status,Grade\nParticipant 5,-,\n")
+    assert (blind.added, blind.changed) == (0, 0)
     kay = owner(ladder, "Kay@example.edu")
-    assert (kay.canvas, kay.section, kay.number) == ("9", "B", "U1")
+    assert (kay.canvas, kay.section, kay.number, kay.moodle) == ("9", "B", "U1", "Participant 5")
 
 
 @pytest.mark.parametrize(
@@ -208,23 +166,6 @@ def test_two_owners_become_one_with_all_that_is_theirs(ladder: Ladder) -> None:
         assert "pseudonym of bob" not in repr(views.owner_list(reader))
     assert take_in(ladder, "login\nBOB\n").added == 0
     assert submit(ladder, ladder.path / "bob.py", "bob", "bob").again
-
-
-def test_both_accounts_of_a_merged_person_may_stand_in_a_roster_in_any_order(ladder: Ladder) -> None:
-    """What is told of the one that stayed holds; the other fills in what isn't known."""
-    roster = "Identifier,Email address,ID number\nP7,old@x.edu,U9\nP8,ada@x.edu,U1\n"
-    take_in(ladder, "login,email,number\nada,ada@x.edu,U1\nbob,old@x.edu,U9\n")
-    merge_people(ladder, "bob", "ada", "staff", "two accounts")
-    for lines in (roster, "\n".join([*roster.splitlines()[::2], roster.splitlines()[1]])):
-        taken = take_in(ladder, lines)
-        assert (taken.absent, [each.text.partition(",")[0] for each in taken.remarks]) == (
-            0,
-            ["passed over: merged with ada"],
-        )
-        ada = owner(ladder, "ada")
-        assert (ada.email, ada.number, ada.moodle) == ("ada@x.edu", "U1", "P8")
-    assert take_in(ladder, "Identifier,Email address\nP9,old@x.edu\n").changed == 1
-    assert (owner(ladder, "ada").email, owner(ladder, "ada").moodle) == ("ada@x.edu", "P9")
 
 
 def test_merging_goes_on_from_what_was_merged(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ from ladder.store.database import (
     table_of,
     teams_at,
 )
-from tests.ladder.service.classes import Clock, copied, deadline, hand_in, school, serve, settle
+from tests.ladder.service.classes import Clock, copied, hand_in, school, serve, settle
 from tests.ladder.service.term import Term
 from tests.place import QUICK_BOT
 
@@ -184,24 +184,6 @@ def test_the_bot_of_a_mate_who_is_out_takes_no_place_from_the_team(
     assert send(ladder, "eve", "bot-eve", "1") == "bot-eve@1"
     with pytest.raises(LadderError, match="there are bot-eve"):
         send(ladder, "eve", "other", "2")
-
-
-def test_who_becomes_another_is_in_the_others_team_alone(ladder: Ladder) -> None:
-    """What waits with two of that team at a table is cancelled; the old login leads to the other's team."""
-    together(ladder, "Red", "ada")
-    together(ladder, "Blue", "bob", "cleo")
-
-    def queue(connection: Connection) -> list[int]:
-        ids = {each.login: each.id for each in active_versions(connection)}
-        return put_matches(connection, RATED, [[ids["ada"], ids["cleo"]], [ids["ada"], ids["dan"]]], 1.0, round=1)
-
-    queued = ladder.database.write(queue)
-    assert merge_people(ladder, "ada", "bob", "teacher", "one person")
-    assert current(ladder) == {"bob": "Blue", "cleo": "Blue"}
-    query = select(matches.c.id).where(matches.c.state == "queued", matches.c.kind == RATED)
-    assert ladder.database.look(lambda connection: list(connection.scalars(query))) == queued[1:]
-    assert join_teams(ladder, {"ada": "Green", "bob": "Green"}, "teacher", "x", move=True) == Teamed(1, 1, 0)
-    assert leave_teams(ladder, ["ada", "bob"], "teacher", "x") == Teamed(0, 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -478,33 +460,6 @@ def test_an_event_of_a_mates_bot_is_told_as_to_its_owner(ladder: Ladder) -> None
             last = [line for line in views.event_list(reader, limit=999).rows if line.version == "bot-ada@1"][-1]
         by[login] = None if last.decision is None else last.decision.by
     assert by == {"ada": "bob", "bob": "bob", "cleo": None}
-
-
-def test_a_versions_party_is_its_owners_where_there_is_no_team(ladder: Ladder) -> None:
-    """And no team's number is ever an owner's."""
-    together(ladder, "Red", "ada", "bob")
-
-    def look(connection: Connection) -> dict[str, int]:
-        return {each.login: each.party for each in active_versions(connection) if not each.reference}
-
-    party = ladder.database.look(look)
-    cleo = ladder.database.look(lambda connection: find_owner(connection, "cleo"))
-    assert cleo is not None
-    assert party["ada"] == party["bob"] < 0 < party["cleo"] == cleo.id
-    leave_teams(ladder, ["bob"], "teacher", "x")
-    after = ladder.database.look(look)
-    assert after["ada"] == party["ada"] < 0 < after["bob"]
-
-
-def test_the_deadlines_versions_of_a_team_meet_nobody_of_it(ladder: Ladder) -> None:
-    """A final of a deadline that was before the team is planned by the team of the day on which it is held."""
-    settle(ladder, deadline("due", 1_000_100))
-    together(ladder, "Red", "ada", "bob")
-    ladder.clock = Clock(2e6)
-    hold_final(ladder, "due", "due", 6, "teacher")
-    found = ladder.database.look(lambda connection: tables(connection, 1))
-    assert found
-    assert not any({"bot-ada@1", "bot-bob@1"} == set(table) for table in found)
 
 
 # --- the commands -----------------------------------------------------------------------------------------------------

@@ -188,18 +188,6 @@ def test_a_decision_is_made_once_for_a_reason_shown_and_taken_back(
     assert shown not in staff.get(page).text
 
 
-def test_what_cannot_be_decided_is_refused_in_words(web: Pages, staff: TestClient) -> None:
-    assert "Decide" not in web.visitor("ada").get("/bots/late").text
-    for path, fields, told in (
-        ("/admin/people/nobody/suspend", {}, "there is no owner"),
-        ("/bots/late/activate", {"version": 7}, "has no version 7"),
-        ("/bots/broken/activate", {"version": 1}, "failed its examination"),
-        ("/bots/none/disable", {}, "there is no bot"),
-        ("/matches/99999/void", {}, "there is no match"),
-    ):
-        assert told in post(staff, path, 400, why="x", **fields)
-
-
 # --- in one look ------------------------------------------------------------------------------------------------------
 
 
