@@ -12,9 +12,9 @@ from ladder.web.draw import form
 from ladder.web.forms import Visited, who
 from ladder.web.reads import read
 from ladder.web.sign_in import count_try
-from ladder.web.visit import Id
+from ladder.web.visit import Gated, Id
 
-router = APIRouter()
+router = APIRouter(route_class=Gated)
 
 _DAY_S = 86_400.0
 AT_ONCE_S = 1e-6  # credentials come and go without an event: the page is drawn anew each time

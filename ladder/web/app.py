@@ -67,7 +67,8 @@ MALFORMED = "The address or the form holds a wrong value."
 OURS = "This is a fault of the arena. Nothing is lost; please tell its staff."
 
 
-FORM_BYTES = 2 << 20  # of a form, a roster among them; a submission's route bounds its own
+FORM_BYTES = 64 << 10  # the routes of rosters and submissions have their own bounds
+FIELDS = 100  # of a form
 
 
 def make_app(
@@ -86,6 +87,7 @@ def make_app(
         openapi_url=None,
         max_body_size=FORM_BYTES,
         redirect_slashes=False,
+        form_limits={"max_fields": FIELDS, "max_files": 1},
     )
     app.state.door = Door(ladder, url.rstrip("/"), public, sheet)
     routes = [route for noun in NOUNS for route in noun.routes if isinstance(route, APIRoute)]

@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from ladder.store.database import DatabaseError
-from ladder.web.visit import Door, Visit, gate
+from ladder.web.visit import Door, Visit, gate, place_for
 
 router = APIRouter(include_in_schema=False)
 
@@ -50,9 +50,7 @@ class Watch:
 @router.get("/changes")
 async def changes(visit: Annotated[Visit, Depends(gate)]) -> StreamingResponse:
     """Say "changed" whenever something has happened, at most every five seconds."""
-    return StreamingResponse(
-        _words(watch_of(visit.request.app)), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
-    )
+    return StreamingResponse(_feed(visit), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
 def watch_of(app: Any) -> Watch:
@@ -61,6 +59,15 @@ def watch_of(app: Any) -> Watch:
         app.state.watch = Watch(app.state.door)
     watch: Watch = app.state.watch
     return watch
+
+
+async def _feed(visit: Visit) -> AsyncIterator[str]:
+    with place_for(visit.door, visit.request, visit.viewer.login) as held:
+        if not held:
+            yield "retry: 60000\n\n"
+            return
+        async for word in _words(watch_of(visit.request.app)):
+            yield word
 
 
 async def _words(watch: Watch) -> AsyncIterator[str]:

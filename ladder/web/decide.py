@@ -8,9 +8,9 @@ from fastapi.responses import Response
 
 from ladder.service import activate_version, disable_bot, set_frozen, set_void
 from ladder.web.forms import Visited, Why, go_on, who
-from ladder.web.visit import Id
+from ladder.web.visit import Gated, Id
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(route_class=Gated, include_in_schema=False)
 
 
 @router.post("/bots/{name}/activate")

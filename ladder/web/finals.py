@@ -10,9 +10,9 @@ from ladder.views import FinalList, FinalState, Reader, final_list
 from ladder.web.draw import page
 from ladder.web.forms import Visited, who
 from ladder.web.reads import read
-from ladder.web.visit import RefusedError
+from ladder.web.visit import Gated, RefusedError
 
-router = APIRouter()
+router = APIRouter(route_class=Gated)
 
 
 @read(router, "/finals", "finals.html", shared=True, fresh_s=60)

@@ -13,8 +13,9 @@ from ladder.service import release as hand_out
 from ladder.views import Grades, GradesPage, HandedOut, Reader, final_list
 from ladder.web.forms import Visited, who
 from ladder.web.reads import read
+from ladder.web.visit import Gated
 
-router = APIRouter()
+router = APIRouter(route_class=Gated)
 
 FRESH_S = 60  # that what was measured holds: of a term's games it takes seconds
 MOST = 16  # that are kept

@@ -10,9 +10,9 @@ from ladder import views
 from ladder.service import challenge, choose_version
 from ladder.web.forms import Visited, go_on, who
 from ladder.web.sign_in import count_try
-from ladder.web.visit import RefusedError
+from ladder.web.visit import Gated, RefusedError
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(route_class=Gated, include_in_schema=False)
 
 
 @router.post("/bots/{name}/challenges")

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-PER_MINUTE = {"sign in": 20, "upload": 30, "account": 20, "password": 10, "files": 20, "table": 30}
+PER_MINUTE = {"form": 120, "sign in": 20, "upload": 30, "account": 20, "password": 10, "files": 20, "table": 30}
 _MOST = 10_000  # names that are remembered
 
 
@@ -37,21 +37,24 @@ class Limits:
 
 
 class Places:
-    """Counts what is held at a time: so much in all, and so much of one person. For one thread's use."""
+    """Counts what is held at a time: so much in all, and so much of one."""
 
     def __init__(self, most: int, of_one: int) -> None:
         self._most = most
         self._of_one = of_one
         self._held: Counter[str] = Counter()
+        self._lock = threading.Lock()
 
     @contextmanager
     def held(self, name: str) -> Iterator[bool]:
         """Hold a place, and tell whether there was one."""
-        free = self._held.total() < self._most and self._held[name] < self._of_one
-        self._held[name] += free
+        with self._lock:
+            free = self._held.total() < self._most and self._held[name] < self._of_one
+            self._held[name] += free
         try:
             yield free
         finally:
-            self._held[name] -= free
-            if not self._held[name]:
-                del self._held[name]
+            with self._lock:
+                self._held[name] -= free
+                if not self._held[name]:
+                    del self._held[name]

@@ -39,11 +39,12 @@ from ladder.views import OwnerLine, People, PersonPage, Reader
 from ladder.web.draw import form
 from ladder.web.forms import Visited, Why, go_on, who
 from ladder.web.reads import read
-from ladder.web.visit import Id, Visit
+from ladder.web.visit import Gated, Id, Visit
 
-router = APIRouter()
+router = APIRouter(route_class=Gated)
 
 DAY_S = 86_400.0
+ROSTER_BYTES = 2 << 20
 CARD_COLUMNS = ("login", "name", "email", "section", "link", "until")
 
 
@@ -74,7 +75,7 @@ def add(
     return _taken(visit, taken, login.strip(), _page(login.strip()))
 
 
-@router.post("/admin/people/import", include_in_schema=False)
+@router.post("/admin/people/import", include_in_schema=False, max_body_size=ROSTER_BYTES)
 def take_in(visit: Visited, roster: UploadFile, partial: Annotated[bool, Form()] = False) -> Response:
     """Import a class's roster: all of it or, where a line is wrong, none, or with `partial` the others."""
     name = roster.filename or "the roster"
@@ -86,7 +87,7 @@ def _taken(visit: Visit, taken: TakenIn, of: str, to: str) -> Response:
     return form(visit, "taken_in.html", taken=taken, of=of, to=to)
 
 
-@router.post("/admin/people/teams", include_in_schema=False)
+@router.post("/admin/people/teams", include_in_schema=False, max_body_size=ROSTER_BYTES)
 def take_in_teams(visit: Visited, teams: UploadFile, move: Annotated[bool, Form()] = False) -> Response:
     """Let people be in the teams that a CSV tells: all of them or, where a line is wrong, none."""
     name = teams.filename or "the file"

@@ -5,16 +5,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
+from resource import RLIMIT_NOFILE, getrlimit
 from types import FrameType
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arena.coup import Ruleset
 from arena.sandbox import remove_dead_scratch, sweep_all
 from ladder.service import Ladder, LadderError
 from ladder.tables import MOST_BYTES, PING_S
 from ladder.web.app import make_app
+
+IDLE_S = 10  # for a request to come, from the connection or the last answer on
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,9 @@ def serve_pages(
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=3,
+            timeout_keep_alive=IDLE_S,
+            limit_concurrency=max(100, getrlimit(RLIMIT_NOFILE)[0] - 200),  # leaves files for the database and uploads
+            http=_Protocol,
             h11_max_incomplete_event_size=32 << 10,
             ws_max_size=MOST_BYTES,
             ws_ping_interval=PING_S,
@@ -69,6 +76,18 @@ def serve_pages(
             sweep_all()
         begun(address.url)
         _Server(config).run(sockets=[listening])
+
+
+class _Protocol(H11Protocol):
+    """Closes a connection unless its next request is whole within IDLE_S, the first one too."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+
+    def data_received(self, data: bytes) -> None:
+        self.conn.receive_data(data)  # a piece of a request stops no clock
+        self.handle_events()
 
 
 class _Server(uvicorn.Server):

@@ -18,9 +18,9 @@ from ladder.service import (
     sign_up,
 )
 from ladder.web.draw import form
-from ladder.web.visit import RefusedError, Visit, gate, local
+from ladder.web.visit import Gated, RefusedError, Visit, address_of, gate, local
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(route_class=Gated, include_in_schema=False)
 Visited = Annotated[Visit, Depends(gate)]
 
 
@@ -109,9 +109,7 @@ def count_try(visit: Visit, what: str, name: str | None = None) -> None:
 
     A name alone has no count: any visitor could use up its owner's tries.
     """
-    client = visit.request.client
-    address = client.host if client else ""
-    who = visit.viewer.login or address if name is None else f"{address} {name}"
+    who = visit.sender if name is None else f"{address_of(visit.request)} {name}"
     wait = visit.door.limits.wait_s(what, who[:100])
     if wait:
         raise RefusedError(429, f"That was too often. Try again in {wait} s.", visit, wait)

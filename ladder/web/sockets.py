@@ -13,14 +13,15 @@ from fastapi.responses import JSONResponse
 
 from ladder.access import Viewer
 from ladder.service import Seat, player_of, seat_of, seat_of_program
-from ladder.store.database import OVER, DatabaseError
+from ladder.store.database import OVER, DatabaseError, Runner
 from ladder.tables import AWAY, UNKNOWN, WebChannel, carry
 from ladder.web.changes import LOOK_S, watch_of
-from ladder.web.visit import Door, Id, RefusedError, bearer, gate_socket
+from ladder.web.visit import Door, Id, RefusedError, bearer, gate_socket, place_for
 
 router = APIRouter()
 
 WITHDRAWN = 4003  # a close code: what let in lets nobody in any more
+TOO_MANY = "You have too many open: close some of your tabs."
 MOST_REASON = 100  # characters; a frame that closes has room for 123 bytes
 LOOKS = 10  # at the ladder, after which a socket is looked at again though nothing happened
 
@@ -42,12 +43,24 @@ async def _carry(socket: WebSocket, id: int, is_program: bool, after: int | None
     try:
         seat = await run_in_threadpool(_seat, socket, id, is_program)
         runner = await run_in_threadpool(player_of, door.ladder, seat.evening)
+        viewer = await run_in_threadpool(_account, socket)
     except RefusedError as problem:
         await socket.send_denial_response(JSONResponse({"error": problem.what}, problem.status))
         return
     except DatabaseError:
         await socket.send_denial_response(JSONResponse({"error": "the database is away"}, 503))
         return
+    person = viewer.login or (None if seat.place is None else f"{id}/{seat.place}")
+    with place_for(door, socket, person) as held:
+        if held:
+            await _carry_held(socket, seat, runner, is_program, after)
+        else:
+            await socket.send_denial_response(JSONResponse({"error": TOO_MANY}, 429))
+
+
+async def _carry_held(
+    socket: WebSocket, seat: Seat, runner: Runner | None, is_program: bool, after: int | None
+) -> None:
     channel = WebChannel(socket)
     await channel.open()
     if seat.evening.state == OVER:
@@ -57,7 +70,7 @@ async def _carry(socket: WebSocket, id: int, is_program: bool, after: int | None
     else:
         name = None if seat.place is None else seat.evening.places[seat.place].name
         hello = {
-            "secret": runner.secret, "table": id, "place": seat.place, "name": name, "program": is_program,
+            "secret": runner.secret, "table": seat.evening.id, "place": seat.place, "name": name, "program": is_program,
             "after": after,
         }  # fmt: skip
         carrying = asyncio.create_task(carry(channel, runner.port, hello))
@@ -97,7 +110,7 @@ def _seat(socket: WebSocket, id: int, is_program: bool) -> Seat:
     door: Door = socket.app.state.door
     token = bearer(socket)
     if is_program:
-        seat = None if token is None else seat_of_program(door.ladder, id, _account(socket, token), token)
+        seat = None if token is None else seat_of_program(door.ladder, id, _account(socket), token)
         if seat is None:
             raise RefusedError(401, "Show the token of a program's place: Authorization: Bearer TOKEN")
         return seat
@@ -110,8 +123,8 @@ def _seat(socket: WebSocket, id: int, is_program: bool) -> Seat:
     return seat
 
 
-def _account(socket: WebSocket, token: str) -> Viewer:
-    """Return as whom a token comes that may be an account's; one of a place is nobody's."""
+def _account(socket: WebSocket) -> Viewer:
+    """Return as whom a socket comes; a token of a place is nobody's."""
     try:
         return gate_socket(socket).viewer
     except RefusedError as problem:

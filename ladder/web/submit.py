@@ -10,9 +10,9 @@ from ladder.service import Ladder, allowance
 from ladder.views import Allowance, Reader
 from ladder.web.reads import read
 from ladder.web.uploads import take
-from ladder.web.visit import Visit, gate
+from ladder.web.visit import Gated, Visit, gate
 
-router = APIRouter()
+router = APIRouter(route_class=Gated)
 
 BOUNDED = 1 << 40  # by `take`, as ladder.toml says
 

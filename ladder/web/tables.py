@@ -26,9 +26,9 @@ from ladder.web.draw import answer, document, form
 from ladder.web.forms import Visited, go_on, who
 from ladder.web.reads import read
 from ladder.web.sign_in import count_try
-from ladder.web.visit import Id, RefusedError, Visit
+from ladder.web.visit import Gated, Id, RefusedError, Visit
 
-router = APIRouter()
+router = APIRouter(route_class=Gated)
 
 ROWS = 30
 GUEST_S = 86_400  # that a guest's browser keeps his place

@@ -121,6 +121,7 @@ class _Form:
         self._field: bytes | None = None  # None: what comes is left out
         self._files: list[Path] = []
         self._ended = False
+        self._parts = 0
         self._fields: dict[bytes, bytes] = {}
         self._parser = MultipartParser(
             boundary,
@@ -175,6 +176,9 @@ class _Form:
         self._header, self._value = b"", b""
 
     def _on_part(self) -> None:
+        self._parts += 1  # a part without a file costs time, too
+        if self._parts > _MOST_FILES:
+            raise RefusedError(413, f"It has more than {_MOST_FILES} files.", self._visit)
         _, words = parse_options_header(self._headers.get(b"content-disposition"))
         self._headers = {}
         self._field = words.get(b"name") if b"filename" not in words else None
@@ -183,8 +187,6 @@ class _Form:
 
     def _open(self, filename: bytes) -> None:
         """Open a new file of a path that stays in the folder."""
-        if len(self._files) >= _MOST_FILES:
-            raise RefusedError(413, f"It has more than {_MOST_FILES} files.", self._visit)
         parts = filename.split(b"/")
         stays = all(part not in (b"", b".", b"..") and b"\0" not in part for part in parts)
         if not stays or len(parts) > _DEEPEST or max(map(len, parts)) > _LONGEST:

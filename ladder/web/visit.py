@@ -5,15 +5,19 @@ could send a browser that is signed in.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
 from annotated_types import Le
 from fastapi import Request, WebSocket
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
-from starlette.requests import HTTPConnection
+from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect, HTTPConnection
 
 from arena.coup import Ruleset
 from ladder.access import PUBLIC, ROUTES, Viewer
@@ -21,6 +25,7 @@ from ladder.service import LASTS_S, Issued, Ladder, NotLetInError, viewer_of
 from ladder.store.database import DatabaseError
 from ladder.web.limits import Limits, Places
 
+FORM_S = 30.0  # for a form to come
 Id = Annotated[int, Le(2**31 - 1)]  # a number of something in the database
 
 
@@ -36,6 +41,8 @@ class Door:
     drawn: dict[Any, Any] = field(default_factory=dict)  # what was drawn for all alike
     ending: asyncio.Event = field(default_factory=asyncio.Event)  # the server is asked to end
     uploads: Places = field(default_factory=lambda: Places(64, of_one=3))
+    people: Places = field(default_factory=lambda: Places(2_000, of_one=30))  # sockets and feeds of a person
+    addresses: Places = field(default_factory=lambda: Places(2_000, of_one=300))  # of an address: a school has one
     readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))  # each takes up to 300 MB
 
     @property
@@ -85,6 +92,11 @@ class Visit:
         return f"{url.path}?{url.query}" if url.query else url.path
 
     @property
+    def sender(self) -> str:
+        """Return by what tries are counted: a login, or the address. One host may have all of a /64 of IPv6."""
+        return self.viewer.login or address_of(self.request)
+
+    @property
     def plain(self) -> bool:
         """Tell whether a program asks, which reads JSON."""
         return _page_of(self.request.url.path) != self.request.url.path
@@ -125,8 +137,42 @@ class SignInError(Exception):
         self.to = f"/sign-in?then={quote(visit.here, safe='')}"
 
 
+class Gated(APIRoute):
+    """A route whose form is read and parsed only after the gate, and after the limit of its sender."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        handle = super().get_route_handler()
+
+        async def gated(request: Request) -> Response:
+            if request.method == "POST":
+                request.state.visit = visit = await run_in_threadpool(gate, request)
+                wait = visit.door.limits.wait_s("form", visit.sender)
+                if wait:
+                    raise RefusedError(429, f"That was too often. Try again in {wait} s.", visit, wait)
+                if self.body_field is not None:
+                    await _body(request, visit)
+            return await handle(request)
+
+        return gated
+
+
+async def _body(request: Request, visit: Visit) -> bytes:
+    """Return the body of a form, which is short: an upload reads its own. Raises RefusedError."""
+    try:
+        async with asyncio.timeout(FORM_S):
+            return await request.body()
+    except ClientDisconnect:
+        raise RefusedError(400, "It was cut off.", visit) from None
+    except TimeoutError:
+        raise RefusedError(408, f"It took more than {FORM_S:.0f} s to come.", visit) from None
+
+
 def gate(request: Request) -> Visit:
     """Let a request through to its route, or not: what ROUTES says of it decides. Raises RefusedError, SignInError."""
+    passed: Visit | None = getattr(request.state, "visit", None)
+    if passed is not None:
+        return passed
     visit = _come(request, request.method)
     act, scope = ROUTES[route_name(request.method, request.scope["route"].path)]
     viewer = visit.viewer
@@ -176,6 +222,23 @@ def visit_of(request: Request) -> Visit:
         return _come(request, request.method)
     except (RefusedError, DatabaseError):
         return Visit(request, request.app.state.door)
+
+
+def address_of(request: HTTPConnection) -> str:
+    """Return the address that a request comes from, of IPv6 the network of its host."""
+    host = request.client.host if request.client else ""
+    return str(ip_network(f"{host}/64", strict=False)) if ":" in host and "%" not in host else host
+
+
+@contextmanager
+def place_for(door: Door, request: HTTPConnection, person: str | None) -> Iterator[bool]:
+    """Hold a place for a socket or a feed of an address, and of a person if known; tell whether there was one."""
+    with door.addresses.held(address_of(request)) as free:
+        if not free or person is None:
+            yield free
+            return
+        with door.people.held(person) as free:
+            yield free
 
 
 def bearer(request: HTTPConnection) -> str | None:

@@ -1,6 +1,9 @@
 """Who is let through to which page: every route, for every kind of visitor, by the tables of access."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient, WebSocketDenialResponse
@@ -215,13 +218,77 @@ def test_a_page_is_not_drawn_again_while_nothing_happens(web: Pages) -> None:
     )
 
 
-@each("kind", ["nobody", "staff"])
-def test_a_form_that_is_too_long_is_refused_before_it_is_kept(web: Pages, kind: str) -> None:
-    for path in ("/admin/people/import", "/sign-in", "/account/password"):
-        sent = (b"x" * 65536 for _ in range(64))
-        form = {"Content-Type": "application/x-www-form-urlencoded"}
-        answered = web.visitor(kind).post(path, content=sent, headers=form)
-        assert answered.status_code == 413, (path, answered.text)
+@each(
+    ("kind", "path", "size", "status"),
+    [
+        ("nobody", "/sign-in", 65_537, 413),
+        ("nobody", "/sign-in", 65_536, 400),
+        ("staff", "/account/password", 65_537, 413),
+        ("staff", "/admin/people/import", 65_537, 400),
+        ("staff", "/admin/people/import", 4 << 20, 413),
+        ("nobody", "/admin/people/import", 4 << 20, 401),
+        ("nobody", "/account/password", 65_537, 401),
+    ],
+)
+def test_a_form_is_read_after_the_gate_and_up_to_a_bound(
+    web: Pages, kind: str, path: str, size: int, status: int
+) -> None:
+    """It comes in pieces, without its length."""
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    answered = web.visitor(kind).post(path, content=(b"&" * size for _ in range(1)), headers=form)
+    assert answered.status_code == status, (path, answered.text)
+
+
+def still(web: Pages) -> Any:
+    """Give back what all requests share, once no time goes by for what is counted."""
+    state = web.client.app.state  # type: ignore[attr-defined]
+    state.door = replace(state.door, limits=type(state.door.limits)(lambda: 0.0))
+    return state.door
+
+
+def test_forms_are_counted_before_they_are_parsed(web: Pages) -> None:
+    """By person, else by address: a form that can't be read is a try, too."""
+    visitor, door = web.visitor("nobody"), still(web)
+    assert visitor.post("/sign-in", data={}).status_code == 400
+    while not door.limits.wait_s("form", "testclient"):
+        pass
+    assert visitor.post("/sign-in", data={}).status_code == 429
+    assert web.visitor("ada").post("/account/tokens", data={}).status_code == 400
+
+
+def test_no_body_is_read_before_the_gate(web: Pages) -> None:
+    visitor = web.visitor("nobody")
+    for name, (act, _) in ROUTES.items():
+        method, path = name.split()
+        if method == "POST" and ACTS[act] > Who.ANYBODY:
+            codes = {
+                visitor.post(prefix + address(path), content=iter([b"x" * 3_000_000])).status_code
+                for prefix in ("", "/api")
+            }
+            assert codes - {404, 405} == {401}, name
+
+
+def test_a_host_with_many_addresses_is_one(web: Pages) -> None:
+    door = still(web)
+    while not door.limits.wait_s("form", "2001:db8::/64"):
+        pass
+    for host, status in (("2001:db8::1:2:3:4", 429), ("2001:db8:0:1::1", 400), ("fe80::1%lo", 400)):
+        visitor = TestClient(web.client.app, base_url=URL, client=(host, 1))
+        visitor.portal = web.client.portal
+        assert visitor.post("/sign-in", data={}, headers={"Origin": URL}).status_code == status, host
+
+
+def test_a_person_and_an_address_have_so_many_sockets_and_feeds_at_a_time(web: Pages) -> None:
+    door = web.client.app.state.door  # type: ignore[attr-defined]
+    for places, name in ((door.people, "ada"), (door.addresses, "testclient")):
+        with ExitStack() as stack:
+            while stack.enter_context(places.held(name)):
+                pass
+            assert _knocked(web.visitor("ada"), "/tables/1/socket", URL) == 429
+            assert web.visitor("ada").get("/changes").text == "retry: 60000\n\n"
+            other = 1013 if name == "ada" else 429
+            assert _knocked(web.visitor("bob"), "/tables/1/socket", URL) == other
+    assert _knocked(web.visitor("ada"), "/tables/1/socket", URL) == 1013
 
 
 def test_every_answer_has_the_headers_that_keep_a_browser_safe(web: Pages) -> None:

@@ -92,6 +92,16 @@ def test_visitors_who_read_nothing_keep_nobody_else_from_reading(place: Place, f
     assert (ran.code, "rror" in ran.err) == (0, False), ran.err
 
 
+@each("sent", [b"", b"GET / HTTP/1.1\r\nHost:", b"GET /sign-in HTTP/1.1\r\nHost: x\r\n\r\nGET"])
+def test_a_connection_without_a_whole_request_is_closed(place: Place, folder: Path, sent: bytes) -> None:
+    with serve_ladder(place, folder, "--no-runner") as server:
+        parts = urlsplit(server.url)
+        with closing(socket.create_connection((parts.hostname, parts.port), timeout=60)) as idle:
+            idle.sendall(sent)
+            while idle.recv(65536):
+                pass
+
+
 def memory_mb(status: Path) -> float:
     """Return how much memory a process has had, most at a time."""
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())[0]) / 1024

@@ -151,6 +151,12 @@ def test_a_form_that_is_none_or_cut_off_is_refused(web: Pages, data: bytes) -> N
         assert (answered.status_code, "No file came" in answered.text) == (400, True)
 
 
+def test_parts_without_a_file_are_counted_too(web: Pages) -> None:
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    answered = web.visitor("ada").post("/api/submissions", content=b"--x\r\n\r\n\r\n" * 2_100, headers=headers)
+    assert (answered.status_code, "more than 2000 files" in answered.text) == (413, True)
+
+
 def test_staff_has_no_bots_and_who_reads_sends_nothing(web: Pages) -> None:
     files = [("a.py", QUICK_BOT)]
     assert "Staff has no bots" in send(web.visitor("staff"), files).json()["error"]
