@@ -66,18 +66,23 @@ LONG = re.compile(
     # Every language's compiler builds, every sample bot plays every preset, a model's endpoint answers.
     r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_(policy_bot|lines)\.py"
     # Whole uses of commands and pages, whose parts have tests of their own.
-    r"|cli/test_(boxes|compare|completion|feed|review|submit)\.py|review/test_review\.py"
+    r"|cli/test_(answers|bad_input|boxes|check|compare|completion|feed|review|submit)\.py|review/test_review\.py"
+    r"|test_(docs_run|site)\.py|run/test_(looking|parcel)\.py|ladder/dealer/test_dealer\.py"
     r"|ladder/service/test_(term|readme|privacy|releases|similar|talk)\.py|ladder/test_likeness\.py"
-    r"|ladder/web/test_(openid|passwords|similar|site)\.py"
+    r"|ladder/web/test_(openid|passwords|similar|site|tables)\.py"
     # The benchmarks measure little, so that they are known to run.
     r"|bench/test_bench\.py"
 )
 # And such tests of other files.
 LONG_ALONE = re.compile(
-    r"test_docs_run\.py::test_a_lecturer|ladder/rating/test_findings\.py::test_a_ladder_that_looks_often"
+    r"ladder/rating/test_findings\.py::test_a_ladder_that_looks_often"
     r"|kits/test_(?:kits|certain|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
     r"|bots/test_bots\.py::test_a_gigabyte|bots/test_intake\.py::test_what_(?:takes_more|holds_sixty_thousand)"
-    r"|cli/test_bad_input\.py::test_a_(?:full_disk|bot_that_changes)|cli/test_check\.py::test_a_mistake_is_named"
+    r"|sandbox/test_spawning\.py::test_programs_start_beside|sandbox/test_contract\.py::test_many_boxes"
+    r"|tell/test_as_object\.py::test_what_some_bots_are_told.*eyes[01]|examine/test_doctor\.py::test_a_hanging"
+    r"|examine/test_exam\.py::test_the_time_in_which|ladder/service/test_exam\.py::test_a_worker_that_is_killed"
+    r"|ladder/service/test_service\.py::test_a_cluster|ladder/service/test_standings\.py::test_owners_who_favour"
+    r"|cli/test_play\.py::test_a_bot_that_hangs"
     r"|run/test_config\.py::test_a_guess_at_a_seed|ladder/service/test_rounds\.py::test_(?:matches_with|who_begins)"
     r"|cli/test_run\.py::test_(?:names_with_markup|tables_are_data|a_stdout_that)"
 )
