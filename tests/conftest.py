@@ -70,7 +70,7 @@ LONG = re.compile(
     r"|test_(docs_run|site)\.py|run/test_(looking|parcel)\.py|ladder/dealer/test_dealer\.py"
     r"|ladder/service/test_(term|readme|privacy|releases|similar|talk)\.py|ladder/test_likeness\.py"
     r"|ladder/web/test_(openid|passwords|similar|site|tables)\.py"
-    # The benchmarks measure little, so that they are known to run.
+    # Bots of the benchmarks play, and what beats samples is searched for.
     r"|bench/test_bench\.py"
 )
 # And such tests of other files.

@@ -13,6 +13,7 @@ from arena.coup import FORFEIT, PRESETS, Answer, Chance, Over, Pass, apply, deal
 from arena.referee import MatchSpec, Terms, hello, menus, wire
 from protocol.kits.coup_kit import Bot, Game
 from tests.kits.conftest import Made
+from tests.kits.conversations import MATCHES, match
 from tests.kits.table import Kit, each_kit
 
 Message = dict[str, Any]
@@ -82,6 +83,43 @@ def test_odds_of_0_and_1_are_always_true_and_the_end_is_the_engines(preset: str)
                 assert [player.revealed for player in bot.game.players] == [list(cards) for cards in board.revealed]
                 assert sorted(bot.game.cards) == sorted(hands[0])
                 assert bot.game.me.alive == bool(hands[0])
+
+
+HISTORY = ("claimed", "challenged", "proven", "caught", "challenges", "won_challenges", "blocks")
+
+
+def history(messages: list[Message], handle: str) -> dict[str, int]:
+    """Count what a handle did in all games."""
+    found = dict.fromkeys(HISTORY, 0)
+    players: list[str] = []
+    challenger = ""
+    for message in messages:
+        if message["type"] == "game_start":
+            players = message["players"]
+        for event in message.get("events", []):
+            name, mine = event["event"], players[event["seat"]] == handle
+            found["claimed"] += mine and ("claim" in event or name == "block")
+            found["blocks"] += mine and name == "block"
+            found["challenges"] += mine and name == "challenge"
+            found["challenged"] += name == "challenge" and players[event["claimant"]] == handle
+            found["proven"] += mine and name in ("shown", "shown_hand")
+            found["caught"] += mine and name == "unproven"
+            if name == "challenge":
+                challenger = players[event["seat"]]
+            found["won_challenges"] += name == "unproven" and challenger == handle
+    return found
+
+
+def test_the_kit_for_python_counts_what_players_did_in_all_games() -> None:
+    """Of each handle, as counted slowly from all events."""
+    for preset, seats in MATCHES:
+        bot = Follower()
+        messages = match(preset, seats)
+        for message in messages:
+            bot.reply(message)
+        for player in bot.game.players:
+            counted = {name: getattr(player.history, name) for name in HISTORY}
+            assert counted == history(messages, player.handle), preset
 
 
 def cases() -> list[Message]:

@@ -2,7 +2,6 @@
 
 #include "coup_kit.hpp"
 
-#include <algorithm>
 #include <iomanip>
 
 using coup::Answer, coup::Game;
@@ -19,53 +18,11 @@ void tell(const char* before, const Elements& elements, Number number) {
     std::cout << ']';
 }
 
-// Writes what it knows to standard error, and plays any move.
-struct Teller : coup::Bot {
+// Writes to standard error what cases.jsonl asks for, and plays the first move.
+struct Knower : coup::Bot {
     const std::vector<std::string> roles = {"ambassador", "assassin", "captain", "contessa",
                                             "duke",       "inquisitor", "not_duke"};
 
-    Answer turn(Game& game) override {
-        const int id = game.request["id"].integer();
-        std::cout << std::setprecision(12) << "{\"id\":" << id;
-        tell(",\"opponents\":", game.opponents(), [](const coup::Player* player) { return player->seat; });
-        std::cout << ",\"players\":[";
-        for (const coup::Player& player : game.players) {
-            auto counts = [&](const char* before, const coup::Counts& counted) {
-                tell(before, roles, [&](const std::string& role) { return counted[role]; });
-            };
-            tell(player.seat ? ",{\"odds\":" : "{\"odds\":", roles,
-                 [&](const std::string& role) { return game.odds(player.seat, role); });
-            counts(",\"claims\":", player.claims);
-            counts(",\"caught\":", player.caught);
-            counts(",\"shown\":", player.shown);
-            counts(",\"blocks\":", player.blocks);
-            tell(",\"known\":", roles, [&](const std::string& role) {
-                return std::count(player.known.begin(), player.known.end(), role);
-            });
-            const coup::History& h = *player.history;
-            const int all[] = {h.claimed, h.challenged, h.proven, h.caught, h.challenges, h.won_challenges, h.blocks};
-            tell(",\"history\":", all, [](int number) { return number; });
-            std::cout << '}';
-        }
-        std::cout << "]}" << std::endl;
-        return id % int(game.legal.size());
-    }
-
-    Answer challenge(Game& game) override { return turn(game); }
-    Answer block(Game& game) override { return turn(game); }
-    Answer prove(Game& game) override { return turn(game); }
-    Answer lose(Game& game) override { return turn(game); }
-    Answer exchange(Game& game) override { return turn(game); }
-    Answer keep_shown(Game& game) override { return turn(game); }
-    Answer examine_show(Game& game) override { return turn(game); }
-    Answer examine_decide(Game& game) override { return turn(game); }
-    Answer draft(Game& game) override { return turn(game); }
-    Answer allegiance(Game& game) override { return turn(game); }
-    Answer other(Game& game) override { return turn(game); }
-};
-
-// Writes to standard error what cases.jsonl asks for, and plays the first move.
-struct Knower : Teller {
     Answer turn(Game& game) override {
         auto quoted = [](const std::string& card) { return '"' + card + '"'; };
         auto counts = [&](const char* before, coup::Counts coup::Player::*counted) {
@@ -110,6 +67,17 @@ struct Knower : Teller {
         return nullptr;
     }
 
+    Answer challenge(Game& game) override { return turn(game); }
+    Answer block(Game& game) override { return turn(game); }
+    Answer prove(Game& game) override { return turn(game); }
+    Answer lose(Game& game) override { return turn(game); }
+    Answer exchange(Game& game) override { return turn(game); }
+    Answer keep_shown(Game& game) override { return turn(game); }
+    Answer examine_show(Game& game) override { return turn(game); }
+    Answer examine_decide(Game& game) override { return turn(game); }
+    Answer draft(Game& game) override { return turn(game); }
+    Answer allegiance(Game& game) override { return turn(game); }
+    Answer other(Game& game) override { return turn(game); }
     void game_over(Game& game) override { turn(game); }
 };
 
@@ -142,7 +110,6 @@ struct Failing : coup::Bot {
 
 int main(int count, char** words) {
     const std::string word = count > 1 ? words[1] : "";
-    if (word == "tell") return coup::run(Teller{});
     if (word == "know") return coup::run(Knower{});
     if (word == "say") return coup::run(Speaker{});
     if (word == "roll") return coup::run(Roller{});

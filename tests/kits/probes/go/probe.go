@@ -9,57 +9,6 @@ import (
 
 var roles = []string{"ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke"}
 
-// Teller writes what it knows to standard error, and plays any move.
-type Teller struct{ Base }
-
-func tell(game *Game) *Move {
-	counts := func(of map[string]int) (found []int) {
-		for _, role := range roles {
-			found = append(found, of[role])
-		}
-		return found
-	}
-	players, opponents := []any{}, []int{}
-	for _, player := range game.Opponents() {
-		opponents = append(opponents, player.Seat)
-	}
-	for _, player := range game.Players {
-		var odds []float64
-		for _, role := range roles {
-			odds = append(odds, game.Odds(player.Seat, role))
-		}
-		known := map[string]int{}
-		for _, role := range player.Known {
-			known[role]++
-		}
-		all := player.History
-		players = append(players, map[string]any{
-			"odds": odds, "claims": counts(player.Claims), "caught": counts(player.Caught),
-			"shown": counts(player.Shown), "blocks": counts(player.Blocks), "known": counts(known),
-			"history": []int{
-				all.Claimed, all.Challenged, all.Proven, all.Caught, all.Challenges, all.WonChallenges, all.Blocks,
-			},
-		})
-	}
-	id := game.Request.Int("id")
-	line, _ := json.Marshal(map[string]any{"id": id, "opponents": opponents, "players": players})
-	fmt.Println(string(line)) // goes to standard error, as the kit's Log does
-	return game.Legal[id%len(game.Legal)]
-}
-
-func (*Teller) Turn(game *Game) *Move          { return tell(game) }
-func (*Teller) Challenge(game *Game) *Move     { return tell(game) }
-func (*Teller) Block(game *Game) *Move         { return tell(game) }
-func (*Teller) Prove(game *Game) *Move         { return tell(game) }
-func (*Teller) Lose(game *Game) *Move          { return tell(game) }
-func (*Teller) Exchange(game *Game) *Move      { return tell(game) }
-func (*Teller) KeepShown(game *Game) *Move     { return tell(game) }
-func (*Teller) ExamineShow(game *Game) *Move   { return tell(game) }
-func (*Teller) ExamineDecide(game *Game) *Move { return tell(game) }
-func (*Teller) Draft(game *Game) *Move         { return tell(game) }
-func (*Teller) Allegiance(game *Game) *Move    { return tell(game) }
-func (*Teller) Other(game *Game) *Move         { return tell(game) }
-
 // Knower writes at each request and at the end of a game what cases.jsonl asks for.
 type Knower struct{ Base }
 
@@ -136,8 +85,6 @@ func (*Failing) Turn(*Game) *Move { panic("on purpose") }
 
 func main() {
 	switch os.Args[1] {
-	case "tell":
-		Run(&Teller{})
 	case "know":
 		Run(&Knower{})
 	case "say":

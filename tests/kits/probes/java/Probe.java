@@ -1,5 +1,4 @@
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.StringJoiner;
 import java.util.function.Function;
@@ -10,13 +9,11 @@ public class Probe extends CoupKit.Bot {
     private static final List<String> ROLES =
             List.of("ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke");
 
-    private final boolean tells;
     private final boolean knows;
     private final boolean speaks;
     private final boolean rolls;
 
     private Probe(String word) {
-        tells = word.equals("tell");
         knows = word.equals("know");
         speaks = word.equals("say");
         rolls = word.equals("roll");
@@ -27,41 +24,12 @@ public class Probe extends CoupKit.Bot {
         CoupKit.run(new Probe(words[0]));
     }
 
-    /** Writes what it knows to standard error, and plays any move. */
+    /** Tells if it is to, and plays the default. */
     private Move tell(Game game) {
         if (knows) {
             know(game);
         }
-        if (!tells) {
-            return null;
-        }
-        int id = game.request.get("id").integer(0);
-        StringBuilder out = new StringBuilder("{\"id\":" + id + ",\"opponents\":[");
-        for (Player player : game.opponents()) {
-            out.append(out.charAt(out.length() - 1) == '[' ? "" : ",").append(player.seat);
-        }
-        out.append("],\"players\":[");
-        for (Player player : game.players) {
-            StringBuilder odds = new StringBuilder();
-            for (String role : ROLES) {
-                odds.append(odds.length() == 0 ? "" : ",").append(game.odds(player.seat, role));
-            }
-            History h = player.history;
-            out.append(player.seat == 0 ? "" : ",").append("{\"odds\":[").append(odds).append("],");
-            out.append("\"claims\":").append(numbers(player.claims));
-            out.append(",\"caught\":").append(numbers(player.caught));
-            out.append(",\"shown\":").append(numbers(player.shown));
-            out.append(",\"blocks\":").append(numbers(player.blocks));
-            StringBuilder known = new StringBuilder();
-            for (String role : ROLES) {
-                known.append(known.length() == 0 ? "" : ",").append(Collections.frequency(player.known, role));
-            }
-            out.append(",\"known\":[").append(known).append("]");
-            out.append(",\"history\":").append(List.of(h.claimed, h.challenged, h.proven, h.caught, h.challenges,
-                    h.wonChallenges, h.blocks)).append("}");
-        }
-        System.out.println(out.append("]}"));
-        return game.legal.get(id % game.legal.size());
+        return null;
     }
 
     /** Writes what cases.jsonl asks for. */
@@ -109,14 +77,6 @@ public class Probe extends CoupKit.Bot {
         }
     }
 
-    private static String numbers(Counts counts) {
-        StringBuilder out = new StringBuilder("[");
-        for (String role : ROLES) {
-            out.append(out.length() == 1 ? "" : ",").append(counts.get(role));
-        }
-        return out.append("]").toString();
-    }
-
     @Override public void event(Game game, Json event) {
         if (speaks && event.get("event").string("").equals("say")) {
             System.out.println(event.get("says").string(""));
@@ -135,7 +95,7 @@ public class Probe extends CoupKit.Bot {
             System.out.println(game.random.nextDouble());
             return null;
         }
-        if (!tells && !knows) {
+        if (!knows) {
             throw new IllegalStateException("on purpose");
         }
         return tell(game);

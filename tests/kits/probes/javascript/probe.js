@@ -4,33 +4,6 @@
 const { Bot, run } = require("./coup_kit.js");
 
 const ROLES = ["ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke"];
-const HISTORY = ["claimed", "challenged", "proven", "caught", "challenges", "wonChallenges", "blocks"];
-
-// Writes what it knows to standard error, and plays any move.
-class Teller extends Bot {
-  other(game) {
-    const counts = (of) => ROLES.map((role) => of[role]);
-    const players = game.players.map((player) => ({
-      odds: ROLES.map((role) => game.odds(player.seat, role)),
-      claims: counts(player.claims),
-      caught: counts(player.caught),
-      shown: counts(player.shown),
-      blocks: counts(player.blocks),
-      known: ROLES.map((role) => player.known.filter((card) => card === role).length),
-      history: HISTORY.map((name) => player.history[name]),
-    }));
-    const { id } = game.request;
-    console.log(JSON.stringify({ id, opponents: game.opponents.map((player) => player.seat), players }));
-    return game.legal[id % game.legal.length];
-  }
-}
-
-for (const method of ["turn", "challenge", "block", "prove", "lose", "exchange", "keepShown"]) {
-  Teller.prototype[method] = Teller.prototype.other;
-}
-for (const method of ["examineShow", "examineDecide", "draft", "allegiance"]) {
-  Teller.prototype[method] = Teller.prototype.other;
-}
 
 const KNOWS = ["claims", "caught", "shown", "blocks", "known", "alive", "influence", "coins", "revealed"];
 
@@ -90,6 +63,6 @@ class Failing extends Bot {
 }
 
 const [, , word] = process.argv;
-const bot = new ({ tell: Teller, know: Knower, words: Narrator, say: Speaker, roll: Roller }[word] ?? Failing)();
+const bot = new ({ know: Knower, words: Narrator, say: Speaker, roll: Roller }[word] ?? Failing)();
 bot.careful = word === "careful";
 run(bot);

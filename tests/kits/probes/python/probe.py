@@ -7,32 +7,6 @@ from coup_kit import Answer, Bot, Game, Message, run
 
 ROLES = ("ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke")
 KNOWS = ("claims", "caught", "shown", "blocks", "known", "alive", "influence", "coins", "revealed")
-HISTORY = ("claimed", "challenged", "proven", "caught", "challenges", "won_challenges", "blocks")
-
-
-class Teller(Bot):
-    """Writes what it knows to standard error, and plays any move."""
-
-    def turn(self, game: Game) -> Answer:
-        players = [
-            {
-                "odds": [game.odds(player.seat, role) for role in ROLES],
-                "claims": [player.claims[role] for role in ROLES],
-                "caught": [player.caught[role] for role in ROLES],
-                "shown": [player.shown[role] for role in ROLES],
-                "blocks": [player.blocks[role] for role in ROLES],
-                "known": [player.known.count(role) for role in ROLES],
-                "history": [getattr(player.history, name) for name in HISTORY],
-            }
-            for player in game.players
-        ]
-        opponents = [player.seat for player in game.opponents]
-        number = game.request["id"]
-        print(json.dumps({"id": number, "opponents": opponents, "players": players}))
-        return game.legal[number % len(game.legal)]
-
-    challenge = block = prove = lose = exchange = keep_shown = examine_show = examine_decide = turn
-    draft = allegiance = other = turn
 
 
 class Knower(Bot):
@@ -90,6 +64,6 @@ class Failing(Bot):
 
 if __name__ == "__main__":
     word = sys.argv[1]
-    bot = {"tell": Teller, "know": Knower, "words": Narrator, "say": Speaker, "roll": Roller}.get(word, Failing)()
+    bot = {"know": Knower, "words": Narrator, "say": Speaker, "roll": Roller}.get(word, Failing)()
     bot.careful = word == "careful"
     run(bot)

@@ -6,43 +6,8 @@ use coup_kit::{Bot, Counts, Game, Json, Player};
 
 const ROLES: [&str; 7] = ["ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke"];
 
-/// Writes what it knows to standard error, and plays any move.
-struct Teller;
-
-fn told(game: &Game, player: &Player) -> String {
-    let odds: Vec<String> = ROLES.iter().map(|role| format!("{:.12}", game.odds(player.seat, role))).collect();
-    let counts = |counts: &Counts| -> Vec<u32> { ROLES.iter().map(|role| counts.of(role)).collect() };
-    let known: Vec<usize> =
-        ROLES.iter().map(|role| player.known.iter().filter(|known| known.as_str() == *role).count()).collect();
-    let all = &player.history;
-    let history =
-        [all.claimed, all.challenged, all.proven, all.caught, all.challenges, all.won_challenges, all.blocks];
-    format!(
-        r#"{{"odds":[{}],"claims":{:?},"caught":{:?},"shown":{:?},"blocks":{:?},"known":{:?},"history":{:?}}}"#,
-        odds.join(","),
-        counts(&player.claims),
-        counts(&player.caught),
-        counts(&player.shown),
-        counts(&player.blocks),
-        known,
-        history
-    )
-}
-
-fn tell(game: &Game) -> usize {
-    let id = &game.request["id"];
-    let opponents: Vec<usize> = game.opponents().iter().map(|player| player.seat).collect();
-    let players: Vec<String> = game.players.iter().map(|player| told(game, player)).collect();
-    coup_kit::log(format!(r#"{{"id":{},"opponents":{:?},"players":[{}]}}"#, id, opponents, players.join(",")));
-    id.seat().unwrap_or(0) % game.legal.len()
-}
-
 macro_rules! each {
     ($call:ident: $($method:ident)*) => { $(fn $method(&mut self, game: &Game) -> usize { $call(game) })* };
-}
-
-impl Bot for Teller {
-    each!(tell: turn challenge block prove lose exchange keep_shown examine_show examine_decide draft allegiance other);
 }
 
 /// Writes at each request and at the end of a game what cases.jsonl asks for.
@@ -131,7 +96,6 @@ impl Bot for Failing {
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
-        Some("tell") => coup_kit::run(Teller),
         Some("know") => coup_kit::run(Knower),
         Some("say") => coup_kit::run(Speaker),
         Some("roll") => coup_kit::run(Roller),
