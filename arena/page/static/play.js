@@ -45,6 +45,7 @@ const TIMES = 3; // that a tip is given
 
 const KINDS = { bot: "a bot", person: "a person", program: "a program from elsewhere" };
 
+const CALM_MS = 400; // after a question has changed, in which a click or a key was meant for the one before
 const AGAIN_MS = [500, 1000, 2000, 4000, 8000];
 const CLOSED = 1000;
 const TAKEN = 4001;
@@ -62,6 +63,7 @@ class Play {
     this.sound = remembered("sound") === "on";
     this.build();
     document.addEventListener("keydown", (event) => this.key(event));
+    for (const each of [this.moves, this.sure.text]) each.addEventListener("click", (event) => each.classList.contains("early") && event.stopPropagation(), true);
     setInterval(() => this.tick(), 250);
     this.connect();
   }
@@ -203,8 +205,18 @@ class Play {
     this.words.hidden = !open || table.talk === "off";
     say(this.tip, open && !this.option && Number(remembered(`met-${open.kind}`)) < TIMES ? (TIPS[open.kind] ?? "") : "");
     refill(this.moves, open ? this.options(open, game) : this.steps(table));
+    const asked = JSON.stringify([table.state, game?.number, open?.id, this.option?.number]);
+    if (asked !== this.shown) this.calm(this.moves);
+    this.shown = asked;
     document.title = `${open ? "● " : ""}${document.title.replace(/^● /, "")}`;
     this.tick();
+  }
+
+  /** Take no click and no key here for a moment: something else stood there. */
+  calm(where) {
+    clearTimeout(this.calming);
+    where.classList.add("early");
+    this.calming = setTimeout(() => [this.moves, this.sure.text].forEach((each) => each.classList.remove("early")), CALM_MS);
   }
 
   asked(table, game, ask) {
@@ -361,6 +373,7 @@ class Play {
       h("button", { class: "move", onclick: act }, yes),
     );
     this.sure.box.showModal();
+    this.calm(this.sure.text);
   }
 
   leave() {
@@ -381,13 +394,16 @@ class Play {
   }
 
   key(event) {
-    if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
-    if (event.target.closest?.("select, input")) return;
+    const field = event.target.closest?.("select, input");
+    if (event.repeat && !field && ["Enter", " "].includes(event.key)) event.preventDefault(); // it would press a button again
+    if (event.repeat || event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
+    if (field) return;
     const act = { h: () => this.send({ hint: true }), r: () => this.rules.box.showModal(), "?": () => this.help.box.showModal() }[event.key];
     const move = this.pressed(event.key);
     const other = act ?? { s: () => this.hear(), d: () => shade() }[event.key];
     if (!move && !other) return;
     event.preventDefault();
+    if (move && this.moves.classList.contains("early")) return;
     (move ?? other)();
   }
 

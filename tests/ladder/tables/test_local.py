@@ -70,6 +70,7 @@ def played(page: Any) -> None:
         before = page.locator("main").inner_text()  # first: what is new after it ends the wait below
         if page.locator(".moves .first").count():
             return
+        page.locator(".moves:not(.early)").wait_for(state="attached")
         page.keyboard.press("1")
         page.wait_for_function("before => document.querySelector('main').innerText !== before", arg=before)
 
@@ -110,6 +111,7 @@ def test_the_replay_waits_for_the_end_of_the_match(start: Callable[..., str], wi
     played(page)
     assert page.get_by_role("button", name="Next game").count() == 1
     assert page.request.get(address).status == 404
+    page.locator(".moves:not(.early)").wait_for()
     page.keyboard.press("Enter")
     page.locator(".moves .first").wait_for(state="detached")
     played(page)

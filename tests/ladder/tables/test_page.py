@@ -1,6 +1,7 @@
 """The page of a table with several people, in real browsers: the lobby, away and back, leaving, a rematch."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -91,6 +92,7 @@ def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window
         page = window(there, "secret0")
         page.locator(".moves button.move").first.wait_for()
         question = page.locator(".question").inner_text()
+        page.locator(".moves:not(.early)").wait_for()
         page.evaluate(
             """() => new MutationObserver(() => {
                 if (document.querySelector(".banner").textContent.includes("lost"))
@@ -110,3 +112,80 @@ def test_nothing_stands_beyond_the_edge_with_ten_at_the_table(window: Callable[.
         for width in (390, 768, 1280):
             page.set_viewport_size({"width": width, "height": 844})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def asked(window: Callable[..., Any], there: TableServer, *asks: dict[str, Any], **table: Any) -> tuple[Any, list[Any]]:
+    """Return a page that is asked these questions, the next one after each answer, and what it sends."""
+    sent: list[Any] = []
+
+    def through(socket: Any) -> None:
+        frame: dict[str, Any] = {}
+        server = socket.connect_to_server()
+
+        def show(text: str) -> None:
+            frame.update(json.loads(text))
+            if frame["game"]:
+                own = next(seat for seat in frame["game"]["seats"] if seat["own"])
+                own.update({"cards": ["ambassador"] * 5, "drawn": ["inquisitor"] * 5} | table)
+                frame["game"]["ask"] = {"id": len(sent), "clock_s": None, **asks[min(len(sent), len(asks) - 1)]}
+            socket.send(json.dumps(frame))
+
+        def answer(text: str) -> None:
+            sent.append(json.loads(text))
+            show(json.dumps(frame))
+
+        server.on_message(show)
+        socket.on_message(answer)
+
+    page = window(there, None)
+    page.route_web_socket("**/socket*", through)
+    page.goto(page.url + "?secret=secret0")
+    page.locator(".moves .move").first.wait_for()
+    return page, sent
+
+
+def option(number: int, text: str, choices: Sequence[tuple[int, int | None]], **more: Any) -> dict[str, Any]:
+    said = {"number": str(number), "letter": None, "action": None, "bluff": False, "risk": None}
+    return {**said, "text": text, "choices": choices, **more}
+
+
+def test_a_click_or_a_key_answers_no_question_that_has_just_come(window: Callable[..., Any]) -> None:
+    """The second click of two, and a key that is held; a moment later both answer."""
+    coup = {"kind": "turn", "question": "Your turn?", "options": [option(1, "coup against A or B", [(0, 0), (1, 1)])]}
+    passing = {"kind": "challenge", "question": "Doubt?", "options": [option(1, "pass", [(0, None)])]}
+    with serve_tables("person", "bot", "bot") as there:
+        page, sent = asked(window, there, coup, passing)
+        page.locator(".moves .move").first.dblclick(delay=0)
+        page.get_by_text("Whom?").wait_for()
+        assert sent == []
+        page.locator(".moves .move").first.dblclick()
+        page.get_by_text("Doubt?").wait_for()
+        page.keyboard.down("1")
+        page.locator(".moves:not(.early)").wait_for()
+        page.keyboard.down("1")  # repeated
+        assert len(sent) == 1
+        page.keyboard.up("1")
+        page.keyboard.press("1")
+        page.wait_for_function("() => document.querySelector('.moves.early')")
+        assert len(sent) == 2
+
+
+def test_no_option_and_no_card_is_cut_off(window: Callable[..., Any]) -> None:
+    """On a phone and on a desktop, with ten cards, fifteen options and the longest names, whatever is asked."""
+    text = "keep ambassador, inquisitor and contessa " * 3 + "W" * 60
+    options = [option(number, text, [(number, None)], bluff=True) for number in range(1, 16)]
+    kinds = ("turn", "challenge", "block", "prove", "lose", "exchange", "draft", "allegiance")
+    asks = [{"kind": kind, "question": "W" * 60, "options": options} for kind in kinds]
+    with serve_tables("person", "bot") as there:
+        page, _ = asked(window, there, *asks, name="W" * 60)
+        for _ in kinds:
+            for width in (390, 1280):
+                page.set_viewport_size({"width": width, "height": 844})
+                cut = """() => {
+                    const edge = document.querySelector(".ask").getBoundingClientRect().right;
+                    const beyond = (part) => part.getBoundingClientRect().right > edge;
+                    const cut = (part) => part.clientWidth && part.scrollWidth > part.clientWidth + 1;
+                    return [...document.querySelectorAll(".ask *")].filter((part) => beyond(part) || cut(part)).length;
+                }"""
+                assert page.evaluate(cut) == 0, width
+            page.locator(".moves .move").first.click()
