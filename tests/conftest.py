@@ -66,10 +66,10 @@ LONG = re.compile(
     # Every language's compiler builds, every sample bot plays every preset, a model's endpoint answers.
     r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_(policy_bot|lines)\.py"
     # Whole uses of commands and pages, whose parts have tests of their own.
-    r"|cli/test_(answers|bad_input|boxes|check|compare|completion|feed|review|submit)\.py|review/test_review\.py"
+    r"|cli/test_(answers|bad_input|boxes|check|compare|completion|feed|play|review|submit)\.py|review/test_review\.py"
     r"|test_(docs_run|site)\.py|run/test_(looking|parcel)\.py|ladder/dealer/test_dealer\.py"
-    r"|ladder/service/test_(term|readme|privacy|releases|similar|talk)\.py|ladder/test_likeness\.py"
-    r"|ladder/web/test_(openid|passwords|similar|site|tables)\.py"
+    r"|ladder/service/test_(exam|final|operation|privacy|readme|releases|similar|talk|teams|term)\.py|ladder/test_likeness\.py"
+    r"|ladder/web/test_(admin|openid|passwords|similar|site|submit|tables)\.py"
     # Bots of the benchmarks play, and what beats samples is searched for.
     r"|bench/test_bench\.py"
 )
@@ -80,9 +80,9 @@ LONG_ALONE = re.compile(
     r"|bots/test_bots\.py::test_a_gigabyte|bots/test_intake\.py::test_what_(?:takes_more|holds_sixty_thousand)"
     r"|sandbox/test_spawning\.py::test_programs_start_beside|sandbox/test_contract\.py::test_many_boxes"
     r"|tell/test_as_object\.py::test_what_some_bots_are_told.*eyes[01]|examine/test_doctor\.py::test_a_hanging"
-    r"|examine/test_exam\.py::test_the_time_in_which|ladder/service/test_exam\.py::test_a_worker_that_is_killed"
+    r"|examine/test_exam\.py::test_the_time_in_which"
     r"|ladder/service/test_service\.py::test_a_cluster|ladder/service/test_standings\.py::test_owners_who_favour"
-    r"|cli/test_play\.py::test_a_bot_that_hangs"
+    r"|oracle/test_side_by_side\.py::.*\[[0-3]\]|local/test_local\.py::test_a_sweep_pairs"
     r"|run/test_config\.py::test_a_guess_at_a_seed|ladder/service/test_rounds\.py::test_(?:matches_with|who_begins)"
     r"|cli/test_run\.py::test_(?:names_with_markup|tables_are_data|a_stdout_that)"
 )
