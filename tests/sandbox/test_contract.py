@@ -438,8 +438,8 @@ def test_daemons_that_ignore_all_signals_die_with_their_box(sandbox: Sandbox, fi
     def closes() -> float:
         with running(sandbox, python(DAEMON, files)) as box:
             read_line(box.stdout)
+            until(lambda: len(tasks_of(box)) >= 2, "the daemon isn't seen")
             family = tasks_of(box)
-            assert len(family) >= 2
             began = time.monotonic()
             kill(box)
             took = time.monotonic() - began
