@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,7 +24,8 @@ from ladder.service import STAFF, demand_boxes, issue
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _NICE = 5  # a third of the server's weight
 ENDS_S = 60.0  # what a runner may take to end its matches, when the server ends
-AGAIN_S = 0.5  # between two looks at the process for tables, and before it begins anew
+AGAIN_S = 0.5  # between two looks at a process, and before it starts again
+RESTARTS, HOUR_S = 5, 3600.0  # so often it is started again within so long
 
 
 @click.command()
@@ -71,43 +74,41 @@ def serve(
         end_like_ctrl_c()
         runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
         tables = [] if no_runner or no_tables else ["tables", str(folder)]
+        gives_way = _give_way if ladder.play.terms.timing.own else _end_with_parent  # pages and tables come first then
         # uvicorn ends, and passes the signal on
-        with _beside(runner, gives_way=ladder.play.terms.timing.own), _with_dealer(tables), suppress(KeyboardInterrupt):
+        with (
+            _kept("runner", runner, gives_way),
+            _kept("process for tables", tables, _end_with_parent),
+            suppress(KeyboardInterrupt),
+        ):
             serve_pages(ladder, address, begun, as_text)
 
 
 @contextmanager
-def _beside(words: list[str], gives_way: bool) -> Iterator[None]:
-    """Keep a command of the ladder beside what is done meanwhile, in a process of its own; end it politely.
+def _kept(what: str, words: list[str], begin: Callable[[], None]) -> Iterator[None]:
+    """Run a command of the ladder next to the pages, start it again when it ends, and end it politely with them.
 
-    gives_way: pages and tables get the cores first.
+    After RESTARTS of them within an hour it stays down: the staff page shows what runs, and this log says why it ended.
     """
-    if not words:
-        yield
-        return
-    process = _start(words, _give_way if gives_way else _end_with_parent)
-    try:
-        yield
-    finally:
-        _end(process)
-
-
-@contextmanager
-def _with_dealer(words: list[str]) -> Iterator[None]:
-    """Keep the process for tables beside the pages, and begin it anew whenever it ends; its matches end with it."""
     ending = threading.Event()
+    restarts: deque[float] = deque(maxlen=RESTARTS)
 
     def keep() -> None:  # a thread that lives as long as its processes: the kernel ends them with it
         while not ending.is_set():
-            process = _start(words, _end_with_parent)
+            process = _start(words, begin)
             while process.poll() is None and not ending.wait(AGAIN_S):
                 pass
             if process.poll() is None:
                 _end(process)
             elif not ending.wait(AGAIN_S):
-                note(f"the process for tables has ended ({process.returncode}), and begins anew")
+                now = time.monotonic()
+                if len(restarts) == RESTARTS and now - restarts[0] < HOUR_S:
+                    note(f"the {what} has ended with {process.returncode}, {RESTARTS + 1} times an hour: it stays down")
+                    return
+                restarts.append(now)
+                note(f"the {what} has ended with {process.returncode}, and starts again")
 
-    keeper = threading.Thread(target=keep, name="tables")
+    keeper = threading.Thread(target=keep, name=what)
     if words:
         keeper.start()
     try:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import socket
 import urllib.request
 from contextlib import ExitStack, closing, suppress
@@ -24,6 +25,30 @@ def folder(place: Place) -> Path:
     return ladder_in(place)
 
 
+def runners(server: LadderServer) -> list[int]:
+    """Return the processes that play, dead ones that nobody has waited for included."""
+    tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")
+    children = [int(pid) for task in tasks for pid in task.read_text().split()]
+    dead = [pid for pid in children if ") Z " in Path(f"/proc/{pid}/stat").read_text()]
+    return dead + [pid for pid in children if b"ladder\0run\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_a_runner_that_dies_is_started_again_some_times_and_leaves_no_zombie(place: Place, folder: Path) -> None:
+    """After that it stays down, and the staff page says that nothing plays."""
+    seen: list[int] = []
+    with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as server:
+        for _ in range(6):
+            wait_for(lambda: any(pid not in seen for pid in runners(server)))
+            seen.extend(runners(server))
+            os.kill(seen[-1], signal.SIGKILL)
+        assert server.process.stderr is not None
+        assert any("has ended with -9, 6 times an hour: it stays down" in line for line in server.process.stderr)
+        assert runners(server) == []
+        session = server.session("staff")
+        wait_for(lambda: "it is dead" in server.get("/admin", session) or "No runner" in server.get("/admin", session))
+    assert len(set(seen)) == 6
+
+
 def test_pages_and_runner_are_served_together_and_end_together(place: Place, folder: Path) -> None:
     """What waits for its examination gets it; SIGTERM ends both with 0."""
     with serve_ladder(place, folder, "--jobs", 1) as server:
@@ -41,8 +66,8 @@ def test_a_runner_gives_way_to_pages_only_where_its_bots_are_not_charged_for_it(
     timing = replace(PLAY.terms.timing, own=own)
     folder = ladder_in(place, play=replace(PLAY, terms=replace(PLAY.terms, timing=timing)), fit=True)
     with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as server:
-        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
-        [runner] = [pid for pid in map(int, children) if b"ladder\0run\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        wait_for(lambda: runners(server))
+        [runner] = runners(server)
         nice = [os.getpriority(os.PRIO_PROCESS, pid) for pid in (server.process.pid, runner)]
     assert (nice[1] > nice[0]) is own
 
