@@ -5,6 +5,7 @@ could send a browser that is signed in.
 """
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,16 @@ from ladder.store.database import DatabaseError
 from ladder.web.limits import Limits, Places
 
 FORM_S = 30.0  # for a form to come
+ONCE_S = 10.0  # in which the same form of the same browser is the same wish: a double click
+ONCE = {  # routes whose forms make something new each time
+    "POST /account/tokens",
+    "POST /admin/people/join",
+    "POST /admin/people/links",
+    "POST /bots/{name}/challenges",
+    "POST /finals",
+    "POST /tables",
+    "POST /tables/{id}/places/{place}/link",
+}
 Id = Annotated[int, Le(2**31 - 1)]  # a number of something in the database
 
 
@@ -39,6 +50,7 @@ class Door:
     sheet: Callable[[Ruleset], str] = lambda rules: rules.name  # the rules as plain text, for who plays
     limits: Limits = field(default_factory=Limits)
     drawn: dict[Any, Any] = field(default_factory=dict)  # what was drawn for all alike
+    posted: dict[Any, asyncio.Task[Response]] = field(default_factory=dict)  # forms of the last seconds
     ending: asyncio.Event = field(default_factory=asyncio.Event)  # the server is asked to end
     uploads: Places = field(default_factory=lambda: Places(64, of_one=3))
     people: Places = field(default_factory=lambda: Places(2_000, of_one=30))  # sockets and feeds of a person
@@ -150,11 +162,27 @@ class Gated(APIRoute):
                 wait = visit.door.limits.wait_s("form", visit.sender)
                 if wait:
                     raise RefusedError(429, f"That was too often. Try again in {wait} s.", visit, wait)
-                if self.body_field is not None:
-                    await _body(request, visit)
+                body = b"" if self.body_field is None else await _body(request, visit)
+                if visit.session is not None and route_name("POST", self.path) in ONCE:
+                    return await _once(visit, hashlib.sha256(body).digest(), handle(request))
             return await handle(request)
 
         return gated
+
+
+async def _once(visit: Visit, form: bytes, answer: Coroutine[Any, Any, Response]) -> Response:
+    """Return the answer to a form; one that came twice gets the first one's answer, unless that was refused."""
+    posted, key = visit.door.posted, (visit.session, visit.here, form)
+    if key in posted:
+        answer.close()
+    else:
+        posted[key] = asyncio.create_task(answer)
+        asyncio.get_running_loop().call_later(ONCE_S, posted.pop, key, None)
+    try:
+        return await posted[key]
+    except Exception:
+        posted.pop(key, None)
+        raise
 
 
 async def _body(request: Request, visit: Visit) -> bytes:

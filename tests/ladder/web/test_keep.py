@@ -31,6 +31,22 @@ def playing(web: Pages, name: str = "late") -> list[int]:
     return [version["number"] for version in versions if version["active"]]
 
 
+def test_a_form_that_is_sent_twice_is_one_wish(web: Pages) -> None:
+    """Both answers are the first one's, so a secret that is shown once is seen; another person's is another."""
+    ada, bob = web.visitor("ada"), web.visitor("bob")
+    forms = {
+        "/bots/late/challenges": {"opponents": "late@1"},
+        "/tables": {"rules": "coup", "bots": "late", "me": "true"},
+        "/account/tokens": {"scope": "read", "days": "1"},
+    }
+    for path, form in forms.items():
+        first, second = (ada.post(path, data=form) for _ in range(2))
+        assert first.status_code in (200, 303), first.text
+        assert (first.text, first.headers.get("location")) == (second.text, second.headers.get("location")), path
+    assert ada.post("/account/tokens", data={"scope": "read", "days": "2"}).text != first.text
+    assert bob.post("/account/tokens", data=form).text != first.text
+
+
 def test_a_challenge_is_queued_and_shown(web: Pages) -> None:
     ada = web.visitor("ada")
     asked = ada.post("/bots/late/challenges", data={"opponents": " late@1 ", "count": "2"})
