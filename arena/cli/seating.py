@@ -103,7 +103,7 @@ def _table(
     if folder.exists() or folder.is_symlink():
         raise FolderError(f"{folder} exists; name another --out")
     ruleset = load(asked.rules or "coup")
-    wanted = _fill_seats(asked.bots, asked.seats, persons)
+    wanted = _fill_seats(asked.bots, asked.seats, persons, ruleset.max_seats)
     problem = ruleset.problem(len(wanted) + persons)
     if problem:
         refuse(problem)
@@ -150,10 +150,10 @@ def _load(named: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
     return tuple(bots)
 
 
-def _fill_seats(bots: Sequence[str], seats: int | None, persons: int) -> list[str]:
+def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, most: int) -> list[str]:
     """Return the bots that play: those that are named, and samples in the seats that are left."""
     enough = len(bots) + persons > 1 and bots
-    wanted = (seats if seats is not None else len(bots) + persons if enough else _USUAL) - persons
+    wanted = (seats if seats is not None else len(bots) + persons if enough else min(_USUAL, most)) - persons
     if wanted < len(bots):
         refuse(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer")
     samples = [f"sample:{name}" for name in itertools.islice(itertools.cycle(SAMPLES), max(0, wanted - len(bots)))]

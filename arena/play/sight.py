@@ -20,7 +20,7 @@ from protocol.words import joined, tell
 YOU = "you"
 HIDDEN = "??"
 
-_IRREGULAR = {"is": "are", "has": "have", "can't": "can't", "launches": "launch", "and": "and"}
+_IRREGULAR = {"is": "are", "has": "have", "can't": "can't", "doesn't": "don't", "launches": "launch", "and": "and"}
 _CAUSES = {"coup": "the coup", "assassinate": "the assassination", "challenge": "the lost challenge"}
 
 

@@ -5,7 +5,7 @@ database, nor who somebody is: a place's secret gives the place.
 """
 
 from ladder.tables.local import serve_local
-from ladder.tables.place import PROGRAM, Carrier, Closed, Guest, Offer, Place, Taken
+from ladder.tables.place import PROGRAM, Carrier, Closed, Guest, Lines, Offer, Place, Taken
 from ladder.tables.relay import AWAY, Hello, StreamChannel, carry, listen
 from ladder.tables.socket import (
     FLOOD,

@@ -1,8 +1,10 @@
 """The places of a table, the terms that people and programs agree on by sitting down, the carriers of their lines."""
 
 import asyncio
+import json
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -13,6 +15,7 @@ PROGRAM = Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # the way the
 MATCH_OVER = '{"type":"match_over"}'
 _KEPT = 24  # lines to a program; one that is away is asked until it is out of lives, and started anew
 _MOST_DELAY_MS = 60_000
+_WORTH_MS = 100  # of a clock, to be told; a line that is sent at once has its first bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,11 @@ class Carrier(Guest):
 class Lines:
     """The lines to a program, by number. The last ones are kept for a carrier whose socket was cut."""
 
-    def __init__(self, count: int = 0) -> None:
+    def __init__(self, count: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
         self.count = count
+        self._clock = clock
         self._kept: deque[str] = deque(maxlen=_KEPT)
+        self._at = 0.0  # when the last line was added
         self._answer: tuple[int, str] | None = None
 
     @property
@@ -93,6 +98,7 @@ class Lines:
     def add(self, line: str) -> None:
         """Add the next line."""
         self._kept.append(line)
+        self._at = self._clock()
         self.count += 1
 
     def note_answer(self, line: str) -> None:
@@ -108,8 +114,17 @@ class Lines:
         return self.count - len(self._kept) <= number <= self.count
 
     def since(self, number: int) -> list[str]:
-        """Return the lines from a number on, as far as they are kept."""
-        return list(self._kept)[max(0, len(self._kept) - (self.count - number)) :]
+        """Return the lines from a number on, as far as they are kept; a request's clock is what is left of it."""
+        lines = list(self._kept)[max(0, len(self._kept) - (self.count - number)) :]
+        gone_ms = int((self._clock() - self._at) * 1000)
+        if lines and gone_ms >= _WORTH_MS and lines[-1].startswith('{"type":"request"'):
+            message = json.loads(lines[-1])
+            clock = message["clock"]
+            over_ms = max(0, gone_ms - clock["limit_ms"])
+            clock["limit_ms"] = max(0, clock["limit_ms"] - gone_ms)
+            clock["bank_ms"] = max(0, clock["bank_ms"] - over_ms)
+            lines[-1] = json.dumps(message, separators=(",", ":"))
+        return lines
 
 
 @dataclass(eq=False)

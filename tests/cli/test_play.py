@@ -108,6 +108,10 @@ def test_lines_fit_forty_columns_and_ascii(tmp_path: Path) -> None:
     assert "\\x" not in done.stdout
 
 
+def test_rules_for_two_need_no_seats_said(tmp_path: Path) -> None:
+    assert "seat 1 of 2" in piped(tmp_path, "1\n" * 40, "--rules", "duel").stdout
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

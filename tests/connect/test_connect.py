@@ -224,9 +224,12 @@ def test_the_client_of_the_document_plays_a_match(files: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "connect.md").read_text("utf-8")
     (files / "client.py").write_text(re.findall("```python\n(.*?)```", text, re.DOTALL)[0], "utf-8")
     with serve_tables("bot", "program", games=2) as there:
-        subprocess.run(
-            [sys.executable, "client.py", f"{there.url}/program", "secret1"], cwd=files, check=True, timeout=WAIT_S
-        )
+        words = [sys.executable, "client.py", f"{there.url}/program", "secret1"]
+        with subprocess.Popen(words, cwd=files) as client:
+            while there.places[1].lines.count < 5:
+                client.poll()
+            there.cut()
+            assert client.wait(WAIT_S) == 0
         there.end()
     assert len(there.records[0].games) == 2
     assert faults(there) == []

@@ -181,6 +181,15 @@ def test_what_happened_is_told_once_and_in_the_second_person() -> None:
 EXAMPLE = Path(__file__).parents[2] / "protocol" / "examples" / "to_bot.jsonl"
 
 
+def test_a_person_who_shows_no_card_is_told_so_in_the_second_person() -> None:
+    sight = Sight()
+    hello, start, request, *_ = map(json.loads, EXAMPLE.read_text().splitlines())
+    request["events"] = [{"n": 0, "event": "unproven", "seat": request["you"]["seat"], "role": "duke"}]
+    for message in (hello, start, request):
+        sight.take(message)
+    assert "you don't show the duke" in sight.told
+
+
 def at_an_open_table(talk: str, *said: dict[str, Any]) -> Sight:
     """Give what a person sees at his first turn, after others said these things before it."""
     sight = Sight()

@@ -16,7 +16,6 @@ from ladder.access import STAFF
 from ladder.service import ASK, SCOPES, Decided, Issued, issue, revoke_credential
 
 _DAY_S = 86_400.0
-_URL = "http://127.0.0.1:8000"  # where arena ladder serve listens, if nothing is said
 
 
 @click.group()
@@ -66,9 +65,9 @@ def add_access(
     note(f"{kind} of {shown(login)}, number {issued.id}, until {when(issued.ends)}; it isn't shown again")
     if kind != "token":
         page = "join" if kind == "join" else "sign-in"
-        note(f"{page.replace('-', ' ')}: {url or _URL}/{page}?link={issued.secret}")
+        note(f"{page.replace('-', ' ')}: {url or 'ADDRESS'}/{page}?link={issued.secret}")
         if url is None:
-            note("arena ladder serve listens there by default; for another address: [pages] url in ladder.toml")
+            note("ADDRESS is what arena ladder serve prints; set [pages] url in ladder.toml to have it here")
 
 
 @access.command("revoke")

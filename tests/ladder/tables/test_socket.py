@@ -13,7 +13,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.uri import parse_uri
 
 from arena.referee import Timing, verify
-from ladder.tables import FLOOD, OVER, TAKEN, UNKNOWN
+from ladder.tables import FLOOD, OVER, TAKEN, UNKNOWN, Lines
 from tests.ladder.tables.table_server import WAIT_S, TableServer, asks, frames, person, play, serve_tables
 
 
@@ -240,3 +240,15 @@ def test_what_a_program_says_again_after_a_cut_counts_once() -> None:
                 with suppress(OSError):
                     socket.socket.shutdown(sockets.SHUT_RDWR)
     assert faults(there) == []
+
+
+def test_a_request_that_is_sent_again_has_the_clock_that_is_left() -> None:
+    """What came before it, and a request that is sent at once, are sent as they were."""
+    now = [0.0]
+    lines = Lines(clock=lambda: now[0])
+    request = '{"type":"request","id":1,"clock":{"limit_ms":5000,"bank_ms":60000}}'
+    for line in ('{"type":"hello"}', request):
+        lines.add(line)
+    assert lines.since(0) == ['{"type":"hello"}', request]
+    for now[0], limit_ms, bank_ms in ((3.0, 2_000, 60_000), (12.0, 0, 53_000), (90.0, 0, 0)):
+        assert json.loads(lines.since(1)[0])["clock"] == {"limit_ms": limit_ms, "bank_ms": bank_ms}
