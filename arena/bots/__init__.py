@@ -8,7 +8,7 @@ from arena.bots.bot import Bot, relocated
 from arena.bots.build import BuildError, Telling, build_all, build_in_box, log_of, warnings_in
 from arena.bots.bytecode import Bytecode, bytecode_of
 from arena.bots.cache import BotCache
-from arena.bots.digest import MAX_BYTES, MAX_FILES, check_unchanged, differs, digest_of, size_of
+from arena.bots.digest import MAX_BYTES, MAX_FILES, check_unchanged, differs, digest_of, files_of, size_of
 from arena.bots.errors import BotError, cell, shown
 from arena.bots.imports import foreign_imports
 from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake

@@ -17,6 +17,7 @@ from arena.sandbox import Programs
 _SHEBANG_BYTES = 4_096  # Linux reads 256, macOS 512
 
 # Ending -> program on PATH, and what to install when it is missing.
+_SOURCES = {".cpp": "cpp", ".cc": "cpp", ".c": "cpp", ".rs": "rust", ".go": "go", ".java": "java", ".ts": "javascript"}
 _RUNNERS = {".js": ("node", "Node.js"), ".sh": ("sh", "a POSIX shell")}
 
 
@@ -40,6 +41,11 @@ def command(path: Path, given: Path, programs: Programs) -> tuple[str, ...]:
         return (program_path, str(path))
     if os.access(path, os.X_OK):
         return (str(path),)
+    if ending in _SOURCES:
+        raise BotError(
+            f"{shown(given)} is source text, which must be built.\nMake a folder with its build: arena new NAME "
+            f"--lang {_SOURCES[ending]}"
+        )
     raise BotError(
         f"{shown(given)} can't be run: no #! line, no ending .py, .js or .sh, not executable.\n"
         f"Add a #! line, or put it into a folder with {MANIFEST}. If it is a program: {allow('+x', given)}"

@@ -37,6 +37,7 @@ from arena.sandbox import FULL, SandboxError, make, scratch_folder
     help=f"Time to start and say hello, in ms.  [{HELLO_S * 1000:.0f}]",
 )
 @click.option("--limit-ms", type=click.IntRange(1), metavar="N", help="Free time for each request, in ms.  [500]")
+@click.option("--bank-ms", type=click.IntRange(0), metavar="N", help="Time beyond that, for a game.  [10000]")
 @click.option(
     "--gradescope",
     "results",
@@ -51,6 +52,7 @@ def check(
     rules: str | None,
     start_ms: int | None,
     limit_ms: int | None,
+    bank_ms: int | None,
     results: Path | None,
     sandbox: str | None,
     docker_runtime: str | None,
@@ -60,8 +62,7 @@ def check(
     """Examine bots: do they start, answer every kind of request, and keep to the protocol?
 
     BOT is what arena run takes. Each step is ok, or fail with what was sent and what came, the bot's last lines on
-    standard error, and what to do. Takes some seconds a bot. It waits for the hello as long as arena run does, and
-    less long for an answer.
+    standard error, and what to do. Takes some seconds a bot. It waits as long as arena run does.
 
     Exit codes: 0 if all bots can play; 1 if a step failed, also where there is no bot, or if this machine can't start
     bots, which writes no FILE; 2 for wrong use.
@@ -81,6 +82,8 @@ def check(
                 exam = replace(exam, hello_s=start_ms / 1000)
             if limit_ms is not None:
                 exam = replace(exam, patience=Patience(limit_ms / 1000, exam.patience.bank_s))
+            if bank_ms is not None:
+                exam = replace(exam, patience=Patience(exam.patience.free_s, bank_ms / 1000))
             by_bot = _examine(bots, exam, as_json)
     except RulesetError as problem:
         refuse(str(problem))

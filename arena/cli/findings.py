@@ -61,14 +61,20 @@ def _exchange(step: StepView) -> Iterator[str]:
     asked = None if step.sent is None else request_first(step.sent.encode()).decode()
     for name, line in (("sent" if asked == step.sent else "request", asked), ("got", step.got)):
         if line is not None:
-            first, *rest = _fold(show(line.encode(), _SHOWN), len(indent) + 9) or ["(an empty line)"]
+            first, *rest = _fold(_shorten(line, _SHOWN), len(indent) + 9) or ["(an empty line)"]
             yield f"{indent}{name:7}  {first}"
             yield from (f"{indent}         {more}" for more in rest)
     if step.level == "fail" and step.sent is not None and step.got is None:
         yield f"{indent}got      nothing"
     for line in step.stderr:
-        text = show(line.encode(), _LINE)  # whole where there is room: compilers point below what they mean
+        text = _shorten(line, _LINE)  # whole where there is room: compilers point below what they mean
         yield from (f"{indent}|  {part}" for part in (_fold(text, len(indent) + 3) if narrow else [text]))
+
+
+def _shorten(line: str, most: int) -> str:
+    """Return a line without its middle where it is long: a cause often stands at the end."""
+    text, end = show(line.encode(), len(line)), most // 3
+    return text if len(text) <= most else f"{text[: most - end]} … {text[-end:]} ({len(line.encode())} bytes)"
 
 
 def _fold(text: str, taken: int, columns: int = _COLUMNS) -> list[str]:
@@ -78,7 +84,7 @@ def _fold(text: str, taken: int, columns: int = _COLUMNS) -> list[str]:
 
 def log_has_more(step: Step) -> bool:
     """Tell whether a build printed more than `step_lines` shows."""
-    return step.partial or any(show(line, _LINE) != show(line, len(step.log)) for line in step.stderr if step.log)
+    return step.partial or any(len(show(line, len(step.log))) > _LINE for line in step.stderr if step.log)
 
 
 def verdict_line(bot: str, findings: Iterable[Finding]) -> str:

@@ -184,6 +184,10 @@ def _quiet(seen: Evidence) -> object:
     return seen.ended or (seen.got is None and seen.code == "timeout")
 
 
+def _boxed_end(seen: Evidence) -> bool:
+    return seen.boxed and seen.ended
+
+
 def _program_help(seen: Evidence) -> str:
     if not seen.boxed:
         return "install it"
@@ -257,6 +261,12 @@ _LOOP = "read a line, answer it, and read the next: for line in sys.stdin"
 _ROWS: tuple[tuple[Sign, str, str], ...] = (
     # sign, what, do
     (
+        lambda seen: seen.facts.unended and not seen.line.startswith("{"),
+        "it wrote a prompt, or another text that is no reply: {line}",
+        "write nothing but replies to standard output: input() without a prompt",
+    ),
+    (lambda seen: seen.facts.unended, "its answer has no end of line", 'end each reply with "\\n", and flush it'),
+    (
         lambda seen: (seen.got or b"").startswith(b"\xef\xbb\xbf"),
         "the line begins with a byte order mark",
         'write UTF-8 without one: "utf-8" in Python instead of "utf-8-sig", new UTF8Encoding(false) in .NET',
@@ -294,11 +304,15 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         "OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1 before they are imported",
     ),
     (_reads_all, "it reads all of its input before it answers", _LOOP),
-    (lambda seen: seen.facts.unended, "its answer has no end of line", 'end each reply with "\\n", and flush it'),
     (
         lambda seen: seen.facts.unflushed,
         "it doesn't flush its output: its lines stay in a buffer of its own",
         "flush after each line: {how}",
+    ),
+    (
+        lambda seen: seen.facts.late,
+        "{detail}",
+        "it is slow: end each search by the request's clock, and load nothing meanwhile",
     ),
     (
         lambda seen: _share(seen) >= _MOST,
@@ -313,9 +327,19 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     ),
     (_hides, "the bot's own file {name}.py hides Python's module {name}", "give the file another name"),
     (
-        _said("No module named pip | 'pip', 'install' | pip install | npm ERR! | npm error"),
+        _said("No module named pip | 'pip', 'install' | pip install | npm ERR! | npm error | will be installed"),
         "it installs packages when it is started",
         "put what it needs into the bot's folder before: pip install --target FOLDER PACKAGE; a box has no network",
+    ),
+    (
+        lambda seen: seen.ended and any(word.endswith("npx") for word in seen.argv),
+        "npx looks for packages in the network, which no box has",
+        "install them into the bot's folder before (npm install), and run node with the program's file",
+    ),
+    (
+        lambda seen: bool(seen.ended) and any("os.environ" in line for line in seen.last_words) and _error(seen),
+        "an environment variable isn't set: {name}",
+        "a bot gets none of yours: write what it needs into a file of its folder, or give it a default",
     ),
     (
         _crlf,
@@ -328,9 +352,25 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         "write kit = \"python\", or the bot's language, into bot.toml, and it plays with the arena's; or copy it there",
     ),
     (
+        _said("No module named 'arena' | No module named 'ladder' | No module named 'protocol'"),
+        "the arena's own modules aren't there for a bot",
+        "a bot knows the game by its kit: from coup_kit import Bot, run; docs/local.md is for programs of your own",
+    ),
+    (
+        _said("module named 'torch | module named 'tensorflow | module named 'jax", when=_boxed_end),
+        "no box has torch, tensorflow or jax, and they are too large for a bot's folder",
+        "train at home, write the weights to a file in the bot's folder, and compute with them in Python, or in numpy "
+        "where the organiser added it; see docs/box.md",
+    ),
+    (
         _said("module named '*' | find module '*' | ClassNotFoundException: * | shared libraries: *:"),
         "the module {name} isn't {where}",
         "check how the name is spelt; if it is right, {bring}, or ask the organiser to add it; see docs/box.md",
+    ),
+    (
+        _said("o space left on device", _quiet),
+        "its folder for temporary files is full",
+        "write less below TMPDIR, and remove what isn't needed: hello.limits.tmp_mb tells what it takes",
     ),
     (_program, "the program {name} isn't {where}", "{program}"),
     (

@@ -2,7 +2,7 @@
 
 Steps come in a fixed order, and the first that fails ends the examination where the rest would mean nothing. Each
 process gets a box of its own, which is closed in the thread that started it. Times are wall time. A bot may start as
-long as in a match, and has less time for a request: whoever waits for the examiner wants to know now.
+long as in a match, and think as long.
 """
 
 import json
@@ -27,10 +27,12 @@ from arena.bots import (
     build_in_box,
     completed,
     differs,
+    files_of,
     foreign_imports,
     is_older,
     load,
     log_of,
+    shown,
     size_of,
     warnings_in,
 )
@@ -46,12 +48,14 @@ from protocol import Malformed, decode, encode
 
 BUILD_S = 600  # how long a build may take
 HELLO_S = Timing().start_ms / 1000  # as a match allows by default
+_START_S = 1.0  # a bot that takes longer to start is asked in as few games as have all kinds of requests
 SLOW_S = 3.0  # a hello that comes later is told as a note
-PATIENCE = Patience(0.5, 1.5)  # a match's free time by default, and a bank that a hanging bot soon has used up
+PATIENCE = Patience(Timing().limit_ms / 1000, Timing().bank_ms / 1000)  # as a match allows by default
 LEAVE_S = 0.5  # as SPEC promises
 MUTE_S = 2.0  # a bot that is silent for so long after its hello is reported
 _REQUESTS = 60  # of the first process at least: a mistake may come at the fiftieth
 _MOST_GAMES = 12  # of one process
+_TELLING = 20  # choices of the first legal move alone, of one process, that look like a mistake
 _QUICK = 8  # requests of the quick look
 KEY = bytes(range(32))  # every bot plays with the same cards against the same opponents
 _REFUSED = (b"Read-only file system", b"EROFS")  # what a program says that was kept from writing
@@ -187,11 +191,24 @@ class Examination:
         if is_older(bot):
             help = "take the newer one: arena new makes a folder with it; without the file the bot plays with it, too"
             return self.found(Level.NOTE, f"{command}; its kit is older than the arena's", help)
+        if odd := self.odd_file():
+            return self.found(Level.WARN, f"{command}; {odd[0]}", odd[1])
         size = size_of(bot.path) if bot.path.is_dir() else 0
         if size > MOST_UNPACKED:
             text = f"{command}; its folder has {size / 2**20:.0f} MB, and a ladder takes {MOST_UNPACKED >> 20} MB"
             return self.found(Level.NOTE, text, "leave out what the bot doesn't need to play; see docs/ladder.md")
         return self.ok(command)
+
+    def odd_file(self) -> tuple[str, str] | None:
+        """Tell of the first file that a box or a ladder wouldn't have as its author does, and what to do."""
+        folder = self.bot.path
+        for name in files_of(folder) if folder.is_dir() else ():
+            file = folder / name
+            if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folder)):
+                return f"the link {shown(name)} leads out of the folder", "copy what it leads to into the folder"
+            if file.is_file() and file.stat().st_size < _POINTER and file.read_bytes().startswith(_LFS):
+                return f"{shown(name)} is a pointer of Git LFS, not the file", "run git lfs pull before you submit it"
+        return None
 
     def imports(self, names: tuple[str, ...]) -> Step:
         """Tell of packages that a plain process may have, and a box has not."""
@@ -245,7 +262,9 @@ class Examination:
             finally:
                 self.times += talk.times
                 self.peak_bytes = max(self.peak_bytes, box.peak_bytes() or 0)
-                self.uncalled |= dict.fromkeys(line for line in talk.stderr(_ALL) if line.startswith(_UNCALLED))
+                self.uncalled |= dict.fromkeys(
+                    line for line in talk.stderr(_ALL) if line.startswith(_UNCALLED) or _NOTHING in line
+                )
                 lines = [line for line in talk.stderr(200) if any(words in line for words in _REFUSED)]
                 self.refused = (*self.refused, *lines)[-4:]
         finally:
@@ -273,6 +292,10 @@ class Examination:
             yield self.leaving(table.talk)
         if self.uncalled:
             yield self.methods()
+        if not any(table.tally.choices) and len(table.tally.choices) >= _TELLING:
+            self.step = "choices"
+            text = f"it always plays legal[0], {len(table.tally.choices)} times"
+            yield self.found(Level.NOTE, text, "if that isn't meant: does each method return its move?")
         self.step = "standard output"
         yield self.strays(table.talk)
         self.step = "same seeds"
@@ -323,10 +346,11 @@ class Examination:
     def methods(self) -> Step:
         """Tell of methods that look like a request's, by lines of the bot's kit."""
         self.step = "methods"
-        help = "spell them as the kit does, else the first legal move is played for them"
-        return replace(
-            self.found(Level.WARN, "the kit never calls a method", help), stderr=tuple(self.uncalled)[:_SHOWN]
-        )
+        help = "spell them as the kit does, and return a move: else legal[0] is played for them"
+        lines = tuple(self.uncalled)[:_SHOWN]
+        uncalled = any(line.startswith(_UNCALLED) for line in lines)
+        text = "the kit never calls a method" if uncalled else "a method returns no move"
+        return replace(self.found(Level.WARN, text, help), stderr=lines)
 
     def strays(self, talk: Talk) -> Step:
         """Tell whether anything but answers came."""
@@ -351,7 +375,7 @@ class Examination:
         self.step = "all requests"
         rows: dict[str, list[int]] = {}
         names = []
-        for rules in self.exam.rules:
+        for rules in self.exam.rules if self.hello_s < _START_S else _few(self.exam.rules):
             self.game = f"{rules.name}: "
             with self.process(rules) as table:
                 table.greet(self.exam.hello_s)
@@ -367,7 +391,7 @@ class Examination:
                 row[0] += count
                 row[1] += tally.answered.get(kind, 0)
         self.game = ""
-        never = sorted(frozenset().union(*(kinds(rules) for rules in self.exam.rules)) - rows.keys())
+        never = sorted(_all_kinds(self.exam.rules) - rows.keys())
         text = f"{len(rows)} kinds of request in {len(names)} {'game' if len(names) == 1 else 'games'}" + (
             f"; never asked: {', '.join(never)}" if never else ""
         )
@@ -453,8 +477,10 @@ def _telling(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
     return (lines[0], *lines[1:][-_SHOWN + 1 :]) if _PYTHON in lines else tuple(lines[:_SHOWN])
 
 
+_LFS, _POINTER = b"version https://git-lfs.github.com/", 512  # how a pointer begins, and its most bytes
 _KIT = b"coup_kit: "
 _UNCALLED = b"coup_kit: the kit never calls "
+_NOTHING = b"() returned nothing "
 _PYTHON = b"Traceback (most recent call last):"
 _SHOWN = 8  # lines of standard error beside a step
 _SOURCE = 1 << 20  # bytes of a program that is read for help
@@ -467,6 +493,18 @@ def _spec(rules: Ruleset, terms: Terms, seats: int | None) -> MatchSpec:
     names = ("bot", *(f"examiner-{number}" for number in range(1, seats)))
     seatings = tuple(tuple((place - game) % seats for place in range(seats)) for game in range(seats))
     return MatchSpec(0, KEY, names, seatings, replace(terms, rules=rules))
+
+
+def _all_kinds(games: Sequence[Ruleset]) -> frozenset[str]:
+    return frozenset().union(*map(kinds, games))
+
+
+def _few(games: Sequence[Ruleset]) -> list[Ruleset]:
+    """Return some of the games in which all kinds of request come up: those first that have most of what is left."""
+    few: list[Ruleset] = []
+    while left := _all_kinds(games) - _all_kinds(few):
+        few.append(max(games, key=lambda rules: len(kinds(rules) & left)))
+    return few
 
 
 def _of_error(name: str, problem: BotError) -> Step:

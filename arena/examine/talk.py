@@ -18,6 +18,7 @@ from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode
 _TICK_MS = 50  # how often a process is looked at that holds its pipes open after its end
 _STEP_S = 0.15  # of waiting that counts between two looks; more is a machine that stood still
 _LAST_WORDS_S = 0.5  # how long a process whose output ended may take to end, and to say why
+_LATE_S = 1.0  # how long an answer is waited for that is late: its bot is slow, and no buffer keeps it
 _STRAYS_KEPT = 3
 _READS = 16  # of 64 KiB: as much as a pipe can hold; one that never stops writing would keep us for ever
 _QUICK_S = 0.05  # an answer that took less is told by the wall
@@ -205,7 +206,13 @@ class Talk:
     def _silent(self, code: str, detail: str, sent: bytes, facts: Facts) -> BrokenError:
         """Return what a silence is: at the end of its input a program that doesn't flush says what it had to say."""
         if self._lines.pending:
-            return BrokenError(code, detail, sent, None, facts._replace(unended=True))
+            return BrokenError(code, detail, sent, self._lines.feed(b"\n")[0], facts._replace(unended=True))
+        with suppress(BrokenError):
+            late = self._line(_Wait(self._clock), _LATE_S, sent)
+            if late is not None:
+                return BrokenError(
+                    code, f"{detail}; one came later, so it is slow", sent, None, facts._replace(late=True)
+                )
         self.box.close_stdin()
         got = None
         with suppress(BrokenError):

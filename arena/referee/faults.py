@@ -150,7 +150,7 @@ class Facts(NamedTuple):
 
     own_ms, cpu_ms: the time in which no answer came, and how much of it the bot computed. stale: the earlier request
     that a line answered meanwhile. exit_code: what the process ended with; signal: what killed it. unflushed: what was
-    missing came as soon as the bot's input ended; unended: what came has no end of line.
+    missing came as soon as the bot's input ended; unended: what came has no end of line; late: the answer came later.
     """
 
     own_ms: int | None = None
@@ -160,6 +160,7 @@ class Facts(NamedTuple):
     signal: int | None = None
     unflushed: bool | None = None
     unended: bool | None = None
+    late: bool | None = None
 
     def known(self) -> tuple[tuple[str, int], ...]:
         """Return the names and values of those that are known."""

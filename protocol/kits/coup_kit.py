@@ -1,6 +1,6 @@
 """A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves.
 
-Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 7.
+Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 8.
 
     from coup_kit import Bot, run
 
@@ -718,6 +718,8 @@ class Bot:
             try:
                 move = getattr(self, method)(game)
                 choice = 0 if move is None else _index(game, move)
+                nothing: dict[str, int] = self.__dict__.setdefault("_nothing", {})  # -1: it has returned a move
+                nothing[method] = -1 if move is not None or nothing.get(method, 0) < 0 else nothing.get(method, 0) + 1
             except Exception:
                 self._failed(method, message)
                 choice = 0
@@ -803,11 +805,21 @@ def _report_misspelt(bot: Bot) -> None:
                 print(f"coup_kit: {said}", file=sys.stderr, flush=True)
 
 
+def _report_nothing(bot: Bot) -> None:
+    """Name the methods that never returned a move."""
+    for method, count in vars(bot).get("_nothing", {}).items():
+        if count > 0:
+            said = f"{type(bot).__name__}.{method}() returned nothing {count} times, so legal[0] was played"
+            print(f"coup_kit: {said}", file=sys.stderr, flush=True)
+
+
 def run(bot: Bot) -> None:
     """Play: read the referee's lines from standard input and answer them, until the match is over.
 
     Whatever the program prints from now on goes to standard error.
     """
+    if isinstance(bot, type):
+        raise TypeError(f"run({bot.__name__}) got a class and needs a bot: run({bot.__name__}())")
     if sys.stdin.isatty():
         print("coup_kit: a bot is started by the arena: arena check FOLDER", file=sys.stderr)
     sys.stdout.flush()
@@ -825,4 +837,5 @@ def run(bot: Bot) -> None:
             except BrokenPipeError:
                 return  # the arena has gone
         elif message.get("type") == "match_over":
-            return
+            break
+    _report_nothing(bot)

@@ -15,7 +15,7 @@ MISTAKES = Path(__file__).parents[1] / "mistakes"
 
 def checked(place: Place, *arguments: object) -> Ran:
     """Run the command with plain processes."""
-    return place.run("check", *arguments, "--sandbox", "process")
+    return place.run("check", *arguments, "--bank-ms", 1500, "--sandbox", "process")
 
 
 def mistake(name: str) -> Callable[[Place], object]:

@@ -16,7 +16,7 @@ import pytest
 from arena.bots import load
 from arena.coup import PRESETS, Chance, apply, deal, legal, view
 from arena.examine import Exam, Level, Patience, Step, examine, examine_all, kinds, quick_look
-from arena.referee import Terms, menus, wire
+from arena.referee import Terms, Timing, menus, wire
 from arena.sandbox import Choice, InsideSandbox, Peer, Script, replies
 
 Message = dict[str, Any]
@@ -68,9 +68,9 @@ def failure(steps: list[Step]) -> Step:
 
 def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_path: Path) -> None:
     """Also the kinds that its own moves don't lead to: this one only ever takes the first legal move."""
-    for answer in (None, lambda message: {"id": message["id"], "choice": 0}):
+    for answer, told in ((None, []), (lambda message: {"id": message["id"], "choice": 0}, ["choices"])):
         steps = examined(tmp_path, bot(answer))
-        assert {step.level for step in steps} == {Level.OK}
+        assert [step.what for step in steps if step.level is not Level.OK] == told
         (table,) = [step.rows for step in steps if step.rows]
         asked = {kind: (int(asked), int(answered)) for kind, asked, answered in table[1:]}
         assert asked.keys() == frozenset().union(*(kinds(rules) for rules in PRESETS.values()))
@@ -217,6 +217,57 @@ def test_a_bot_that_says_too_little_fails(tmp_path: Path, script: Script, name: 
     assert failed.what == name
     assert words in failed.text
     assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
+
+
+def test_a_slow_answer_is_told_as_slow_and_not_as_one_that_is_not_flushed(tmp_path: Path) -> None:
+    """Its line came while its input was open."""
+
+    def slow(peer: Peer) -> None:
+        for line in peer.lines():
+            time.sleep(0.7 * (b'"request"' in line))  # more than SHORT
+            peer.send(polite(json.loads(line)) or b"")
+
+    failed = failure(examined(tmp_path, slow, SHORT))
+    assert "it is slow" in failed.do
+    assert "flush" not in failed.text + failed.do
+
+
+def test_a_bot_may_think_as_long_as_a_matchs_bank_allows(tmp_path: Path) -> None:
+    """The same limits as arena run's."""
+    allowed = Exam(InsideSandbox({}), Choice("process"), tmp_path).patience
+    assert allowed == Patience(Timing().limit_ms / 1000, Timing().bank_ms / 1000)
+
+
+def test_a_bot_that_starts_slowly_is_started_a_few_times_and_asked_all_kinds(tmp_path: Path) -> None:
+    """One game may have what several others have."""
+    starts = count()
+
+    def slow(peer: Peer) -> None:
+        next(starts)
+        for line in peer.lines():
+            time.sleep(1.05 * (b'"hello"' in line))
+            peer.send(polite(json.loads(line)) or b"")
+
+    steps = examined(tmp_path, slow)
+    (table,) = [step.rows for step in steps if step.rows]
+    assert {kind for kind, _, _ in table[1:]} == frozenset().union(*(kinds(rules) for rules in PRESETS.values()))
+    assert next(starts) <= 6 < len(PRESETS)
+
+
+@pytest.mark.parametrize("odd", ["a pointer", "a link"])
+def test_what_an_author_has_and_a_ladder_has_not_is_told(tmp_path: Path, odd: str) -> None:
+    """A pointer of Git LFS, and a link out of the folder."""
+    home = tmp_path / "bot"
+    home.mkdir()
+    (home / "bot.toml").write_text('run = "python3 bot.py"\n')
+    (home / "bot.py").write_text("")
+    if odd == "a link":
+        (home / "weights").symlink_to("/etc/hostname")
+    else:
+        (home / "weights").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    first = next(examine(str(home), Exam(InsideSandbox({}), Choice("process"), tmp_path / "scratch")))
+    assert first.level is Level.WARN
+    assert "weights" in first.text
 
 
 TOLD = b"coup_kit: MyBot.turn failed at request 8: turn, game 0, turn 4"
