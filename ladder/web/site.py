@@ -1,31 +1,38 @@
 """The public's pages as files, for any web space: what anybody may read, at one moment, with links between them."""
 
 import asyncio
+import hashlib
 import html
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ladder.access import PUBLIC
 from ladder.service import Ladder
+from ladder.views import match_list
 from ladder.web.app import make_app
 
-MATCHES = 200  # of which pages are written: the newest
+MATCHES = 200
+_MOST_BYTES = 200  # of a folder's name
+_FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)  # a search, which no file answers
 _LINK = re.compile(r'(?<=[ ])(href|src|action|hx-get)="(/[^"]*)"')
 _STARTS = ("/", "/standings", "/duels", "/bots", "/matches", "/finals")
 _NOT = ("/sign-in", "/account", "/submit", "/queue", "/tables", "/api", "/openapi.json", "/changes")
 
 
-def write_site(ladder: Ladder, folder: Path) -> int:
+def write_site(ladder: Ladder, folder: Path, matches: int = MATCHES) -> int:
     """Write what the public may read into a folder, each file at once; return how many. Raises OSError.
 
-    Pages that aren't there any more stay: what links led to yesterday, they lead to tomorrow.
+    matches: of how many there are pages, the newest. Pages that aren't there any more stay: what links led to yesterday, they lead to tomorrow.
     """
     app = make_app(ladder, "http://localhost", public=True)
-    seen, todo, matches = set(_STARTS), list(_STARTS), 0
+    with ladder.reading(PUBLIC) as reader:
+        newest = {f"/matches/{line.id}" for line in match_list(reader, limit=matches).rows}
+    seen, todo = set(_STARTS), list(_STARTS)
     pages: dict[str, str] = {}
     files: dict[str, bytes] = {}
     while todo:
@@ -36,18 +43,18 @@ def write_site(ladder: Ladder, folder: Path) -> int:
         if not kind.startswith("text/html"):
             files[address] = body
             continue
-        pages[address] = body.decode()
+        pages[address] = _FORM.sub("", body.decode())
         for link in _links(pages[address]):
-            matches += link not in seen and re.fullmatch(r"/matches/\d+", link) is not None
-            if link not in seen and (not link.startswith("/matches/") or matches <= MATCHES):
+            if link not in seen and (link in newest or not re.fullmatch(r"/matches/\d+", link)):
                 seen.add(link)
                 todo.append(link)
-    written = {*pages, *files}
+    names = {address: _page_file(address) for address in pages}
+    names |= {address: unquote(urlsplit(address).path).strip("/") for address in files}
     for address, text in pages.items():
-        files[address] = _LINK.sub(partial(_relative, address, written), text).encode()
+        files[address] = _LINK.sub(partial(_relative, names, address), text).encode()
     for address, data in files.items():
-        _put(folder / _file(address), data)
-    return len(files)
+        _put(folder / names[address], data)
+    return len({names[address] for address in files})  # two spellings of an address are one page
 
 
 async def _get(app: Any, address: str) -> tuple[int, str, bytes]:
@@ -78,31 +85,28 @@ def _links(text: str) -> Iterator[str]:
             yield address
 
 
-def _relative(address: str, written: set[str], match: re.Match[str]) -> str:
+def _relative(names: Mapping[str, str], address: str, match: re.Match[str]) -> str:
     """Return an attribute whose address counts from the file that holds it; none for what isn't written."""
     name, target = match[1], html.unescape(match[2])
     path, hash_, place = target.partition("#")
-    if name in ("action", "hx-get") or path not in written:
+    if name in ("action", "hx-get") or path not in names:
         return ""
-    here = PurePosixPath(_file(address)).parent
-    to = os.path.relpath(_file(path), here)
+    to = os.path.relpath(names[path], PurePosixPath(names[address]).parent)
     return f'{name}="{html.escape(to + hash_ + place)}"'
 
 
-def _file(address: str) -> str:
-    """Return the file of an address: a page's is index.html in a folder of its path, and of its query."""
+def _page_file(address: str) -> str:
+    """Return the file of a page: index.html in a folder of its path, and of its query, which alone has a "="."""
     parts = urlsplit(address)
-    path = unquote(parts.path).strip("/")
-    if path.endswith(".csv") or path.startswith("static/"):
-        return _safe(path)
-    return _safe("/".join(filter(None, (path, parts.query, "index.html"))))
+    folders = [_safe(unquote(part)) for part in parts.path.split("/") if part]
+    return "/".join([*folders, *([_safe(parts.query, "=")] if parts.query else []), "index.html"])
 
 
-def _safe(path: str) -> str:
-    """Return a path without what a web space or a browser reads otherwise: a name's signs become their numbers."""
-    return "/".join(
-        re.sub(r"[^\w.@=-]|^\.+$", lambda found: f"~{ord(found[0][0]):x}", part) for part in path.split("/")
-    )
+def _safe(part: str, besides: str = "") -> str:
+    """Return a folder's name without what a web space or a browser reads otherwise: signs become their numbers."""
+    safe = re.sub(rf"[^\w@{besides}-]", lambda found: f"~{ord(found[0]):x}", part)
+    whole = safe.encode()
+    return safe if len(whole) <= _MOST_BYTES else f"{safe[:40]}~~{hashlib.sha256(whole).hexdigest()[:32]}"
 
 
 def _put(path: Path, data: bytes) -> None:

@@ -109,7 +109,7 @@ def test_lines_fit_forty_columns_and_ascii(tmp_path: Path) -> None:
 
 
 def test_rules_for_two_need_no_seats_said(tmp_path: Path) -> None:
-    assert "seat 1 of 2" in piped(tmp_path, "1\n" * 40, "--rules", "duel").stdout
+    assert " of 2. " in piped(tmp_path, "1\n" * 40, "--rules", "duel").stdout
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,23 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
+from ladder.access import PUBLIC
 from ladder.service import open_ladder, submit
+from ladder.views import match_list
+from ladder.web import write_site
 from tests.ladder.service.term import Term, write
 from tests.place import BOT
 
-ODD = "a?b#c&d=%3C é ~+;.."
+ODD = ("a?b#c&d=%3C é ~+;..", "index.html", "data.csv", "after=1", "new", "1", "~2e", "..a", "\U0001f600" * 40)
 
 
 def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
     """Also to a bot with a name that addresses and web spaces read otherwise; it is made again in place."""
+    toml = own.path / "ladder.toml"
+    toml.write_text(re.sub(r"(bots_per_owner|submissions_per_day) = \d+", r"\1 = 20", toml.read_text()))
     with closing(open_ladder(own.path)) as ladder:
-        submit(ladder, write(tmp_path / "odd.py", BOT), "eve", ODD)
+        for name in ODD:
+            submit(ladder, write(tmp_path / "odd.py", f"{BOT}# {name}"), "eve", name)
     for _ in range(2):
         ran = own.arena("site", tmp_path / "site")
     files = [path for path in (tmp_path / "site").rglob("*") if path.is_file()]
@@ -32,6 +38,22 @@ def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
             assert (page.parent / unquote(address)).is_file(), (page, address)
             links += 1
     assert links > 100
-    assert any(ODD in html.unescape(page.read_text()) for page in pages)
+    for name in ODD:
+        assert any(f"<h1>{name}" in html.unescape(page.read_text()) for page in pages), name
+    for text in map(Path.read_text, pages):  # what leads nowhere isn't offered, and no frame is empty
+        assert [frame for frame in re.findall(r"<iframe[^>]*>", text) if " src=" not in frame] == []
+        if "<nav" in text:
+            assert "<form" not in text
+            assert re.findall(r"<a\s*>", "".join(re.findall(r"<nav.*?</nav>|<footer.*", text, re.DOTALL))) == []
     text = "".join(page.read_text() for page in pages)
     assert [word for word in ("'ada'", ">ada<", "teacher", "no json", "Sign in") if word in text] == []
+
+
+def test_the_newest_matches_have_pages_with_their_replays(own: Term, tmp_path: Path) -> None:
+    with closing(open_ladder(own.path)) as ladder:
+        write_site(ladder, tmp_path / "site", matches=2)
+        with ladder.reading(PUBLIC) as reader:
+            newest = [str(line.id) for line in match_list(reader, limit=2).rows]
+    written = tmp_path / "site" / "matches"
+    assert sorted(path.name for path in written.iterdir() if path.name.isdecimal()) == sorted(newest)
+    assert [(written / id / "replay" / "index.html").is_file() for id in newest] == [True, True]
