@@ -146,6 +146,7 @@ def test_no_secret_is_printed_whatever_comes(place: Place, folder: Path) -> None
             word = quote(secret)
             for path in (f"/sign-in?link={word}", f"/nope/{word}", f"/matches/{word}", f"/api/bots/x?after={word}"):
                 codes.append(asked(server, "GET", path, headers))
+            codes.append(asked(server, "GET", f"/sign-in?link={word}", {"Cookie": headers["Cookie"]}))
         for path, form in forms.items():
             codes += [asked(server, "POST", path, headers, urlencode(form)) for _ in range(2)]
         codes.append(asked(server, "POST", "/api/submissions", headers, f"--x\r\n{token}"))
