@@ -27,7 +27,8 @@ _NOT = ("/sign-in", "/account", "/submit", "/queue", "/tables", "/api", "/openap
 def write_site(ladder: Ladder, folder: Path, matches: int = MATCHES) -> int:
     """Write what the public may read into a folder, each file at once; return how many. Raises OSError.
 
-    matches: of how many there are pages, the newest. Pages that aren't there any more stay: what links led to yesterday, they lead to tomorrow.
+    matches: of how many there are pages, the newest. Pages that aren't there any more stay: what links led to
+    yesterday, they lead to tomorrow.
     """
     app = make_app(ladder, "http://localhost", public=True)
     with ladder.reading(PUBLIC) as reader:
