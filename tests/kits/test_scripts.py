@@ -138,7 +138,7 @@ def test_events_come_once_in_order_and_before_the_request(tmp_path: Path, kit: s
     """And each notification when its line has come."""
     names = ("match_start", "game_start", "game_over", "match_over")
     if kit == "python":
-        body = "def turn(self, game): print('turn', game.number)"
+        body = "def turn(self, game): print('turn', game.number); return 0"
         body += "\n    def event(self, game, event): print('event', event['n'])"
         body += "\n    def fault(self, game, error): print('fault', error['code'])"
         body += "".join(f"\n    def {name}(self, game): print('{name}', game.winner)" for name in names)

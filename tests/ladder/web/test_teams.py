@@ -94,7 +94,7 @@ def test_a_mate_does_on_a_bots_page_what_its_owner_does(web: Pages) -> None:
     assert bob.get("/api/bots/late").json()["versions"][1]["by"] is None
     assert "Examination of version" not in bob.get("/bots/late").text
     assert bob.get("/bots/late/1/files.tar").status_code == 404
-    assert "another" in post(bob, "/bots/late/challenges", 400, opponents="one")
+    assert "another" in post(bob, "/bots/late/challenges", 400, opponents="one", count=2)
 
 
 def test_a_mate_sees_the_cards_of_a_bot_in_a_replay_also_where_the_page_was_kept_before(web: Pages) -> None:

@@ -16,7 +16,7 @@ class Knower(Bot):
         told = {name: [getattr(player, name) for player in game.players] for name in KNOWS}
         odds = [{role: game.odds(player.seat, role) for role in ROLES} for player in game.players]
         print(json.dumps({**told, "odds": odds, "cards": game.cards}))
-        return None
+        return 0
 
     challenge = block = prove = lose = exchange = keep_shown = examine_show = examine_decide = turn
     draft = allegiance = other = turn
@@ -40,7 +40,7 @@ class Speaker(Bot):
         game.say("spare", 1)
         game.say("doubt", "duke", 1)
         game.say("text", 'Zoë says "\\ \U0001f3b2"')
-        return None
+        return 0
 
     def event(self, game: Game, event: Message) -> None:
         if event["event"] == "say":
@@ -52,7 +52,7 @@ class Roller(Bot):
 
     def turn(self, game: Game) -> Answer:
         print(game.random.random())
-        return None
+        return 0
 
 
 class Failing(Bot):
