@@ -262,9 +262,7 @@ class Examination:
             finally:
                 self.times += talk.times
                 self.peak_bytes = max(self.peak_bytes, box.peak_bytes() or 0)
-                self.uncalled |= dict.fromkeys(
-                    line for line in talk.stderr(_ALL) if line.startswith(_UNCALLED) or _NOTHING in line
-                )
+                self.uncalled |= dict.fromkeys(line for line in talk.stderr(_ALL) if line.startswith(_UNCALLED))
                 lines = [line for line in talk.stderr(200) if any(words in line for words in _REFUSED)]
                 self.refused = (*self.refused, *lines)[-4:]
         finally:
@@ -346,11 +344,10 @@ class Examination:
     def methods(self) -> Step:
         """Tell of methods that look like a request's, by lines of the bot's kit."""
         self.step = "methods"
-        help = "spell them as the kit does, and return a move: else legal[0] is played for them"
-        lines = tuple(self.uncalled)[:_SHOWN]
-        uncalled = any(line.startswith(_UNCALLED) for line in lines)
-        text = "the kit never calls a method" if uncalled else "a method returns no move"
-        return replace(self.found(Level.WARN, text, help), stderr=lines)
+        help = "spell them as the kit does, else the first legal move is played for them"
+        return replace(
+            self.found(Level.WARN, "the kit never calls a method", help), stderr=tuple(self.uncalled)[:_SHOWN]
+        )
 
     def strays(self, talk: Talk) -> Step:
         """Tell whether anything but answers came."""
@@ -480,7 +477,6 @@ def _telling(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
 _LFS, _POINTER = b"version https://git-lfs.github.com/", 512  # how a pointer begins, and its most bytes
 _KIT = b"coup_kit: "
 _UNCALLED = b"coup_kit: the kit never calls "
-_NOTHING = b"() returned nothing "
 _PYTHON = b"Traceback (most recent call last):"
 _SHOWN = 8  # lines of standard error beside a step
 _SOURCE = 1 << 20  # bytes of a program that is read for help

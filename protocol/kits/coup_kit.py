@@ -718,8 +718,6 @@ class Bot:
             try:
                 move = getattr(self, method)(game)
                 choice = 0 if move is None else _index(game, move)
-                nothing: dict[str, int] = self.__dict__.setdefault("_nothing", {})  # -1: it has returned a move
-                nothing[method] = -1 if move is not None or nothing.get(method, 0) < 0 else nothing.get(method, 0) + 1
             except Exception:
                 self._failed(method, message)
                 choice = 0
@@ -805,14 +803,6 @@ def _report_misspelt(bot: Bot) -> None:
                 print(f"coup_kit: {said}", file=sys.stderr, flush=True)
 
 
-def _report_nothing(bot: Bot) -> None:
-    """Name the methods that never returned a move."""
-    for method, count in vars(bot).get("_nothing", {}).items():
-        if count > 0:
-            said = f"{type(bot).__name__}.{method}() returned nothing {count} times, so legal[0] was played"
-            print(f"coup_kit: {said}", file=sys.stderr, flush=True)
-
-
 def run(bot: Bot) -> None:
     """Play: read the referee's lines from standard input and answer them, until the match is over.
 
@@ -837,5 +827,4 @@ def run(bot: Bot) -> None:
             except BrokenPipeError:
                 return  # the arena has gone
         elif message.get("type") == "match_over":
-            break
-    _report_nothing(bot)
+            return

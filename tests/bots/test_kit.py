@@ -18,7 +18,7 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (8, "b9ddf1efb5b3"),
+    "coup_kit.py": (8, "104e8ec6c1d2"),
     "coup_kit.js": (6, "1e36078e9bc5"),
     "CoupKit.java": (6, "bebd36e121e5"),
     "coup_kit.hpp": (5, "fec382eb58bd"),
