@@ -133,7 +133,7 @@ def test_a_process_for_tables_that_dies_is_told_on_the_pages_and_a_new_one_begin
         server.process.terminate()
         ran = place.end(server.process)
         assert ran.code == 0
-        assert "begins anew" in ran.err
+        assert "starts again" in ran.err
     place.demand_nothing_left()
 
 
