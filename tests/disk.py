@@ -11,11 +11,14 @@ FILES = 400  # inodes: more than a run or a ladder needs, and soon used up
 
 
 @contextmanager
-def small_disk(folder: Path, needs: Callable[[str, str | None], None]) -> Iterator[Path]:
-    """Give a file system of 8 MB and FILES files in a new folder; skip where nobody may mount one."""
+def small_disk(folder: Path, needs: Callable[[str, str | None], None], more: str = "exec") -> Iterator[Path]:
+    """Give a file system of 8 MB and FILES files in a new folder; skip where nobody may mount one.
+
+    more: further options of the mount.
+    """
     needs("a file system of our own", None if os.geteuid() == 0 and sys.platform == "linux" else "root alone mounts")
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size=8m,nr_inodes={FILES},mode=1777", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size=8m,nr_inodes={FILES},mode=1777,{more}", "tmpfs", str(folder)]
     done = subprocess.run(mount, capture_output=True, text=True, timeout=60, check=False)
     needs("a file system of our own", done.stderr.strip() or None if done.returncode else None)
     yield folder

@@ -33,8 +33,20 @@ from arena.bots.archive import ArchiveError, unpack
 from arena.bots.bot import Bot, relocated
 from arena.bots.digest import MAX_FILES, with_digest
 from arena.bots.errors import BotError, shown
-from arena.bots.manifest import MANIFEST, no_program
-from arena.sandbox import FULL, LIMITS, Box, Exit, Limits, Program, ProgramError, Programs, Sandbox, remove_tree
+from arena.bots.manifest import IN_BOXES, MANIFEST, no_program
+from arena.sandbox import (
+    FULL,
+    LIMITS,
+    Box,
+    Exit,
+    Limits,
+    Program,
+    ProgramError,
+    Programs,
+    Sandbox,
+    is_executable,
+    remove_tree,
+)
 
 _FIRST_LINES = 10  # from the first error on: a compiler's other errors often follow from it
 _LAST_LINES = 4  # what make, or a linker, says at the end
@@ -98,7 +110,7 @@ def _command(bot: Bot, programs: Programs) -> list[str]:
 def _check_built(bot: Bot, log: BinaryIO) -> None:
     """Raise BuildError if the build didn't make the program that is to run."""
     own = Path(bot.argv[0]).is_relative_to(bot.cwd)
-    if own and not (os.path.isfile(bot.argv[0]) and os.access(bot.argv[0], os.X_OK)):
+    if own and not is_executable(bot.argv[0]):
         what = f'"{bot.name}": the build made no executable {shown(os.path.relpath(bot.argv[0], bot.cwd))}.'
         raise BuildError(what, f"Correct run or build in its {MANIFEST}.", log)
 
@@ -299,7 +311,12 @@ def _build_in_box(
             box.close()
         why = _failure(ended)
         if why is not None:
-            raise BuildError(f'"{bot.name}": the build {why}.', "", told)
+            failed = BuildError(f'"{bot.name}": the build {why}.', "", told)
+            lacks = any(
+                line.endswith(b"not found") or (line.startswith(b"make: ") and b": No such file" in line)
+                for line in failed.told.lines
+            )
+            raise BuildError(failed.what, IN_BOXES, told) if lacks else failed
         archive.seek(0)
         try:
             _unpack_beside(archive, folder)

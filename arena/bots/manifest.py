@@ -126,6 +126,12 @@ def _command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]
     return tuple(words)
 
 
+IN_BOXES = (
+    "A box has the programs below /usr, and no toolchain of a home folder (rustup, Go, nvm, sdkman): install it below "
+    "/usr, as apt does, or submit the program built, without a build. arena doctor lists the languages."
+)
+
+
 def no_program(where: Path, field: str, word: str, folder: Path, programs: Programs) -> str:
     """Return what is said of a command whose program can't be run, in two lines.
 
@@ -145,4 +151,4 @@ def no_program(where: Path, field: str, word: str, folder: Path, programs: Progr
         return f"{start}isn't on PATH.\nInstall it, or write the program's path."
     here = shutil.which(word)
     why = "isn't in the sandbox" if here is None else f"the sandbox doesn't have; yours is {shown(here)}"
-    return f"{start}{why}.\nInstall it below /usr; arena doctor says which languages a sandbox has."
+    return f"{start}{why}.\n{IN_BOXES}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from arena.examine.doctor import languages
+from arena.bots import IN_BOXES
 from arena.referee import FAULTS, Facts, own_lines
 from arena.sandbox import ISOLATING, programs_of
 from protocol import Malformed, decode, show
@@ -193,7 +193,7 @@ def _program_help(seen: Evidence) -> str:
         return "install it"
     if programs_of(seen.sandbox).image:
         return "take an image that has it (--docker-image)"
-    return f"arena doctor says of languages: {languages().text}"
+    return IN_BOXES
 
 
 def _hides(seen: Evidence) -> object:

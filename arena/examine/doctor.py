@@ -24,6 +24,7 @@ from arena.sandbox import (
     Programs,
     Remedy,
     Trouble,
+    forbids_programs,
     programs_of,
     why_no_strangers,
     why_not,
@@ -203,6 +204,9 @@ def _memory(root: Path) -> Iterator[Finding]:
 
 def _disk() -> Finding:
     where = tempfile.gettempdir()
+    if forbids_programs(where):
+        text = f"{where} is mounted noexec: compiled bots that play as plain processes can't be started there"
+        return _finding("disk", Level.WARN, Trouble(text, Remedy.OTHER_TMP))
     free = shutil.disk_usage(where).free >> 20
     if free < _LEAST_DISK_MB:
         return _finding("disk", Level.FAIL, Trouble(f"{free} MB free in {where}", Remedy.OTHER_TMP))

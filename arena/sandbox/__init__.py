@@ -24,7 +24,7 @@ from arena.sandbox.inside import InsideBox, InsideSandbox, Peer, Script, replies
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.process import ProcessSandbox
-from arena.sandbox.programs import Programs
+from arena.sandbox.programs import Programs, forbids_programs, is_executable
 from arena.sandbox.spawning import spawn
 from arena.sandbox.trees import (
     FULL,

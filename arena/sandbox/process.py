@@ -56,7 +56,7 @@ from arena.sandbox.cause import caused
 from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, Watch, cgroup, children, launch, tasks
-from arena.sandbox.programs import Programs, behind
+from arena.sandbox.programs import Programs, behind, forbids_programs
 from arena.sandbox.spawning import spawn
 from arena.sandbox.trees import remove_tree
 from arena.sandbox.wait import reap_late, reap_later
@@ -287,6 +287,8 @@ def _threads_of_user(uid: int) -> int:
 def _blame(error: OSError, program: Program, path: str) -> ProgramError | SandboxError:
     """Tell a program that can't be run from a machine that can't run one."""
     name = program.argv[0]
+    if error.errno == errno.EACCES and forbids_programs(name):
+        return SandboxError(f"{name} lies on a file system that is mounted noexec: use another folder, or set TMPDIR")
     why = THEIR_ERRNOS.get(error.errno or 0)
     if why is None:
         return SandboxError(f"can't start {name}: {error.strerror or error}")

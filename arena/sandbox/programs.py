@@ -45,7 +45,21 @@ class Programs:
         path = os.path.join(folder, word)
         if self.image and not Path(os.path.normpath(path)).is_relative_to(folder):
             return word
-        return path if os.path.isfile(path) and os.access(path, os.X_OK) else None
+        return path if is_executable(path) else None
+
+
+def is_executable(path: str) -> bool:
+    """Tell whether a path is a program. Files on a mount with noexec are: boxes run copies of them."""
+    allowed = os.access(path, os.X_OK) or (forbids_programs(path) and os.stat(path).st_mode & 0o111)
+    return os.path.isfile(path) and bool(allowed)
+
+
+def forbids_programs(path: str) -> bool:
+    """Tell whether a path lies on a file system that is mounted noexec."""
+    try:
+        return bool(os.statvfs(path).f_flag & getattr(os, "ST_NOEXEC", 0))
+    except OSError:
+        return False
 
 
 @cache

@@ -10,6 +10,7 @@ from pathlib import Path
 from arena.bots import shown
 from arena.examine import Finding, Level
 from arena.run import cache_folder
+from arena.sandbox import forbids_programs
 from ladder.service.boxes import demand_boxes
 from ladder.service.ladder import Ladder, open_ladder
 from ladder.service.rerate import rerate
@@ -114,6 +115,9 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
         if free < _LEAST_BYTES:
             do = "set TMPDIR or ARENA_CACHE to a larger disk" if what != "ladder" else "remove old backups, or move it"
             yield Finding(f"disk: {what}", Level.FAIL, text, do=f"make room: {do}")
+        elif what != "ladder" and forbids_programs(str(place)):
+            text = f"{place} is mounted noexec: compiled bots that play as plain processes can't be started there"
+            yield Finding(f"disk: {what}", Level.WARN, text, do="set TMPDIR or ARENA_CACHE to another folder")
         elif what == "ladder" and ladder.database.sqlite is not None and free < 2 * size:
             yield Finding(
                 f"disk: {what}", Level.NOTE, text, do="a backup needs twice the database's size: write it elsewhere"

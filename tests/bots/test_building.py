@@ -16,7 +16,19 @@ from pathlib import Path
 import pytest
 
 from arena.bots import Bot, BotError, BuildError, build_all, build_in_box, load
-from arena.sandbox import ISOLATING, Choice, Sandbox, make, programs_of, why_not
+from arena.examine import findings
+from arena.sandbox import (
+    ISOLATING,
+    Choice,
+    Limits,
+    Program,
+    Sandbox,
+    SandboxError,
+    make,
+    programs_of,
+    readable,
+    why_not,
+)
 from tests.disk import small_disk
 from tests.place import Place
 
@@ -76,6 +88,38 @@ def quick(tmp_path: Path, bubblewrap: None) -> Iterator[Yard]:
 GOOD = (
     "mkdir sub && echo one > sub/file && printf '#!/bin/sh\\necho hi\\n' > bot && chmod +x bot && echo 'all well' >&2"
 )
+
+
+def test_a_file_system_that_forbids_programs_is_no_fault_of_a_bots(
+    tmp_path: Path, needs: Needs, bubblewrap: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A box runs a copy; as a plain process it can't be started, which is the machine's failure, and doctor says it."""
+    with small_disk(tmp_path / "disk", needs, "noexec") as disk:
+        yard = Yard(disk, Choice("bubblewrap"))
+        [built] = yard.build(yard.bot(GOOD))
+        assert load([str(built.path)])[0][0].name == "00-b", "it isn't asked to be made executable"
+        program = Program(built.argv, built.cwd, files=built.path)
+        box = yard.sandbox.start(program, Limits())
+        assert readable(box.stdout, LIMIT_S)
+        assert os.read(box.stdout, 9) == b"hi\n"
+        box.close()
+        yard.sandbox.close()
+        plain = make(Choice("process"), disk / "plain")
+        with pytest.raises(SandboxError, match="mounted noexec"):
+            plain.start(program, Limits())
+        plain.close()
+        monkeypatch.setattr("tempfile.tempdir", str(disk))
+        [told] = [
+            finding for finding in findings(dict.fromkeys(("process", *ISOLATING)), tmp_path) if finding.what == "disk"
+        ]
+        assert "mounted noexec" in told.text
+
+
+def test_a_build_whose_toolchain_no_box_shows_says_what_to_do(quick: Yard) -> None:
+    """It may lie in a home folder, where no box looks."""
+    told = quick.refusal("cargo-of-nobody build")
+    assert "not found" in told
+    assert "no toolchain of a home folder (rustup, Go, nvm, sdkman): install it below /usr" in told
 
 
 def test_a_build_makes_a_folder_that_plays_and_leaves_the_source_alone(yard: Yard) -> None:

@@ -55,7 +55,7 @@ STARTED = (
     f'{TRACEBACK}  File "/usr/lib/python3.11/subprocess.py", line 1917, in _execute_child\n'
     "FileNotFoundError: [Errno 2] No such file or directory: 'cargo'"
 )
-BOXES_LANGUAGES = "arena doctor says of languages: "
+BOXES_LANGUAGES = "no toolchain of a home folder"
 READS_ALL = Evidence("timeout", source=b"for x in sys.stdin.readlines():")
 CR_LF = replace(died("b.sh: 5: Syntax error"), argv=("/bin/sh", "b.sh"), source=b"#!/bin/sh\r\nx\r\n")
 HIDDEN = replace(died("ImportError: cannot import name 'Random' from 'random' (/bot/random.py)"), beside=HIDING)
