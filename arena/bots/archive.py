@@ -55,6 +55,7 @@ _REFUSED = {tarfile.CHRTYPE: "a device", tarfile.BLKTYPE: "a device", tarfile.FI
 
 _LOCAL = struct.Struct("<26x2H")  # before an entry of a zip: the last are the lengths of its name and extra field
 _ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
+_WINDOWS = 0
 _UNIX = (3, 19)  # systems whose entries have modes
 _PROGRAMS = (b"#!", b"\x7fELF")  # where there is no mode
 
@@ -230,10 +231,13 @@ def _content(entries: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
 
 def _header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
     """Return an entry of a zip as one of a tar."""
-    header = tarfile.TarInfo(entry.orig_filename)  # zipfile cuts the other one off at a NUL character
+    name = entry.orig_filename  # zipfile cuts the other one off at a NUL character
+    if entry.create_system == _WINDOWS:  # Compress-Archive of Windows' own PowerShell 5 writes \ between folders
+        name = name.replace("\\", "/")
+    header = tarfile.TarInfo(name)
     mode = entry.external_attr >> 16 if entry.create_system in _UNIX else 0
     kind = stat.S_IFMT(mode)
-    if kind == stat.S_IFDIR or entry.is_dir():
+    if kind == stat.S_IFDIR or name.endswith("/"):
         header.type = tarfile.DIRTYPE
     elif kind == stat.S_IFLNK:
         header.type, header.linkname = tarfile.SYMTYPE, os.fsdecode(content)

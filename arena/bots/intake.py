@@ -255,6 +255,7 @@ def _check_names(inside: Path) -> None:
             if _DRIVE.match(path):
                 raise ArchiveError(f"the name {path} begins with a drive's letter\nPack it anew without it.")
             plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+            plain = "/".join(part.rstrip(" .") for part in plain.split("/"))  # as Windows does
             other = seen.setdefault(plain, path)
             if other != path:
                 raise ArchiveError(f"{other} and {path} are one name on other machines\nRename one of them.")

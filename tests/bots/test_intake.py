@@ -121,6 +121,15 @@ def test_a_bot_is_the_same_whichever_way_it_is_submitted(tmp_path: Path) -> None
     assert held(bundle, tmp_path) == {**GOOD, "data/book": b"\0" * 100_000}
 
 
+def test_a_zip_of_windows_may_have_backslashes_between_folders(tmp_path: Path) -> None:
+    """Compress-Archive of PowerShell 5 writes them; what they could lead out to is refused as for any other zip."""
+    slashes = zipped({**GOOD, "lib/": b"", "lib/util.py": b"1"}, system=0)
+    taken = submitted(tmp_path, slashes.replace(b"lib/", b"lib\\"))
+    assert taken.digest == submitted(tmp_path, slashes).digest
+    with pytest.raises(BotError, match="leaves its folder"):
+        submitted(tmp_path, zipped({**GOOD, "..|evil": b"x"}, system=0).replace(b"..|evil", b"..\\evil"))
+
+
 @pytest.mark.parametrize("name", ["zip", "tar"])
 def test_an_archive_that_holds_one_program_is_that_program(tmp_path: Path, name: str) -> None:
     """Also in a folder, and beside what Finder and Python leave."""
@@ -247,6 +256,8 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "zip: NUL": (changed(zipped({**GOOD, "a|evil": b"x"}), b"a|evil", b"a\0evil"), "NUL"),
     "zip: an escape": (zipped({**GOOD, "\x1b[2J": b"x"}), r"can't be printed"),
     "zip: bad UTF-8": (changed(zipped({**GOOD, "é": b"x"}), "é".encode(), b"\xff\xfe"), "a name is damaged"),
+    "zip: twins but for a dot": (zipped({**GOOD, "bot.py.": b"x"}), "one name on other machines"),
+    "zip: twins but for a blank": (zipped({**GOOD, "d /a": b"x", "d/b": b"x"}), "one name on other machines"),
     "zip: case twins": (zipped({**GOOD, "Bot.py": b"x"}), "one name on other machines"),
     "zip: Unicode twins": (zipped({**GOOD, "\xe9": b"x", "e\u0301": b"x"}), "one name on other machines"),
     "zip: two of one name": (zipped({**GOOD, "bot.pz": b"x"}).replace(b"bot.pz", b"bot.py"), "in it twice"),
