@@ -188,6 +188,11 @@ def test_a_decision_is_made_once_for_a_reason_shown_and_taken_back(
     assert shown not in staff.get(page).text
 
 
+def test_participants_are_shown_no_form_by_which_staff_decides(web: Pages, staff: TestClient) -> None:
+    assert "Decide" in staff.get("/bots/late").text
+    assert "Decide" not in web.visitor("ada").get("/bots/late").text
+
+
 # --- in one look ------------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from ladder.service import issue, open_ladder, sign_up
+from ladder.store.database import find_owner
 from tests.ladder.service.term import Term
 from tests.ladder.web.test_admin import post
 from tests.ladder.web.visitors import Pages, pages
@@ -83,6 +84,12 @@ def test_a_link_that_is_revoked_or_unknown_shows_no_form(web: Pages, own: Term) 
 def test_who_signs_up_too_often_waits(web: Pages, link: str) -> None:
     codes = {web.visitor("nobody").post("/join", data={"link": link, **FORM}).status_code for _ in range(22)}
     assert codes == {303, 400, 429}
+
+
+def test_a_form_of_another_site_makes_no_account(web: Pages, link: str) -> None:
+    sent = web.visitor("nobody").post("/join", data={"link": link, **FORM}, headers={"Sec-Fetch-Site": "cross-site"})
+    assert sent.status_code == 403
+    assert web.ladder.database.look(lambda connection: find_owner(connection, "cyd")) is None
 
 
 def test_commands_do_the_same(own: Term) -> None:
