@@ -45,25 +45,6 @@ def refused(ran: Ran, *words: str) -> None:
 # --- bots -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_bot_that_cannot_be_found_is_named(place: Place) -> None:
-    """Source: README, "what a BOT is"; no folder is made for a run that can't begin. See tests/bots/test_bots.py."""
-    ran = place.call("run", *place.bots(1), "gone.py", "--out", "out")
-    refused(ran, "gone.py does not exist", "A bot is a file, or a folder")
-    assert not (place.folder / "out").exists()
-
-
-def test_a_build_that_fails_shows_its_last_lines(place: Place) -> None:
-    """The command, the exit code, where the whole log is, and the end of it."""
-    place.bot("folder/bot.toml", 'run = "./bot"\nbuild = ["sh", "-c", "echo no compiler; exit 4"]\n')
-    ran = place.run("run", *place.bots(1), "folder")
-    assert ran.code == 2
-    assert ran.told[0] == 'arena: "folder": the build failed with exit code 4.'
-    assert ran.told[-1] == "  no compiler"
-    log = Path(ran.told[2].removeprefix("The whole log: "))
-    assert log.read_text() == "no compiler\n"
-    assert not (place.folder / "out").exists()
-
-
 def test_nothing_is_built_for_a_run_that_cannot_be(place: Place) -> None:
     """Numbers and the folder are looked at first: a build may take minutes."""
     place.bot("folder/bot.toml", 'run = "sh -c true"\nbuild = ["sh", "-c", "touch built"]\n')
@@ -82,25 +63,15 @@ def test_a_file_name_that_acts_on_a_terminal_is_escaped(place: Place) -> None:
     refused(ran, r"folder/\x1b[2J can't be read")
 
 
-def test_a_note_with_control_characters_is_escaped(place: Place) -> None:
-    """A path on the command line may come from a stranger's archive by a shell's pattern."""
-    ran = place.call("run", "--resume", "no\x1b[2Jrun")
-    refused(ran, r"no\x1b[2Jrun holds no run")
-
-
 # --- numbers and names ------------------------------------------------------------------------------------------------
 
 USES: dict[str, tuple[tuple[object, ...], tuple[str, ...]]] = {
     "one bot": (("a.py",), ("at least 2 bots, 1 given", "arena run mybot.py")),
     "more seats than bots": (("a.py", "b.py", "--seats", 3), ("3 seats for 2 bots",)),
-    "too few seats": (("a.py", "b.py", "--seats", 1), ("'--seats'", "2<=x<=10")),
     "match games that are no multiple of the seats": (
         ("a.py", "b.py", "--match-games", 5),
         ("5 games a match at 2 seats", "a positive multiple of 2 is needed"),
     ),
-    "unknown rules": (("a.py", "b.py", "--rules", "poker"), ("poker", "There are coup")),
-    "too little memory": (("a.py", "b.py", "--memory-mb", 8), ("'--memory-mb'", "8", "16<=x")),
-    "cores that are no number": (("a.py", "b.py", "--cores", "nan"), ("--cores is nan", "from 0.05 to")),
     "an image without docker": (("a.py", "b.py", "--docker-image", "x"), ("--docker-image is for --sandbox docker",)),
     "two forms of the answer": (("a.py", "b.py", "--json", "--csv"), ("--json and --csv", "give one of them")),
 }
@@ -140,13 +111,6 @@ def test_a_folder_that_cannot_be_made_is_named(place: Place) -> None:
     """A part of the path is a file, which is found when the bots have been looked at."""
     refused(place.run("run", *place.bots(2), *TINY, "--out", "a.py/deep/out"), "name another --out")
     place.demand_nothing_left()
-
-
-@pytest.mark.needs("ordinary user", "root may write everywhere" if os.geteuid() == 0 else None)
-def test_a_folder_without_permission_is_named(place: Place) -> None:
-    """Source: the README: --out is a new folder."""
-    (place.folder / "closed").mkdir(mode=0o500)
-    refused(place.run("run", *place.bots(2), *TINY, "--out", "closed/out"), "Permission denied", "name another --out")
 
 
 def test_a_full_disk_ends_the_run_and_keeps_what_is_complete(place: Place) -> None:
@@ -261,15 +225,10 @@ def test_a_bot_that_changes_while_it_plays_ends_the_run(place: Place) -> None:
 
 CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "is no JSON": (lambda config: "{", "is not JSON"),
-    "is nested without end": (lambda config: "[" * 100_000, "is not JSON"),
     "is of another version": (lambda config: json.dumps({**config, "run": 4}), "version 4, this arena reads version 7"),
     "has rules of another arena": (
         lambda config: json.dumps({**config, "terms": {**config["terms"], "rules": {"castle": 9}}}),
         "was changed",
-    ),
-    "lacks one of the terms": (
-        lambda config: json.dumps({**config, "terms": {"rules": config["terms"]["rules"]}}),
-        "the fields of terms are",
     ),
 }
 
@@ -356,11 +315,6 @@ def test_verify_wants_a_run_or_a_record(place: Place, played: Path) -> None:
     refused(place.call("verify", "binary"), "binary: ")
     refused(place.call("verify"), "Missing argument")
     refused(place.call("verify", "out/run.json"), "out/run.json: ")
-
-
-def test_a_temporary_folder_that_does_not_exist_is_no_traceback(place: Place) -> None:
-    """Python falls back to /tmp."""
-    assert place.run("run", *place.bots(2), *TINY, TMPDIR=str(place.folder / "gone")).code == 0
 
 
 @each("command", [("run", *TINY), ("watch", "--sandbox", "process"), ("check", "--sandbox", "process")])

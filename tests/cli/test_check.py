@@ -68,16 +68,13 @@ def lone(text: str) -> Callable[[Place], object]:
 CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     # what the author did: the bot, the step that fails, words of the cause, words of the remedy
     "debug print": (mistake("debug_print"), "first game", "the line is text", "standard error"),
-    "banner": (mistake("banner"), "hello", "the line is text, no reply: Best bot 1.0", "standard error"),
     "no flush at hello": (mistake("no_flush"), "hello", "doesn't flush", "flush=True"),
     "no flush later": (mistake("no_flush_later"), "first game", "doesn't flush", "flush=True"),
     "id one too small": (mistake("id_too_small"), "first game", "the reply has the id 0", "copy the id"),
-    "string id": (mistake("string_id"), "first game", 'the id "1", the request had 1', "number"),
     "exception at the fiftieth request": (mistake("fiftieth"), "more games", "KeyError", "fix that"),
     "endless loop": (mistake("endless_loop"), "first game", "none within 2000 ms", "endless loop"),
     "sleep": (mistake("sleeps"), "first game", "none within 2000 ms", "it sleeps"),
     "reads one line only": (mistake("reads_one_line"), "first game", "ended by itself", "for line in sys.stdin"),
-    "choice out of range": (mistake("out_of_range"), "first game", "is no index into legal", "counted from 0"),
     "missing module": (mistake("missing_module"), "hello", "numpie", "check how the name is spelt"),
     "relative data file": (mistake("data_file"), "hello", "data/weights.json", "bot's folder"),
     "writes beside itself": (mistake("writes_beside"), "files", "games.log", "TMPDIR"),
@@ -171,8 +168,6 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "end threads",
     ),
     "no exec bit": (lambda place: program(place, b"\x7fELF", 0o644), "file", "can't be run", "chmod +x"),
-    "no bot.toml": (lambda place: folder(place, None), "file", "without bot.toml", "add a bot.toml"),
-    "wrong key in bot.toml": (lambda place: folder(place, 'rum = "python3 main.py"\n'), "file", "rum", "run"),
 }
 
 

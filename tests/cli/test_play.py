@@ -244,21 +244,6 @@ def test_who_does_not_wait_for_a_bot_that_hangs_leaves_at_once_and_keeps_the_gam
     assert left(tmp_path) == []
 
 
-def test_a_bot_that_hangs_is_waited_for_by_name(tmp_path: Path) -> None:
-    """The free time and the bank are short here; without them it would take ten seconds."""
-    silent = tmp_path / "silent.py"
-    silent.write_text(
-        f"{SECOND}for line in sys.stdin:\n"
-        "    message = json.loads(line)\n"
-        "    if message['type'] == 'hello': print(json.dumps({'type': 'hello'}), flush=True)\n"
-        "    if message['type'] == 'request' and not second:\n"
-        "        print(json.dumps({'id': message['id'], 'choice': 0}), flush=True)\n"
-    )
-    done = piped(tmp_path, "1\n" * 60, "--bank-ms", "1900", str(silent))
-    assert re.search(r"… waiting for [AB]", done.stdout)
-    assert re.search(r"! [AB]: timeout( \(\d times\))?: no reply came within", done.stdout)
-
-
 def test_one_opponent_under_a_debugger_writes_to_a_file_while_the_table_is_shown(tmp_path: Path) -> None:
     """The terminal is the person's; nobody else is left to be looked at before the match."""
     done = piped(tmp_path, "q\ny\n", str(SAMPLES / "honest.py"), "--debug", "honest")

@@ -205,18 +205,6 @@ def test_a_page_for_one_bot_holds_only_what_it_could_know(kept: Path, tmp_path: 
     assert "--from is for the terminal" in replay(kept, "--html", page, "--from", "2").stderr
 
 
-def test_a_folders_record_that_cannot_be_read_is_left_out(kept: Path) -> None:
-    """The others are told, and it is named."""
-    (kept / "records" / "000001.jsonl").write_bytes(b"\x89PNG\r\n")
-    (kept / "records" / "000002.jsonl").write_bytes(b"")
-    done = replay(kept)
-    assert done.exit_code == 0
-    assert "left out" in done.stderr
-    assert "it isn't text" in done.stderr
-    assert "it is empty" in done.stderr
-    assert done.stdout.startswith("match 0, game 0")
-
-
 def test_the_page_of_lost_games_opens_with_what_the_bot_knew(kept: Path, tmp_path: Path) -> None:
     """Who wonders why a bot lost wants its eyes first, and then all cards. With --seat there is nothing but those."""
     winner = replay(kept).stdout.splitlines()[-2].split()[0]

@@ -233,14 +233,6 @@ def test_names_with_markup_and_odd_characters_are_printed_as_they_are(odd: Share
     assert len(logs) == 4, "each bot has a file of its own"
 
 
-def test_a_stdout_that_knows_ascii_only_gets_escapes(place: Place) -> None:
-    """Source: LC_ALL=C on older systems, and PYTHONIOENCODING."""
-    bots = [f"Zoë={place.bot('a.py')}", place.bot("b.py")]
-    ran = place.run("run", *bots, *SMALL, "--out", "out", PYTHONIOENCODING="ascii")
-    assert ran.code == 0
-    assert r"Zo\xeb" in ran.out
-
-
 def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> None:
     """The live table goes to stderr and is gone at the end; a narrow window shortens no number of the standings."""
     rows = (
@@ -565,29 +557,6 @@ def test_options_reach_the_bots(
     told = json.dumps(lines)
     assert ("good" in told) == ("good" in handles)
     assert str(place.folder) not in told
-
-
-@pytest.mark.parametrize(
-    ("count", "flags", "seats", "match_games", "games"),
-    [
-        (5, (), 4, 12, 5 * 12),
-        (6, ("--seats", 5), 5, 15, 6 * 15),
-    ],
-)
-def test_seats_and_match_games_have_fitting_defaults(
-    place: Place, count: int, flags: tuple[object, ...], seats: int, match_games: int, games: int
-) -> None:
-    """Four seats or as many as there are bots; 12 games or the next multiple; games rounded up to whole rounds."""
-    process = place.start("run", *place.bots(count), *flags, "--games", 1, "--out", "out", "--jobs", 2)
-    try:
-        records = place.folder / "out" / "records"
-        place.wait(lambda: any(records.glob("*.jsonl")), process=process)
-    finally:
-        process.kill()
-        _, err = process.communicate(timeout=60)
-    asked = json.loads((place.folder / "out" / "run.json").read_text())
-    assert (asked["seats"], asked["match_games"]) == (seats, match_games)
-    assert f"{games} games of coup" in err
 
 
 def test_a_folder_with_a_manifest_is_built_and_played(place: Place) -> None:

@@ -96,11 +96,7 @@ BAD_DATA: dict[str, tuple[dict[str, object], str]] = {
     "a number for a boolean": ({"inquisitor": 1}, "inquisitor = 1 is not allowed"),
     "a boolean for a number": ({"start_coins": True}, "start_coins = true is not allowed"),
     "a fraction": ({"start_coins": 2.0}, "start_coins = 2.0 is not allowed"),
-    "null for a number": ({"start_coins": None}, "start_coins = None is not allowed"),
-    "a list": ({"prove": ["choose"]}, "prove = ['choose'] is not allowed"),
-    "an empty name": ({"name": ""}, 'name = "" is not allowed'),
     "a name that acts on a terminal": ({"name": "\x1b[31m"}, 'name = "\\u001b[31m" is not allowed'),
-    "a name of blanks": ({"name": " "}, 'name = " " is not allowed'),
     "more players at least than at most": ({"min_seats": 4, "max_seats": 3}, "min_seats = 4 is more than max_seats"),
     "an exchange of two that returns the claimed role": ({"exchange_return": "claimed_role"}, "needs exchange_draw 1"),
 }
@@ -135,6 +131,16 @@ def test_data_that_lacks_a_field_is_refused(name: str) -> None:
 
 # --- presets ----------------------------------------------------------------------------------------------------------
 
+SITE: dict[str, object] = {"first_player": "random", "prove": "automatic", "dead_target": "coins"}
+PROGRAM: dict[str, object] = {
+    "two_player_starter_coins": 2,
+    "first_player": "random",
+    "prove": "automatic",
+    "block_after_failed_challenge": "never",
+}
+INQUISITORS: dict[str, object] = {"inquisitor": True, "examine_pick": "random", "examine_replace": "return_first"}
+SIDES: dict[str, object] = {"reformation": True, "allegiance_start": "assigned", "embezzle_concede": False}
+
 # What each document changes of the base game. The seats are those that the preset can be played with.
 PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
     "coup": (range(2, 11), {}),
@@ -142,71 +148,12 @@ PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
     "inquisitor": (range(2, 11), {"inquisitor": True}),
     "reformation": (range(2, 11), {"reformation": True}),
     "reformation-inquisitor": (range(2, 11), {"reformation": True, "inquisitor": True}),
-    "treason": (
-        range(2, 11),
-        {
-            "two_player_starter_coins": 2,
-            "first_player": "random",
-            "prove": "automatic",
-            "block_after_failed_challenge": "never",
-            "inquisitor": True,
-            "examine_pick": "random",
-            "examine_replace": "return_first",
-            "reformation": True,
-            "allegiance_start": "assigned",
-            "embezzle_concede": False,
-        },
-    ),
-    "treason-original": (
-        range(2, 11),
-        {
-            "two_player_starter_coins": 2,
-            "first_player": "random",
-            "prove": "automatic",
-            "block_after_failed_challenge": "never",
-        },
-    ),
-    "treason-inquisitors": (
-        range(2, 11),
-        {
-            "two_player_starter_coins": 2,
-            "first_player": "random",
-            "prove": "automatic",
-            "block_after_failed_challenge": "never",
-            "inquisitor": True,
-            "examine_pick": "random",
-            "examine_replace": "return_first",
-        },
-    ),
-    "treason-site": (
-        range(2, 11),
-        {
-            "first_player": "random",
-            "prove": "automatic",
-            "dead_target": "coins",
-            "inquisitor": True,
-            "examine_pick": "random",
-            "examine_replace": "return_first",
-            "reformation": True,
-            "allegiance_start": "assigned",
-            "embezzle_concede": False,
-        },
-    ),
-    "treason-site-original": (
-        range(2, 11),
-        {"first_player": "random", "prove": "automatic", "dead_target": "coins"},
-    ),
-    "treason-site-inquisitors": (
-        range(2, 11),
-        {
-            "first_player": "random",
-            "prove": "automatic",
-            "dead_target": "coins",
-            "inquisitor": True,
-            "examine_pick": "random",
-            "examine_replace": "return_first",
-        },
-    ),
+    "treason": (range(2, 11), {**PROGRAM, **INQUISITORS, **SIDES}),
+    "treason-original": (range(2, 11), PROGRAM),
+    "treason-inquisitors": (range(2, 11), {**PROGRAM, **INQUISITORS}),
+    "treason-site": (range(2, 11), {**SITE, **INQUISITORS, **SIDES}),
+    "treason-site-original": (range(2, 11), SITE),
+    "treason-site-inquisitors": (range(2, 11), {**SITE, **INQUISITORS}),
     "classroom": (
         range(3, 7),
         {"min_seats": 3, "max_seats": 6, "attacks_blocked_by": "anyone", "block_challenged_by": "actor"},
@@ -253,12 +200,10 @@ def test_a_file_with_only_a_base_and_its_name_is_that_preset(tmp_path: Path, nam
 GOOD: dict[str, tuple[str, Ruleset]] = {
     "an empty file is the base game under another name": ("", Ruleset("my")),
     "a name": ('name = "Monday evening"', Ruleset("Monday evening")),
-    "a field": ("start_coins = 3", Ruleset("my", start_coins=3)),
     "a base, and a field that changes it": (
         'base = "classroom"\nforced_coup = "off"',
         replace(PRESETS["classroom"], name="my", forced_coup=0),
     ),
-    "a coup that isn't forced, as a number": ("forced_coup = 0", Ruleset("my", forced_coup=0)),
     "a draft is for two": ("draft = true", Ruleset("my", max_seats=2, draft=True)),
     "an exchange of two by the inquisitor": (
         "inquisitor = true\nexchange_draw = 2",
@@ -313,37 +258,24 @@ def to_plain(value: object) -> object:
 
 
 BAD: dict[str, tuple[str | bytes, str, str]] = {
-    "an unknown field": ("colour = 1", 'unknown field "colour".', "base, name, min_seats, max_seats, start_coins"),
     "a misspelt field": ("exchange_drew = 1", "did you mean exchange_draw?", "exchange_return"),
-    "a table": ("[rules]\nprove = 1", 'unknown field "rules".', "The fields are"),
     "an unknown base": ('base = "claasroom"', 'no base "claasroom"; did you mean classroom?', "treason-original"),
-    "a base that is no text": ("base = 3", 'no base "3"', "There are coup, duel"),
-    "a base that is a file": ('base = "other.toml"', 'no base "other.toml"', "There are coup, duel"),
     "a misspelt value": (
         'attacks_blocked_by = "anybody"',
         'attacks_blocked_by = "anybody" is not allowed; did you mean "anyone"?',
         'Allowed: "target" or "anyone" (docs/rules.md#who-may-block).',
-    ),
-    "a value that no document has": ('attacks_blocked_by = "nobody"', "is not allowed", '"target" or "anyone"'),
-    "a boolean in quotes": ('inquisitor = "true"', 'inquisitor = "true" is not allowed.', "Allowed: false or true"),
-    "a number out of range": (
-        "exchange_draw = 3",
-        "exchange_draw = 3 is not allowed",
-        "Allowed: 1 or 2 (docs/rules.md#exchange)",
     ),
     "a forced coup that nobody can pay": (
         "forced_coup = 6",
         "forced_coup = 6 is not allowed",
         'Allowed: 0 or "off" or 7 to 100 (docs/rules.md#forced-coup',
     ),
-    "a number of 5000 digits": (f"start_coins = {'9' * 5000}", "a number has too many digits", "A line looks like"),
     "a number of 5000 hexadecimal digits": (
         f"start_coins = 0x{'f' * 5000}",
         "start_coins = a number of more than 60 digits is not allowed",
         "Allowed: 0 to 100",
     ),
     "a name that acts on a terminal": ('name = "\\u001b[31m"', 'name = "\\u001b[31m" is not allowed', "printable"),
-    "a long value": (f'prove = "{"x" * 999}"', "xxx... is not allowed", '"choose" or "automatic"'),
     "a preset's name on other rules": ("start_coins = 3\nname = 'blog'", '"blog" is the name of a preset', "name ="),
     "no TOML": ("start_coins: 3", "not valid TOML: ", "A line looks like"),
     "no UTF-8": (b"# \xe9\n", "not UTF-8 (line 1).", "Save it as UTF-8."),
@@ -353,11 +285,6 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "examine without the inquisitor": (
         'examine_pick = "random"',
         "examine_pick has no effect without inquisitor = true.",
-        "Leave it out",
-    ),
-    "examine after the inquisitor was taken from the base": (
-        'base = "treason"\ninquisitor = false\nexamine_replace = "draw_first"',
-        "examine_replace has no effect without inquisitor = true.",
         "Leave it out",
     ),
     "a concession where proof is automatic": (
