@@ -43,7 +43,8 @@ def said_by(popen: subprocess.Popen[bytes]) -> bytes:
 
 def test_a_program_gets_its_words_its_environment_and_its_folder(tmp_path: Path) -> None:
     """Nothing else, and it leads a session. Folders of PATH that haven't got it do no harm."""
-    words = ["sh", "-c", 'printf "%s|" "$0" "$@"; env; pwd; cut -d " " -f 6 /proc/$$/stat; echo $$', "a b", "", "ü\udcff"]
+    script = 'printf "%s|" "$0" "$@"; env; pwd; cut -d " " -f 6 /proc/$$/stat; echo $$'
+    words = ["sh", "-c", script, "a b", "", "ü\udcff"]
     said = said_by(spawn(words, str(tmp_path), ENV, [])).splitlines()
     first = os.fsencode("a b||ü\udcff|")
     assert said[0].startswith(first)
