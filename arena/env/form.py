@@ -1,6 +1,7 @@
 """What both of PettingZoo's forms share: agents, spaces, the words of actions, the fields of observations."""
 
-from typing import Any
+import copy
+from typing import Any, Self
 
 import gymnasium
 import numpy as np
@@ -64,6 +65,10 @@ class Form:
     def render(self) -> str | None:
         """Return what everybody sees as text, in the mode `ansi`; else None."""
         return self._game.text() if self.render_mode == "ansi" else None
+
+    def __copy__(self) -> Self:
+        """Return a game of its own: half of a game, shared, would be neither."""
+        return copy.deepcopy(self)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -28,13 +28,12 @@ def fields(seats: int) -> dict[str, tuple[slice, str]]:
 class Watcher(coup_env.Watcher):
     """What is told of one game, as numbers: it is given the engine's events and views."""
 
-    __slots__ = ("_arrays", "_buffers")
+    __slots__ = ("_buffers",)
 
     def __init__(self, rules: Ruleset, seats: int, own: OwnCards | None = None) -> None:
         super().__init__(rules.roles, seats, own)
-        # One for each seat, written again and again: to copy numpy's view of it is faster than to make an array.
+        # One for each seat, written again and again. No view of them is stored: a copy's would be of other memory.
         self._buffers = [array("h", bytes(2 * coup_env.size(seats))) for _ in range(seats)]
-        self._arrays = [np.frombuffer(buffer, np.int16) for buffer in self._buffers]
 
     def observe(self, view: View) -> Array:
         """Return what a seat observes; an array of its own."""
@@ -42,4 +41,4 @@ class Watcher(coup_env.Watcher):
         if board is not self._board:
             self.see(board, _KINDS[type(board.phase)])
         self.fill(self._buffers[seat], seat, view[2:])
-        return self._arrays[seat].copy()
+        return np.array(self._buffers[seat])

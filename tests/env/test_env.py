@@ -3,7 +3,9 @@
 Sources: docs/env.md; PettingZoo's documentation for what its forms promise.
 """
 
+import copy
 import os
+import pickle
 import random
 import re
 import subprocess
@@ -474,6 +476,30 @@ def test_a_seed_repeats_games_and_without_one_they_go_on() -> None:
     assert hands(one, np.int64(7)) == first[0]  # type: ignore[arg-type]
     one, other = env(), env()  # four hands are alike in one pair of 30,000 games
     assert [hands(one, None) for _ in range(4)] != [hands(other, None) for _ in range(4)]
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))])
+def test_a_copy_observes_what_the_original_does_and_goes_on_alone(way: Callable[[raw_env], raw_env]) -> None:
+    """Amid a window of several seats, too."""
+    rng = random.Random(5)
+    game = env(rules="reformation", seats=3)
+    game.reset(seed=1)
+    while len(game._game.asked) < 2 or game._left == len(game._game.asked):
+        game.step(chosen(game.last()[0]["action_mask"], rng))
+    before, twin = game.last()[0]["observation"], way(game)
+
+    def rest(each: raw_env) -> list[Any]:
+        seen, rng = [], random.Random(7)
+        while each.agents:
+            observed, reward, over, cut, _ = each.last()
+            assert observed is not None
+            seen.append((observed["observation"].tolist(), observed["action_mask"].tolist(), reward, over, cut))
+            each.step(None if over or cut else chosen(observed["action_mask"], rng))
+        return seen
+
+    past = rest(twin)
+    assert game.last()[0]["observation"].tolist() == before.tolist()
+    assert rest(game) == past
 
 
 def test_a_game_that_is_left_in_its_midst_leaves_nothing_for_the_next() -> None:
