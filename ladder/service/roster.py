@@ -35,6 +35,12 @@ MOST_BYTES = 8_000_000
 # Logins that are nobody's, and whose they are: what was decided tells them apart from people's.
 RESERVED = {"staff": "the reference bots'", "ladder": "the ladder's own"}
 _NO_PERSON = re.compile(r"(muted|manual posting.*)?", re.IGNORECASE)  # cells of a row of Canvas' that is no student's
+# What a spreadsheet or a script makes of a text that it takes for a number, a date or a formula.
+_MANGLED = re.compile(
+    r"(?i:[+-]?\d+([.,]\d+)?E[+-]\d{2,3})|\d+\.0|\d{1,3}(,\d{3})+(\.0+)?|#([A-Z0-9/]+[!?]|N/?[AV]|#+)"
+    r"|\d{1,2}-(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(-\d+)?"
+)
+_SHORTENED = re.compile(r"\d{15}0+")  # spreadsheets keep 15 digits
 _TEST_LOGIN = re.compile(r"[0-9a-f]{40}")  # Canvas' for its test student: a digest
 
 
@@ -98,6 +104,7 @@ def parse_roster(data: bytes, file: str) -> Roster:
                 continue
             _refuse_twin(person, first)
             people.append(person)
+            remarks += [Remark(line, f"a spreadsheet may have cut digits off {text}") for text in _shortened(person)]
         except ValueError as problem:
             wrong.append(Remark(line, str(problem)))
     if not people and not wrong:
@@ -145,7 +152,8 @@ def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
     Raises LadderError for what is no CSV in UTF-8.
     """
     text = _text(data, file)
-    first = text.strip().split("\n")[0].split("\r")[0]
+    said = re.match(r"sep=(.)[\r\n]+", text, re.IGNORECASE)  # Excel's
+    first = text[said.end() if said else 0 :].strip().split("\n")[0].split("\r")[0]
     separator = max(SEPARATORS, key=first.count)
     if separator not in first and ":" in first:
         separator = ":"
@@ -153,6 +161,9 @@ def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
     rows = []
     line = 1
     try:
+        if said:
+            next(reader)
+            line = 2
         for row in reader:
             if any(each.strip() for each in row):
                 rows.append((line, [unicodedata.normalize("NFC", each.strip()) for each in row]))
@@ -263,10 +274,21 @@ def _check(field: str, value: str) -> None:
         raise ValueError(f"the {field} is longer than {LONGEST} characters")
     if field in CALLS and cell(value) != value:
         raise ValueError(f'the {field} "{value}" begins with "{value[0]}", which spreadsheets take for a formula')
+    if field in CALLS and _MANGLED.fullmatch(value):
+        advice = "format the column as text, and fill it in again"
+        raise ValueError(f'the {field} "{value}" is what spreadsheets make of a number or a text: {advice}')
+    if "\ufffd" in value:
+        raise ValueError(f'the {field} "{value}" has lost letters to another encoding')
     if field == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
         raise ValueError(f'"{value}" is no email')
     if field == "login" and value.casefold() in RESERVED:
         raise ValueError(f'the login "{value}" is {RESERVED[value.casefold()]}')
+
+
+def _shortened(person: Person) -> list[str]:
+    """Return the values that end where a spreadsheet's digits do, as a few whole ones do."""
+    values = [(field, getattr(person, field)) for field in ("number", "canvas")]
+    return [f'the {field} "{value}"' for field, value in values if value and _SHORTENED.fullmatch(value)]
 
 
 def _refuse_twin(person: Person, first: dict[tuple[str, str], int]) -> None:

@@ -10,9 +10,23 @@ import tomllib
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 FILE = "ladder.toml"
+
+# What Canvas' import takes for a column of its own, wherever it stands in a title or as the whole of it.
+_CANVAS_OWN = re.compile(
+    r"(Current|Final) (Score|Points|Grade)|Override (Score|Grade|Status)|^(Student|ID|SIS (User|Login) ID|Section)$"
+)
 
 TEMPLATE = """\
 # What may be changed while the ladder runs. What is played was fixed by arena ladder init.
@@ -215,6 +229,16 @@ class Grading(_Table):
     """How grades are handed out."""
 
     title: Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^()=+@-][^()]*( \(\d+\))?$")] = "Coup"
+
+    @field_validator("title")
+    @classmethod
+    def _is_a_title_that_canvas_takes(cls, title: str) -> str:
+        if title != title.strip() or not title.isprintable():
+            raise ValueError("a title is printable, without a space at its ends")
+        found = _CANVAS_OWN.search(title)
+        if found:
+            raise ValueError(f'Canvas takes no grades from a column with "{found.group(0)}" in its title')
+        return title
 
 
 class Settings(_Table):

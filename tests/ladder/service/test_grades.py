@@ -215,6 +215,31 @@ def test_baselines_that_make_no_sense_are_refused(ladder: Ladder, text: str, tol
     assert len(str(refused.value).splitlines()) == 2
 
 
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [
+        ("Coup Final Score", '"final score" in its title'),
+        ("Final Grade: bots", '"final grade" in'),
+        ("Unposted Final Points (4411)", '"final points" in'),
+        ("Override Status", '"override status" in'),
+        ("Current Points", '"current points" in'),
+        ("Section", '"section" in'),
+        ("SIS User ID", '"sis user id" in'),
+        ("Coup ", "space at its ends"),
+        ("  (12)", "space at its ends"),
+        ("Coup\\tone", "printable"),
+    ],
+)
+def test_a_title_whose_grades_canvas_drops_is_refused(tmp_path: Path, title: str, told: str) -> None:
+    """Source: canvas-lms, lib/gradebook_importer.rb, NON_ASSIGNMENT_COLUMN_HEADERS and how it looks for a column."""
+    for taken in ("Coup final", "Section (4)"):
+        (tmp_path / "ladder.toml").write_text(f'[grades]\ntitle = "{taken}"\n')
+        assert read_settings(tmp_path).grades.title == taken
+    (tmp_path / "ladder.toml").write_text(f'[grades]\ntitle = "{title}"\n')
+    with pytest.raises(LadderError, match=told):
+        read_settings(tmp_path)
+
+
 def test_a_baseline_that_names_no_bot_is_refused_when_grades_are_asked_for(ladder: Ladder) -> None:
     """With the bots that there are."""
     settle(ladder, '[[baselines]]\nname = "x"\npoints = 1\nbeats = "onne"\n')

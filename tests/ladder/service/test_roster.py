@@ -128,10 +128,11 @@ def test_an_id_of_a_spreadsheet_is_not_canvas() -> None:
 
 
 @pytest.mark.parametrize(
-    ("separator", "start", "end"), [(",", "", "\n"), (";", "\ufeff", "\r\n"), ("\t", "", "\r"), (":", "", "\n")]
+    ("separator", "start", "end"),
+    [(",", "", "\n"), (";", "\ufeff", "\r\n"), (";", "\ufeffsep=;\n", "\n"), ("\t", "", "\r"), (":", "", "\n")],
 )
 def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: str, end: str) -> None:
-    """With a byte order mark or without, and quoted fields with the separator in them."""
+    """With a byte order mark or without, a first line that names it, and quoted fields with the separator in them."""
     text = f'{start}login|name|section{end}ada|"Lovelace, Ada; of A"|A{end}'.replace("|", separator)
     assert people(text) == [("ada", "Lovelace, Ada; of A", None, None, "A", None)]
 
@@ -160,6 +161,26 @@ def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: st
         (b"login\nLadder\n", "is the ladder's own"),
         (b"login,email\nada,nowhere\n", '"nowhere" is no email'),
         (b"login,staff\nada,maybe\n", "staff is yes or no"),
+        *(
+            (
+                f"login,{column}\nada,{value}\n".encode(),
+                f'line 2: the {column} "{value.strip(chr(34))}" is what spreadsh',
+            )
+            for column, value in [
+                ("number", "1.23457E+11"),
+                ("email", '"1,23457e+11"'),
+                ("number", "1041.0"),
+                ("number", '"123,456"'),
+                ("number", "12-Jan"),
+                ("number", "#NAME?"),
+                ("number", "#N/A"),
+                ("number", "#####"),
+            ]
+        ),
+        (b"login\n1.23457E+11\n", "is what spreadsheets make"),
+        (b"Student,ID,SIS Login ID\nAda,1.0E+17,ada\n", 'the canvas "1.0E+17" is what'),
+        (b"login;number\nada;1,23457E+11\n", "is what spreadsheets make"),
+        ("login,name\nada,Jos\ufffd\n".encode(), "has lost letters"),
         (b"login\n" + b"a" * 101 + b"\n", "longer than 100"),
     ],
 )
@@ -170,6 +191,14 @@ def test_what_is_no_roster_is_refused_with_its_line(ladder: Ladder, data: bytes,
     assert told in str(refused.value)
     assert list(owners(ladder)) == ["staff"]
     assert str(refused.value).replace("\n", "").isprintable()
+
+
+def test_what_only_looks_like_a_spreadsheets_work_is_taken(ladder: Ladder) -> None:
+    """An identifier that ends where a spreadsheet's digits do is told."""
+    text = b"login,number\n1e5,12.345.678\ne+11,2019/0012\njan-12,0123\n12-1,123456789012345000\n"
+    read = parse_roster(text, "r.csv")
+    assert (len(read.people), read.wrong) == (4, ())
+    assert [(each.line, "123456789012345000" in each.text) for each in read.remarks] == [(5, True)]
 
 
 def test_twenty_problems_are_told_and_the_others_counted(ladder: Ladder) -> None:
