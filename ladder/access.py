@@ -103,7 +103,9 @@ _IN_PERSON = {"keep an account", *(act for act, least in ACTS.items() if least i
 READ, SUBMIT = "read", "submit"
 ROUTES: dict[str, tuple[str, str | None]] = {
     "GET /static/{tag}/{name}": ("come in", READ),
-    "GET /documents/{name}": ("come in", READ),
+    "GET /documents": ("come in", READ),
+    "GET /documents/{path:path}": ("come in", READ),
+    "GET /downloads/{name}": ("come in", READ),
     "GET /openapi.json": ("come in", READ),
     "GET /api-docs": ("come in", READ),
     "GET /sign-in": ("come in", None),

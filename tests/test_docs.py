@@ -247,7 +247,8 @@ def test_nothing_cites_a_document_that_the_repository_does_not_hold() -> None:
     assert cited == []
 
 
-def test_no_line_of_the_documents_installs_the_arena_from_an_index() -> None:
+def test_no_line_of_the_documents_and_pages_installs_the_arena_from_an_index() -> None:
     """It is on none: a clone or a wheel is installed."""
-    for text in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("protocol/*.md")):
+    pages = [*ROOT.glob("ladder/web/templates/*"), *ROOT.glob("arena/**/*.py"), *ROOT.glob("ladder/**/*.py")]
+    for text in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("protocol/*.md"), *pages):
         assert not re.search(r"install '?coup-arena", text.read_text()), text

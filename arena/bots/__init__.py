@@ -15,7 +15,7 @@ from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake
 from arena.bots.intake_process import intake_apart
 from arena.bots.kit import completed, is_older, kit_of_file, lacks_kit
 from arena.bots.language import language_of
-from arena.bots.load import check_commands, load, sample_file, sample_names
+from arena.bots.load import check_commands, load, sample_file, sample_folder, sample_names
 from arena.bots.manifest import IN_BOXES
 from arena.bots.names import normal_name
 from arena.bots.portable import NotHereError, PortableBot, portable

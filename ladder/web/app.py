@@ -20,6 +20,7 @@ from ladder.web import (
     bots,
     changes,
     decide,
+    documents,
     finals,
     front,
     grades,
@@ -41,6 +42,7 @@ NOUNS: tuple[APIRouter, ...] = tuple(
     noun.router
     for noun in (
         front,
+        documents,
         standings,
         bots,
         keep,

@@ -18,11 +18,12 @@ from markupsafe import Markup
 from pydantic import TypeAdapter
 
 from arena import __version__
-from arena.bots import shown
+from arena.bots import LANGUAGES, shown
 from ladder import cells
 from ladder.access import PUBLIC, STAFF, Viewer
 from ladder.standings import Row
 from ladder.views import DayOfBot, Reader, did
+from ladder.web.shipped import wheel_name
 from ladder.web.visit import RefusedError, Visit
 
 _HOME = files("ladder.web")
@@ -88,6 +89,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     env.globals |= {"cells": cells, "asset": asset, "spark": spark, "version": __version__}
+    env.globals |= {"wheel_name": wheel_name(), "languages": tuple(LANGUAGES)}
     env.filters |= {"when": when, "left": left, "points": points, "share_scale": share_scale, "percent_of": percent_of}
     env.filters |= {"lines": lines, "did": did}
     return env

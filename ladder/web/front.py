@@ -1,7 +1,6 @@
 """The first page, and the files that pages load."""
 
-from importlib.resources import files
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, Response
@@ -31,12 +30,6 @@ def file(tag: str, name: str) -> Response:
         raise RefusedError(404, "There is no such file.")
     data, kind = static()[name]
     return Response(data, media_type=kind, headers=FOR_EVER)
-
-
-@router.get("/documents/{name}", include_in_schema=False, dependencies=[Depends(gate)])
-def document(name: Literal["FIRST_BOT.md", "SPEC.md", "schema.json"]) -> Response:
-    """Return a document for bots' authors."""
-    return Response((files("protocol") / name).read_bytes(), media_type="text/plain; charset=utf-8")
 
 
 @router.get("/openapi.json", include_in_schema=False, dependencies=[Depends(gate)])

@@ -72,6 +72,12 @@ class Door:
         return self.url.startswith("https:")
 
     @property
+    def printed(self) -> str | None:
+        """Return the address for programs that pages print, None if none is known: of files, or of a wildcard."""
+        wild = urlsplit(self.url).hostname in ("0.0.0.0", "::")
+        return None if wild or self.said_public is not None else self.url
+
+    @property
     def public(self) -> bool:
         """Tell whether anybody reads what all participants may."""
         return self.ladder.last_settings.pages.public if self.said_public is None else self.said_public

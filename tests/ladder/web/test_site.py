@@ -2,6 +2,7 @@
 
 import html
 import re
+import zipfile
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
@@ -32,7 +33,7 @@ def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
     for page in pages:
         for link in re.findall(r' (?:href|src)="([^"]*)"', page.read_text()):
             address = html.unescape(link).partition("#")[0]
-            if not address or address.startswith(("data:", "javascript:")):
+            if not address or address.startswith(("data:", "javascript:", "https:")):
                 continue
             assert not address.startswith("/"), (page, address)
             assert (page.parent / unquote(address)).is_file(), (page, address)
@@ -45,7 +46,12 @@ def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
         if "<nav" in text:
             assert "<form" not in text
             assert re.findall(r"<a\s*>", "".join(re.findall(r"<nav.*?</nav>|<footer.*", text, re.DOTALL))) == []
-    text = "".join(page.read_text() for page in pages)
+    own_pages = [page for page in pages if "documents" not in page.parts]
+    text = "".join(page.read_text() for page in own_pages)
+    assert "<td>" in (tmp_path / "site/documents/docs/rules~2emd/index.html").read_text()
+    assert zipfile.is_zipfile(tmp_path / "site/downloads/mybot-rust.zip")
+    wheel = next((tmp_path / "site/downloads").glob("*.whl")).name
+    assert f"pip install ./{wheel}\n" in (tmp_path / "site/index.html").read_text(), "nobody knows the site's address"
     assert [word for word in ("'ada'", ">ada<", "teacher", "no json", "Sign in") if word in text] == []
 
 

@@ -66,11 +66,12 @@ def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), match
     with ladder.reading(STAFF) as reader:
         ids = [str(line.id) for line in views.match_list(reader, limit=matches).rows]
         tables = [str(line.id) for line in views.table_list(reader).rows]
-    fills = {"bots": bots, "finals": finals, "matches": ids, "tables": tables}
+    fills = {"bots": bots, "finals": finals, "matches": ids, "tables": tables, "documents": ["docs/rules.md"]}
     for route in ROUTES:
         method, path = route.split()
         if method != "GET" or path in ("/changes", "/static/{tag}/{name}"):
             continue
         for name in ["new"] if path == "/tables/new" else fills.get(path.split("/")[1], ["eve"]):
-            filled = re.sub(r"\{(?!number)[\w:]+\}", quote(name, safe=""), path, count=1)
+            kept = "/" if path.startswith("/documents") else ""
+            filled = re.sub(r"\{(?!number)[\w:]+\}", quote(name, safe=kept), path, count=1)
             yield re.sub(r"\{\w+\}", "1", filled)

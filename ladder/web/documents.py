@@ -1,0 +1,107 @@
+"""The documents as pages, and what they link to, under the paths that these files have in the repository; downloads."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from posixpath import dirname, join, normpath
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from arena.bots import LANGUAGES
+from ladder.web.draw import form
+from ladder.web.shipped import document_files, starter, wheel, wheel_name
+from ladder.web.visit import RefusedError, Visit, gate
+
+router = APIRouter()
+
+MENU = "docs/README.md"
+_KINDS = {".png": "image/png"}  # all else is text
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document. links: (heading, label, address) of each link that leads to a file of the ladder's."""
+
+    title: str
+    html: str
+    links: tuple[tuple[str, str, str], ...]
+
+
+@router.get("/documents", include_in_schema=False)
+def menu(visit: Annotated[Visit, Depends(gate)]) -> Response:
+    """Show the list of all documents."""
+    return show(MENU, visit)
+
+
+@router.get("/documents/{path:path}", include_in_schema=False)
+def show(path: str, visit: Annotated[Visit, Depends(gate)]) -> Response:
+    """Show a document, or answer with a file that one links to."""
+    file = document_files().get(path)
+    if file is None:
+        raise RefusedError(404, "There is no such document.", visit)
+    if file.suffix == ".md":
+        return form(visit, "document.html", document=rendered(path), menu=rendered(MENU).links)
+    return Response(file.read_bytes(), media_type=_KINDS.get(file.suffix, "text/plain; charset=utf-8"))
+
+
+@router.get("/downloads/{name}", include_in_schema=False, dependencies=[Depends(gate)])
+def download(name: str) -> Response:
+    """Answer with the arena's wheel, or with the zip of a new bot."""
+    if name == wheel_name():
+        return Response(wheel(), media_type="application/zip")
+    language = name.removeprefix("mybot-").removesuffix(".zip")
+    if language not in LANGUAGES or name != f"mybot-{language}.zip":
+        raise RefusedError(404, "There is no such file.")
+    return Response(starter(language), media_type="application/zip")
+
+
+@cache
+def rendered(path: str) -> Document:
+    """Return a document as HTML. A link to a file that isn't among `document_files` is its words alone."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(document_files()[path].read_text(encoding="utf-8"))
+    title, heading, anchors = "", "", Counter[str]()
+    links = []
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open":
+            heading = _words(tokens[place + 1].children or [])
+            title = title or heading
+            anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+            token.attrs["id"] = f"{anchor}-{anchors[anchor]}" if anchors[anchor] else anchor
+            anchors[anchor] += 1
+        elif "style" in token.attrs:  # the page's policy allows none
+            token.attrs = {"class": "number"} if "right" in str(token.attrs["style"]) else {}
+        elif token.type == "table_open":
+            token.attrs["tabindex"] = "0"  # it scrolls where it is too wide
+        children = token.children or []
+        for start, child in enumerate(children):
+            if child.type == "image":
+                child.attrs["src"] = _address(path, str(child.attrs["src"])) or ""
+            elif child.type == "link_open":
+                end = next(at for at in range(start, len(children)) if children[at].type == "link_close")
+                address = _address(path, str(child.attrs["href"]))
+                child.attrs["href"] = address or ""
+                child.hidden = children[end].hidden = address is None
+                if address is not None and address.startswith("/"):
+                    links.append((heading, _words(children[start:end]), address))
+    return Document(title, parser.renderer.render(tokens, parser.options, {}), tuple(links))
+
+
+def _words(tokens: list[Token]) -> str:
+    return "".join(token.content for token in tokens if token.type in ("text", "code_inline"))
+
+
+def _address(document: str, link: str) -> str | None:
+    """Return where a document's link leads on the ladder's pages, None if to nothing there."""
+    parts = urlsplit(link)
+    if parts.scheme or not parts.path:
+        return link
+    target = normpath(join(dirname(document), parts.path))
+    target = next((name for name in (target, f"{target}/README.md") if name in document_files()), "")
+    return f"/documents/{target}{'#' if parts.fragment else ''}{parts.fragment}" if target else None

@@ -1,0 +1,124 @@
+"""What authors take from a ladder: the documents as pages, the arena as a wheel, and a bot to begin with."""
+
+import base64
+import hashlib
+import html
+import io
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urljoin
+
+import pytest
+
+import arena
+from arena.bots import LANGUAGES, intake, new_bot
+from ladder.web import make_app
+from tests.each import each
+from tests.ladder.service.term import Term
+from tests.ladder.web.visitors import URL, Pages, pages
+
+ROOT = Path(__file__).parents[3]
+WHEEL = f"/downloads/coup_arena-{arena.__version__}-py3-none-any.whl"
+
+
+@pytest.fixture
+def web(own: Term) -> Iterator[Pages]:
+    with pages(own) as made:
+        yield made
+
+
+def links(text: str) -> list[str]:
+    return [html.unescape(link) for link in re.findall(r' (?:href|src)="([^"]*)"', text)]
+
+
+def test_every_link_of_the_documents_leads_to_a_page_or_a_file_and_its_section(web: Pages) -> None:
+    """Nobody has to sign in; what a ladder doesn't have, such as its own sources, is no link."""
+    visitor = web.visitor("nobody")
+    waiting, texts, led = ["/documents"], {}, set()
+    while waiting:
+        address = waiting.pop()
+        answered = visitor.get(address)
+        assert answered.status_code == 200, address
+        page = answered.headers["content-type"].startswith("text/html")
+        texts[address] = article = answered.text.partition("<article>")[2] if page else ""
+        for link in links(article):
+            path, _, section = urljoin(address, link).partition("#")
+            if path.startswith("/documents"):
+                led.add((address, path, unquote(section)))
+                waiting += [path] if path not in texts and path not in waiting else []
+    assert len(texts) > 50
+    assert [each for each in led if each[2] and f'id="{each[2]}"' not in texts[each[1]]] == []
+    for path in ("docs/rules.md", "protocol/SPEC.md", "docs/ladder.md"):
+        for mark in ("<h2 id=", "<table", "<td>", "<pre><code" if path != "docs/rules.md" else "<code>"):
+            assert mark in texts[f"/documents/{path}"], path
+    assert " style=" not in "".join(texts.values()), "the policy of the pages would refuse it"
+
+
+@each("path", ["../pyproject.toml", "docs/../../pyproject.toml", "docs", "arena/__init__.py", "%2fetc%2fpasswd"])
+def test_what_is_no_document_is_not_there(web: Pages, path: str) -> None:
+    assert web.visitor("nobody").get(f"/documents/{path}").status_code == 404
+
+
+def test_pages_print_a_command_with_the_address_of_the_ladder_whatever_a_request_says(web: Pages) -> None:
+    """Where no address is known, as of one that listens everywhere, the wheel is loaded first."""
+    shown = web.visitor("ada").get("/", headers={"Host": "evil.example"}).text
+    assert f"pip install {URL}{WHEEL}\n" in shown
+    web.client.app.state.door = make_app(web.ladder, "http://0.0.0.0:8000").state.door
+    shown = web.visitor("ada").get("/").text
+    assert f'href="{WHEEL}"' in shown
+    assert f"pip install ./{Path(WHEEL).name}\n" in shown
+
+
+def test_the_wheel_is_whole_and_imports(web: Pages, tmp_path: Path) -> None:
+    """Its files are those of the project, each with its digest; `arena` imports from the file itself."""
+    answered = web.visitor("nobody").get(WHEEL)
+    archive = zipfile.ZipFile(io.BytesIO(answered.content))
+    names = set(archive.namelist())
+    record = next(name for name in names if name.endswith(".dist-info/RECORD"))
+    rows = dict(line.split(",", 1) for line in archive.read(record).decode().splitlines())
+    assert set(rows) == names
+    for name in names - {record}:
+        digest = base64.urlsafe_b64encode(hashlib.sha256(archive.read(name)).digest()).rstrip(b"=").decode()
+        assert rows[name] == f"sha256={digest},{archive.getinfo(name).file_size}"
+    assert {"arena/documents/docs/rules.md", "arena/sample_bots/honest.py", "protocol/SPEC.md"} < names
+    assert f"Version: {arena.__version__}\n" in archive.read(record.replace("RECORD", "METADATA")).decode()
+    (tmp_path / "arena.whl").write_bytes(answered.content)
+    code = "import sys; sys.path.insert(0, 'arena.whl'); import arena.coup, ladder; print(arena.coup.__file__)"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("arena.whl/")
+
+
+@pytest.mark.long
+def test_the_wheel_installs_and_makes_itself_again(web: Pages, tmp_path: Path) -> None:
+    """By pip, without its dependencies; where it is installed, a ladder serves the same wheel and the documents."""
+    wheel = tmp_path / Path(WHEEL).name
+    wheel.write_bytes(web.visitor("nobody").get(WHEEL).content)
+    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", "--target"]
+    subprocess.run([*pip, tmp_path / "there", wheel], check=True, timeout=120)
+    code = (
+        "import sys; sys.path.insert(0, 'there'); from ladder.web import shipped, documents;"
+        "assert shipped.__file__.startswith(sys.argv[1]);"
+        "assert 'Rules' in documents.rendered('docs/rules.md').title; sys.stdout.buffer.write(shipped.wheel())"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], cwd=tmp_path, capture_output=True, check=True, timeout=120
+    )
+    assert ran.stdout == wheel.read_bytes()
+
+
+@each("language", list(LANGUAGES))
+def test_a_starter_is_what_arena_new_makes_and_a_ladder_takes_it(web: Pages, tmp_path: Path, language: str) -> None:
+    file = tmp_path / "bot.zip"
+    file.write_bytes(web.visitor("nobody").get(f"/downloads/mybot-{language}.zip").content)
+    new_bot(tmp_path / language / "mybot", language)
+    taken, made = intake(file), intake(tmp_path / language / "mybot")
+    assert (taken.name, taken.digest) == (made.name, made.digest)
+
+
+def test_other_downloads_are_not_there(web: Pages) -> None:
+    for name in ("mybot-perl.zip", "python", "mybot-.zip", "coup_arena-9.9.9-py3-none-any.whl"):
+        assert web.visitor("nobody").get(f"/downloads/{name}").status_code == 404, name
