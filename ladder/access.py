@@ -196,14 +196,14 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Bot": {
         _ANYBODY: "bot pseudonym reference row of fair trend limit_ms versions last days against seats style may"
         " change",
-        _MATE: "examination examples acts",
+        _MATE: "examination examples acts due",
         _STAFF: "owner",
     },
     "ActLine": {_STAFF: "id at by what bot version match login why"},
     "ActList": {_STAFF: "rows next change"},
     "Allowance": {_OWNER: "bots another left most renewed upload_mb due"},
     "About": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions due"},
-    "Due": {_ANYBODY: "name at closes", _OWNER: "extended"},
+    "Due": {_ANYBODY: "name at closes", _MATE: "counts waiting", _OWNER: "extended"},
     "Front": {_ANYBODY: "about top newest finals change"},
     "StandingsPage": {_ANYBODY: "table first of next days", _STAFF: "sections"},
     "Against": {_ANYBODY: "label duel"},

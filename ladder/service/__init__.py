@@ -30,7 +30,7 @@ from ladder.service.decisions import (
     set_void,
 )
 from ladder.service.doctor import Checkup, check_up
-from ladder.service.due import due_of
+from ladder.service.due import due_of_bot
 from ladder.service.evenings import (
     FROZEN,
     Opened,

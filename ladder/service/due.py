@@ -1,16 +1,35 @@
-"""When a deadline is over for one person: with more time that was given, with the grace, and with days late."""
+"""When a deadline is over for one person, and which versions count at it: those that were active when it closed.
+
+`picker` alone decides which versions count; grades, finals, late days and pages ask it.
+"""
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import Connection
 
+from ladder.access import visible
+from ladder.service.ladder import Ladder
 from ladder.service.settings import Deadline, Settings
-from ladder.store.database import Extension, Version, disabled_versions, extensions_in_force, fit_versions
-from ladder.views import Due
+from ladder.store.database import (
+    FIT,
+    UNFIT,
+    Extension,
+    KnownBot,
+    Version,
+    all_bots,
+    chosen_versions,
+    disabled_versions,
+    extensions_in_force,
+    find_bot,
+    fit_versions,
+    teams_at,
+    versions_of,
+)
+from ladder.views import Bot, Due, Reader
 
 DAY_S = 86_400.0
 
@@ -32,8 +51,11 @@ class OwnDue:
         return max(0, math.ceil((received - self.closes) / DAY_S))
 
 
-OwnDues = Callable[[int], OwnDue]
-"""Each owner's end of a deadline, by the owner's id."""
+OwnDues = Callable[[int | None], OwnDue]
+"""Each owner's end of a deadline, by the owner's id; None: the class's."""
+
+Picker = Callable[[Iterable[Version], OwnDues], list[Version]]
+"""Returns which of fit versions count at a deadline."""
 
 
 def own_due(settings: Settings, deadline: Deadline, extension: Extension | None = None) -> OwnDue:
@@ -48,46 +70,78 @@ def own_due(settings: Settings, deadline: Deadline, extension: Extension | None 
 def own_dues(connection: Connection, settings: Settings, deadline: Deadline) -> OwnDues:
     """Return each owner's end of a deadline."""
     extensions = {each.owner: each for each in extensions_in_force(connection) if each.deadline == deadline.name}
-    return lambda owner: own_due(settings, deadline, extensions.get(owner))
+    return lambda owner: own_due(settings, deadline, None if owner is None else extensions.get(owner))
 
 
-def due_of(connection: Connection, settings: Settings, owner: int | None) -> tuple[Due, ...]:
-    """Return all deadlines as they are for an owner, by id."""
-    extensions = {each.deadline: each for each in extensions_in_force(connection) if each.owner == owner}
-    dues = []
+def due_of(
+    connection: Connection, settings: Settings, owner: int | None, bots: Iterable[KnownBot] = ()
+) -> tuple[Due, ...]:
+    """Return all deadlines as they are for an owner, by id, with the versions of these bots that count for them."""
+    versions = [version for bot in bots for version in versions_of(connection, bot.id)]
+    fit = [version for version in versions if version.state == FIT]
+    pick, dues = picker(connection), []
     for deadline in settings.deadlines:
-        extension = extensions.get(deadline.name)
-        own = own_due(settings, deadline, extension)
-        dues.append(Due(deadline.name, own.at, own.closes, None if extension is None else extension.why))
+        due = own_dues(connection, settings, deadline)
+        own, team = due(owner), teams_at(connection, deadline.at.timestamp()).get(owner or 0, {owner})
+        counts = [version.label for version in pick(fit, due) if version.owner in team]
+        waits = [each for each in versions if each.state not in (FIT, UNFIT) and each.owner in team]
+        waiting = tuple(each.label for each in waits if each in pick([*fit, each], due))
+        why = None if own.extension is None else own.extension.why
+        dues.append(Due(deadline.name, own.at, own.closes, why, tuple(counts), waiting))
     return tuple(dues)
+
+
+def due_of_bot(ladder: Ladder, reader: Reader, name: str) -> tuple[Due, ...]:
+    """Return all deadlines as they are for a bot, as the reader may see them; none for a reference bot."""
+    bot = find_bot(reader.connection, name)
+    if bot is None or bot.reference or not reader.viewer.sees(Bot, "due", bot.login):
+        return ()
+    bots = [each for each in all_bots(reader.connection) if each.owner == bot.owner]  # one in time makes none late
+    dues = due_of(reader.connection, ladder.last_settings, bot.owner, bots)
+    own = {version.label for version in versions_of(reader.connection, bot.id)}
+    only = (replace(due, counts=_of(due.counts, own), waiting=_of(due.waiting, own)) for due in dues)
+    return tuple(visible(due, reader.viewer, bot.login) for due in only)
+
+
+def _of(labels: tuple[str, ...], own: set[str]) -> tuple[str, ...]:
+    return tuple(label for label in labels if label in own)
 
 
 def late_for(connection: Connection, settings: Settings, owner: int, at: float) -> str | None:
     """Return the deadline in whose grace something of an owner's comes at a time, None if in none."""
-    return next((due.name for due in due_of(connection, settings, owner) if due.at < at <= due.closes), None)
+    dues = ((each.name, own_dues(connection, settings, each)(owner)) for each in settings.deadlines)
+    return next((name for name, due in dues if due.at < at <= due.closes), None)
 
 
-def eligible(connection: Connection) -> list[Version]:
-    """Return the versions that may stand for somebody at a deadline, in the order in which they were received."""
-    disabled = disabled_versions(connection)
-    fit = sorted(fit_versions(connection), key=lambda version: (version.received, version.id))
-    return [each for each in fit if not each.reference and each.id not in disabled and not each.out]
+def picker(connection: Connection) -> Picker:
+    """Return the function that decides which of fit versions count at a deadline.
 
+    Of each bot it is the version that was active when the deadline closed for its owner: the newest of those received
+    by then, or the one that a person activated by then and after that. When an examination ended doesn't matter.
+    Versions that are disabled now count nothing, nor do those of owners who are suspended or left.
 
-def stand(versions: Iterable[Version], due: OwnDues) -> list[Version]:
-    """Return which of `eligible` versions stand: of each bot the newest in time.
-
-    Of who has none in time, it is the first that came within the days in which late versions count: a ladder goes on
-    after a deadline, and so a new version of a bot that came in time makes nothing late.
+    Of owners with none in time, it is the first that came within the days in which late versions count: a ladder goes
+    on after a deadline, and so a new version of a bot that came in time makes nothing late.
     """
-    versions = list(versions)
-    standing = {each.bot: each for each in versions if each.received <= due(each.owner).closes}
-    done = {each.owner for each in standing.values()}
-    for each in versions:
-        if each.owner not in done and each.received <= due(each.owner).last:
-            done.add(each.owner)
-            standing[each.bot] = each
-    return list(standing.values())
+    disabled, chosen = disabled_versions(connection), chosen_versions(connection)
+
+    def pick(versions: Iterable[Version], due: OwnDues) -> list[Version]:
+        may = [each for each in versions if not (each.reference or each.out or each.id in disabled)]
+        may.sort(key=lambda version: (version.received, version.id))
+        in_time = {each.id: each for each in may if each.received <= due(each.owner).closes}
+        active = {each.bot: each for each in in_time.values()}
+        for id, at in chosen:
+            each = in_time.get(id)
+            if each is not None and active[each.bot].received <= at <= due(each.owner).closes:
+                active[each.bot] = each
+        done = {each.owner for each in active.values()}
+        for each in may:
+            if each.owner not in done and each.received <= due(each.owner).last:
+                done.add(each.owner)
+                active[each.bot] = each
+        return list(active.values())
+
+    return pick
 
 
 def late_days_left(
@@ -101,12 +155,12 @@ def late_days_left(
     left: defaultdict[int, int] = defaultdict(lambda: settings.lateness.late_days)
     for extension in extensions_in_force(connection):
         left[extension.owner] -= 0 if extension.deadline == without else extension.late_days
-    versions = eligible(connection) if settings.lateness.late_days else []
+    versions, pick = fit_versions(connection) if settings.lateness.late_days else [], picker(connection)
     for deadline in sorted(settings.deadlines, key=lambda each: (each.at, each.name)):
         if deadline.name == before:
             break
         due = own_dues(connection, settings, deadline)
-        for version in stand(versions, due) if deadline.name != without else ():
+        for version in pick(versions, due) if deadline.name != without else ():
             left[version.owner] -= min(due(version.owner).days_late(version.received), max(0, left[version.owner]))
     return left
 

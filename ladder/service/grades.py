@@ -1,6 +1,6 @@
 """Grades: what each owner's bot reached, for thresholds and not for its rank, with the reason in words.
 
-They are of a final, of the versions that stand at a deadline, or of those that play now. Who owns several bots gets the
+They are of a final, of the versions that count at a deadline, or of those that play now. Who owns several bots gets the
 grade of the best. What lateness costs is taken from the points that were reached.
 """
 

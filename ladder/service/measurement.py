@@ -1,4 +1,4 @@
-"""What chosen versions are worth by chosen matches: the table of a final, or of those that stand for a deadline."""
+"""What chosen versions are worth by chosen matches: the table of a final, or of those that count at a deadline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

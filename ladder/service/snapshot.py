@@ -1,40 +1,32 @@
-"""Which versions stand for their bots at a deadline, whatever happened later.
+"""Which versions play a final or are graded: those that count at a deadline, or that play now.
 
-A bot's is the newest of those that were received in time, are fit, and aren't disabled; an owner who is suspended or
-left has none. Extensions count. An owner with none in time gets the first that came late, where ladder.toml lets it
-count. Reference bots are there with the version that plays.
+Reference bots are there with the version that plays.
 """
 
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.service.due import eligible, own_dues, stand, time_text
+from ladder.service.due import own_dues, picker, time_text
 from ladder.service.settings import Deadline, LadderError, Settings
-from ladder.store.database import Version, active_versions, all_owners, unexamined
+from ladder.store.database import Version, active_versions, all_owners, fit_versions, unexamined
 
 
 def snapshot(connection: Connection, settings: Settings, deadline: Deadline | None) -> list[Version]:
-    """Return the versions that stand for their bots at a deadline, or that play now, in order of their labels."""
+    """Return the versions that count at a deadline, or that play now, in order of their labels."""
     versions = active_versions(connection)
     if deadline is not None:
-        standing = stand(eligible(connection), own_dues(connection, settings, deadline))
+        standing = picker(connection)(fit_versions(connection), own_dues(connection, settings, deadline))
         versions = [*standing, *(version for version in versions if version.reference)]
     return sorted(versions, key=lambda version: version.label)
 
 
 def awaiting(connection: Connection, settings: Settings, deadline: Deadline | None, now: float) -> list[Version]:
-    """Return the versions whose examination may change which stand at a deadline, or play now."""
+    """Return the versions whose examination may change which count at a deadline, or play now."""
     waiting = unexamined(connection, now)
     if deadline is None:
         return waiting
-    due = own_dues(connection, settings, deadline)
-    standing = {version.owner: version.received for version in snapshot(connection, settings, deadline)}
-    return [
-        each
-        for each in waiting
-        if each.received <= due(each.owner).closes
-        or each.received <= min(due(each.owner).last, standing.get(each.owner, each.received))
-    ]
+    due, pick, fit = own_dues(connection, settings, deadline), picker(connection), fit_versions(connection)
+    return [each for each in waiting if each in pick([*(one for one in fit if one.owner == each.owner), each], due)]
 
 
 def who_has_time(connection: Connection, settings: Settings, deadline: Deadline | None, now: float) -> str:

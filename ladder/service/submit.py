@@ -243,17 +243,18 @@ def allowance(ladder: Ladder, reader: Reader, login: str | None = None) -> Allow
     owner = None if login is None else find_owner(connection, login)
     party = {} if owner is None else party_of(connection, owner)
     bots = _bots_of(connection, party)
+    out = owner is None or owner.suspended or owner.gone
     begins = reader.now - reader.now % DAY_S
     today = submitted_since(connection, party, begins)
     quotas = settings.quotas
     result = Allowance(
-        bots=bots,
+        bots=tuple(bot.name for bot in bots),
         another=len(bots) < quotas.bots_per_owner,
         left=max(0, quotas.submissions_per_day - today),
         most=quotas.submissions_per_day,
         renewed=begins + DAY_S,
         upload_mb=quotas.upload_mb,
-        due=due_of(connection, settings, None if owner is None else owner.id),
+        due=due_of(connection, settings, None if owner is None else owner.id, () if out else bots),
     )
     return visible(result, reader.viewer, login)
 
@@ -320,7 +321,7 @@ def team_or(login: str, party: Collection[int]) -> str:
 
 
 def _check_bots(connection: Connection, party: Collection[int], settings: Settings) -> None:
-    names = _bots_of(connection, party)
+    names = [bot.name for bot in _bots_of(connection, party)]
     most = settings.quotas.bots_per_owner
     if len(names) >= most:
         raise LadderError(
@@ -329,9 +330,7 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Settin
         )
 
 
-def _bots_of(connection: Connection, party: Collection[int]) -> tuple[str, ...]:
-    """Return the bots of those of a party who take part, by name."""
+def _bots_of(connection: Connection, party: Collection[int]) -> list[KnownBot]:
+    """Return the bots of those of a party who take part."""
     out = {owner.id for owner in all_owners(connection) if owner.suspended or owner.gone}
-    return tuple(
-        bot.name for bot in all_bots(connection) if bot.owner in party and not (bot.reference or bot.owner in out)
-    )
+    return [bot for bot in all_bots(connection) if bot.owner in party and not (bot.reference or bot.owner in out)]

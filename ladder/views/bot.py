@@ -32,6 +32,7 @@ from ladder.store.database import (
 from ladder.views.cursor import cut
 from ladder.views.decision import Decision, decider_name, decisions
 from ladder.views.duels import Against, against
+from ladder.views.front import Due
 from ladder.views.match import MatchLine, match_list, outside_finals
 from ladder.views.reader import Reader
 from ladder.views.seat import SeatShare, seat_shares
@@ -114,7 +115,8 @@ class Bot:
     of the version that was asked for, else of the newest. examples: faulty exchanges, of each kind the first, of that
     version and of the one that plays. last: its last matches, newest first. limit_ms: the time of a request. days: what
     each day's table said of it. against, seats: how the version that plays, else the one asked for, fared against
-    others, and in each seat; style: what it does. may: what the reader may do with it, of ACTS.
+    others, and in each seat; style: what it does. due: the deadlines, with the version of it that counts.
+    may: what the reader may do with it, of ACTS.
     """
 
     bot: str
@@ -135,6 +137,7 @@ class Bot:
     seats: tuple[SeatShare, ...]
     style: BotStyle | None
     acts: tuple[Decision, ...] | None
+    due: tuple[Due, ...] | None
     may: tuple[str, ...]
     change: int | None = None
 
@@ -147,10 +150,10 @@ class BuildLog:
     text: bytes
 
 
-def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) -> Bot | None:
+def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10, due: tuple[Due, ...] = ()) -> Bot | None:
     """Return all that the reader may know of a bot, None if there is none of the name, or no version of the number.
 
-    `last`: how many matches.
+    `last`: how many matches. due: the deadlines, as they are for the bot and the reader.
     """
     connection, viewer = reader.connection, reader.viewer
     known = find_bot(connection, name)
@@ -227,6 +230,7 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
             number,
             known.login,
         ),
+        due=due,
         may=tuple(act for act in _OWN_ACTS if viewer.may(act, known.login)),
         change=reader.change,
     )

@@ -15,13 +15,16 @@ TOP = 10  # rows of the table
 class Due:
     """A deadline: when it is, and until when what is late is in its grace. Times are seconds since 1970.
 
-    extended: why it is a person's own, and later than the class's; None if it isn't.
+    extended: why it is a person's own, and later than the class's; None if it isn't. counts: the person's versions that
+    count, as it stands now; waiting: those that will count if they pass their examination.
     """
 
     name: str
     at: float
     closes: float
     extended: str | None = None
+    counts: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

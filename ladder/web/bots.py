@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from ladder import views
-from ladder.service import Ladder
+from ladder.service import Ladder, due_of_bot
 from ladder.views import Bot, BotList, Reader
 from ladder.web.reads import read
 from ladder.web.visit import Id, RefusedError, Visit, gate
@@ -20,16 +20,16 @@ def bots(ladder: Ladder, reader: Reader, search: str = "", after: str | None = N
     return views.bot_list(reader, search, after)
 
 
-@read(router, "/bots/{name}", "bot.html", fresh_s=3600)
+@read(router, "/bots/{name}", "bot.html", fresh_s=60)
 def bot(ladder: Ladder, reader: Reader, name: str) -> Bot | None:
     """Return a bot, with the examination of its newest version for who may see that."""
-    return views.bot(reader, name)
+    return views.bot(reader, name, due=due_of_bot(ladder, reader, name))
 
 
-@read(router, "/bots/{name}/{number}", "bot.html", fresh_s=3600)
+@read(router, "/bots/{name}/{number}", "bot.html", fresh_s=60)
 def version(ladder: Ladder, reader: Reader, name: str, number: Id) -> Bot | None:
     """Return a bot, with the examination of one of its versions."""
-    return views.bot(reader, name, number)
+    return views.bot(reader, name, number, due=due_of_bot(ladder, reader, name))
 
 
 @router.get("/bots/{name}/{number}/build-log", include_in_schema=False)

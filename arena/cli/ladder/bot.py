@@ -13,7 +13,7 @@ from arena.cli.ladder.view import print_view
 from arena.cli.out import note, refuse, write
 from ladder import views
 from ladder.access import STAFF, Viewer
-from ladder.service import known_bot
+from ladder.service import due_of_bot, known_bot
 
 
 @click.command()
@@ -26,12 +26,15 @@ from ladder.service import known_bot
 def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
     """Print all about a bot: its versions, why one doesn't play, where it stands, its faults, times and matches.
 
-    It is what the bot's owner may see.
+    Of each deadline it prints the version that counts. It is what the bot's owner may see.
     """
     with ladder_at(folder) as ladder, ladder.reading(STAFF) as reader:
         owner = Viewer(known_bot(reader.connection, name).login)
         as_owner = replace(reader, viewer=owner)
-        view = views.build_log(as_owner, name, number) if build_log else views.bot(as_owner, name, number, last)
+        if build_log:
+            view: views.Bot | views.BuildLog | None = views.build_log(as_owner, name, number)
+        else:
+            view = views.bot(as_owner, name, number, last, due_of_bot(ladder, as_owner, name))
     if view is None:
         refuse(f"{name} has no version {number}; leave --version out to see which it has")
     if as_json:

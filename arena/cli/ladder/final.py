@@ -31,7 +31,7 @@ from ladder.views import final_list
 @click.option(
     "--games", type=click.IntRange(1), metavar="N", help=f"Hold it, with N games or more each.  [{FINAL_GAMES}]"
 )
-@click.option("--deadline", metavar="DEADLINE", help="Hold it with the versions that stand at a deadline.  [now]")
+@click.option("--deadline", metavar="DEADLINE", help="Hold it with the versions that count at a deadline.  [now]")
 @click.option("--replay", "replayed", is_flag=True, help="Play its matches again that were given up, the same deals.")
 @click.option("--as-is", is_flag=True, help="Reveal it although matches were given up.")
 @click.option(

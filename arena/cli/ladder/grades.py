@@ -20,7 +20,7 @@ from ladder.views import Grade, GradeChanges, Grades
 @click.command()
 @FOLDER
 @click.option("--final", metavar="NAME", help="Of a final's versions and games.")
-@click.option("--deadline", metavar="NAME", help="Of the versions that stand at a deadline, by all rated games.  [now]")
+@click.option("--deadline", metavar="NAME", help="Of the versions that count at a deadline, by all rated games.  [now]")
 @click.option("--owner", "login", metavar="LOGIN", help="Show one owner's, baseline by baseline.")
 @click.option("--format", "form", type=click.Choice(GRADEBOOKS), default="plain", help="For whom it is.  [plain]")
 @click.option("--release", "name", metavar="NAME", help="Hand them out under a name, or print what was handed out.")

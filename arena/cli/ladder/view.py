@@ -18,7 +18,7 @@ from arena.run import Example
 from ladder.rating import Estimate
 from ladder.views import Decision, SeatLine, did
 
-_TIMES = {"at", "ended_at", "ends", "examined", "received", "since", "submitted", "until"}
+_TIMES = {"at", "closes", "ended_at", "ends", "examined", "received", "since", "submitted", "until"}
 
 
 def print_view(view: Any, as_json: bool) -> None:

@@ -186,6 +186,7 @@ from ladder.store.database.versions import (
     add_version,
     all_bots,
     barred_versions,
+    chosen_versions,
     claim_exam,
     count_queued,
     disabled_versions,

@@ -441,6 +441,13 @@ def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
     return barred | {version: f"disabled: {why}" for version, why in disabled_versions(connection).items()}
 
 
+def chosen_versions(connection: Connection) -> list[tuple[int, float]]:
+    """Return the versions that people activated, by id, and when, in order of time."""
+    by_people = and_(acts.c.who != LADDER, acts.c.what == "activate")
+    rows = connection.execute(select(acts.c.version, acts.c.at).where(by_people).order_by(acts.c.at, acts.c.id))
+    return [(version, at) for version, at in rows]
+
+
 def activate(connection: Connection, version: Version, who: str, why: str, at: float) -> None:
     """Let a fit version play, in place of the one that did."""
     note_act(connection, Act(who, "activate", why, at, bot=version.bot, version=version.id))

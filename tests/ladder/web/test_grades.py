@@ -48,6 +48,10 @@ def test_staff_gives_more_time_on_a_persons_page_and_takes_it_back(web: Pages, s
         assert "more time: ill &lt;b&gt;" in ada.get(path).text
         assert "2100-01-01 00:00 UTC</time>" in bob.get(path).text
         assert "more time" not in bob.get(path).text
+        assert 'Counts so far: <a href="/bots/late/1">late@1</a>' in ada.get(path).text
+    for path, reader in (("/bots/late", ada), ("/admin/people/ada", staff)):
+        assert "Counts so far" in reader.get(path).text
+    assert "Counts" not in bob.get("/bots/late").text + staff.get("/submit").text
     assert "Take back more time for first" in staff.get("/admin/people/ada").text
     assert "more time until 3 Jan 2100 01:00 +01:00: ill" in ada.get("/grades?deadline=first").text
     assert post(staff, page, deadline="first", undo="true", why="she wasn't") == "/admin/people/ada"

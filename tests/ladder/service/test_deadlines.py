@@ -1,0 +1,216 @@
+"""Deadlines: which version counts, in grades, finals and late days, and where people read it."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.service import (
+    Ladder,
+    activate_version,
+    allowance,
+    choose_version,
+    disable_bot,
+    due_of_bot,
+    extend,
+    gradebook,
+    grades,
+    hold_final,
+    join_teams,
+    set_suspended,
+    submit,
+)
+from ladder.store.database import all_bots, end_exam, rest, unexamined
+from tests.ladder.service.classes import NUMBERS, Clock, deadline, hand_in, school, settle
+from tests.ladder.service.ladders import WORDS
+from tests.ladder.service.term import Term
+from tests.ladder.service.test_lateness import DAY, DUE, HOUR, PLAYS, grade_of, late
+from tests.place import QUICK_BOT
+
+Step = Callable[[Ladder], object]
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    """Give a ladder with a deadline, 15 minutes of grace and two late days."""
+    with closing(school(tmp_path / "spring", owners="ada bob")) as made:
+        settle(made, deadline("first", DUE, 15) + PLAYS)
+        late(made, days=7, late_days=2)
+        yield made
+
+
+def at(hours: float, ladder: Ladder) -> None:
+    ladder.clock = Clock(DUE + hours * HOUR)
+
+
+def sends(hours: float) -> Step:
+    """Submit a version that passes at once."""
+    return lambda ladder: hand_in(ladder, "ada", "a", at=DUE + hours * HOUR)
+
+
+def queues(hours: float, received: float | None = None) -> Step:
+    """Submit a version that isn't examined yet; with a time, staff says that it was received then."""
+
+    def step(ladder: Ladder) -> int:
+        at(hours, ladder)
+        path = ladder.path / "a.py"
+        path.write_text(f"{QUICK_BOT}# {next(NUMBERS)}\n")
+        said = None if received is None else DUE + received * HOUR
+        return submit(ladder, path, "ada", "a", said, "t").version
+
+    return step
+
+
+def pass_late(ladder: Ladder) -> None:
+    """Let all that waits pass, long after the deadline; whether it plays then isn't said."""
+
+    def act(connection: Connection) -> None:
+        for version in unexamined(connection, ladder.clock()):
+            end_exam(connection, version.id, [], None, WORDS, None, DUE + 50 * HOUR)
+
+    ladder.database.write(act)
+
+
+def chooses(hours: float, number: int, login: str = "ada") -> Step:
+    def step(ladder: Ladder) -> bool:
+        at(hours, ladder)
+        return choose_version(ladder, "a", number, login)
+
+    return step
+
+
+def staff(hours: float, number: int | None) -> Step:
+    """Let staff activate a version, or disable the bot."""
+
+    def step(ladder: Ladder) -> bool:
+        at(hours, ladder)
+        if number is None:
+            return disable_bot(ladder, "a", "t", "an error")
+        return activate_version(ladder, "a", number, "t", "they asked")
+
+    return step
+
+
+def is_benched(ladder: Ladder) -> None:
+    def act(connection: Connection) -> None:
+        [bot] = [each for each in all_bots(connection) if each.name == "a"]
+        rest(connection, bot.id, "bench", "ladder", "it forfeits", ladder.clock())
+
+    ladder.database.write(act)
+
+
+def suspended(value: bool) -> Step:
+    return lambda ladder: set_suspended(ladder, "ada", value, "t", "a doubt")
+
+
+def more_time(ladder: Ladder) -> None:
+    extend(ladder, "ada", "first", None, 1, 0, "t", "ill")
+
+
+def team(ladder: Ladder) -> None:
+    at(-9, ladder)
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "t", "they asked")
+
+
+TWO = [sends(-5), sends(-4)]
+
+
+@pytest.mark.parametrize(
+    ("steps", "counts"),
+    [
+        ([*TWO], "a@2"),
+        ([*TWO, chooses(-3, 1)], "a@1"),
+        ([*TWO, chooses(-3, 1), chooses(-2, 2)], "a@2"),
+        ([*TWO, chooses(-3, 1), chooses(-2, 2), chooses(-1, 1)], "a@1"),
+        ([*TWO, chooses(0.25, 1)], "a@1"),  # the very end of the grace
+        ([*TWO, chooses(0.26, 1)], "a@2"),
+        ([*TWO, chooses(-3, 1), chooses(1, 2)], "a@1"),
+        ([*TWO, chooses(-3, 1), sends(-2)], "a@3"),  # what is submitted after the choice plays
+        ([*TWO, chooses(-3, 1), sends(1)], "a@1"),
+        ([*TWO, chooses(-3, 1), queues(-2), pass_late], "a@3"),  # still being checked when the deadline closed
+        ([sends(-5), queues(-4), chooses(-3, 1), pass_late], "a@1"),
+        ([*TWO, chooses(-3, 1), queues(1, -2), pass_late], "a@3"),  # staff enters what was received in time
+        ([*TWO, chooses(-3, 1), queues(1, -3.5), pass_late], "a@1"),
+        ([more_time, *TWO, chooses(20, 1)], "a@1"),
+        ([more_time, *TWO, chooses(25, 1)], "a@2"),
+        ([team, *TWO, chooses(-3, 1, "bob")], "a@1"),
+        ([*TWO, staff(-3, 1)], "a@1"),
+        ([*TWO, staff(3, 1)], "a@2"),
+        ([*TWO, staff(-3, None)], None),
+        ([*TWO, staff(-3, None), staff(-2, 1)], "a@1"),
+        ([*TWO, chooses(-3, 1), staff(1, None)], None),
+        ([*TWO, chooses(-3, 1), staff(1, None), staff(2, 2)], "a@2"),
+        ([*TWO, is_benched], "a@2"),  # a bench spares others its forfeits, and decides nothing about the owner
+        ([*TWO, is_benched, chooses(-3, 1)], "a@1"),
+        ([*TWO, chooses(-3, 1), suspended(True)], None),
+        ([*TWO, chooses(-3, 1), suspended(True), suspended(False)], "a@1"),
+        ([sends(1), sends(2), chooses(3, 2)], "a@1"),  # late: the first counts
+    ],
+)
+def test_what_is_active_when_a_deadline_closes_counts(ladder: Ladder, steps: list[Step], counts: str | None) -> None:
+    """In grades, in a gradebook, in a final, and where the owner and staff read it: one function decides."""
+    for step in steps:
+        step(ladder)
+    assert grade_of(ladder, "ada").version == counts
+    told = gradebook(grades(ladder, "t", deadline="first"), "moodle")
+    assert (f"{counts}: plays" in told) == (counts is not None)
+    bots = [label for label in hold_final(ladder, "last", "first", 2, "t").versions if label[1] == "@"]
+    assert bots == ([] if counts is None else [counts])
+    for viewer, login in ((Viewer("ada"), None), (STAFF, "ada")):
+        with ladder.reading(viewer) as reader:
+            [due] = allowance(ladder, reader, login).due
+            assert due.counts == tuple(bots)
+
+
+def test_a_version_that_was_chosen_is_no_later_than_it_came(ladder: Ladder) -> None:
+    """A newer one in the grace, or a day late, spends no late day where the older one counts."""
+    for step in (sends(-5), sends(0.1), chooses(0.2, 1), sends(30)):
+        step(ladder)
+    found = grade_of(ladder, "ada")
+    assert (found.version, found.late_hours, found.late_days_spent) == ("a@1", 0, 0)
+
+
+def test_only_an_examination_that_may_decide_is_waited_for(ladder: Ladder) -> None:
+    """What was submitted before somebody chose another version doesn't count, whatever becomes of it."""
+    for step in (sends(-5), queues(-4), chooses(-3, 1)):
+        step(ladder)
+    ladder.clock = Clock(DUE + DAY)
+    assert grades(ladder, "t", deadline="first").waiting == ()
+    queues(-2)(ladder)
+    ladder.clock = Clock(DUE + DAY)
+    assert grades(ladder, "t", deadline="first").waiting == ("a@3",)
+
+
+def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: Ladder) -> None:
+    """On pages and by the command; the public and others don't, nor what waits for its examination."""
+    for step in (*TWO, chooses(-3, 1), queues(-2)):
+        step(ladder)
+    for viewer, told in ((Viewer("ada"), (("a@1",), ("a@3",))), (STAFF, (("a@1",), ("a@3",))), (Viewer("bob"), None)):
+        with ladder.reading(viewer) as reader:
+            dues = due_of_bot(ladder, reader, "a")
+            assert [(due.counts, due.waiting) for due in dues] == ([] if told is None else [told])
+    with ladder.reading(PUBLIC) as reader:
+        assert due_of_bot(ladder, reader, "a") == ()
+    with ladder.reading(Viewer("bob")) as reader:
+        assert [due.counts for due in allowance(ladder, reader).due] == [()]
+    path = ladder.path / "ladder.toml"
+    path.write_text(path.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2"))
+    hand_in(ladder, "ada", "other", at=DUE + HOUR)
+    with ladder.reading(STAFF) as reader:
+        assert [due.counts for due in due_of_bot(ladder, reader, "other")] == [()], "a bot in time makes none late"
+    told_by = Term(ladder.path).arena("bot", "a").out
+    assert "a@1" in told_by.partition("due:")[2]
+    assert time.strftime("%Y", time.gmtime(DUE)) in told_by
+
+
+def test_a_team_reads_what_counts_of_all_who_are_graded_with_them(ladder: Ladder) -> None:
+    """Of those who were in it at the deadline and still are."""
+    for step in (team, *TWO, chooses(-3, 1)):
+        step(ladder)
+    with ladder.reading(Viewer("bob", mates=frozenset({"ada"}))) as reader:
+        [due] = allowance(ladder, reader).due
+    assert due.counts == ("a@1",)
