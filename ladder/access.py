@@ -194,7 +194,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Account": {_OWNER: "person team bots credentials session due change"},
     "OwnBot": {_MATE: "bot of playing newest state reason stopped"},
     "Bot": {
-        _ANYBODY: "bot pseudonym reference row of fair trend limit_ms versions last days against seats style may"
+        _ANYBODY: "bot pseudonym reference row of fair trend limit_ms held versions last days against seats style may"
         " change",
         _MATE: "examination examples acts due",
         _STAFF: "owner",

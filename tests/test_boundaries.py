@@ -87,7 +87,7 @@ ladder.board: ladder.rating ladder.results
 ladder.standings: ladder.board ladder.rating ladder.rating.matches
 ladder.access:
 ladder.views: arena.examine arena.referee arena.run arena.tell ladder.board ladder.access ladder.rating ladder.results
-  ladder.standings ladder.store ladder.store.database
+  ladder.schedule ladder.standings ladder.store ladder.store.database
 ladder.pool:
 ladder.pool.cluster:
 ladder.store: ladder.results

@@ -8,6 +8,15 @@ not transitive (simulated: Kendall tau .70 to .78 against .955 after 24,000 game
 """
 
 from ladder.schedule.plan import Plan, Table, plan
-from ladder.schedule.rounds import PLACED_GAMES, Entrant, next_round, why_no_round
+from ladder.schedule.rounds import (
+    LATELY,
+    PLACED_GAMES,
+    SLOW,
+    Entrant,
+    is_slow,
+    mean_answer_us,
+    next_round,
+    why_no_round,
+)
 from ladder.schedule.seats import check_match_games, seatings
 from ladder.schedule.tables import Shuffle

@@ -12,6 +12,9 @@ that stay in the ladder from the same day on are never more than 2 matches apart
 bots as there are tables, or more. No two of them may meet: so each of them plays once, at a table of its own, and all
 other places go to the others in turn.
 
+But a slow version (`is_slow`) plays in every second round only, so that others wait less: it has at least half of the
+matches that it would have otherwise. The time that the ladder allows decides, not how fast the others are.
+
 Reference bots alone play until each is placed, and then no more until another bot plays: nobody waits for it.
 
 Then bots change places, so that each meets all others about equally often. What counts is the part of its own matches:
@@ -20,7 +23,7 @@ new versions would hardly ever meet, since they are just those that the old ones
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from operator import mul
@@ -29,6 +32,9 @@ from ladder.schedule.tables import Shuffle, apart, change_places, deal
 
 NEW_GAMES = 100  # after them a version that was linked to its predecessor is off by .23 in log-strength (simulated)
 PLACED_GAMES = 1000  # of a reference bot: its share's interval is then about 3 points to each side
+SLOW = 0.5  # of the time of a request: what a slow version takes on average, at least
+LATELY = 4  # rated matches by which it is slow: it is known soon, and so is that it no longer is
+_FINE = 16  # parts of one, by which weights differ: a slow version has a little more than half of others' games
 _PART = 160  # places, among which bots change theirs: in larger fields the time would grow with the square of the bots
 
 
@@ -43,23 +49,43 @@ class Entrant:
     """How many rated games it has, with those that earlier rounds have scheduled and that aren't played yet."""
     reference: bool = False
     """Whether it is an anchor of the scale. Reference bots may meet each other, whoever owns them."""
+    slow: bool = False
+    """Whether it plays every second round only."""
+
+
+def mean_answer_us(spent: Iterable[tuple[int, int]]) -> float:
+    """Return the mean time of an answer over a version's last matches, which all weigh the same.
+
+    `spent`: of each of the LATELY newest the microseconds of its own that it took, and for how many requests.
+    """
+    means = [took_us / requests for took_us, requests in spent if requests]
+    return sum(means) / len(means) if means else 0.0
+
+
+def is_slow(spent: Iterable[tuple[int, int]], limit_ms: int) -> bool:
+    """Tell whether a version takes more than SLOW of the time that the ladder allows for a request."""
+    return mean_answer_us(spent) > SLOW * 1000 * limit_ms
 
 
 def next_round(
-    field: Sequence[Entrant], seats: int, met: Mapping[int, Mapping[int, int]], shuffle: Shuffle, label: str
+    field: Sequence[Entrant], seats: int, met: Mapping[int, Mapping[int, int]], shuffle: Shuffle, number: int
 ) -> tuple[tuple[int, ...], ...]:
     """Return the versions at the tables of a ladder's next round; nothing where `why_no_round` says why.
 
     `met`: how many matches each version has had with each other one, at met[a][b] and at met[b][a] alike; what isn't
-    there is none, and versions that aren't active don't matter. `label`: the round's own. With the same label, the same
-    field, in any order, gives the same tables; another label gives others.
+    there is none, and versions that aren't active don't matter. `number`: the round's own. With the same one, the same
+    field, in any order, gives the same tables; another one gives others. Slow versions play in rounds of even numbers,
+    and where the others play no round.
     """
+    quick = [entrant for entrant in field if not entrant.slow]
+    if number % 2 and why_no_round(quick, seats) is None:
+        field = quick
     if why_no_round(field, seats) is not None:
         return ()
     field = sorted(field, key=lambda entrant: (entrant.games, entrant.version))
     owners = _owners(field)
     places = _places(field, owners, seats)
-    order = [places[place] for place in shuffle(range(len(places)), label)]
+    order = [places[place] for place in shuffle(range(len(places)), f"round/{number}")]
     tables = deal(order, owners, seats)
     parts = -(-len(places) // _PART)
     return tuple(table for part in range(parts) for table in _balanced_seats(tables[part::parts], field, owners, met))
@@ -140,7 +166,7 @@ def _balanced_seats(
 def _meeting_counts(field: Sequence[Entrant], met: Mapping[int, Mapping[int, int]]) -> list[list[int]]:
     """Return how often each has met each other one, by what that weighs in the matches of the two."""
     most = max(entrant.games for entrant in field)
-    weights = [(most // max(1, entrant.games)) ** 2 for entrant in field]
+    weights = [(_FINE * most // max(1, entrant.games)) ** 2 for entrant in field]
     both = {weight: [weight + other for other in weights] for weight in set(weights)}
     versions = [entrant.version for entrant in field]
     return [

@@ -11,6 +11,7 @@ from arena.examine import StepView
 from arena.run import Example, example
 from ladder.access import visible
 from ladder.rating import Estimate
+from ladder.schedule import LATELY, SLOW, is_slow, mean_answer_us
 from ladder.standings import Row, Standings, Trend
 from ladder.store import KeptExchange
 from ladder.store.database import (
@@ -27,6 +28,7 @@ from ladder.store.database import (
     get_record,
     last_board,
     points_of_versions,
+    spent_lately,
     versions_of,
 )
 from ladder.views.cursor import cut
@@ -113,10 +115,10 @@ class Bot:
 
     owner: the login. row: its place in the table, None if it isn't there; of: how many rows the table has. examination:
     of the version that was asked for, else of the newest. examples: faulty exchanges, of each kind the first, of that
-    version and of the one that plays. last: its last matches, newest first. limit_ms: the time of a request. days: what
-    each day's table said of it. against, seats: how the version that plays, else the one asked for, fared against
-    others, and in each seat; style: what it does. due: the deadlines, with the version of it that counts.
-    may: what the reader may do with it, of ACTS.
+    version and of the one that plays. last: its last matches, newest first. limit_ms: the time of a request. held:
+    why it plays less than others, None if it doesn't. days: what each day's table said of it. against, seats: how the
+    version that plays, else the one asked for, fared against others, and in each seat; style: what it does. due: the
+    deadlines, with the version of it that counts. may: what the reader may do with it, of ACTS.
     """
 
     bot: str
@@ -128,6 +130,7 @@ class Bot:
     fair: float | None
     trend: Trend
     limit_ms: int
+    held: str | None
     versions: tuple[BotVersion, ...]
     examination: Examination | None
     examples: tuple[Example, ...] | None
@@ -183,6 +186,7 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10, du
         fair=None if table is None else table.fair,
         trend=(trend(connection, shares, reader.now) if shares else {}).get(name, Trend()),
         limit_ms=reader.limit_ms,
+        held=None if known.reference else _held(reader, known.active),
         versions=tuple(
             visible(
                 BotVersion(
@@ -235,6 +239,17 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10, du
         change=reader.change,
     )
     return visible(whole, viewer, known.login)
+
+
+def _held(reader: Reader, version: int | None) -> str | None:
+    """Return why the version that plays has fewer matches than others, None where it hasn't."""
+    spent = [] if version is None else spent_lately(reader.connection, version, LATELY)
+    if not is_slow(spent, reader.limit_ms):
+        return None
+    return (
+        f"it plays in every second round only, since its mean answer took {mean_answer_us(spent) / 1000:.0f} ms in its"
+        f" last {len(spent)} rated matches, more than {SLOW:.0%} of the {reader.limit_ms} ms that are allowed"
+    )
 
 
 def why_none(page: Bot) -> str:

@@ -151,6 +151,7 @@ from ladder.store.database.results import (
     rated_seats,
     set_rates,
     spent_after,
+    spent_lately,
     void_attempts,
     voided_matches,
 )

@@ -295,19 +295,31 @@ def rated_seats(
     yield from connection.execute(query, execution_options={"yield_per": _SEATS_AT_A_TIME}).partitions()
 
 
-def spent_after(connection: Connection, after: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+def spent_after(connection: Connection, after: int) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
     """Yield the rated matches that were played, in the order of their ends, from the one after `after`.
 
-    Each is its number in that order, and (version, microseconds that it took of its own) of each seat.
+    Each is its number in that order, and (version, microseconds that it took of its own, requests) of each seat.
     """
     query = (
-        select(matches.c.ended, match_bots.c.version, match_bots.c.time_us)
+        select(matches.c.ended, match_bots.c.version, match_bots.c.time_us, match_bots.c.requests)
         .join(matches, matches.c.id == match_bots.c.match)
         .where(matches.c.kind == RATED, matches.c.ended > after)
         .order_by(matches.c.ended, match_bots.c.place)
     )
     for ended, rows in groupby(connection.execute(query), key=lambda row: int(row[0])):
-        yield ended, [(version, time_us) for _, version, time_us in rows]
+        yield ended, [(version, time_us, requests) for _, version, time_us, requests in rows]
+
+
+def spent_lately(connection: Connection, version: int, count: int) -> list[tuple[int, int]]:
+    """Return (microseconds of its own, requests) of a version's last rated matches, in no order."""
+    query = (
+        select(match_bots.c.time_us, match_bots.c.requests)
+        .join(matches, matches.c.id == match_bots.c.match)
+        .where(matches.c.kind == RATED, matches.c.ended.is_not(None), match_bots.c.version == version)
+        .order_by(matches.c.ended.desc())
+        .limit(count)
+    )
+    return [(time_us, requests) for time_us, requests in connection.execute(query)]
 
 
 def last_ended(connection: Connection) -> int:

@@ -8,7 +8,7 @@ from itertools import combinations, permutations
 
 import pytest
 
-from ladder.schedule import PLACED_GAMES, Entrant, next_round, why_no_round
+from ladder.schedule import PLACED_GAMES, Entrant, is_slow, next_round, why_no_round
 from tests.each import each
 from tests.ladder.schedule.shuffles import labelled
 
@@ -22,6 +22,7 @@ class Ladder:
     def __init__(self, seats: int, field: Iterable[Entrant]) -> None:
         self.seats = seats
         self.owners: dict[int, tuple[int, bool]] = {}
+        self.slow: set[int] = set()
         self.games: Counter[int] = Counter()
         self.matches: Counter[int] = Counter()
         self.met: defaultdict[int, Counter[int]] = defaultdict(Counter)
@@ -32,16 +33,20 @@ class Ladder:
         for entrant in field:
             self.owners[entrant.version] = (entrant.owner, entrant.reference)
             self.games[entrant.version] = entrant.games
+            self.slow |= {entrant.version} if entrant.slow else set()
 
     def field(self) -> list[Entrant]:
-        return [Entrant(version, owner, self.games[version], ref) for version, (owner, ref) in self.owners.items()]
+        return [
+            Entrant(version, owner, self.games[version], ref, version in self.slow)
+            for version, (owner, ref) in self.owners.items()
+        ]
 
     def play(self, rounds: int) -> list[tuple[tuple[int, ...], ...]]:
         """Return the tables of each round."""
         return [self._one() for _ in range(rounds)]
 
     def _one(self) -> tuple[tuple[int, ...], ...]:
-        tables = next_round(self.field(), self.seats, self.met, labelled("ladder"), str(self.rounds))
+        tables = next_round(self.field(), self.seats, self.met, labelled("ladder"), self.rounds)
         for table in tables:
             self.matches.update(table)
             self.games.update(dict.fromkeys(table, GAMES))
@@ -72,7 +77,7 @@ def times(tables: Iterable[Sequence[int]]) -> Counter[int]:
 
 def twice(field: list[Entrant]) -> list[int]:
     """Return the versions that play two matches in a round of tables of four, if no other plays more than one."""
-    played = times(next_round(field, 4, {}, labelled("twice"), "1"))
+    played = times(next_round(field, 4, {}, labelled("twice"), 1))
     assert set(played.values()) == {1, 2}
     return sorted(version for version in played if played[version] == 2)
 
@@ -93,7 +98,7 @@ def test_every_version_plays_in_every_round_at_full_tables(seed: int) -> None:
     """None twice at a table; two of one owner never; reference bots count as if each had an owner of its own."""
     seats, field = fields(seed)
     owner = {entrant.version: -entrant.version if entrant.reference else entrant.owner for entrant in field}
-    tables = next_round(field, seats, {}, labelled(str(seed)), "1")
+    tables = next_round(field, seats, {}, labelled(str(seed)), 1)
     assert set(times(tables)) == set(owner)
     for table in tables:
         assert len({owner[version] for version in table}) == len(table) == seats
@@ -101,7 +106,7 @@ def test_every_version_plays_in_every_round_at_full_tables(seed: int) -> None:
 
 def test_reference_bots_meet_each_other_although_staff_owns_them_all() -> None:
     """They are the fixed points of the scale, and must be held against one another too."""
-    (table,) = next_round(staff(4, 0), 4, {}, labelled("staff"), "1")
+    (table,) = next_round(staff(4, 0), 4, {}, labelled("staff"), 1)
     assert sorted(table) == [900, 901, 902, 903]
 
 
@@ -120,18 +125,18 @@ def test_reference_bots_alone_play_until_each_is_placed_and_go_on_once_another_b
 def test_a_new_version_plays_twice_a_round_for_its_first_100_games(games: int, matches: int) -> None:
     """Places that are left go to the reference bots."""
     field = [*alone(22), *alone(1, games, first=50), *staff(5)]
-    assert times(next_round(field, 4, {}, labelled("new"), "1"))[50] == matches
+    assert times(next_round(field, 4, {}, labelled("new"), 1))[50] == matches
 
 
 def test_reference_bots_are_never_new() -> None:
     """They have no extra seats at a ladder's start: 12 bots, 3 tables."""
-    assert set(times(next_round([*alone(10), *staff(2, games=0)], 4, {}, labelled("new"), "1")).values()) == {1}
+    assert set(times(next_round([*alone(10), *staff(2, games=0)], 4, {}, labelled("new"), 1)).values()) == {1}
 
 
 def test_where_most_are_new_there_are_no_more_extra_places_than_versions_that_are_not() -> None:
     """At a ladder's start extra places would make rounds longer and put nobody ahead."""
-    assert set(times(next_round(alone(24, games=0), 4, {}, labelled("new"), "1")).values()) == {1}
-    some = times(next_round([*alone(8, games=0), *alone(4, first=50)], 4, {}, labelled("new"), "1"))
+    assert set(times(next_round(alone(24, games=0), 4, {}, labelled("new"), 1)).values()) == {1}
+    some = times(next_round([*alone(8, games=0), *alone(4, first=50)], 4, {}, labelled("new"), 1))
     assert sorted(some[bot] for bot in range(8)) == [1] * 4 + [2] * 4
 
 
@@ -155,10 +160,51 @@ def test_equal_versions_are_never_more_than_two_matches_apart(bots: int, referen
         assert ladder.rounds <= min(played) <= max(played) <= min(played) + 2
 
 
+@pytest.mark.parametrize(
+    ("quick", "slow", "references", "games"), [(20, 1, 4, OLD), (20, 6, 0, 0), (5, 12, 2, 0), (3, 9, 0, OLD)]
+)
+def test_a_slow_version_has_at_least_half_of_the_matches_of_others(
+    quick: int, slow: int, references: int, games: int
+) -> None:
+    """At every moment, however many are slow; where the others fill no table, they wait for none."""
+    late = [Entrant(bot, bot, games, slow=True) for bot in range(50, 50 + slow)]
+    ladder = Ladder(4, [*alone(quick, games), *staff(references), *late])
+    for _ in range(60):
+        ladder.play(1)
+        others = sorted(ladder.matches[bot] for bot in range(quick))
+        assert min(ladder.matches[entrant.version] for entrant in late) >= others[quick // 2] // 2 - 1
+    tables = ladder.play(2)
+    assert [bool(times(each).keys() & ladder.slow) for each in tables] == [True, quick < 4]
+
+
+def test_slow_versions_meet_all_others_about_equally_often() -> None:
+    """Also one another, by the part of their matches."""
+    ladder = Ladder(4, [*alone(20, 0), *[Entrant(bot, bot, 0, slow=True) for bot in range(50, 54)]])
+    ladder.play(120)
+    found = ladder.meetings(range(50, 54), [*range(20), *range(50, 54)])
+    assert 5 <= min(found) <= max(found) <= 11, "at random 7.8"
+
+
+@pytest.mark.parametrize(
+    ("spent", "slow"),
+    [
+        ([], False),
+        ([(4_000 * 600, 600)] * 4, False),  # 4 ms of 500, whatever others take
+        ([(240_000 * 600, 600)] * 4, False),
+        ([(260_000 * 600, 600)] * 4, True),
+        ([(1000 * 600, 600)] * 3 + [(14_000_000, 9)], True),  # it begins to hang
+        ([(0, 0)] * 4, False),  # it ended before it was asked
+    ],
+)
+def test_a_version_is_slow_by_the_time_that_the_ladder_allows(spent: list[tuple[int, int]], slow: bool) -> None:
+    """Of 500 ms, by its last matches, which weigh the same."""
+    assert is_slow(spent, 500) is slow
+
+
 def test_an_owner_with_more_bots_than_tables_gets_a_table_for_each() -> None:
     """5 bots of one owner, 3 of others, and 4 seats: the 3 play 5 times, or bots of one owner would meet."""
     field = [*[Entrant(bot, 77, OLD) for bot in range(5)], *alone(3, first=50)]
-    tables = next_round(field, 4, {}, labelled("many"), "1")
+    tables = next_round(field, 4, {}, labelled("many"), 1)
     assert len(tables) == 5
     assert times(tables) == {**dict.fromkeys(range(5), 1), 50: 5, 51: 5, 52: 5}
 
@@ -180,7 +226,7 @@ def test_a_field_that_fills_no_table_says_why(field: list[Entrant], seats: int, 
     found = why_no_round(field, seats)
     assert found is not None
     assert re.fullmatch(reason, found)
-    assert next_round(field, seats, {}, labelled("none"), "1") == ()
+    assert next_round(field, seats, {}, labelled("none"), 1) == ()
 
 
 def test_a_field_that_fills_a_table_needs_no_reason() -> None:
@@ -232,18 +278,18 @@ def test_the_order_of_the_field_and_versions_that_are_gone_change_nothing() -> N
     ladder = Ladder(4, [*alone(21), *staff(2), *alone(3, games=0, first=50)])
     ladder.play(5)
     field = ladder.field()
-    tables = next_round(field, 4, ladder.met, labelled("x"), "9")
+    tables = next_round(field, 4, ladder.met, labelled("x"), 9)
     met = {**ladder.met, 500: {501: 40, 1: 9}}
-    assert next_round(random.Random(1).sample(field, len(field)), 4, met, labelled("x"), "9") == tables
-    assert next_round(field, 4, ladder.met, labelled("x"), "10") != tables
-    assert next_round(field, 4, ladder.met, labelled("y"), "9") != tables
+    assert next_round(random.Random(1).sample(field, len(field)), 4, met, labelled("x"), 9) == tables
+    assert next_round(field, 4, ladder.met, labelled("x"), 10) != tables
+    assert next_round(field, 4, ladder.met, labelled("y"), 9) != tables
 
 
 def test_a_round_follows_no_ranks_and_no_names() -> None:
     """Over many labels each pair is as likely as any other to meet in a first round: 3 in 11."""
     met: Counter[frozenset[int]] = Counter()
     for label in range(400):
-        for table in next_round(alone(12), 4, {}, labelled("even"), str(label)):
+        for table in next_round(alone(12), 4, {}, labelled("even"), label):
             met.update(map(frozenset, combinations(table, 2)))
     assert len(met) == 66
     assert 70 < min(met.values()) <= max(met.values()) < 150  # 109 expected, SD 9

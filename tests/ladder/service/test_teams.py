@@ -271,8 +271,8 @@ def test_no_two_of_a_party_sit_at_one_table_whatever_the_seats(tmp_path: Path) -
     for seats in range(2, 7):
         assert why_no_round(field, seats) is None
         met: dict[int, dict[int, int]] = {}
-        for label in range(5):
-            tables = next_round(field, seats, met, keyed_shuffle(b"x" * 32, "rounds"), f"{seats}/{label}")
+        for number in range(5):
+            tables = next_round(field, seats, met, keyed_shuffle(b"x" * 32, f"rounds/{seats}"), number)
             assert {version for table in tables for version in table} == set(playing)
             for table in tables:
                 assert len({party[version] for version in table}) == len(table) == seats

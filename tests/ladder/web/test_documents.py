@@ -13,13 +13,14 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin
 
 import pytest
+from starlette.testclient import TestClient
 
 import arena
 from arena.bots import LANGUAGES, intake, new_bot
 from ladder.web import make_app
 from tests.each import each
 from tests.ladder.service.term import Term
-from tests.ladder.web.visitors import URL, Pages, pages
+from tests.ladder.web.visitors import URL, Pages, pages, public
 
 ROOT = Path(__file__).parents[3]
 WHEEL = f"/downloads/coup_arena-{arena.__version__}-py3-none-any.whl"
@@ -63,12 +64,12 @@ def test_what_is_no_document_is_not_there(web: Pages, path: str) -> None:
     assert web.visitor("nobody").get(f"/documents/{path}").status_code == 404
 
 
-def test_pages_print_a_command_with_the_address_of_the_ladder_whatever_a_request_says(web: Pages) -> None:
+def test_pages_print_a_command_with_the_address_of_the_ladder_whatever_a_request_says(web: Pages, own: Term) -> None:
     """Where no address is known, as of one that listens everywhere, the wheel is loaded first."""
     shown = web.visitor("ada").get("/", headers={"Host": "evil.example"}).text
     assert f"pip install {URL}{WHEEL}\n" in shown
-    web.client.app.state.door = make_app(web.ladder, "http://0.0.0.0:8000").state.door
-    shown = web.visitor("ada").get("/").text
+    with public(own):
+        shown = TestClient(make_app(web.ladder, "http://0.0.0.0:8000")).get("/").text
     assert f'href="{WHEEL}"' in shown
     assert f"pip install ./{Path(WHEEL).name}\n" in shown
 
