@@ -5,6 +5,7 @@ nothing else. As lines of text for a terminal, as one value (`GameView`) for a p
 happened is told in the words that the whole arena uses, in the second person where it was the person who acted.
 """
 
+import random
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -160,6 +161,21 @@ class Sight:
         fresh = [event for event in events if event["n"] >= self._next]
         self._next += len(fresh)
         return fresh
+
+    def allow(self, limit_ms: int) -> None:
+        """Give the open request so much time from now on, in place of what its line says."""
+        self.request["clock"] = {"limit_ms": limit_ms, "bank_ms": 0}
+        self._asked_at = time.monotonic()
+
+    def quiet(self) -> int:
+        """Return the index of the move that is played for a person who gave none: as `arena.coup.default` has it."""
+        legal, kind, seat = self.request["legal"], self.request["kind"], self.request["you"]["seat"]
+        if kind in ("lose", "draft", "examine_show"):
+            return random.randrange(len(legal))  # a fixed choice would tell the others what else is held
+        coups = [index for index, move in enumerate(legal) if move.get("action") == "coup"]
+        if kind == "turn" and coups and legal[0] != {"action": "income"}:
+            return min(coups, key=lambda index: (legal[index]["target"] - seat) % len(self.game.players))
+        return 0  # income, pass, show if held, keep the hand
 
     def answer(self, choice: int, say: str | Sequence[Message] | None = None) -> Message:
         """Return the answer to the open request: the index of a legal move, and what is said beside it.

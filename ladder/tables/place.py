@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from arena.play import Sight
-from arena.referee import Terms, Timing
+from arena.referee import UNTIMED_MS, Terms, Timing
 
 PROGRAM = Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # the way there and back costs it time, too
+_START_MS = 3_600_000  # for a person's seat, which the table answers for: no busy machine may cost it a game
 MATCH_OVER = '{"type":"match_over"}'
 _KEPT = 24  # lines to a program; one that is away is asked until it is out of lives, and started anew
 _MOST_DELAY_MS = 60_000
@@ -20,7 +21,10 @@ _WORTH_MS = 100  # of a clock, to be told; a line that is sent at once has its f
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What is agreed on by sitting down: the terms of the bots, games a match, the clocks of people and programs."""
+    """What is agreed on by sitting down: the terms of the bots, games a match, the clocks of people and programs.
+
+    A person has `limit_ms` for each request, and no bank.
+    """
 
     terms: Terms
     games: int
@@ -28,8 +32,9 @@ class Offer:
     program: Timing = PROGRAM
 
     def timings(self, places: Sequence["Place"]) -> tuple[Timing, ...]:
-        """Return the times of who sits at each place."""
-        of = {"bot": self.terms.timing, "person": self.person, "program": self.program}
+        """Return the times that the referee gives each place: people have no clock there, since the table keeps it."""
+        person = replace(self.person, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_START_MS)
+        of = {"bot": self.terms.timing, "person": person, "program": self.program}
         ponder = self.terms.timing.ponder  # one for all: the terms say who is frozen
         return tuple(replace(of[place.kind], ponder=ponder) for place in places)
 
@@ -139,6 +144,8 @@ class Place:
     guest: Guest | None = None
     won: float = 0.0
     again: bool = False  # who sits there wants to go on
+    missed: int = 0  # requests in a row whose time a person let run out
+    ends: asyncio.TimerHandle | None = None  # the time of the request that is open
     delay_ms: int | None = None  # there and back, as a program's client has measured it
     measures_at: float = 0.0  # when the next delay is taken, by the loop's clock
 

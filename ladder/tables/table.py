@@ -26,6 +26,8 @@ from ladder.tables.place import MATCH_OVER, Carrier, Closed, Guest, Lines, Offer
 Logs = Sequence[tuple[int, int, bytes]]
 State = Literal["open", "playing", "between", "over", "void"]
 _BETWEEN_S = 20.0  # two games, where people have a clock
+_MISSES = 3  # in a row, after which a seat plays by itself
+_ALONE_MS = 2_000  # that such a seat takes for an answer
 _DELAY = '{"type":"delay"'  # what a program's client says for itself
 _DELAY_S = 5.0  # between two delays that are taken
 
@@ -181,7 +183,7 @@ class Table:
         self.matches += 1
         self.replay = None
         for place in self.places:
-            place.sight, place.won = Sight(), 0.0
+            place.sight, place.won, place.missed = Sight(), 0.0, 0
         self._public = Sight()
         rules = dealt.spec.terms.rules
         self._public.take({"type": "hello", "ruleset": messages.ruleset(rules, dealt.spec.seats)})
@@ -214,6 +216,11 @@ class Table:
                 self._answer(guest.place, answer)
                 guest.changed.set()  # no frame for others: the time of an answer is secret
                 return None
+            case {"back": True} if place.missed >= _MISSES:
+                place.missed = 0
+                self._time(guest.place)
+                guest.changed.set()
+                return None
             case {"hint": True} if place.sight.seen() is not None:
                 return {"hint": list(place.sight.hint(80))}
             case {"go_on": True} if self.state == "between":
@@ -239,9 +246,37 @@ class Table:
             return
         if not 0 <= choice < len(request["legal"]):
             return
+        self.places[number].missed = 0
+        self._send(number, sight.answer(choice, _words(answer.get("say"))))
+
+    def _send(self, number: int, answer: Message) -> None:
+        """Send a person's answer, which closes the request."""
         assert self._playing is not None
-        self._playing.answer(number, json.dumps(sight.answer(choice, _words(answer.get("say")))).encode() + b"\n")
-        sight.request = {}
+        self._playing.answer(number, json.dumps(answer).encode() + b"\n")
+        self.places[number].sight.request = {}
+
+    def _time(self, number: int) -> None:
+        """Begin the time of a person's open request, after which the seat answers by itself, as if they had.
+
+        So the clock forfeits no person, however slow this machine is, and nothing tells the others.
+        """
+        place, limit_ms = self.places[number], self.offer.person.limit_ms
+        request = place.sight.request
+        if place.ends is not None:
+            place.ends.cancel()
+        if not request or not self.offer.person.timed:
+            return
+
+        def end() -> None:
+            if self._playing is not None and place.sight.request is request:
+                place.missed += 1
+                self._send(number, place.sight.answer(place.sight.quiet()))
+                if place.guest is not None:
+                    place.guest.changed.set()
+
+        limit_ms = min(limit_ms, _ALONE_MS) if place.missed >= _MISSES else limit_ms
+        place.sight.allow(limit_ms)
+        place.ends = self._loop.call_later(limit_ms / 1000, end)
 
     def _go_on_if_all_want(self) -> None:
         """Have the next game begin, if all who are here want it."""
@@ -349,6 +384,7 @@ class Table:
             answer = place.sight.take(message)
             if answer is not None and self._playing is not None:
                 self._playing.answer(bot, json.dumps(answer).encode() + b"\n")
+            self._time(bot)
         if place.guest is not None:
             place.guest.changed.set()
 
@@ -362,6 +398,7 @@ class Table:
         """Return the whole of what a guest is to be shown; the end of his request's time by the monotonic clock."""
         sight = self._public if guest.place is None else self.places[guest.place].sight
         seen = sight.seen()
+        missed = 0 if guest.place is None else self.places[guest.place].missed
         rows = [self._row(number, place, guest) for number, place in enumerate(self.places)]
         return {
             "table": {
@@ -377,6 +414,8 @@ class Table:
                 "again": not self._ended,
                 "places": sorted(rows, key=lambda row: str(row["handle"])),
                 "replay": self.replay,
+                "missed": missed,
+                "spare": max(0, _MISSES - missed),
             },
             "game": None if seen is None else asdict(seen),
         }

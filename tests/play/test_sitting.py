@@ -113,6 +113,36 @@ def test_a_person_plays_every_preset_without_a_fault(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["coup", "reformation-inquisitor", "treason"])
+def test_the_move_for_a_person_who_gave_none_is_the_default_of_the_engine(name: str) -> None:
+    """Income, pass, the hand that is held; forced, a coup against the next player; a card by chance."""
+    kinds = set()
+
+    def quiet(sight: Sight) -> int:
+        game, choice = sight.game, sight.quiet()
+        move = game.legal[choice]
+        kinds.add(game.kind)
+        match game.kind:
+            case "turn" if game.me.coins >= 10:
+                order = [*game.players[game.seat + 1 :], *game.players[: game.seat]]
+                aims = [legal["target"] for legal in game.legal if legal["action"] == "coup"]
+                assert move == {"action": "coup", "target": next(each.seat for each in order if each.seat in aims)}
+            case "turn":
+                assert move == {"action": "income"}
+            case "challenge" | "block":
+                assert move == {"pass": True}
+            case "exchange":
+                assert sorted(move["keep"]) == sorted(game.cards)
+            case "lose":
+                assert {game.legal[sight.quiet()]["lose"] for _ in range(60)} == set(game.cards)
+        return choice
+
+    for seats in (3, 4, 5):
+        table = Table(PRESETS[name], seats, quiet, games=3)
+        assert [fault for game in table.record.games for fault in game.faults] == []
+    assert kinds >= {"turn", "challenge", "lose"}
+
+
+@pytest.mark.parametrize("name", ["coup", "reformation-inquisitor", "treason"])
 def test_what_is_marked_as_a_bluff_is_a_claim_that_the_person_cannot_prove(name: str) -> None:
     """By the rules of the engine."""
     rules = PRESETS[name]

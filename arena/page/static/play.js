@@ -105,8 +105,16 @@ class Play {
     if (message.game?.end && !this.ended) remember("games", String(1 + Number(remembered("games"))));
     this.ended = message.game?.end ?? null;
     this.deadline = ask && ask.clock_s !== null ? performance.now() + 1000 * ask.clock_s : null;
-    this.notice(null);
+    this.missed(message.table);
     this.show();
+  }
+
+  /** Say that the time ran out, and what comes of it; others aren't told. */
+  missed({ state, missed, spare }) {
+    if (!missed || !["playing", "between"].includes(state)) return this.notice(null);
+    const next = spare === 1 ? "If your time runs out once more, your seat plays by itself until you return." : "Your seat is kept.";
+    if (spare === 0) this.notice("Your time ran out several times in a row: your seat plays by itself, and makes quiet moves.", ["Take it back", () => this.send({ back: true })]);
+    else this.notice(`Your time ran out: a quiet move (income, pass) was played for you. ${next}`);
   }
 
   // ---- what never changes on the page
@@ -182,6 +190,8 @@ class Play {
   }
 
   notice(text, action = null) {
+    if (text && text === this.noticed) return; // a click on its button may have begun
+    this.noticed = text;
     refill(this.banner, text && h("p", {}, text), action && h("button", { onclick: action[1] }, action[0]));
   }
 
@@ -300,7 +310,7 @@ class Play {
       [`Rules: ${table.rules}`, `${table.games} ${table.games === 1 ? "game" : "games"}`, `clock: ${clock(table.clock)}`].join("; "),
       table.open_names ? "All play under their names." : "Bots play under letters; which is which is told after the match.",
       far && `A program from elsewhere isn't frozen while others think, and nobody knows where it runs; its clock: ${clock(table.program_clock)}.`,
-      `Nothing that is played here rates. Who is away keeps the seat: ${table.clock ? "the clock runs, then a default move is played" : "the others wait"}.`,
+      `Nothing that is played here rates. A player who is away keeps the seat: ${table.clock ? "when the time of a move is over, the seat makes a quiet one (income, pass)" : "the others wait"}.`,
     ];
     const key = JSON.stringify(terms);
     if (this.lobby === key) return;
@@ -465,7 +475,8 @@ function awaited(places) {
 }
 
 function clock(times) {
-  return times ? `${times.move_s} s a move, then ${times.game_s} s for a whole game` : "none";
+  if (!times) return "none";
+  return `${times.move_s} s a move${times.game_s ? `, then ${times.game_s} s for a whole game` : ""}`;
 }
 
 function beep() {

@@ -25,7 +25,7 @@ from ladder.tables import MOST_BYTES, Deal, Logs, Offer, Place, Table, WebChanne
 from tests.play.test_sitting import dice
 
 WAIT_S = 60.0  # only a failure takes this long
-PERSON = Timing(limit_ms=60_000, bank_ms=60_000)
+PERSON = Timing(limit_ms=60_000, bank_ms=0)
 PROGRAM = Timing(limit_ms=20_000, bank_ms=20_000, start_ms=20_000)
 
 

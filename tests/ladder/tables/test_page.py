@@ -114,7 +114,13 @@ def test_nothing_stands_beyond_the_edge_with_ten_at_the_table(window: Callable[.
             assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def asked(window: Callable[..., Any], there: TableServer, *asks: dict[str, Any], **table: Any) -> tuple[Any, list[Any]]:
+def asked(
+    window: Callable[..., Any],
+    there: TableServer,
+    *asks: dict[str, Any],
+    told: dict[str, Any] | None = None,
+    **table: Any,
+) -> tuple[Any, list[Any]]:
     """Return a page that is asked these questions, the next one after each answer, and what it sends."""
     sent: list[Any] = []
 
@@ -124,6 +130,7 @@ def asked(window: Callable[..., Any], there: TableServer, *asks: dict[str, Any],
 
         def show(text: str) -> None:
             frame.update(json.loads(text))
+            frame["table"].update(told or {})
             if frame["game"]:
                 own = next(seat for seat in frame["game"]["seats"] if seat["own"])
                 own.update({"cards": ["ambassador"] * 5, "drawn": ["inquisitor"] * 5} | table)
@@ -168,6 +175,20 @@ def test_a_click_or_a_key_answers_no_question_that_has_just_come(window: Callabl
         page.keyboard.press("1")
         page.wait_for_function("() => document.querySelector('.moves.early')")
         assert len(sent) == 2
+
+
+def test_a_person_reads_that_their_time_ran_out_and_takes_the_seat_back(window: Callable[..., Any]) -> None:
+    """Warned before the seat plays by itself."""
+    turn = {"kind": "turn", "question": "Your turn?", "options": [option(1, "income", [(0, None)])]}
+    with serve_tables("person", "bot", "bot") as there:
+        for missed, spare, words in ((1, 2, "Your seat is kept."), (2, 1, "once more"), (3, 0, "plays by itself")):
+            told = {"missed": missed, "spare": spare}
+            page, sent = asked(window, there, turn, told=told)
+            page.locator(".banner").get_by_text("Your time ran out").get_by_text(words).wait_for()
+        told.update(missed=0, spare=3)
+        page.get_by_role("button", name="Take it back").click()
+        page.locator(".banner p").wait_for(state="detached")
+        assert sent == [{"back": True}]
 
 
 def test_no_option_and_no_card_is_cut_off(window: Callable[..., Any]) -> None:

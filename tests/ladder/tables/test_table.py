@@ -21,7 +21,7 @@ WAIT_S = 60.0  # only a failure takes this long
 GAME = {"number", "turn", "seat", "actor", "deck", "reserve", "seats", "told", "ask", "end"}
 TABLE = {
     *("id", "rules", "games", "clock", "program_clock", "talk", "open_names", "state", "why", "again", "places"),
-    "replay",
+    *("replay", "missed", "spare"),
 }
 
 
@@ -36,6 +36,7 @@ class Evening:
         broken: bool = False,
         least_s: float = 0.0,
         ponder: bool = False,
+        limit_ms: int = UNTIMED_MS,
     ) -> None:
         self.records: dict[int, Record] = {}
         self.games, self.broken = games, broken
@@ -44,8 +45,7 @@ class Evening:
         people_there = [Place("person", f"person{number}", f"secret{number}") for number in range(people)]
         places = [Place("bot", "bot0"), Place("bot", "bot1"), *people_there]
         self.places, self.names = places, tuple(place.name for place in places)
-        untimed = Timing(limit_ms=UNTIMED_MS, bank_ms=0)
-        self.offer = Offer(self.terms, games, untimed)
+        self.offer = Offer(self.terms, games, Timing(limit_ms=limit_ms, bank_ms=0))
         self.table = Table("here", places, self.offer, self.deal, least_s=least_s)
 
     def deal(self, number: int) -> Deal:
@@ -398,3 +398,40 @@ def test_who_goes_away_between_two_games_keeps_nobody_who_wants_the_next_one_wai
         assert there.table.state == "playing"
 
     evening(play)
+
+
+def test_a_seat_whose_person_does_not_answer_plays_by_itself_until_they_return() -> None:
+    """After three requests in a row; the clock is nobody's fault, however slow this machine is."""
+
+    async def play(here: Evening) -> None:
+        guest = here.table.join("secret0")
+        await here.until(guest, lambda frame: frame["table"]["missed"] > 0 and frame["table"]["spare"] == 0)
+        here.table.take(guest, {"back": True})
+        back = here.table.frame(guest)
+        assert (back["table"]["missed"], back["table"]["spare"]) == (0, 3)
+        here.table.take(guest, {"back": True})  # gives no more time: it was taken back already
+        here.table.part(guest)
+        async with asyncio.timeout(WAIT_S):
+            while here.table.state != "over":
+                await asyncio.sleep(0)
+        assert here.table.places[2].missed > 0
+
+    [record] = evening(play, games=1, people=1, limit_ms=5).records.values()
+    assert [game.faults for game in record.games] == [()]
+    verify(record)
+
+
+def test_a_person_alone_is_told_that_their_time_ran_out() -> None:
+    """The others' frames stay the same bytes: in a sealed window they would tell who passed."""
+
+    async def play(here: Evening) -> None:
+        first, second, onlooker = here.table.join("secret0"), here.table.join("secret1"), here.table.join(None)
+        await here.until(first, lambda frame: frame["game"])
+        others = [json.dumps(here.table.frame(guest)) for guest in (second, onlooker)]
+        for missed, spare in ((1, 2), (2, 1), (3, 0), (4, 0)):
+            here.table.places[2].missed = missed
+            told = here.table.frame(first)["table"]
+            assert (told["missed"], told["spare"]) == (missed, spare)
+            assert [json.dumps(here.table.frame(guest)) for guest in (second, onlooker)] == others
+
+    evening(play, limit_ms=60_000, least_s=5.0)
