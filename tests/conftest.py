@@ -83,7 +83,7 @@ LONG_ALONE = re.compile(
     r"|examine/test_exam\.py::test_the_time_in_which"
     r"|ladder/service/test_service\.py::test_a_cluster|ladder/service/test_standings\.py::test_owners_who_favour"
     r"|oracle/test_side_by_side\.py::.*\[[0-3]\]|local/test_local\.py::test_a_sweep_pairs"
-    r"|run/test_config\.py::test_a_guess_at_a_seed"
+    r"|run/test_config\.py::test_a_guess_at_a_seed|coup/test_knowledge\.py::test_at_four"
     r"|cli/test_run\.py::test_(?:names_with_markup|tables_are_data|a_stdout_that)"
 )
 # Fixtures and parameters by which a test starts a program that takes seconds to start.

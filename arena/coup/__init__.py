@@ -49,6 +49,7 @@ from arena.coup.fields import (
     why_idle,
     why_unplayable,
 )
+from arena.coup.knowledge import NOTHING_KNOWN, Held, Knowledge, Known, matters
 from arena.coup.legal import default, legal
 from arena.coup.moves import (
     CHALLENGE,
@@ -80,7 +81,7 @@ from arena.coup.moves import (
     notation,
     parse,
 )
-from arena.coup.odds import Odds, chance_of_role, nobody_holds, odds
+from arena.coup.odds import Odds, chance_held, chance_of_role, nobody_holds, odds
 from arena.coup.play import IllegalMoveError, apply, deal, first_seat
 from arena.coup.rules import (
     ABOUT,

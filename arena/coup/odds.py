@@ -1,4 +1,4 @@
-"""How likely an opponent holds a role, from the cards one can see. Pure: exact fractions, no I/O.
+"""How likely an opponent holds a role, from the cards one can see. Pure: no I/O; fractions but for `chance_held`.
 
 Of U unseen cards (the court deck and all opponents' hands) d are of the role, and k are in somebody's hand. Any k of
 the U are equally likely, so
@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 
+from arena.coup.knowledge import Known
 from arena.coup.rules import Role, Ruleset
+from arena.coup.view import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,37 @@ def odds(
         opponents=None if known is None else tuple(each(cards) for cards in known),
         nobody=None if known is None else {role: 1 - chance for role, chance in each(sum(known)).items()},
     )
+
+
+def chance_held(view: View, known: Known, seat: int, role: Role) -> float:
+    """Return how likely a seat holds at least one card of a role, from what another seat sees and knows for certain.
+
+    0 or 1 of oneself and where it is certain. It takes no account of claims. The kits' `odds` are the same numbers.
+    """
+    board = view.board
+    if seat == view.seat:
+        return float(role in view.cards)
+    players = {player.seat: player for player in known.players}
+    sight = [*view.cards, *view.drawn, *view.discards, *known.deck]
+    elsewhere = 0  # hidden cards of others, none of which is of the role
+    for face_up in board.revealed:
+        sight += face_up
+    for other, player in players.items():
+        sight += player.has
+        if role in player.lacks:
+            elsewhere += board.influence[other] - len(player.has)
+    has, lacks = players[seat][1:] if seat in players else ((), ())
+    if role in has:
+        return 1.0
+    copies = board.rules.copies(board.seats)
+    unseen, cards = copies * len(board.rules.roles) - len(sight), board.influence[seat] - len(has)
+    left = copies - sight.count(role)
+    if cards <= 0 or left <= 0 or unseen < cards or role in lacks:
+        return 0.0
+    if left > unseen - elsewhere - cards:  # they have no place but this hand
+        return 1.0
+    unseen -= sum(copies - sight.count(other) for other in lacks) if lacks else elsewhere
+    return 1 - comb(unseen - left, cards) / comb(unseen, cards)
 
 
 def _demand_table(rules: Ruleset, seats: int, own: Sequence[Role], revealed: Sequence[Role]) -> None:

@@ -71,7 +71,7 @@ _NOT_TOLD = ("min_seats", "max_seats")  # a bot needs the seats of its own table
 
 def ruleset(rules: Ruleset, seats: int) -> Message:
     """Return the ruleset as it stands in the hello line: its fields, and what follows from them for so many seats."""
-    copies = 3 if rules.draft else rules.copies(seats)  # the draft deals three sets of five
+    copies = rules.copies(seats)
     values: Message = {rule.name: plain(rule.effective(rules, seats)) for rule in FIELDS if rule.name not in _NOT_TOLD}
     values |= {
         "seats": seats,

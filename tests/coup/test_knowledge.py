@@ -1,0 +1,369 @@
+"""What follows for certain from what a seat was sent: against all deals that the seat can't rule out, and cases."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, permutations, product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from arena.coup import (
+    COUP,
+    FIELDS,
+    FORFEIT,
+    PRESETS,
+    Act,
+    Acted,
+    Action,
+    Answer,
+    BlockWindow,
+    Board,
+    Challenged,
+    ChallengeWindow,
+    Chance,
+    Drafted,
+    Event,
+    Examination,
+    Examining,
+    Exchanged,
+    Exchanging,
+    HandShown,
+    Held,
+    Knowledge,
+    Known,
+    LossReason,
+    Lost,
+    Proving,
+    Role,
+    Ruleset,
+    Shown,
+    State,
+    Turn,
+    Unproven,
+    View,
+    apply,
+    chance_held,
+    changed,
+    legal,
+    matters,
+    plain,
+    seat_counts,
+    seen,
+    view,
+)
+from tests.each import each
+from tests.games import GAMES, Game, Step, played
+
+Scene = Any  # the class in conftest.py
+
+
+class World(NamedTuple):
+    """The hidden cards of a state; the deck in no order."""
+
+    hands: tuple[tuple[Role, ...], ...]
+    deck: tuple[Role, ...]
+    drawn: tuple[Role, ...] = ()
+    discards: tuple[tuple[Role, ...], ...] = ()
+    seen: Role | None = None
+
+
+class Tops(Chance):
+    """Chance that shuffles given cards to the top of the deck."""
+
+    def __init__(self, tops: Sequence[Role], number: int) -> None:
+        self.tops = tops
+        self.drawn = number
+
+    def shuffled(self, cards: Sequence[Role], purpose: str, event: int) -> list[Role]:  # type: ignore[override]
+        return ordered(cards, self.tops)
+
+    def number(self, purpose: str, event: int, below: int) -> int:
+        return self.drawn % below
+
+
+def ordered(cards: Sequence[Role], tops: Sequence[Role]) -> list[Role]:
+    """Return cards in an order in which those of `tops` that there are are drawn first."""
+    left, first = [*cards], []
+    for role in tops:
+        if role in left:
+            left.remove(role)
+            first.append(role)
+    return [*sorted(left), *reversed(first)]
+
+
+def beginnings(state: State, seat: int) -> set[World]:
+    """Return all deals that a seat may think of when it sees its first cards."""
+    if state.board.rules.draft:
+        return {World(state.hands, tuple(sorted(state.deck)))}
+    hidden = Counter([*state.deck, *(card for other, hand in enumerate(state.hands) if other != seat for card in hand)])
+    size, others = len(state.hands[seat]), len(state.hands) - 1
+    worlds = set()
+    for hands in product([*combinations_with_replacement(sorted(hidden), size)], repeat=others):
+        left = hidden.copy()
+        left.subtract(card for hand in hands for card in hand)
+        if min(left.values()) >= 0:
+            worlds.add(World((*hands[:seat], state.hands[seat], *hands[seat:]), tuple(sorted(left.elements()))))
+    return worlds
+
+
+def followed(worlds: set[World], step: Step, seat: int) -> set[World]:
+    """Return what may be after a step, for all that a seat sees: each world is played on in all ways by the engine."""
+    before, after = step.before, step.after
+    board, rules = before.board, before.board.rules
+    told = [seen(event, seat) for event in step.events]
+    if not (
+        any(matters(event) or isinstance(event, Challenged) for event in told)
+        or before.drawn != after.drawn
+        or before.seen != after.seen
+        or isinstance(board.phase, Proving)
+    ):
+        return worlds
+    shuffled = sum(len(e.roles) if isinstance(e, HandShown) else 1 for e in told if returns_first(e, rules))
+    at_first = 2 if any(isinstance(e, Drafted) for e in told) else any(replaces(e) for e in told) and not shuffled
+    if after.drawn and not before.drawn:
+        shuffled, at_first = (shuffled + len(after.drawn), 0) if shuffled else (0, len(after.drawn))
+    shuffles = [*product(rules.roles, repeat=shuffled)]
+    now = view(after, seat)
+    found: set[World] = set()
+    for world in worlds:
+        for top, shuffle in product(set(permutations(world.deck, at_first)), shuffles):
+            deck = ordered(world.deck, top)
+            state = State(board, world.hands, tuple(deck), world.drawn, before.events, world.discards, world.seen)
+            for answers in ways(state, step, seat):
+                for number in range(2 if after.seen is not None else 1):
+                    end, events = apply(state, answers, Tops(shuffle, number))
+                    if view(end, seat) == now and [seen(event, seat) for event in events] == told:
+                        found.add(World(end.hands, tuple(sorted(end.deck)), end.drawn, end.discards, end.seen))
+    return found
+
+
+def replaces(event: Event) -> bool:
+    """Return whether an event tells that a card was examined and replaced."""
+    return isinstance(event, Examination) and event.replaced
+
+
+def returns_first(event: Event, rules: Ruleset) -> bool:
+    """Return whether cards went back to the deck before others were drawn."""
+    if replaces(event):
+        return plain(rules.examine_replace) == "return_first"
+    return isinstance(event, HandShown) or (isinstance(event, Shown) and event.replaced)
+
+
+def ways(state: State, step: Step, seat: int) -> Iterator[list[Answer]]:
+    """Yield all answers that may have been given, for all that a seat sees of them."""
+    phase = state.board.phase
+    open_window = isinstance(phase, ChallengeWindow | BlockWindow)
+    choices: list[Sequence[Answer]] = [
+        [answer] if open_window or other == seat or answer == FORFEIT else legal(view(state, other))
+        for other, answer in zip(phase.asked, step.answers, strict=True)
+    ]
+    yield from map(list, product(*choices))
+
+
+def certain(worlds: set[World], sight: View) -> tuple[Known, dict[Role, int]]:
+    """Return what holds in all worlds; and of each role the cards that then must lie in the deck by their number."""
+    board, rules = sight.board, sight.board.rules
+    copies = 3 if rules.draft else rules.copies(board.seats)
+    face_up = [card for cards in board.revealed for card in cards]
+    mine = [*sight.cards, *sight.drawn, *sight.discards]
+    unseen = {role: copies - [*face_up, *mine].count(role) for role in rules.roles}
+    players, places = [], Counter[Role]()
+    for seat, influence in enumerate(board.influence):
+        if seat == sight.seat or not influence:
+            continue
+        hands = {world.hands[seat] for world in worlds}
+        has = tuple(role for role in rules.roles for _ in range(min(hand.count(role) for hand in hands)))
+        lacks = tuple(role for role in rules.roles if unseen[role] and not any(role in hand for hand in hands))
+        if has or lacks:
+            players.append(Held(seat, has, lacks))
+        for role in rules.roles:
+            places[role] += has.count(role) + (0 if role in lacks else influence - len(has))
+    hidden = {cards for world in worlds for seat, cards in enumerate(world.discards) if seat != sight.seat}
+    for role in rules.roles if hidden else ():
+        places[role] += any(role in cards for cards in hidden)
+    least = {role: min(world.deck.count(role) for world in worlds) for role in rules.roles}
+    deck = tuple(role for role in rules.roles for _ in range(least[role]))
+    return Known(tuple(players), deck), {role: unseen[role] - places[role] for role in rules.roles}
+
+
+def follow(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, Known, set[World]]]:
+    """Yield the steps before which a seat is asked, with what it knows and all deals that it can't rule out."""
+    worlds = beginnings(steps[0].before, seat)
+    knowledge: Knowledge | None = None
+    news: list[Event] = []
+    for step in steps:
+        if seat in step.before.board.phase.asked:
+            sight = view(step.before, seat)
+            knowledge = knowledge or Knowledge(sight)
+            for event in news:
+                knowledge.add(event)
+            news = []
+            yield step, knowledge.known(sight), worlds
+        news += [seen(event, seat) for event in step.events if matters(event)]
+        worlds = followed(worlds, step, seat)
+        assert World(step.after.hands, tuple(sorted(step.after.deck)), *step.after[3:4], *step.after[5:]) in worlds
+
+
+def games() -> list[tuple[Game, int]]:
+    """List small games, with the seat that looks on: of every preset at two and three seats, and of random rules."""
+    two = [(name, 2, seed, 0.01 * (seed % 2)) for name in PRESETS for seed in (3,) if 2 in seat_counts(PRESETS[name])]
+    some = [("random 100", 2, 100, 0.0), ("random 111", 2, 111, 0.0), ("random 4", 2, 4, 0.0), ("random 0", 3, 0, 0.0)]
+    three = [(name, 3, 2, 0.0) for name in ("classroom", "inquisitor", "treason", "blog", "reformation-inquisitor")]
+    return [(game, seat) for seat, game in enumerate([*two, *three, *some])]
+
+
+def check(game: Game, seat: int) -> Counter[str]:
+    """Play a game, demand that a seat knows what is certain and nothing else, and count what it knows."""
+    counted = Counter[str]()
+    for step, known, worlds in follow(played(*game), seat):
+        exact, by_number = certain(worlds, view(step.before, seat))
+        assert known.players == exact.players
+        told, least = Counter(known.deck), Counter(exact.deck)
+        assert not told - least
+        assert all(least[role] <= max(told[role], by_number[role]) for role in least)
+        counted += Counter(asked=1, deck=len(known.deck))
+        for player in known.players:
+            counted += Counter(has=len(player.has), lacks=len(player.lacks))
+    return counted
+
+
+def test_a_seat_knows_all_that_holds_in_every_deal_it_can_not_rule_out_and_nothing_else() -> None:
+    """By the engine's own moves; of the deck all but what follows from the numbers of hidden cards."""
+    counted = sum((check(game, seat % game[1]) for game, seat in games()), Counter[str]())
+    assert min(counted[word] for word in ("has", "lacks", "deck")) > 50
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_at_four_seats_nothing_certain_is_missed(name: str) -> None:
+    """As at two and three; these take a minute."""
+    for seed in range(2) if 4 in seat_counts(PRESETS[name]) else ():
+        check((name, 4, seed, 0.0), seed)
+
+
+@each("game", GAMES)
+def test_what_is_called_certain_is_true_in_every_game(game: Game) -> None:
+    """Also with five seats and more, with forfeits, and by random rules."""
+    news: list[list[Event]] = [[] for _ in range(game[1])]
+    minds: dict[int, Knowledge] = {}
+    before: dict[int, Known] = {}
+    for step in played(*game):
+        hands, board = step.before.hands, step.before.board
+        for seat in board.phase.asked:
+            sight = view(step.before, seat)
+            mind = minds.setdefault(seat, Knowledge(sight))
+            for event in news[seat]:
+                mind.add(event)
+            news[seat] = []
+            known = mind.known(sight)
+            if known is before.get(seat):
+                continue
+            before[seat] = known
+            assert not Counter(known.deck) - Counter(step.before.deck)
+            for player in known.players:
+                assert [*player.has, *player.lacks]
+                assert not Counter(player.has) - Counter(hands[player.seat])
+                assert not {*player.lacks} & {*hands[player.seat]}
+            for other, role in product(range(game[1]), board.rules.roles):
+                chance = chance_held(sight, known, other, role)
+                assert 0 <= chance <= 1
+                assert chance not in (0, 1) or (role in hands[other]) == chance
+        for seat in range(game[1]):
+            news[seat] += [seen(event, seat) for event in step.events if matters(event)]
+
+
+def test_a_player_who_drew_nothing_goes_on_lacking_what_lies_in_the_deck_or_was_drawn_by_another(scene: Scene) -> None:
+    """I hold an ambassador and return two; B exchanges; C goes on lacking it, and at ten seats, too."""
+    for others in ("captain duke / duke duke", "captain duke / duke duke" + " / assassin contessa" * 2):
+        game = scene(f"ambassador captain / {others}", deck="assassin captain ambassador ambassador")
+        mind = Knowledge(game.sees(0))
+        count = len(others.split("/"))
+        game.play(f"exchange; {'- ' * count}")
+        mind.known(game.sees(0))
+        game.play("keep:ambassador+captain")
+        game.play(f"exchange; {'- ' * count}; keep:captain+duke")
+        for event in game.events:
+            if matters(event):
+                mind.add(seen(event, 0))
+        known = mind.known(game.sees(0))
+        assert known.players == tuple(Held(seat, (), (Role.AMBASSADOR,)) for seat in range(2, count + 1))
+        assert known.deck == ()
+
+
+CASES = Path(__file__).parents[2] / "protocol" / "kits" / "cases.jsonl"
+# What the kits don't know: the player in seat 2 drew nothing, and goes on lacking the cards that I returned.
+SHARPER = {
+    ("cards that you returned lie in the deck until somebody draws", 4): {"1": {"duke": "19/55"}, "2": {"duke": "0"}}
+}
+
+
+@each("case", [json.loads(line) for line in CASES.read_text().splitlines()], lambda case: case["case"])
+def test_a_seat_knows_what_the_cases_of_the_kits_say(case: dict[str, Any]) -> None:
+    """After each request: odds and cards that are held."""
+    rules = changed(COUP, {})
+    mind = None
+    for number, step in enumerate(case["steps"]):
+        line = step["line"]
+        if line["type"] == "hello":
+            fields = {rule.name: rule for rule in FIELDS}
+            told = {name: value for name, value in line["ruleset"].items() if name in fields and name != "seats"}
+            rules = changed(COUP, told)
+        elif line["type"] == "game_start":
+            mind = Knowledge(sight_of(rules, line))
+        elif line["type"] == "request":
+            assert mind is not None
+            for event in line["events"]:
+                heard = event_of(event)
+                if heard is not None and matters(heard):
+                    mind.add(heard)
+            sight = sight_of(rules, line)
+            known = mind.known(sight)
+            odds = step["knows"].get("odds", {}) | SHARPER.get((case["case"], number), {})
+            for seat, chances in odds.items():
+                for role, chance in chances.items():
+                    holds = chance_held(sight, known, int(seat), Role(role.removeprefix("not_")))
+                    assert (1 - holds if role.startswith("not_") else holds) == pytest.approx(float(Fraction(chance)))
+            for seat, cards in step["knows"].get("known", {}).items():
+                assert [role for player in known.players if player.seat == int(seat) for role in player.has] == cards
+
+
+def sight_of(rules: Ruleset, line: dict[str, Any]) -> View:
+    """Return the view that a line shows."""
+    state, you = line["state"], line["you"]
+    players = state["players"]
+    pending = Act(Action(line["pending"]["action"]), line["pending"].get("target")) if "pending" in line else None
+    past: Any = None
+    phase: Any = Turn((0,))
+    if pending is not None:
+        phase = Exchanging((0,), pending, past) if "drawn" in you else Examining((0,), pending)
+    coins, influence = (tuple(player[name] for player in players) for name in ("coins", "influence"))
+    revealed = tuple(hand(player["revealed"]) for player in players)
+    board = Board(rules, state["turn"], state["actor"], state["deck"], coins, influence, revealed, phase)
+    seen = Role(you["seen"]) if "seen" in you else None
+    return View(board, you["seat"], hand(you["cards"]), hand(you.get("drawn", ())), (), seen)
+
+
+def hand(roles: Sequence[str]) -> tuple[Role, ...]:
+    return tuple(map(Role, roles))
+
+
+def event_of(told: dict[str, Any]) -> Event | None:
+    """Return the event that a message tells, None for one that shows no card."""
+    seat, role = told["seat"], told.get("role")
+    cards = hand(told["cards"]) if "cards" in told else None
+    match told["event"]:
+        case "action" if told["action"] == "exchange":
+            return Acted(seat, Action.EXCHANGE, None, Role.AMBASSADOR)
+        case "shown":
+            return Shown(seat, Role(role), cards, told.get("replaced", True))
+        case "unproven":
+            return Unproven(seat, Role(role.removeprefix("not_")), role.startswith("not_"))
+        case "lost":
+            return Lost(seat, Role(role), LossReason(told["reason"]))
+        case "exchanged":
+            return Exchanged(seat, told["count"], cards)
+        case "examined":
+            return Examination(seat, told["target"], told["replaced"], role and Role(role), cards)
+    return None
