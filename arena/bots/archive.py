@@ -42,7 +42,7 @@ from arena.sandbox import sync_tree
 _LONG_NAME = 4_096  # PATH_MAX: a longer one can't be opened in one piece
 _LONG_PAX = 16_384  # names, times and attributes of one entry
 _DEEPEST = 100  # folders in each other: more is made to break whoever removes them
-_LONGEST = 255  # bytes of one name: the file systems' limit
+LONGEST = 255  # bytes of one name: the file systems' limit
 _LONGEST_PATH = 2_048  # bytes: half of what the kernel takes, as the folder itself has a path
 _COPY_BYTES = 1 << 20  # read and written at once
 
@@ -324,7 +324,7 @@ def _parts(name: str) -> list[str]:
         raise ArchiveError("a name has a NUL character")
     if name.startswith("/") or ".." in parts:
         raise ArchiveError(f"{shown(name)} leaves its folder")
-    long = _size(name) > _LONGEST_PATH or any(_size(part) > _LONGEST for part in parts)
+    long = _size(name) > _LONGEST_PATH or any(_size(part) > LONGEST for part in parts)
     if long or len(parts) > _DEEPEST:
         raise ArchiveError("a name is too long or too deep")
     return parts

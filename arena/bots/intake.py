@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from arena.bots.archive import ArchiveError, pack, unpack, unzip
+from arena.bots.archive import LONGEST, ArchiveError, pack, unpack, unzip
 from arena.bots.digest import digest_of
 from arena.bots.errors import BotError, reading, shown
 from arena.bots.manifest import MANIFEST, read
@@ -41,7 +41,8 @@ _HEADERS = 2_048 * MOST_ENTRIES  # bytes that an entry's headers and padding tak
 _PIECE = 1 << 16  # bytes that are decompressed at once
 
 _AGAIN = "Pack the bot's folder anew, as a zip or a tar, and submit that."
-_NOT_OURS = frozenset({*NOT_GIVEN, "__MACOSX"})  # what Finder puts beside the files
+# What Finder, Explorer, git and editors put next to the files, as everything whose name begins with a dot.
+_NOT_OURS = frozenset({*NOT_GIVEN, "__MACOSX", "desktop.ini", "Thumbs.db"})
 _FOREIGN = {
     b"7z\xbc\xaf\x27\x1c": "7z",
     b"Rar!\x1a\x07": "RAR",
@@ -231,6 +232,8 @@ def _unpack(tar: IO[bytes], inside: Path) -> None:
 def _write_bare(data: bytes, name: str, inside: Path) -> None:
     if not name or "/" in name or "\0" in name or name in (".", ".."):
         raise ArchiveError(f'a file can\'t be called "{name}"\nRename it.')
+    if len(os.fsencode(name)) > LONGEST:
+        raise ArchiveError(f"its name has more than {LONGEST} bytes\nRename it.")
     (inside / name).write_bytes(data)
 
 
@@ -268,10 +271,13 @@ def _bot_in(folder: Path) -> Path:
             raise ArchiveError(f'{MANIFEST} is a folder\nIt is a file with a line like run = "python3 bot.py"')
         if (folder / MANIFEST).is_file():
             return folder
-        held = [path for path in folder.iterdir() if path.name not in _NOT_OURS and not path.name.startswith("._")]
+        held = [path for path in folder.iterdir() if path.name not in _NOT_OURS and not path.name.startswith(".")]
         if not held:
             raise ArchiveError("it holds no file\nSubmit a program, or a folder with a bot.toml.")
         if len(held) > 1:
+            like = next((path.name for path in held if path.name.lower().startswith(MANIFEST)), None)
+            if like is not None:
+                raise ArchiveError(f"it holds {shown(like)} and no {MANIFEST}\nRename it to {MANIFEST}, all of it.")
             raise ArchiveError(
                 f"it holds {len(held)} files and folders and no {MANIFEST}\n"
                 f'Submit the program alone, or add a {MANIFEST} with a line like run = "python3 bot.py"'

@@ -201,9 +201,10 @@ def _hides(seen: Evidence) -> object:
     return f"{name}.py" in seen.beside and name
 
 
-def _crlf(seen: Evidence) -> object:
+def _saved_on_windows(seen: Evidence) -> object:
     shell = "".join(seen.argv[:1]).endswith(("sh", "env"))
-    return seen.ended and shell and seen.source.startswith(b"#!") and b"\r\n" in seen.source
+    marked = seen.source.startswith(b"\xef\xbb\xbf#!")
+    return seen.ended and shell and (marked or (seen.source.startswith(b"#!") and b"\r\n" in seen.source))
 
 
 def _program(seen: Evidence) -> object:
@@ -342,9 +343,9 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         "a bot gets none of yours: write what it needs into a file of its folder, or give it a default",
     ),
     (
-        _crlf,
-        "its lines end with CR LF, and the shell takes the CR for a part of each word",
-        "save the file with LF alone at the ends of its lines",
+        _saved_on_windows,
+        "its lines end with CR LF or it begins with a byte order mark, which the shell takes for a part of a word",
+        "save the file as UTF-8 without a mark (BOM), and with LF alone at the ends of its lines",
     ),
     (
         _said("No module named 'coup_kit | Cannot find module './coup_kit"),

@@ -132,8 +132,9 @@ def test_a_zip_of_windows_may_have_backslashes_between_folders(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["zip", "tar"])
 def test_an_archive_that_holds_one_program_is_that_program(tmp_path: Path, name: str) -> None:
-    """Also in a folder, and beside what Finder and Python leave."""
-    beside = {"__MACOSX/._mine.py": b"x", "d/.DS_Store": b"x", "d/._mine.py": b"x", "d/__pycache__/mine.pyc": b"x"}
+    """Also in a folder, and next to what Finder, Explorer, git, editors and Python leave."""
+    beside = {"desktop.ini": b"x", "d/Thumbs.db": b"x", "d/.gitignore": b"x", "d/.idea/x.xml": b"x"}
+    beside |= {"__MACOSX/._mine.py": b"x", "d/.DS_Store": b"x", "d/._mine.py": b"x", "d/__pycache__/mine.pyc": b"x"}
     made = {"d/mine.py": BOT, **beside}
     data = zipped(made) if name == "zip" else tarred(*files(made))
     bundle = submitted(tmp_path, data, "week 3.zip")
@@ -321,6 +322,8 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "gzip: no archive in it": (gzip.compress(BOT), "no archive"),
     "7z": (b"7z\xbc\xaf\x27\x1c" + bytes(100), "7z"),
     # no bot
+    "a bot.toml that Windows' editor has named": (zipped({"a.py": BOT, "bot.toml.txt": RUN}), "bot.toml.txt and no"),
+    "a bot.toml in capitals": (zipped({"a.py": BOT, "Bot.TOML": RUN}), "Bot.TOML and no"),
     "a folder without bot.toml": (zipped({"a.py": BOT, "b.py": BOT}), "no bot.toml"),
     "a manifest that is wrong": (zipped({"bot.toml": b"run = 3"}), "wrong type"),
     "a manifest that is a link to nothing": (tarred(("bot.toml", LINK, "x")), "leads to no file"),
@@ -410,6 +413,12 @@ def test_a_folder_that_holds_too_much_or_what_cannot_be_read_is_refused(tmp_path
     for path, words in ((tmp_path / "fifo", "neither a file"), (tmp_path / "gone", "is gone|doesn't exist")):
         with pytest.raises(BotError, match=words):
             intake(path)
+
+
+def test_a_files_own_name_may_be_too_long_for_this_machine(tmp_path: Path) -> None:
+    """A client says the name; it is no fault of the machine."""
+    with pytest.raises(BotError, match="more than 255 bytes"):
+        submitted(tmp_path, BOT, "ä" * 127 + ".py")
 
 
 def test_a_full_disk_is_not_the_bots_fault(tmp_path: Path) -> None:

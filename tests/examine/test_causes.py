@@ -106,6 +106,11 @@ SEEN: list[tuple[Evidence, str, str]] = [
     (HIDDEN, "random.py hides Python's module random", "another name"),
     (died("/usr/bin/python3: No module named pip"), "installs packages when", "pip install --target"),
     (CR_LF, "CR LF", "LF alone"),
+    (
+        replace(died("b.sh: 1: \ufeff#!/bin/sh: not found"), argv=("/bin/sh",), source=b"\xef\xbb\xbf#!/bin/sh\nx"),
+        "byte order mark",
+        "(BOM)",
+    ),
     (died(NO_MODULE.replace("torch", "coup_kit")), "the kit isn't next to", 'kit = "python"'),
     (died("Error: Cannot find module './coup_kit.js'\nRequire", "process"), "the kit isn't", "bot.toml"),
     (
