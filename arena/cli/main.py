@@ -1,6 +1,7 @@
 """The command `arena` itself: its entry point, and the group that holds all commands."""
 
 import atexit
+import errno
 import gc
 import os
 import sys
@@ -47,7 +48,13 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     if "_ARENA_COMPLETE" in os.environ:
         import_module("arena.cli.bash")  # other commands don't need it
-    cli(prog_name="arena")
+    try:
+        cli(prog_name="arena")
+    except OSError as problem:
+        if problem.errno != errno.ENOSPC:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a help's rest is in Python's buffer, which is written at its end
+        fail(reason(problem))
 
 
 def show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

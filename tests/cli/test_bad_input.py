@@ -148,6 +148,10 @@ def test_a_full_stdout_is_told_and_the_results_are_kept(place: Place) -> None:
     told = process.stderr.splitlines()[-1]
     assert told == "arena: standard output can't be written: No space left on device; the results are in out"
     assert len((place.folder / "out" / "results.jsonl").read_text().splitlines()) == 4
+    for words in (["--help"], ["run", "--help"], ["--version"]):
+        with Path("/dev/full").open("w") as full:
+            process = completed(words, cwd=place.folder, env=place.environment(), stdout=full)
+        assert (process.returncode, process.stderr) == (1, "arena: No space left on device\n")
 
 
 def test_a_reader_that_has_gone_ends_the_run_without_noise(place: Place) -> None:
