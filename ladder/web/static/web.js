@@ -1,6 +1,7 @@
 // A page asks for itself again when the ladder has changed: at most every 30 s, not all at once, and not unseen.
 // A page with data-soon is one that people wait before.
 const LEAST_MS = 30_000;
+const ONCE_MS = 10_000;
 const soon = () => document.querySelector("[data-soon]") !== null;
 let last = performance.now();
 let waits = false;
@@ -114,6 +115,15 @@ document.addEventListener("submit", (event) => {
   const files = [...form.querySelectorAll("input[type=file]")].flatMap((input) => [...input.files]);
   if (!files.length) say(form, "Choose a file or a folder first.");
   if (!files.length || tooLarge(form, files)) event.preventDefault();
+});
+
+// A second click on a button would cancel the answer to the first, which may be a session or a secret that is shown once.
+let sent = new Map();
+addEventListener("pageshow", () => (sent = new Map()));
+document.addEventListener("submit", (event) => {
+  const button = event.submitter ?? event.target;
+  if (performance.now() - (sent.get(button) ?? -Infinity) < ONCE_MS) event.preventDefault();
+  else if (!event.defaultPrevented) sent.set(button, performance.now());
 });
 
 for (const button of document.querySelectorAll(".print")) {

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select
 
 from arena.examine import Level, Step
-from ladder.service import Ladder, disable_bot, open_ladder, set_void, submit
+from ladder.service import Ladder, disable_bot, issue, open_ladder, set_void, submit
 from ladder.store.database import TABLES, Owner, end_exam, put_owners
 from ladder.views import step_row
 from tests.chromium import Reader
@@ -173,6 +173,25 @@ def test_a_page_asks_for_itself_once_in_half_a_minute_whatever_changes(browser: 
             page.clock.run_for(1000 * spent_s)
         assert len(asked) == count, (spent_s, asked)
     assert wrong == []
+
+
+@pytest.mark.parametrize("gap_ms", [120, 400])
+def test_a_double_click_on_a_link_to_sign_in_signs_in(browser: Reader, server: LadderServer, gap_ms: int) -> None:
+    """From home: the second click would cancel the answer to the first, which used the link up and has the cookie."""
+    page = browser.browser.new_context().new_page()
+    with closing(open_ladder(server.folder)) as ladder:
+        page.goto(f"{server.url}/sign-in?link={issue(ladder, 'bob', 'link', 'staff').secret}")
+    far = page.context.new_cdp_session(page)
+    far.send("Network.enable")
+    network = {"offline": False, "latency": 600, "downloadThroughput": -1, "uploadThroughput": -1}
+    far.send("Network.emulateNetworkConditions", network)
+    box = page.get_by_role("button", name="Sign in").first.bounding_box()
+    where = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.click(*where)
+    page.wait_for_timeout(gap_ms)
+    page.mouse.click(*where, click_count=2)
+    page.wait_for_url(f"{server.url}/", wait_until="commit")
+    assert page.get_by_role("button", name="Sign out").count() == 1
 
 
 def test_without_javascript_a_match_is_told_as_text(browser: Reader, server: LadderServer) -> None:
