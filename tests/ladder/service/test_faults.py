@@ -343,7 +343,7 @@ def test_the_checkup_counts_the_workers_that_a_bot_kills(place: Place, monkeypat
         submit(ladder, place.bot("eve.py", killer), "eve")
         pass_all(ladder)
         sign.touch()
-        with serving(ladder, matches=8) as service:
+        with serving(ladder, matches=24) as service:
             told = list(service.events())
         assert any(isinstance(event, Void) and event.given_up for event in told)
         assert any(isinstance(event, Match) for event in told)
