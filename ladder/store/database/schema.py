@@ -39,7 +39,7 @@ def _config(connection: Connection) -> "Config":
 
 
 def prepare(database: Database, new: bool = False, fill: Callable[[Connection], None] | None = None) -> None:
-    """Bring a database to the newest revision. Raises DatabaseError if it is no ladder's, or a newer arena's.
+    """Bring a database to the newest revision. Raises DatabaseError for no ladder's, and for another version's.
 
     `new`: it must be empty; otherwise it must be a ladder's already. `fill` is called in the transaction that makes the
     tables: they are there with what it wrote, or not at all.
@@ -54,7 +54,10 @@ def prepare(database: Database, new: bool = False, fill: Callable[[Connection], 
         if revision == NEWEST:
             return
         if revision is not None and revision not in _KNOWN:
-            raise DatabaseError(f"the database is of a newer arena (revision {revision}): install that one")
+            raise DatabaseError(
+                f"another version of the arena made the database (revision {revision}): install that version, or "
+                "make a new ladder"
+            )
         from alembic import command
 
         command.upgrade(_config(connection), "head")

@@ -38,11 +38,14 @@ def test_a_database_holds_one_ladder(url: str) -> None:
             prepare(database, new=True)
 
 
-def test_the_database_of_a_newer_arena_is_refused(url: str) -> None:
+@pytest.mark.parametrize("revision", ["0010", "9999"])
+def test_the_database_of_another_version_is_refused(url: str, revision: str) -> None:
     """Nothing of it is changed."""
     with closing(ladder(url)) as database:
-        database.write(lambda connection: connection.execute(text("UPDATE alembic_version SET version_num = '9999'")))
-        with pytest.raises(DatabaseError, match=r"newer arena \(revision 9999\): install that one"):
+        database.write(
+            lambda connection: connection.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
+        )
+        with pytest.raises(DatabaseError, match=rf"another version .* \(revision {revision}\): install that"):
             prepare(database)
 
 

@@ -1,23 +1,17 @@
 """Steps of examinations: how a ladder keeps them, and those that older arenas kept."""
 
-import json
-import runpy
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from alembic.operations import Operations
-from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, select, text, update
+from sqlalchemy import Connection, select, update
 
-import ladder.store.database as store
 from arena.examine import Level, Step
 from ladder.store.database import TABLES, Database, get_build_log
 from ladder.views import step_row, steps_of
 from tests.ladder.store.databases import ladder
 
-MIGRATION = Path(store.__file__).parent / "migrations" / "versions" / "0005_steps_as_they_are_told.py"
 LOG = bytes(range(256))
 STEP = Step(
     "hello",
@@ -58,40 +52,3 @@ def test_a_step_comes_back_as_it_is_told_whatever_a_bot_wrote(database: Database
         demand_step(connection)
 
     database.write(act)
-
-
-def text_of(data: bytes) -> str:
-    """Return bytes as older arenas wrote them."""
-    return data.decode(errors="surrogateescape")
-
-
-OLDER = {
-    "what": "hello",
-    "level": "note",
-    "text": STEP.text,
-    "mend": "",
-    "do": "do\nthis",
-    "number": 1,
-    "sent": "{}",
-    "got": text_of(b"\xff\0"),
-    "stderr": [text_of(line) for line in STEP.stderr],
-    "rows": [["a", "b"], ["c"]],
-    "log": text_of(LOG),
-    "partial": True,
-}
-CALLED = {"what": "name", "level": "outcome", "text": "detail", "do": "help"}
-OLDEST = {CALLED.get(name, name): value for name, value in OLDER.items() if name not in ("mend", "partial")}
-
-
-@pytest.mark.parametrize("older", [OLDER, OLDEST | {"outcome": "told"}], ids=["older", "oldest"])
-def test_steps_that_older_arenas_kept_are_told_as_before(database: Database, older: dict[str, object]) -> None:
-    """Their rows are written anew, once."""
-
-    def bring_up(connection: Connection) -> None:
-        connection.execute(text("ALTER TABLE steps DROP COLUMN log"))
-        connection.execute(update(steps).values(data=json.dumps(older)))
-        with Operations.context(MigrationContext.configure(connection)):
-            runpy.run_path(str(MIGRATION))["upgrade"]()
-        demand_step(connection)
-
-    database.write(bring_up)
