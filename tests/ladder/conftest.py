@@ -12,15 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import Connection, Engine, event, inspect
+from sqlalchemy import Engine, event
 
 from tests.ladder.service.term import BROKEN, LATE, Term, begun, hand_in, write
 from tests.once import made_once
 
 intake_process = importlib.import_module("arena.bots.intake_process")  # whose inside is changed here
-SAID: dict[str, list[tuple[str, Any]]] = {}  # the statements of the migrations, by kind of database
 
 
 @contextmanager
@@ -35,36 +32,6 @@ def read_here() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intake_process, "_apart", here)
-        yield
-
-
-@contextmanager
-def schema_made_once() -> Iterator[None]:
-    """Let the migrations make one database of each kind; for the others their statements are said again."""
-    upgrade = command.upgrade
-
-    def quick(config: Config, revision: str) -> None:
-        connection: Connection = config.attributes["connection"]
-        kind = connection.dialect.name
-        if revision != "head" or inspect(connection).get_table_names():
-            upgrade(config, revision)
-        elif kind in SAID:
-            for statement, values in SAID[kind]:
-                connection.exec_driver_sql(statement, values)
-        else:
-            heard: list[tuple[str, Any]] = []
-
-            def hear(connection: Any, cursor: Any, statement: str, values: Any, *rest: Any) -> None:
-                if not statement.startswith(("SELECT", "PRAGMA")):
-                    heard.append((statement, values or None))
-
-            event.listen(connection, "before_cursor_execute", hear)
-            upgrade(config, revision)
-            event.remove(connection, "before_cursor_execute", hear)
-            SAID[kind] = heard
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "upgrade", quick)
         yield
 
 
@@ -86,7 +53,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Make ladders cheap for this folder's tests and their fixtures, and for no other test."""
     if Path(__file__).parent not in item.path.parents:
         return (yield)
-    with read_here(), schema_made_once(), no_waiting_for_the_disk():
+    with read_here(), no_waiting_for_the_disk():
         return (yield)
 
 
