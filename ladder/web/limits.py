@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PER_MINUTE = {"form": 120, "sign in": 20, "upload": 30, "account": 20, "password": 10, "files": 20, "table": 30}
+PER_HOUR = {"password": 90}  # where a minute's worth comes back more slowly: 100 in the first hour
 _MOST = 10_000  # names that are remembered
 
 
 class Limits:
-    """Counts tries: each name has a minute's worth of them, which fills up again as time goes by."""
+    """Counts tries: each name has a minute's worth of them, which comes back as time goes by."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -26,14 +27,15 @@ class Limits:
     def wait_s(self, what: str, name: str) -> int:
         """Count a try; return 0 if it is allowed, else after how many seconds the next one is."""
         most, now = PER_MINUTE[what], self._clock()
+        each_s = 3600 / PER_HOUR.get(what, 60 * most)
         with self._lock:
             left, at = self._left.pop((what, name), (float(most), now))
-            left = min(float(most), left + (now - at) * most / 60)
+            left = min(float(most), left + (now - at) / each_s)
             allowed = left >= 1
             self._left[what, name] = (left - allowed, now)
             while len(self._left) > _MOST:
                 del self._left[next(iter(self._left))]  # the name that came longest ago
-        return 0 if allowed else 1 + int((1 - left) * 60 / most)
+        return 0 if allowed else 1 + int((1 - left) * each_s)
 
 
 class Places:

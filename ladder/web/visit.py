@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
 from annotated_types import Le
-from fastapi import Request, WebSocket
+from fastapi import Request, WebSocket, params
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
@@ -27,6 +27,7 @@ from ladder.store.database import DatabaseError
 from ladder.web.limits import Limits, Places
 
 FORM_S = 30.0  # for a form to come
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 ONCE_S = 10.0  # in which the same form of the same browser is the same wish: a double click
 ONCE = {  # routes whose forms make something new each time
     "POST /account/tokens",
@@ -135,6 +136,7 @@ class Visit:
     def let_out(self, response: Response) -> Response:
         """Take the session's cookie away."""
         response.delete_cookie(self.door.cookie, secure=self.door.secure, httponly=True, samesite="lax")
+        response.headers["Clear-Site-Data"] = '"cache"'
         return response
 
 
@@ -169,6 +171,10 @@ class Gated(APIRoute):
                 if wait:
                     raise RefusedError(429, f"That was too often. Try again in {wait} s.", visit, wait)
                 body = b"" if self.body_field is None else await _body(request, visit)
+                form = self.body_field is not None and isinstance(self.body_field.field_info, params.Form)
+                kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if body and kind not in (_FORMS if form else ("application/json",)):
+                    raise RefusedError(415, f"Send it as {_FORMS[0] if form else 'application/json'}.", visit)
                 if visit.session is not None and route_name("POST", self.path) in ONCE:
                     return await _once(visit, hashlib.sha256(body).digest(), handle(request))
             return await handle(request)

@@ -126,6 +126,16 @@ document.addEventListener("submit", (event) => {
   else if (!event.defaultPrevented) sent.set(button, performance.now());
 });
 
+// What is typed as a password can be looked at.
+for (const field of document.querySelectorAll("input[type=password]")) {
+  const box = Object.assign(document.createElement("input"), { type: "checkbox" });
+  const label = document.createElement("label");
+  label.append(box, " Show it");
+  box.addEventListener("change", () => (field.type = box.checked ? "text" : "password"));
+  field.form.addEventListener("submit", () => (field.type = "password")); // else the browser remembers it as a text
+  field.closest("label").after(label);
+}
+
 for (const button of document.querySelectorAll(".print")) {
   button.hidden = false;
   button.addEventListener("click", () => window.print());

@@ -194,6 +194,19 @@ def test_a_double_click_on_a_link_to_sign_in_signs_in(browser: Reader, server: L
     assert page.get_by_role("button", name="Sign out").count() == 1
 
 
+def test_a_password_is_shown_to_who_asks_and_sent_as_one(browser: Reader, server: LadderServer) -> None:
+    page = browser.browser.new_context().new_page()
+    page.goto(f"{server.url}/sign-in")
+    page.get_by_label("Login").fill("ada")
+    field = page.get_by_label("Password")
+    field.fill("a few words in a row")
+    page.get_by_label("Show it").check()
+    assert field.get_attribute("type") == "text"
+    page.evaluate("document.addEventListener('submit', (event) => event.preventDefault())")
+    field.press("Enter")
+    assert field.get_attribute("type") == "password"
+
+
 def test_without_javascript_a_match_is_told_as_text(browser: Reader, server: LadderServer) -> None:
     page, _ = window(browser, server, "ada", java_script_enabled=False)
     with closing(open_ladder(server.folder)) as ladder:

@@ -131,7 +131,7 @@ def test_a_link_lets_in_once_and_goes_on_where_one_was(web: Pages) -> None:
     assert (entered.status_code, entered.headers["location"]) == (303, "/bots/late?x=1")
     assert visitor.get("/bots/late").status_code == 200
     assert web.visitor("nobody").post("/sign-in", data={"link": secret}).status_code == 403
-    visitor.post("/sign-out")
+    assert visitor.post("/sign-out").headers["clear-site-data"] == '"cache"'
     assert visitor.get("/bots/late").status_code == 303
 
 
@@ -237,6 +237,31 @@ def test_a_form_is_read_after_the_gate_and_up_to_a_bound(
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     answered = web.visitor(kind).post(path, content=(b"&" * size for _ in range(1)), headers=form)
     assert answered.status_code == status, (path, answered.text)
+
+
+@each(
+    ("path", "kind", "content"),
+    [
+        ("/sign-in", "text/plain", b"link=x"),
+        ("/sign-in", "application/json", b'{"link": "x"}'),
+        ("/account/tokens", "", b"scope=read&days=1"),
+        ("/api/tables", "application/x-www-form-urlencoded", b"rules=coup"),
+        ("/api/tables", "text/plain", b'{"rules": "coup"}'),
+    ],
+)
+def test_what_comes_as_another_type_is_not_read(web: Pages, path: str, kind: str, content: bytes) -> None:
+    answered = web.visitor("ada").post(path, content=content, headers={"Content-Type": kind})
+    assert answered.status_code == 415, answered.text
+
+
+def test_guesses_at_one_password_from_one_address_are_a_hundred_in_an_hour(web: Pages) -> None:
+    now = [0.0]
+    limits = type(web.client.app.state.door.limits)(lambda: now[0])  # type: ignore[attr-defined]
+    allowed = 0
+    for now[0] in range(3600):
+        allowed += not limits.wait_s("password", "192.0.2.7 ada")
+    assert 90 <= allowed <= 100
+    assert [limits.wait_s("sign in", "192.0.2.7") for _ in range(21)][-1] == 4
 
 
 def still(web: Pages) -> Any:
