@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from inspect import iscoroutinefunction
 from typing import Any
 
 import pytest
@@ -291,6 +292,16 @@ def test_no_body_is_read_before_the_gate(web: Pages) -> None:
                 for prefix in ("", "/api")
             }
             assert codes - {404, 405} == {401}, name
+
+
+def test_only_what_reads_a_stream_runs_on_the_event_loop(web: Pages) -> None:
+    """All other routes run in a thread: a roster of 2 MB takes seconds to read."""
+    nouns = [each.original_router for each in web.client.app.routes if hasattr(each, "original_router")]  # type: ignore[attr-defined]
+    routes = [route for noun in nouns for route in noun.routes]
+    on_loop = {route.path for route in routes if iscoroutinefunction(route.endpoint)}
+    sockets = {"/tables/{id}/socket", "/tables/{id}/program"}
+    assert on_loop == {"/submit", "/api/submissions", "/changes", *sockets}
+    assert web.visitor("ada").delete("/standings").status_code == 405
 
 
 def test_a_host_with_many_addresses_is_one(web: Pages) -> None:
