@@ -285,13 +285,46 @@ class You(Sent):
     discards: Absent[Cards] = Field(default=None, description="The four cards it discarded; only after a draft.")
 
 
-class ExchangingYou(You):
+class KnownPlayer(Sent):
+    """What is certain of an opponent's face-down cards."""
+
+    seat: Seat = Field(description="The opponent's seat.")
+    has: Absent[Cards] = Field(default=None, description="Roles that it certainly holds, one for each card.")
+    lacks: Absent[Cards] = Field(default=None, description="Roles of which it certainly holds no card.")
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.has and not self.lacks:
+            raise ValueError("an opponent of whom nothing is certain is left out")
+        return self
+
+
+class Known(Sent):
+    """What is certain of the cards that this bot doesn't see. What is empty is left out."""
+
+    players: Absent[tuple[KnownPlayer, ...]] = Field(default=None, description="Opponents in the game, by seat.")
+    deck: Absent[Cards] = Field(default=None, description="Cards that certainly lie in the court deck.")
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.players and not self.deck:
+            raise ValueError("where nothing is certain, known is left out")
+        return self
+
+
+class AskedYou(You):
+    """What only this bot sees, when it is asked."""
+
+    known: Absent[Known] = Field(default=None, description="What is certain of others' cards; absent: nothing.")
+
+
+class ExchangingYou(AskedYou):
     """What only a bot that exchanges sees."""
 
     drawn: Cards = Field(description="The cards drawn from the court deck, in alphabetical order.")
 
 
-class ExaminingYou(You):
+class ExaminingYou(AskedYou):
     """What only a bot that examines sees."""
 
     seen: Role = Field(description="The target's card that it looks at.")

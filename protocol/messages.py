@@ -19,6 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from protocol.coup import (
     Absent,
     AnyMove,
+    AskedYou,
     BlockMove,
     ChallengeMove,
     Claim,
@@ -132,6 +133,7 @@ class GameOver(Sent):
     reason: Literal["last_standing", "turn_limit", "all_forfeit"] = Field(description="Why the game ended.")
     survivors: tuple[Seat, ...] = Field(description="The seats that won or share the draw, ascending.")
     events: tuple[Event, ...] = Field(description="Events since the last line to this bot.")
+    state: State = Field(description="The public state at the end.")
 
 
 class MatchOver(Sent):
@@ -156,7 +158,7 @@ class _Request(Sent):
     game: Count = Field(description="Number of the game in the match, from 0.")
     events: tuple[Event, ...] = Field(description="Events since the last line to this bot, oldest first.")
     state: State
-    you: You
+    you: AskedYou
     clock: Clock
 
 

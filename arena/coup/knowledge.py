@@ -186,13 +186,13 @@ class _Hands:
 
 
 class Knowledge:
-    """What one seat knows for certain in one game. It begins with the seat's first request, by the view of that.
+    """What one seat knows for certain in one game, from its first request on, whose view it is given.
 
-    `add` takes its copies of the events (`view.seen`) in order; `known` is asked at each of its requests at least.
+    `known` is asked at each of the seat's requests at least: cards that it draws to exchange are in no event.
     """
 
     __slots__ = (
-        *("_at", "_drawn", "_hand", "_hands", "_known", "_located", "_news", "_replaced", "_roles", "_rules", "_seat"),
+        *("_at", "_drawn", "_hand", "_hands", "_known", "_located", "_replaced", "_roles", "_rules", "_seat", "_seats"),
         *("_unseen", "_whole"),
     )
 
@@ -200,7 +200,8 @@ class Knowledge:
         board = view.board
         self._rules, self._seat = board.rules, view.seat
         self._roles = {role: number for number, role in enumerate(board.rules.roles)}
-        self._unseen = [board.rules.copies(board.seats)] * len(_ROLES)  # by role: cards that the seat doesn't see
+        self._seats = board.seats
+        self._unseen: list[int] = []  # by role: cards that the seat doesn't see
         self._located = [0] * len(_ROLES)  # those of them that lie in the deck
         self._drawn: list[int] = []  # by the seat, to exchange
         self._replaced = False  # whether a card was shown and replaced since the last exchange was declared
@@ -208,22 +209,28 @@ class Knowledge:
         self._hands: list[_Hands] = []  # of the opponents; all in the first one if `_whole`
         self._at: dict[int, tuple[_Hands, int]] = {}  # by opponent in the game
         self._whole = True
-        self._news: list[Event] = []
         self._known = NOTHING_KNOWN
-        if not board.rules.draft:
-            self._hand = self._numbers(view.cards)
-            for role in self._hand:
-                self._unseen[role] -= 1
-            self._begin(board.seats)
+        if view.cards:  # else a draft comes first
+            self._begin(view.cards, ())
+            others = [seat for seat in range(board.seats) if seat != view.seat]
+            size = self._rules.hand
+            self._whole = len(others) <= _WHOLE
+            if self._whole:
+                sizes = (size,) * len(others)
+                together = _Hands(sizes, _dealt(sizes, self._room()))
+                self._hands = [together]
+                self._at = {seat: (together, at) for at, seat in enumerate(others)}
+            else:
+                self._hands = [_Hands((size,), _dealt((size,), self._room())) for _ in others]
+                self._at = {seat: (hands, 0) for seat, hands in zip(others, self._hands, strict=True)}
 
-    def add(self, event: Event) -> None:
-        """Take in an event as the seat sees it. It must be one that `matters`."""
-        self._news.append(event)
+    def known(self, view: View, events: Sequence[Event]) -> Known:
+        """Return what is certain; the same object if nothing has changed.
 
-    def known(self, view: View) -> Known:
-        """Return what is certain, given all events up to the view: the same object if nothing has changed."""
-        if self._news or view.drawn or view.seen is not None:
-            self._follow(view)
+        `events` are the seat's copies of all that happened since the last call and `matters`, in order.
+        """
+        if events or view.drawn or view.seen is not None:
+            self._follow(view, events)
         board = view.board
         if type(board.phase) is Exchanging and board.actor != self._seat:
             return self._certain(self._rules.draw)
@@ -231,18 +238,11 @@ class Knowledge:
 
     # --- worlds ---------------------------------------------------------------------------------------------------
 
-    def _begin(self, seats: int) -> None:
-        others = [seat for seat in range(seats) if seat != self._seat]
-        size = self._rules.hand
-        self._whole = len(others) <= _WHOLE
-        if self._whole:
-            sizes = (size,) * len(others)
-            together = _Hands(sizes, _dealt(sizes, self._room()))
-            self._hands = [together]
-            self._at = {seat: (together, at) for at, seat in enumerate(others)}
-        else:
-            self._hands = [_Hands((size,), _dealt((size,), self._room())) for _ in others]
-            self._at = {seat: (hands, 0) for seat, hands in zip(others, self._hands, strict=True)}
+    def _begin(self, cards: Iterable[Role], discards: Iterable[Role]) -> None:
+        """Begin with the seat's first cards, and those that a draft left over."""
+        self._hand = self._numbers(cards)
+        mine, copies = [*self._hand, *self._numbers(discards)], self._rules.copies(self._seats)
+        self._unseen = [copies - mine.count(role) for role in _ROLES]
 
     def _room(self, *less: int) -> tuple[int, ...]:
         """Return how many cards of each role may be in the opponents' hands, or where the seat doesn't see them."""
@@ -306,8 +306,8 @@ class Knowledge:
 
     # --- events ---------------------------------------------------------------------------------------------------
 
-    def _follow(self, view: View) -> None:
-        for event in self._news:
+    def _follow(self, view: View, events: Sequence[Event]) -> None:
+        for event in events:
             owner = event.target if type(event) is Examination else event.seat
             if type(event) is Drafted:
                 self._drafted(event, view)
@@ -315,7 +315,6 @@ class Knowledge:
                 self._own(event)
             elif owner in self._at:
                 _STEPS[type(event)](self, owner, event)
-        self._news.clear()
         if view.drawn and not self._drawn:
             self._drawn = self._numbers(view.drawn)
             self._take(self._drawn)
@@ -329,10 +328,7 @@ class Knowledge:
         """Begin after a draft: the opponent holds the card that is missing from its discards, which nobody sees."""
         if event.seat != self._seat or event.cards is None:
             return
-        self._hand = self._numbers(event.cards)
-        self._unseen = [count - self._hand.count(role) for role, count in enumerate(self._unseen)]
-        for role in self._numbers(view.discards):
-            self._unseen[role] -= 1
+        self._begin(event.cards, view.discards)
         sizes = (2, 4)
         worlds = sum(_having(sizes, 0, picked) & _product([range(15), [picked]]) for picked in _ROLES)
         together = _Hands(sizes, worlds & _dealt(sizes, self._room()))
@@ -341,7 +337,7 @@ class Knowledge:
     def _own(self, event: Any) -> None:
         """Follow the seat's own cards."""
         if type(event) is Lost:
-            self._hand.remove(self._roles[event.role])
+            self._hand = _without(self._hand, self._numbers([event.role]))
         cards = getattr(event, "cards", None)
         if cards is None:
             return
@@ -487,13 +483,10 @@ class Knowledge:
         if not self._whole or not self._hands:
             return counts
         (hands,) = self._hands
-        rows = [*found.values(), *([hands.certain(1)] if self._rules.draft else [])]
-        sizes = [size for size in hands.sizes if size]
+        by_at = {at: found[seat] for seat, (_, at) in self._at.items()}
+        rows = [(size, by_at.get(at) or hands.certain(at)) for at, size in enumerate(hands.sizes) if size]
         for role, unseen in enumerate(self._unseen):
-            elsewhere = sum(
-                has.count(role) + (0 if role in lacks else size - len(has))
-                for size, (has, lacks) in zip(sizes, rows, strict=True)
-            )
+            elsewhere = sum(has.count(role) + (0 if role in lacks else size - len(has)) for size, (has, lacks) in rows)
             sure = least = max(counts[role], unseen - elsewhere)
             while sure < unseen and hands.worlds & _at_most(hands.sizes, role, unseen - sure - 1) == hands.worlds:
                 sure += 1

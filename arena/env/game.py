@@ -10,6 +10,7 @@ from typing import Any
 
 from arena.coup import (
     PRESETS,
+    Board,
     Chance,
     Ending,
     Event,
@@ -49,7 +50,7 @@ class Course:
     number: int
     start: State
     events: list[Event] = field(default_factory=list)
-    over: Over | None = None
+    end: Board | None = None  # when it is over
 
 
 class Game:
@@ -163,7 +164,7 @@ class Game:
         self.course.events += events
         if not phase.asked:
             assert isinstance(phase, Over)
-            self.course.over = phase
+            self.course.end = board
             self._starter = first_seat(range(self.seats), phase.winner)
         now = board.influence
         if 0 not in now or was == now:

@@ -40,8 +40,8 @@ class Rival:
         menu, times = game.menu(seat), self._spec.timing(seat)
         player.number += 1
         sight, number = view(game.state, seat), game.course.number
-        legal, events = menus.menu(menu.moves), self._events(game.course)
-        message = messages.request(sight, number, player.number, events, legal, times.limit_ms, times.bank_ms)
+        legal, events, known = menus.menu(menu.moves), self._events(game.course), self._feed.known(sight)
+        message = messages.request(sight, known, number, player.number, events, legal, times.limit_ms, times.bank_ms)
         return [*menu.by_action][player.choice(message, legal)]
 
     def _followed(self, course: Course) -> Player:
@@ -49,11 +49,11 @@ class Rival:
         past = self._course
         if past is course:
             return self._player
-        if past is not None and past.over is not None:
-            self._player.tell(messages.game_over(past.number, past.over, self._events(past)))
+        if past is not None and past.end is not None:
+            self._player.tell(messages.game_over(past.number, past.end, self._events(past)))
         if past is None or past.key is not course.key:
             self._begin_match(course.key)
-        self._course, self._sent = course, 0
+        self._course, self._sent, self._feed = course, 0, messages.Feed(self._game.seats)
         sight, seed = view(course.start, self._seat), self._spec.game_seed(self._seat, course.number)
         self._player.tell(messages.game_start(sight, course.number, seed, self._spec.handles))
         return self._player
@@ -68,5 +68,6 @@ class Rival:
 
     def _events(self, course: Course) -> list[dict[str, Any]]:
         """Return the events that the bot hasn't been told, as its seat sees them."""
-        sent, self._sent = self._sent, len(course.events)
-        return [messages.event(number, course.events[number], self._seat) for number in range(sent, self._sent)]
+        self._feed.add(course.events[self._sent :])
+        self._sent = len(course.events)
+        return self._feed.take(self._seat)

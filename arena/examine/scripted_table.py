@@ -8,7 +8,7 @@ that says so. A game that has shown enough is ended by the opponents, who forfei
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,6 @@ from arena.coup import (
     Answer,
     Chance,
     Move,
-    Over,
     Ruleset,
     Said,
     State,
@@ -97,12 +96,13 @@ class Table:
         """Play the next game. It is ended after `enough` requests, and once no kind is wanted any more if one was."""
         _Game(self, wanted, override, enough).play()
 
-    def ask(self, kind: str, question: wire.Question, sight: View, events: Sequence[str]) -> tuple[menus.Menu, int]:
+    def ask(self, kind: str, question: wire.Question, sight: View, feed: wire.Feed) -> tuple[menus.Menu, int]:
         """Send a request, and return its legal moves and the index of the bot's answer."""
         menu = menus.menu(legal(sight))
         self._number += 1
         timing = self.spec.terms.timing
-        line = self.change(question.line(sight, self._number, events, menu, timing.limit_ms, timing.bank_ms))
+        known, events = feed.known(sight), feed.take(sight.seat)
+        line = self.change(question.line(sight, known, self._number, events, menu, timing.limit_ms, timing.bank_ms))
         self.tally.asked[kind] = self.tally.asked.get(kind, 0) + 1
         left = self._patience.free_s + max(0.0, self._patience.bank_s - self._used)
         answer = self.talk.request(self._number, line, left, self.notify)
@@ -174,9 +174,7 @@ class _Game:
             state, events = apply(state, self.answers(state), self.chance)
             self.feed.add((*table.said, *events))
             table.said = ()
-        over = state.board.phase
-        assert isinstance(over, Over)
-        table.talk.send(table.change(wire.game_over(self.number, over, self.feed.take(seat))))
+        table.talk.send(table.change(wire.game_over(self.number, state.board, self.feed.take(seat))))
 
     def answers(self, state: State) -> list[Answer]:
         """Return the answers of all that are asked in the present phase."""
@@ -206,7 +204,7 @@ class _Game:
         """Ask the bot, and return its move, or the planned one if that alone leads on."""
         question = wire.Question(state.board, self.number)
         sight = view(state, self.seat)
-        menu, index = self.table.ask(kind, question, sight, self.feed.take(self.seat))
+        menu, index = self.table.ask(kind, question, sight, self.feed)
         move = menu.moves[index]
         if planned is None or planned == move:
             return move

@@ -64,7 +64,7 @@ class _Game:
         over = state.board.phase
         assert isinstance(over, Over)
         for seat, player in enumerate(self.players):
-            player.tell(messages.game_over(notes.game, over, self.feed.take(seat)))
+            player.tell(messages.game_over(notes.game, state.board, self.feed.take(seat)))
         if self.keep_moves:
             return notes.record(state)
         return GameRecord(
@@ -88,10 +88,10 @@ class _Game:
             sight = view(state, seat)
             moves = legal(sight)
             player.number += 1
-            events = self.feed.take(seat)
+            known, events = self.feed.known(sight), self.feed.take(seat)
             menu = menus.menu(moves)
             message = messages.request(
-                sight, self.notes.game, player.number, events, menu, times.limit_ms, times.bank_ms
+                sight, known, self.notes.game, player.number, events, menu, times.limit_ms, times.bank_ms
             )
             choice = player.choice(message, menu, state.board if self.talk else None)
             if self.talk:

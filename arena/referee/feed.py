@@ -1,9 +1,9 @@
-"""The events of one game in the form in which they are told, and what each seat hasn't been told yet."""
+"""The events of one game in the form in which they are told, what each seat hasn't been told yet, and what it knows."""
 
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from arena.coup import PRIVATE, Event, private_to, seen
+from arena.coup import PRIVATE, Event, Knowledge, Known, View, matters, private_to, seen
 
 Form = TypeVar("Form")  # a text for the wire, a dict for bots in this process
 
@@ -11,7 +11,7 @@ Form = TypeVar("Form")  # a text for the wire, a dict for bots in this process
 class Feed(Generic[Form]):
     """Give each seat every event once, in order, in a form that is made of its number and of what the seat sees."""
 
-    __slots__ = ("_form", "_own", "_private", "_public", "_taken")
+    __slots__ = ("_form", "_minds", "_news", "_own", "_private", "_public", "_taken")
 
     def __init__(self, seats: int, form: Callable[[int, Event], Form]) -> None:
         self._form = form
@@ -19,6 +19,8 @@ class Feed(Generic[Form]):
         self._private: dict[int, Event] = {}  # by number, those that have more than everybody sees
         self._own: list[dict[int, Form]] = [{} for _ in range(seats)]  # a seat's own form of some of them, by number
         self._taken = [0] * seats
+        self._minds: dict[int, Knowledge] = {}
+        self._news: list[list[Event]] = [[] for _ in range(seats)]  # what matters and a seat's mind hasn't had, by seat
 
     @property
     def count(self) -> int:
@@ -31,11 +33,29 @@ class Feed(Generic[Form]):
         for number, event in enumerate(events, start=len(public)):
             if type(event) not in PRIVATE:
                 public.append(form(number, event))
+                if matters(event):
+                    for news in self._news:
+                        news.append(event)
                 continue
-            public.append(form(number, seen(event, None)))
+            copy = seen(event, None)
+            public.append(form(number, copy))
             self._private[number] = event
+            for news in self._news:
+                news.append(copy)
             for seat in private_to(event):
-                self._own[seat][number] = form(number, seen(event, seat))
+                self._news[seat][-1] = mine = seen(event, seat)
+                self._own[seat][number] = form(number, mine)
+
+    def known(self, view: View) -> Known:
+        """Return what is certain to a seat that is asked; once for each of its requests."""
+        seat = view.seat
+        mind = self._minds.get(seat)
+        if mind is None:
+            mind = self._minds[seat] = Knowledge(view)
+        news = self._news[seat]
+        known = mind.known(view, news)
+        news.clear()
+        return known
 
     def take(self, seat: int) -> list[Form]:
         """Return what the seat hasn't had, and count it as sent."""

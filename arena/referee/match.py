@@ -15,9 +15,9 @@ from dataclasses import replace
 from arena.coup import (
     FORFEIT,
     Answer,
+    Board,
     Chance,
     Move,
-    Over,
     State,
     Talk,
     View,
@@ -323,9 +323,7 @@ class _Game:
             notes.step(state, answers, after, events)
             watch.moved(notes.game, after, first, events)
             state = after
-        over = state.board.phase
-        assert isinstance(over, Over)
-        self.close(over)
+        self.close(state.board)
         return self.notes.record(state)
 
     def open(self, state: State) -> None:
@@ -340,11 +338,11 @@ class _Game:
                     wire.game_start(view(state, seat), number, spec.game_seed(player.bot, number), handles)
                 )
 
-    def close(self, over: Over) -> None:
+    def close(self, board: Board) -> None:
         """Tell every bot how the game ended."""
         for seat, player in enumerate(self.players):
             if player.seat is not None:
-                player.seat.send(wire.game_over(self.notes.game, over, self.notes.feed.take(seat)))
+                player.seat.send(wire.game_over(self.notes.game, board, self.notes.feed.take(seat)))
                 self.report_strays(player, player.seat)
         self.notes.faults += self.unsaid.values()
 
@@ -380,9 +378,10 @@ class _Game:
             self.warn(player, seat)
         bank_s = player.account.bank_s
         number = seat.number + 1
-        events = self.notes.feed.take(sight.seat)
+        feed, limit_ms = self.notes.feed, player.timing.limit_ms
+        known, events = feed.known(sight), feed.take(sight.seat)
         seat.moment(mark)
-        player.sent = line = question.line(sight, number, events, menu, player.timing.limit_ms, bank_ms(bank_s))
+        player.sent = line = question.line(sight, known, number, events, menu, limit_ms, bank_ms(bank_s))
         return (seat, number, line, player.allowed.free_s + bank_s)
 
     def absence(self, player: _Player) -> Gone:

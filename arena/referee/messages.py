@@ -27,6 +27,7 @@ from arena.coup import (
     Event,
     Examining,
     Exchanging,
+    Known,
     Losing,
     Over,
     Phase,
@@ -93,10 +94,12 @@ def opening(seat: int, game: int, seed: str, players: Sequence[str]) -> Message:
 
 
 def request(
-    view: View, game: int, number: int, events: list[Message], menu: Menu, limit_ms: int, bank_ms: int
+    view: View, known: Known, game: int, number: int, events: list[Message], menu: Menu, limit_ms: int, bank_ms: int
 ) -> Message:
     """Return the request to one seat; `number` is its id, and `events` becomes part of it."""
-    board = view.board
+    board, own = view.board, you(*view[1:])
+    if known.players or known.deck:
+        own["known"] = certain(known)
     return {
         "type": "request",
         "id": number,
@@ -104,7 +107,7 @@ def request(
         "game": game,
         "events": events,
         "state": state(board),
-        "you": you(*view[1:]),
+        "you": own,
         **own_fields(board.actor, board.phase),
         "legal": menu.payloads(),
         "clock": {"limit_ms": limit_ms, "bank_ms": bank_ms},
@@ -129,15 +132,21 @@ def moment(
     return message if view is None else {**message, "you": you(*view[1:])}
 
 
-def game_over(game: int, over: Over, events: list[Message]) -> Message:
-    """Return the message that ends a game, with the events that the seat hasn't had yet."""
+def game_over(game: int, board: Board, events: list[Message]) -> Message:
+    """Return the message that ends a game, with the events that the seat hasn't had yet, and the state at its end."""
+    return {**ending(game, board), "events": events, "state": state(board)}
+
+
+def ending(game: int, board: Board) -> Message:
+    """Return how a game ended, in whose last state the board is."""
+    over = board.phase
+    assert isinstance(over, Over)
     return {
         "type": "game_over",
         "game": game,
         "winner": over.winner,
         "reason": over.ending.value,
         "survivors": list(over.survivors),
-        "events": events,
     }
 
 
@@ -288,6 +297,21 @@ def you(
         message["discards"] = _roles(discards)
     if seen is not None:
         message["seen"] = seen._value_
+    return message
+
+
+def certain(known: Known) -> Message:
+    """Return what a seat knows for certain; what is empty is left out."""
+    message: Message = {}
+    if known.players:
+        message["players"] = [
+            {"seat": player.seat}
+            | ({"has": _roles(player.has)} if player.has else {})
+            | ({"lacks": _roles(player.lacks)} if player.lacks else {})
+            for player in known.players
+        ]
+    if known.deck:
+        message["deck"] = _roles(known.deck)
     return message
 
 

@@ -78,16 +78,17 @@ class _Reader:
                     sight = view(step.before, seat)
                     question, menu = wire.Question(step.before.board, game.game), menus.menu(legal(sight))
                     bank = bank_ms(account.bank_s)
-                    line = question.line(sight, self.number, feed.take(seat), menu, self.timing.limit_ms, bank)
+                    known, events, limit_ms = feed.known(sight), feed.take(seat), self.timing.limit_ms
+                    line = question.line(sight, known, self.number, events, menu, limit_ms, bank)
                     yield line, None if at in by_step else menu.words.index(game.words[at])
                 account, error = self._answered(account, game.words[at], game.times[at] / 1e6, by_step.get(at, ()))
                 if error is not None:
                     yield error, None
             place += len(asked)
             feed.add(step.events)
-        over = step.after.board.phase
-        if self.alive and isinstance(over, Over):
-            yield wire.game_over(game.game, over, feed.take(seat)), None
+        board = step.after.board
+        if self.alive and isinstance(board.phase, Over):
+            yield wire.game_over(game.game, board, feed.take(seat)), None
 
     def _answered(
         self, account: Account, word: str, own_s: float, faults: Sequence[Fault]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import repeat
 
-from arena.coup import Allegiance, Board, Event, Over, Phase, Role, View, seen
+from arena.coup import Allegiance, Board, Event, Known, Phase, Role, View, seen
 from arena.referee import feed, messages
 from arena.referee.menus import Menu
 from arena.referee.once import Once
@@ -27,10 +27,10 @@ def game_start(view: View, game: int, seed: str, players: Sequence[str]) -> byte
     return f'{head},"you":{_you(*view[1:])},"state":{_state(view.board)}}}\n'.encode()
 
 
-def game_over(game: int, over: Over, events: Sequence[str]) -> bytes:
+def game_over(game: int, board: Board, events: Sequence[str]) -> bytes:
     """Return the line that ends a game, with the encoded events that the seat hasn't had yet."""
-    empty = _text(messages.game_over(game, over, []))
-    return f"{empty.removesuffix(']}')}{','.join(events)}]}}\n".encode()
+    head = _text(messages.ending(game, board))[:-1]
+    return f'{head},"events":[{",".join(events)}],"state":{_state(board)}}}\n'.encode()
 
 
 class Question:
@@ -43,10 +43,15 @@ class Question:
         self._before = f'],"state":{_state(board)},"you":'
         self._after = f'{_OWN.of(board.phase, board.actor)},"legal":'
 
-    def line(self, view: View, number: int, events: Sequence[str], menu: Menu, limit_ms: int, bank_ms: int) -> bytes:
+    def line(
+        self, view: View, known: Known, number: int, events: Sequence[str], menu: Menu, limit_ms: int, bank_ms: int
+    ) -> bytes:
         """Return the request line of one seat; `number` is the request's id, times are in milliseconds."""
+        you = _you(*view[1:])
+        if known.players or known.deck:
+            you = f'{you[:-1]},"known":{_known(known)}}}'
         return (
-            f'{{"type":"request","id":{number}{self._head}{",".join(events)}{self._before}{_you(*view[1:])}'
+            f'{{"type":"request","id":{number}{self._head}{",".join(events)}{self._before}{you}'
             f'{self._after}{menu.json},"clock":{{"limit_ms":{limit_ms},"bank_ms":{bank_ms}}}}}\n'
         ).encode()
 
@@ -91,6 +96,11 @@ def _you(
     seat: int, cards: tuple[Role, ...], drawn: tuple[Role, ...], discards: tuple[Role, ...], seen: Role | None
 ) -> str:
     return _text(messages.you(seat, cards, drawn, discards, seen))
+
+
+@lru_cache(maxsize=10_000)
+def _known(known: Known) -> str:
+    return _text(messages.certain(known))
 
 
 def event(number: int, happened: Event, seat: int | None) -> str:

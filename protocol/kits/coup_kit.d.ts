@@ -102,6 +102,13 @@ export interface You {
   readonly drawn?: readonly Role[];
   readonly discards?: readonly Role[];
   readonly seen?: Role;
+  readonly known?: Known;
+}
+
+/** What is certain of cards that you don't see; what is empty is left out. */
+export interface Known {
+  readonly players?: readonly { readonly seat: number; readonly has?: readonly Role[]; readonly lacks?: readonly Role[] }[];
+  readonly deck?: readonly Role[];
 }
 
 export interface Pending {
@@ -207,6 +214,7 @@ export interface GameOver {
   readonly reason: "last_standing" | "turn_limit" | "all_forfeit";
   readonly survivors: readonly number[];
   readonly events: readonly Event[];
+  readonly state: State;
 }
 
 export interface MatchOver {

@@ -79,10 +79,10 @@ def script(match: MatchSpec, record: Record) -> Iterator[tuple[list[tuple[int, s
     for game in record.games:
         feed = wire.Feed(match.seats)
         handles = [match.handles[bot] for bot in game.seating]
-        over = None
+        board = None
         for step in replay(record.header, game):
             state = step.before
-            if over is None:
+            if board is None:
                 seeds = [match.game_seed(bot, game.game) for bot in game.seating]
                 lines = [wire.game_start(view(state, s), game.game, seed, handles) for s, seed in enumerate(seeds)]
                 yield [(bot, line.decode()) for bot, line in zip(game.seating, lines, strict=True)], []
@@ -92,14 +92,15 @@ def script(match: MatchSpec, record: Record) -> Iterator[tuple[list[tuple[int, s
                 bot = game.seating[seat]
                 numbers[bot] += 1
                 sight = view(state, seat)
-                line = question.line(sight, numbers[bot], feed.take(seat), menus.menu(legal(sight)), 500, 10_000)
+                known, events = feed.known(sight), feed.take(seat)
+                line = question.line(sight, known, numbers[bot], events, menus.menu(legal(sight)), 500, 10_000)
                 sends.append((bot, line.decode()))
             yield sends, [bot for bot, _ in sends]
             feed.add(step.events)
-            over = step.after.board.phase
+            board = step.after.board
         yield (
             [
-                (bot, wire.game_over(game.game, over, feed.take(seat)).decode())  # type: ignore[arg-type]
+                (bot, wire.game_over(game.game, board, feed.take(seat)).decode())  # type: ignore[arg-type]
                 for seat, bot in enumerate(game.seating)
             ],
             [],

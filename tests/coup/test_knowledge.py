@@ -198,10 +198,8 @@ def follow(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, Known, set[
         if seat in step.before.board.phase.asked:
             sight = view(step.before, seat)
             knowledge = knowledge or Knowledge(sight)
-            for event in news:
-                knowledge.add(event)
+            yield step, knowledge.known(sight, news), worlds
             news = []
-            yield step, knowledge.known(sight), worlds
         news += [seen(event, seat) for event in step.events if matters(event)]
         worlds = followed(worlds, step, seat)
         assert World(step.after.hands, tuple(sorted(step.after.deck)), *step.after[3:4], *step.after[5:]) in worlds
@@ -253,11 +251,8 @@ def test_what_is_called_certain_is_true_in_every_game(game: Game) -> None:
         hands, board = step.before.hands, step.before.board
         for seat in board.phase.asked:
             sight = view(step.before, seat)
-            mind = minds.setdefault(seat, Knowledge(sight))
-            for event in news[seat]:
-                mind.add(event)
+            known = minds.setdefault(seat, Knowledge(sight)).known(sight, news[seat])
             news[seat] = []
-            known = mind.known(sight)
             if known is before.get(seat):
                 continue
             before[seat] = known
@@ -281,13 +276,10 @@ def test_a_player_who_drew_nothing_goes_on_lacking_what_lies_in_the_deck_or_was_
         mind = Knowledge(game.sees(0))
         count = len(others.split("/"))
         game.play(f"exchange; {'- ' * count}")
-        mind.known(game.sees(0))
+        mind.known(game.sees(0), [])
         game.play("keep:ambassador+captain")
         game.play(f"exchange; {'- ' * count}; keep:captain+duke")
-        for event in game.events:
-            if matters(event):
-                mind.add(seen(event, 0))
-        known = mind.known(game.sees(0))
+        known = mind.known(game.sees(0), [seen(event, 0) for event in game.events if matters(event)])
         assert known.players == tuple(Held(seat, (), (Role.AMBASSADOR,)) for seat in range(2, count + 1))
         assert known.deck == ()
 
@@ -314,12 +306,9 @@ def test_a_seat_knows_what_the_cases_of_the_kits_say(case: dict[str, Any]) -> No
             mind = Knowledge(sight_of(rules, line))
         elif line["type"] == "request":
             assert mind is not None
-            for event in line["events"]:
-                heard = event_of(event)
-                if heard is not None and matters(heard):
-                    mind.add(heard)
             sight = sight_of(rules, line)
-            known = mind.known(sight)
+            heard = filter(None, map(event_of, line["events"]))
+            known = mind.known(sight, [event for event in heard if matters(event)])
             odds = step["knows"].get("odds", {}) | SHARPER.get((case["case"], number), {})
             for seat, chances in odds.items():
                 for role, chance in chances.items():

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from arena.bots import load
-from arena.coup import PRESETS, Chance, apply, deal, legal, view
+from arena.coup import PRESETS, Chance, Known, apply, deal, legal, view
 from arena.examine import Exam, Level, Patience, Step, examine, examine_all, kinds, quick_look
 from arena.referee import Terms, Timing, menus, wire
 from arena.sandbox import Choice, InsideSandbox, Peer, Script, replies
@@ -88,7 +88,7 @@ def test_the_kinds_of_a_game_are_those_that_come_up_in_it(name: str) -> None:
         state = deal(rules, seats, chance)
         while asked := state.board.phase.asked:
             sight = view(state, asked[0])
-            line = wire.Question(state.board, game).line(sight, 1, [], menus.menu(legal(sight)), 1, 1)
+            line = wire.Question(state.board, game).line(sight, Known(), 1, [], menus.menu(legal(sight)), 1, 1)
             found.add(json.loads(line)["kind"])
             state, _ = apply(state, [rng.choice(legal(view(state, seat))) for seat in asked], chance)
     assert found == kinds(rules)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from arena.coup import FORFEIT, PRESETS, Answer, Chance, Over, Pass, apply, deal, derived, legal, view
+from arena.coup import FORFEIT, PRESETS, Answer, Chance, Pass, apply, deal, derived, legal, view
 from arena.referee import MatchSpec, Terms, hello, menus, wire
 
 Message = dict[str, Any]
@@ -43,13 +43,13 @@ def match(preset: str, seats: int) -> list[Message]:
                 moves = legal(view(state, seat))
                 if seat == me:
                     asked += 1
-                    lines.append(question.line(view(state, me), asked, feed.take(me), menus.menu(moves), 500, 10_000))
+                    sight, menu = view(state, me), menus.menu(moves)
+                    known, events = feed.known(sight), feed.take(me)
+                    lines.append(question.line(sight, known, asked, events, menu, 500, 10_000))
                 answers.append(_answer(rng, moves, seat == me))
-            state, events = apply(state, answers, chance)
-            feed.add(events)
-        over = state.board.phase
-        assert isinstance(over, Over)
-        lines.append(wire.game_over(game, over, feed.take(me)))
+            state, happened = apply(state, answers, chance)
+            feed.add(happened)
+        lines.append(wire.game_over(game, state.board, feed.take(me)))
     messages = [*map(json.loads, lines), {"type": "match_over"}]
     for message in messages:  # so that a player of one match is none of another
         if message["type"] == "game_start":

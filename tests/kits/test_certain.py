@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import FORFEIT, PRESETS, Answer, Chance, Over, Pass, apply, deal, derived, legal, view
+from arena.coup import FORFEIT, PRESETS, Answer, Chance, Pass, apply, deal, derived, legal, view
 from arena.referee import MatchSpec, Terms, hello, menus, wire
 from protocol.kits.coup_kit import Bot, Game
 from tests.kits.conftest import Made
@@ -45,15 +45,14 @@ def played(preset: str, seats: int, rng: random.Random) -> Iterator[tuple[str, A
             moves = legal(view(state, seat))
             if seat == 0:
                 asked += 1
-                yield question.line(view(state, 0), asked, feed.take(0), menus.menu(moves), 500, 10_000), state, asked
+                sight, menu = view(state, 0), menus.menu(moves)
+                yield question.line(sight, feed.known(sight), asked, feed.take(0), menu, 500, 10_000), state, asked
             quiet = isinstance(moves[0], Pass) and rng.random() < 0.6
             gone = seat and rng.random() < 0.002
             answers.append(FORFEIT if gone else moves[0] if quiet else rng.choice(moves))
         state, events = apply(state, answers, chance)
         feed.add(events)
-    over = state.board.phase
-    assert isinstance(over, Over)
-    yield wire.game_over(0, over, feed.take(0)), state, 0
+    yield wire.game_over(0, state.board, feed.take(0)), state, 0
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))

@@ -31,7 +31,6 @@ from arena.coup import (
     BlockWindow,
     ChallengeWindow,
     Chance,
-    Over,
     Proving,
     Ruleset,
     apply,
@@ -109,8 +108,11 @@ def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, byt
         for seat in asked:
             sight = view(state, seat)
             moves = legal(sight)
-            message = messages.request(sight, 3, 17, told.take(seat), menus.menu(moves), 500, 8123)
-            yield message, question.line(sight, 17, written.take(seat), menus.menu(moves), 500, 8123)
+            message = messages.request(sight, told.known(sight), 3, 17, told.take(seat), menus.menu(moves), 500, 8123)
+            yield (
+                message,
+                question.line(sight, written.known(sight), 17, written.take(seat), menus.menu(moves), 500, 8123),
+            )
             quiet = isinstance(state.board.phase, ChallengeWindow | BlockWindow) and rng.random() < 0.75
             proves = isinstance(state.board.phase, Proving) and rng.random() < 0.8
             leaves = seed % 2 == 1 and rng.random() < 0.01
@@ -118,10 +120,8 @@ def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, byt
         state, events = apply(state, answers, chance)
         told.add(events)
         written.add(events)
-    assert isinstance(state.board.phase, Over)
     for seat in range(seats):
-        over = state.board.phase
-        yield messages.game_over(3, over, told.take(seat)), wire.game_over(3, over, written.take(seat))
+        yield messages.game_over(3, state.board, told.take(seat)), wire.game_over(3, state.board, written.take(seat))
 
 
 @each("game", GAMES)

@@ -35,6 +35,7 @@ REQUEST: dict[str, Any] = {
     "you": {"seat": 0, "cards": ["captain", "duke"]},
     "clock": {"limit_ms": 500, "bank_ms": 8123},
 }
+KNOWN: dict[str, Any] = {"players": [{"seat": 1, "has": ["captain"]}, {"seat": 2, "lacks": ["duke"]}], "deck": ["duke"]}
 STEAL = {"actor": 1, "action": "steal", "target": 0}
 EXAMINE = {"actor": 0, "action": "examine", "target": 1}
 TAX_CLAIM = {"seat": 0, "role": "duke", "block": False}
@@ -222,6 +223,7 @@ GAME_OVER: dict[str, Any] = {
     "reason": "turn_limit",
     "survivors": [0, 1],
     "events": EVENTS,
+    "state": STATE,
 }
 LINES: list[dict[str, Any]] = [
     HELLO,
@@ -246,6 +248,7 @@ LINES: list[dict[str, Any]] = [
     *({**REQUEST, "kind": kind, **own} for kind, own in KINDS.items()),
     *VARIANTS,
     {**REQUEST, "kind": "turn", **KINDS["turn"], "events": EVENTS},
+    {**REQUEST, "kind": "turn", **KINDS["turn"], "you": {**REQUEST["you"], "known": KNOWN}},
     ERROR,
     {**ERROR, "id": None, "code": "stray_line", "got": "x", "used": None},
     GAME_OVER,
@@ -300,7 +303,9 @@ def _may_be_absent(line: Any, path: tuple[Any, ...], key: str) -> bool:
         )
     if path[-1:] == ("state",):
         return key == "reserve" and not any("allegiance" in player for player in part["players"])
-    return key == "discards" or (key == "target" and part.get("action") == "convert")
+    if path[-1:] == ("known",):
+        return True  # each part, if there is the other one
+    return key in ("discards", "known") or (key == "target" and part.get("action") == "convert")
 
 
 FREE_FLAGS = {
@@ -377,6 +382,15 @@ def test_an_event_that_tells_too_much_or_too_little_is_refused(wrong: dict[str, 
     """SPEC, Events and What you can and can't learn."""
     with pytest.raises(ValidationError):
         parse_to_bot(encode({**GAME_OVER, "events": [wrong]}))
+
+
+@pytest.mark.parametrize(
+    "known", [{}, {"players": []}, {"deck": []}, {"players": [{"seat": 1}]}, {"players": [{"seat": 1, "has": []}]}]
+)
+def test_where_nothing_is_certain_nothing_is_said(known: dict[str, Any]) -> None:
+    """SPEC, What is certain: empty parts are left out."""
+    with pytest.raises(ValidationError):
+        parse_to_bot(encode({**REQUEST, "kind": "turn", **KINDS["turn"], "you": {**REQUEST["you"], "known": known}}))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
@@ -76,6 +78,21 @@ def test_a_request_and_the_reply_below_it_belong_together() -> None:
 
 def _ordered(move: dict[str, object]) -> dict[str, object]:
     return {key: sorted(value) if isinstance(value, list) else value for key, value in move.items()}
+
+
+def test_the_bot_that_reads_what_is_certain_challenges_the_lie_of_its_example_and_no_other() -> None:
+    """SPEC, What is certain: 15 lines of plain JSON."""
+    (bot,) = re.findall(r"^```python\n(.*?)^```", SPEC, re.MULTILINE | re.DOTALL)
+    messages = [json.loads(line) for line in LINES]
+    asked = [message for message in messages if message.get("type") in ("hello", "request")]
+    ran = subprocess.run(
+        [sys.executable, "-c", bot], input="\n".join(map(json.dumps, asked)), capture_output=True, text=True, check=True
+    )
+    answers = dict(zip(map(json.dumps, asked), map(json.loads, ran.stdout.splitlines()), strict=True))
+    told = [
+        message for message in asked if message.get("kind") == "challenge" and answers[json.dumps(message)]["choice"]
+    ]
+    assert [message["you"]["known"]["deck"] for message in told] == [["duke", "duke"]]
 
 
 def test_every_message_type_and_request_kind_has_an_example() -> None:

@@ -36,6 +36,7 @@ from arena.coup import (
     SHOW_HAND,
     Answer,
     BlockWindow,
+    Board,
     Challenged,
     ChallengeWindow,
     Chance,
@@ -49,6 +50,8 @@ from arena.coup import (
     Exchanged,
     HandShown,
     Keep,
+    Knowledge,
+    Known,
     Lose,
     Losing,
     Lost,
@@ -65,10 +68,12 @@ from arena.coup import (
     State,
     Talk,
     Turn,
+    View,
     apply,
     deal,
     default,
     legal,
+    matters,
     parse,
     private_to,
     seat_counts,
@@ -96,13 +101,14 @@ SEED = "5f" * 16
 # --- what a seat may not know -----------------------------------------------------------------------------------------
 
 
-Line = Callable[[State, int, Sequence[str]], bytes]
+Line = Callable[[State, int, Any], bytes]
 
 
-def line(state: State, seat: int, events: Sequence[str]) -> bytes:
+def line(state: State, seat: int, feed: Any) -> bytes:
     """Build the request to a seat as the match does, and the move that an error line would name."""
     sight = view(state, seat)
-    request = wire.Question(state.board, NUMBER).line(sight, 41, events, menus.menu(legal(sight)), 500, 8123)
+    menu = menus.menu(legal(sight))
+    request = wire.Question(state.board, NUMBER).line(sight, feed.known(sight), 41, feed.take(seat), menu, 500, 8123)
     used = [menus.move_payload(default(sight, lambda below, n=n: n % below)) for n in range(2)]
     return request + json.dumps(used).encode()
 
@@ -112,7 +118,7 @@ def leaks(
     seed: int,
     line: Callable[[State, int, Any], object] = line,
     feed: Callable[[int], Any] = wire.Feed,
-    over_line: Callable[[int, Over, Any], object] = wire.game_over,
+    over_line: Callable[[int, Board, Any], object] = wire.game_over,
 ) -> list[str]:
     """Return where in a game a line to a seat is another when what the seat doesn't know is."""
     rng = random.Random(seed)
@@ -123,17 +129,16 @@ def leaks(
     found = []
     for step in steps:
         for seat in step.before.board.phase.asked:
-            here = line(step.before, seat, true.take(seat))
-            there = line(redeal(step.before, seat, rng), seat, other[seat].take(seat))
+            here = line(step.before, seat, true)
+            there = line(redeal(step.before, seat, rng), seat, other[seat])
             if here != there:
                 found.append(f"{step.before.board.phase} to {seat}")
         true.add(step.events)
         for seat in seats:
             other[seat].add(disguise(step.events, seat, rng, board.rules))
-    over = steps[-1].after.board.phase
-    assert isinstance(over, Over)
+    board = steps[-1].after.board
     for seat in seats:
-        if over_line(NUMBER, over, true.take(seat)) != over_line(NUMBER, over, other[seat].take(seat)):
+        if over_line(NUMBER, board, true.take(seat)) != over_line(NUMBER, board, other[seat].take(seat)):
             found.append(f"game_over to {seat}")
     return found
 
@@ -168,10 +173,11 @@ def test_no_line_tells_what_its_seat_does_not_know_where_all_talk_at_every_reque
     assert leaks(steps, game[2], in_process, messages.Feed, messages.game_over) == []
 
 
-def in_process(state: State, seat: int, events: list[dict[str, Any]]) -> object:
+def in_process(state: State, seat: int, feed: Any) -> object:
     """Build the request to a seat as a match in this process does."""
     sight = view(state, seat)
-    return messages.request(sight, NUMBER, 41, events, menus.menu(legal(sight)), 500, 8123)
+    known, events = feed.known(sight), feed.take(seat)
+    return messages.request(sight, known, NUMBER, 41, events, menus.menu(legal(sight)), 500, 8123)
 
 
 @each("game", SOME)
@@ -241,8 +247,11 @@ class OpenFeed:
         self._leak = (kind, copy, to_all)
         self._events: list[list[str]] = []
         self._sent = [0] * seats
+        self._good = wire.Feed(seats)
+        self.known = self._good.known
 
     def add(self, events: Sequence[Event]) -> None:
+        self._good.add(events)
         kind, copy, to_all = self._leak
         for event in events:
             copies = [wire.event(len(self._events), event, seat) for seat in range(len(self._sent))]
@@ -258,46 +267,46 @@ class OpenFeed:
         return events
 
 
-def names_top_card(state: State, seat: int, events: Sequence[str]) -> bytes:
-    return line(state, seat, events) + str(state.deck[-1]).encode()
+def names_top_card(state: State, seat: int, feed: Any) -> bytes:
+    return line(state, seat, feed) + str(state.deck[-1]).encode()
 
 
-def names_next_hand(state: State, seat: int, events: Sequence[str]) -> bytes:
-    return line(state, seat, events) + repr(state.hands[seat - 1]).encode()
+def names_next_hand(state: State, seat: int, feed: Any) -> bytes:
+    return line(state, seat, feed) + repr(state.hands[seat - 1]).encode()
 
 
-def names_drawn_cards(state: State, seat: int, events: Sequence[str]) -> bytes:
+def names_drawn_cards(state: State, seat: int, feed: Any) -> bytes:
     """Only the actor is asked in its exchange, so this one leaks the deck's next two cards in the window before it."""
     phase = state.board.phase
     leak = isinstance(phase, ChallengeWindow) and phase.pending.action == "exchange"
-    return line(state, seat, events) + (repr(state.deck[-2:]).encode() if leak else b"")
+    return line(state, seat, feed) + (repr(state.deck[-2:]).encode() if leak else b"")
 
 
-def names_the_others_discards(state: State, seat: int, events: Sequence[str]) -> bytes:
-    return line(state, seat, events) + repr([cards for s, cards in enumerate(state.discards) if s != seat]).encode()
+def names_the_others_discards(state: State, seat: int, feed: Any) -> bytes:
+    return line(state, seat, feed) + repr([cards for s, cards in enumerate(state.discards) if s != seat]).encode()
 
 
-def names_the_other_card_of_who_is_examined(state: State, seat: int, events: Sequence[str]) -> bytes:
+def names_the_other_card_of_who_is_examined(state: State, seat: int, feed: Any) -> bytes:
     examines = isinstance(state.board.phase, Examining)
-    return line(state, seat, events) + (repr(state.hands[target_of(state)]).encode() if examines else b"")
+    return line(state, seat, feed) + (repr(state.hands[target_of(state)]).encode() if examines else b"")
 
 
-def tells_what_is_dealt_after_the_draft(state: State, seat: int, events: Sequence[str]) -> bytes:
+def tells_what_is_dealt_after_the_draft(state: State, seat: int, feed: Any) -> bytes:
     drafts = isinstance(state.board.phase, Drafting)
-    return line(state, seat, events) + (repr(state.deck[-2:]).encode() if drafts else b"")
+    return line(state, seat, feed) + (repr(state.deck[-2:]).encode() if drafts else b"")
 
 
-def offers_only_good_challenges(state: State, seat: int, events: Sequence[str]) -> bytes:
+def offers_only_good_challenges(state: State, seat: int, feed: Any) -> bytes:
     phase = state.board.phase
     if isinstance(phase, ChallengeWindow) and phase.claim.role in state.hands[phase.claim.seat]:
-        return line(state, seat, events).replace(b',{"challenge":true}', b"")
-    return line(state, seat, events)
+        return line(state, seat, feed).replace(b',{"challenge":true}', b"")
+    return line(state, seat, feed)
 
 
-def tells_whether_a_claim_was_true(state: State, seat: int, events: Sequence[str]) -> bytes:
+def tells_whether_a_claim_was_true(state: State, seat: int, feed: Any) -> bytes:
     """A loser is told by its list whether who declined had lied."""
     others = [card for other, hand in enumerate(state.hands) if other != seat for card in hand]
-    return line(state, seat, events) + (b"!" if isinstance(state.board.phase, Losing) and Role.DUKE in others else b"")
+    return line(state, seat, feed) + (b"!" if isinstance(state.board.phase, Losing) and Role.DUKE in others else b"")
 
 
 @pytest.mark.parametrize(
@@ -336,6 +345,30 @@ def test_a_feed_that_leaks_is_found(kind: type[Event], copy: int, to_all: bool) 
         return OpenFeed(kind, copy, to_all, seats)
 
     assert any(leaks(played(*game), game[2], feed=feed) for game in SOME)
+
+
+class OpenMind(wire.Feed):
+    """A feed by which a seat knows what follows from whole events."""
+
+    def __init__(self, seats: int) -> None:
+        super().__init__(seats)
+        self._whole: list[list[Event]] = [[] for _ in range(seats)]
+        self._knowing: dict[int, Knowledge] = {}
+
+    def add(self, events: Sequence[Event]) -> None:
+        super().add(events)
+        for heard in self._whole:
+            heard += filter(matters, events)
+
+    def known(self, sight: View) -> Known:
+        mind = self._knowing.setdefault(sight.seat, Knowledge(sight))
+        heard, self._whole[sight.seat] = self._whole[sight.seat], []
+        return mind.known(sight, heard)
+
+
+def test_what_a_seat_knows_for_certain_is_compared_too() -> None:
+    """A seat that heard which card another player examined would be sent another `known`."""
+    assert any(leaks(played(*game), game[2], feed=OpenMind) for game in SOME)
 
 
 # --- one step on ------------------------------------------------------------------------------------------------------
@@ -386,14 +419,15 @@ def test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden(game: Game
 # --- windows ----------------------------------------------------------------------------------------------------------
 
 
-def sent(state: State, events: Sequence[Event]) -> list[bytes]:
+def sent(before: State, state: State, events: Sequence[Event]) -> list[bytes]:
     """Return what each seat is sent when something has happened: its next request, or the events for its next line."""
     feed = wire.Feed(state.board.seats)
+    for seat in range(state.board.seats):
+        feed.known(view(before, seat))
     feed.add(events)
-    taken = [feed.take(seat) for seat in range(state.board.seats)]
     return [
-        line(state, seat, told) if seat in state.board.phase.asked else "".join(told).encode()
-        for seat, told in enumerate(taken)
+        line(state, seat, feed) if seat in state.board.phase.asked else "".join(feed.take(seat)).encode()
+        for seat in range(state.board.seats)
     ]
 
 
@@ -411,10 +445,10 @@ def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(ga
         opposing = [legal(view(step.before, seat))[1:] for seat in phase.asked]
         base: list[Answer] = [PASS] * len(phase.asked)
         base[first] = opposing[first][0]
-        expected = sent(*apply(step.before, base, step.chance))
+        expected = sent(step.before, *apply(step.before, base, step.chance))
         for _ in range(2):
             wanted = base[: first + 1] + [rng.choice((PASS, *moves)) for moves in opposing[first + 1 :]]
-            assert sent(*apply(step.before, wanted, step.chance)) == expected
+            assert sent(step.before, *apply(step.before, wanted, step.chance)) == expected
             compared += wanted != base
     assert compared or windows < 5
 
@@ -472,11 +506,11 @@ def test_a_truthful_decline_looks_to_the_others_like_a_liars() -> None:
         assert menus == ([(DECLINE,), (SHOW_HAND, DECLINE)] if denies else [(Show(role), DECLINE), (DECLINE,)])
         worlds = [step.before, lacks]
         for answer in (DECLINE, Lose(others[0])):
-            ends = [apply(state, [answer], step.chance) for state in worlds]
+            before, ends = worlds, [apply(state, [answer], step.chance) for state in worlds]
             worlds = [state for state, _ in ends]
             if not worlds[0].hands[claimant]:
                 break  # it blocked its own assassination: its last card is turned up, too
-            here, there = (sent(*end) for end in ends)
+            here, there = (sent(state, *end) for state, end in zip(before, ends, strict=True))
             assert [x for s, x in enumerate(here) if s != claimant] == [x for s, x in enumerate(there) if s != claimant]
             assert worlds[0].board == worlds[1].board
         compared[denies] += 1
@@ -503,12 +537,12 @@ def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(name: str, se
         chance = Chance(bytes([seed]) * 32, NUMBER)
         start = deal(rules, 2, chance, seed % 2)
         assert isinstance(start.board.phase, Drafting)
-        first = line(start, seat, [])
+        first = line(start, seat, wire.Feed(2))
         own, picks = rng.choice(legal(view(start, seat))), legal(view(start, 1 - seat))
         ends = [apply(start, [own, pick] if seat == 0 else [pick, own], chance) for pick in picks]
         worlds = [state for state, _ in ends]
         assert len({state.hands[1 - seat] for state in worlds}) == len(picks) == 5
-        assert all(first == line(redeal(start, seat, rng), seat, []) for _ in range(5))
+        assert all(first == line(redeal(start, seat, rng), seat, wire.Feed(2)) for _ in range(5))
         feeds = [wire.Feed(2) for _ in worlds]
         while True:
             for feed, (_, events) in zip(feeds, ends, strict=True):
@@ -519,7 +553,7 @@ def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(name: str, se
                 break  # it looks at one of the other's cards
             told = [feed.take(seat) for feed in feeds]
             if seat in phase.asked:
-                lines = {line(state, seat, events) for state, events in zip(worlds, told, strict=True)}
+                lines = {line(state, seat, feed) for state, events in zip(worlds, told, strict=True)}
                 compared += 1
             else:
                 lines = {"".join(events).encode() for events in told}
@@ -564,9 +598,9 @@ def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_sho
         ends = [apply(state, [answer], step.chance) for state in (step.before, twin)]
         assert all(view(state, actor).seen == role for state, _ in ends)
         for decision in (HAND_BACK, FORCE_SWAP):
-            here, there = (sent(*end) for end in ends)
+            here, there = (sent(state, *end) for state, end in zip((step.before, twin), ends, strict=True))
             assert here[:target] + here[target + 1 :] == there[:target] + there[target + 1 :]
-            here, there = (sent(*apply(state, [decision], step.chance)) for state, _ in ends)
+            here, there = (sent(state, *apply(state, [decision], step.chance)) for state, _ in ends)
             assert here[:target] + here[target + 1 :] == there[:target] + there[target + 1 :]
             compared[decision] += 1
     assert compared[HAND_BACK] == compared[FORCE_SWAP] > 50
@@ -620,8 +654,9 @@ def test_the_last_line_never_shows_the_survivors_cards(game: Game) -> None:
     over = last.board.phase
     assert isinstance(over, Over)
     for seat in range(game[1]):
-        message = json.loads(wire.game_over(NUMBER, over, feed.take(seat)))
-        assert list(message) == ["type", "game", "winner", "reason", "survivors", "events"]
+        message = json.loads(wire.game_over(NUMBER, last.board, feed.take(seat)))
+        assert list(message) == ["type", "game", "winner", "reason", "survivors", "events", "state"]
+        assert message["state"] == messages.state(last.board)
         living = [s for s, hand in enumerate(last.hands) if hand]  # nobody, if all left at once or one in the draft
         assert message["survivors"] == (living or list(over.survivors))
         for event in message["events"]:
@@ -745,17 +780,16 @@ def rebuilt(played: Played) -> list[list[bytes]]:
                 number[bot] += 1
                 sight = view(state, seat)
                 menu = menus.menu(legal(sight))
-                lines[bot].append(question.line(sight, number[bot], feed.take(seat), menu, 500, 10_000))
+                known, told = feed.known(sight), feed.take(seat)
+                lines[bot].append(question.line(sight, known, number[bot], told, menu, 500, 10_000))
             answers = [parse(word) for word in game.words[place : place + len(asked)]]
             if spec.terms.rules.talk is not Talk.OFF:
                 feed.add(told_beside(game, place, asked, state))
             place += len(asked)
             state, events = apply(state, answers, Chance(spec.key, game.game))
             feed.add(events)
-        over = state.board.phase
-        assert isinstance(over, Over)
         for seat, bot in enumerate(seating):
-            lines[bot].append(wire.game_over(game.game, over, feed.take(seat)))
+            lines[bot].append(wire.game_over(game.game, state.board, feed.take(seat)))
     return lines
 
 

@@ -42,7 +42,6 @@ from arena.coup import (
     Keep,
     Lose,
     Move,
-    Over,
     Pick,
     Resolved,
     Reveal,
@@ -94,12 +93,11 @@ def lines(game: Game) -> list[Line]:
         for seat in step.before.board.phase.asked:
             number += 1
             sight = view(step.before, seat)
-            line = question.line(sight, number, feed.take(seat), menus.menu(legal(sight)), 500, 8123)
+            known, events = feed.known(sight), feed.take(seat)
+            line = question.line(sight, known, number, events, menus.menu(legal(sight)), 500, 8123)
             made.append((seat, line, step.before))
         feed.add(step.events)
-    over = last.board.phase
-    assert isinstance(over, Over)
-    made += [(seat, wire.game_over(NUMBER, over, feed.take(seat)), last) for seat in range(seats)]
+    made += [(seat, wire.game_over(NUMBER, last.board, feed.take(seat)), last) for seat in range(seats)]
     return [(seat, line, json.loads(line, object_pairs_hook=unique), state) for seat, line, state in made]
 
 
@@ -155,7 +153,15 @@ def test_a_line_shows_the_state_the_hand_and_every_legal_move(game: Game) -> Non
         assert json.dumps(message, separators=(",", ":")).encode() + b"\n" == line
         if "state" in message:
             assert message["state"] == expected_state(state)
-            assert message["you"] == expected_you(state, seat, message.get("kind"))
+        if "you" in message:
+            known = message["you"].get("known", {})
+            told = {name: value for name, value in message["you"].items() if name != "known"}
+            assert told == expected_you(state, seat, message.get("kind"))
+            assert not Counter(known.get("deck", [])) - Counter(state.deck)
+            assert all(
+                {*player.get("has", [])} <= {*state.hands[player["seat"]]} for player in known.get("players", [])
+            )
+            assert message["type"] == "request" or not known
         if "legal" in message:
             moves = legal(view(state, seat))
             menu = menus.menu(moves)
