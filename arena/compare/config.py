@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from arena.coup import derived
 from arena.run import RunConfig, keyed_shuffle
-from ladder.schedule import Plan, Table, check_match_games, plan
+from ladder.schedule import Plan, Table, check_games, check_match_games, plan
 from ladder.store import FolderError
 
 OLD, NEW = 0, 1  # their places among the bots; the opponents follow
@@ -53,6 +53,7 @@ class CompareConfig(RunConfig):
             raise ValueError(
                 f"{self.seats} seats for {opponents} opponent{'s' * (opponents != 1)}: --against names {seats} or more"
             )
+        check_games(self.games)
         check_match_games(self.seats, self.match_games)
         blocks = -(-self.games // (2 * self.match_games))
         shuffle = keyed_shuffle(self.key, "opponents")

@@ -7,7 +7,7 @@ A match's opponents do not depend on ratings: tables that follow the ratings con
 not transitive (simulated: Kendall tau .70 to .78 against .955 after 24,000 games).
 """
 
-from ladder.schedule.plan import Plan, Table, plan
+from ladder.schedule.plan import Plan, Table, check_games, plan
 from ladder.schedule.rounds import (
     LATELY,
     PLACED_GAMES,

@@ -24,6 +24,7 @@ from ladder.schedule.tables import Shuffle, apart, change_places, deal
 
 MIN_SEATS = 2  # the smallest table that the rule documents know
 MAX_SEATS = 10  # the largest table that the rule documents know
+MOST_GAMES = 1_000_000  # of a plan: it takes some 15 s of CPU and 100 MB, also where a run's file comes from elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +117,16 @@ def _check(bots: int, seats: int, games: int, match_games: int) -> None:
         raise ValueError(f"{seats} seats: from {MIN_SEATS} to {MAX_SEATS} are allowed")
     if seats > bots:
         raise ValueError(f"{seats} seats for {bots} bots: at most as many seats as bots are allowed")
+    check_games(games)
+    check_match_games(seats, match_games)
+
+
+def check_games(games: int) -> None:
+    """Raise ValueError for a number of games that makes no plan."""
     if games < 1:
         raise ValueError(f"{games} games: at least 1 is needed")
-    check_match_games(seats, match_games)
+    if games > MOST_GAMES:
+        raise ValueError(f"{games} games: at most {MOST_GAMES} are allowed")
 
 
 def _check_owners(bots: int, seats: int, owners: Sequence[int]) -> None:

@@ -3,6 +3,8 @@
 from ladder.schedule.ring import zigzag
 from ladder.schedule.tables import Shuffle
 
+MOST_MATCH_GAMES = 10_000  # all seats of a match are drawn before its first game
+
 
 def seatings(seats: int, games: int, shuffle: Shuffle) -> tuple[tuple[int, ...], ...]:
     """Seat a table for each game of a match: entry s of a game is the index, into the table's bots, of seat s's bot.
@@ -37,3 +39,5 @@ def check_match_games(seats: int, match_games: int) -> None:
             f"{match_games} games a match at {seats} seats: a positive multiple of {seats} is needed, "
             "so that every bot sits in every seat equally often"
         )
+    if match_games > MOST_MATCH_GAMES:
+        raise ValueError(f"{match_games} games a match: at most {MOST_MATCH_GAMES} are allowed")

@@ -225,6 +225,9 @@ def main() -> None:
         if sys.argv[1:2] == [name]:
             other(sys.argv[2:])
             return
+    if sys.argv[1:2] in (["--help"], ["-h"]):
+        print(f"{__doc__}\nBenchmarks: {', '.join(BENCHMARKS)}")
+        return
     names = sys.argv[1:] or list(BENCHMARKS)
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:

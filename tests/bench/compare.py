@@ -15,6 +15,8 @@ from itertools import islice
 from pathlib import Path
 from types import ModuleType
 
+import click
+
 from arena.bots import Bot as Program
 from arena.compare import CompareConfig, Evidence
 from arena.coup import derived
@@ -203,8 +205,11 @@ def is_right(verdict: bool | None, truth: float) -> str:
 HEAD = ("real change", "truth ± 95 %", "answer", "pairs", "CPU-s", "true", "flipped: better", "pairs save")
 
 
-def main(tries: int = 2000, pairs: int = 10_000) -> None:
-    """Print the tables. `tries`: simulated comparisons a row. `pairs`: for the truth of each small change."""
+@click.command()
+@click.argument("tries", type=click.IntRange(1), default=2000)
+@click.argument("pairs", type=click.IntRange(2 * PAIRS), default=10_000)
+def main(tries: int, pairs: int) -> None:
+    """Print the tables. TRIES: simulated comparisons a row. PAIRS: for the truth of each small change."""
     print(f"| simulated, {tries} comparisons | better | not better by 5 | pairs, median |\n|---|---|---|---|")
     for row in simulated(tries):
         print(row, flush=True)
@@ -228,4 +233,4 @@ def main(tries: int = 2000, pairs: int = 10_000) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

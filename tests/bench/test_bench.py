@@ -120,3 +120,14 @@ def test_pairs_say_whether_the_texts_of_both_trees_are_the_same() -> None:
     assert pairs.told([{"text": "a", "us": 1.0}], [{"text": "a", "us": 1.0}], [{"text": "a", "us": 2.0}])
     old = [{"text": "a", "more": "b"}]
     assert not pairs.told(old, old, [{"text": "c", "more": "b"}])
+
+
+def test_pairs_fail_where_a_tree_cannot_be_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A script that only looks at the exit code must not take it for measured."""
+    for name in pairs.NEEDED:
+        (tmp_path / name).mkdir()
+    (tmp_path / "arena" / "__init__.py").write_text("raise ImportError('of another tree')")
+    with pytest.raises(SystemExit) as ended:
+        pairs.main(["local", "--against", str(tmp_path), "--pairs", "1"])
+    assert ended.value.code == 1
+    assert "left out: local" in capsys.readouterr().out

@@ -268,6 +268,13 @@ def test_a_line_survives_the_models_unchanged(line: dict[str, Any]) -> None:
     assert TO_BOT.dump_python(model, mode="json", by_alias=True, exclude_unset=True) == line
 
 
+@pytest.mark.parametrize("line", LINES, ids=_id)
+def test_what_was_parsed_is_a_value(line: dict[str, Any]) -> None:
+    """Nobody changes it for others."""
+    with pytest.raises(ValidationError, match="frozen"):
+        parse_to_bot(encode(line)).type = line["type"]
+
+
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Return the path of every object in a line."""
     here = [path] if isinstance(value, dict) else []

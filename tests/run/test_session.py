@@ -1,5 +1,6 @@
 """A session of a run over a store: what is noted, when it stops, what it demands of the bots' files."""
 
+import gc
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import replace
@@ -13,7 +14,7 @@ from arena.referee import ArenaError
 from arena.run import HostError, Job, NoRoomError, Played, Run, RunConfig, local_workers
 from ladder.pool import VOIDS
 from ladder.results import GameResult
-from ladder.store import PlayedMatch
+from ladder.store import PlayedMatch, RunFolder
 from tests.ladder.store.memory import MemoryStore
 from tests.place import BOT
 
@@ -78,6 +79,23 @@ def test_what_is_played_is_kept_and_counted(config: RunConfig) -> None:
     assert (board.matches, board.games) == (MATCHES, 2 * MATCHES)
     assert {bot: games for bot, games, _ in progress.shares()} == {"a": 2 * MATCHES, "b": 2 * MATCHES}
     assert store.finished == 1
+
+
+def test_the_owner_of_a_long_run_has_no_results_in_memory(config: RunConfig, tmp_path: Path) -> None:
+    """They are on the disk, and what is printed of them is counted."""
+
+    def held() -> int:
+        gc.collect()
+        return sum(isinstance(each, GameResult) for each in gc.get_objects())
+
+    before = held()
+    store = RunFolder(tmp_path / "run", lambda text: ())
+    store.create(config.to_json())
+    run = Run(config, store)
+    play(run, fails(), width=3)
+    assert run.progress.board().games == 2 * MATCHES
+    assert held() == before
+    assert len(list(store.records.iterdir())) == MATCHES
 
 
 def test_what_is_kept_already_is_not_played_again(config: RunConfig) -> None:

@@ -292,6 +292,15 @@ def test_what_does_not_follow_from_the_key_and_the_plan_is_told(
     assert all("\n" not in line and len(line) < 310 for line in told)
 
 
+@each("field", ["games", "match_games"])
+def test_a_plan_that_would_be_huge_is_refused(copies: Iterator[Path], field: str) -> None:
+    """A run's file comes from elsewhere: no number in it may take all memory, or hours."""
+    folder = next(copies)
+    in_run(lambda run: run.update({field: 3 * 10**12}))(folder)
+    with pytest.raises(KeptError, match=r"can't be verified: run.json was changed: .*3000000000000 games.*at most"):
+        replay_all(folder)
+
+
 @each("change", OF_RESULTS.values(), ids=OF_RESULTS.keys())
 def test_results_that_are_not_those_of_the_records_are_told(copies: Iterator[Path], change: Change) -> None:
     folder = next(copies)

@@ -123,6 +123,8 @@ def test_the_same_shuffle_gives_the_same_plan_and_another_gives_another() -> Non
         (6, 4, 10, -4, "positive multiple of 4"),
         (6, 4, 10, 6, "positive multiple of 4"),
         (6, 4, 0, 4, "at least 1"),
+        (6, 4, 1_000_001, 4, "at most 1000000"),
+        (6, 4, 4, 4 * 10**9, "at most 10000"),
     ],
 )
 def test_a_plan_that_cannot_be_says_what_is_allowed(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from arena.referee import messages
 from tests.chromium import WAIT_MS, Reader
 from tests.ladder.tables.table_server import TableServer, serve_tables
 
@@ -195,10 +196,10 @@ def test_no_option_and_no_card_is_cut_off(window: Callable[..., Any]) -> None:
     """On a phone and on a desktop, with ten cards, fifteen options and the longest names, whatever is asked."""
     text = "keep ambassador, inquisitor and contessa " * 3 + "W" * 60
     options = [option(number, text, [(number, None)], bluff=True) for number in range(1, 16)]
-    kinds = ("turn", "challenge", "block", "prove", "lose", "exchange", "draft", "allegiance")
+    kinds = tuple(messages.KINDS.values())
     asks = [{"kind": kind, "question": "W" * 60, "options": options} for kind in kinds]
     with serve_tables("person", "bot") as there:
-        page, _ = asked(window, there, *asks, name="W" * 60)
+        page, sent = asked(window, there, *asks, name="W" * 60)
         for _ in kinds:
             for width in (390, 1280):
                 page.set_viewport_size({"width": width, "height": 844})
@@ -209,4 +210,7 @@ def test_no_option_and_no_card_is_cut_off(window: Callable[..., Any]) -> None:
                     return [...document.querySelectorAll(".ask *")].filter((part) => beyond(part) || cut(part)).length;
                 }"""
                 assert page.evaluate(cut) == 0, width
+            page.locator(".moves:not(.early)").wait_for()
             page.locator(".moves .move").first.click()
+            page.locator(".moves.early").wait_for()
+        assert len(sent) == len(kinds)
