@@ -48,7 +48,7 @@ TOGETHER = (
     # Their tests look at the same games, which are played once for each process.
     re.compile(r"(referee/test_wire|page/test_modules)\.py::"),
     # A language's bots are compiled once.
-    re.compile(r"kits/test_(?:kits|json)\.py::\w+\[(\w+)\]"),
+    re.compile(r"kits/test_(?:kits|odds|json)\.py::\w+\[(\w+)\]"),
     # They share a cluster of Dask.
     re.compile(
         r"ladder/pool/test_cluster\.py::test_(?:calls_run|equal|the_scheduler|a_call_that_is_cancelled|shutdown)()"
@@ -76,7 +76,7 @@ LONG = re.compile(
 # And such tests of other files.
 LONG_ALONE = re.compile(
     r"ladder/rating/test_findings\.py::test_a_ladder_that_looks_often"
-    r"|kits/test_(?:kits|certain|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
+    r"|kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
     r"|bots/test_bots\.py::test_a_gigabyte|bots/test_intake\.py::test_what_(?:takes_more|holds_sixty_thousand)"
     r"|sandbox/test_spawning\.py::test_programs_start_beside|sandbox/test_contract\.py::test_many_boxes"
     r"|tell/test_as_object\.py::test_what_some_bots_are_told.*eyes[01]|examine/test_doctor\.py::test_a_hanging"

@@ -214,7 +214,7 @@ def _program(seen: Evidence) -> object:
     return (by_python and _said(python)(seen)) or _said(patterns)(seen)
 
 
-_ERRORS = ("Exception in thread ", "thread '", "panic: ", "terminate called ", "Uncaught ", "coup_kit: the bot crashed")
+_ERRORS = ("Exception in thread ", "thread '", "panic: ", "terminate called ", "Uncaught ")
 
 
 def _error(seen: Evidence) -> object:

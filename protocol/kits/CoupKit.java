@@ -1,23 +1,16 @@
-import java.io.BufferedReader;
-import java.io.FileDescriptor;
-import java.io.FileOutputStream;
-import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.OutputStream;
+import java.io.*;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.Random;
+import java.util.*;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
- * A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves. One file,
- * for Java 11 and newer, without packages of others, kit version 6. A whole bot:
+ * A kit for bots of the Coup arena: it reads and writes the lines, and asks you for moves. One file, for Java 11 and
+ * newer, without packages of others, kit version 7. A whole bot:
  *
  * <pre>
  * public class MyBot extends CoupKit.Bot {
@@ -41,13 +34,10 @@ import java.util.Random;
  * with careful = true the bot plays the first legal move instead and goes on.
  */
 public class CoupKit {
-    /** In place of a seat: none, or not known. */
-    public static final int NOBODY = -1;
+    public static final int NOBODY = -1; // in place of a seat: none, or not known
 
     /** Writes a line to standard error. */
-    public static void log(Object line) {
-        System.err.println(line);
-    }
+    public static void log(Object line) { System.err.println(line); }
 
     /** Plays until the match is over, or the input ends. */
     public static void run(Bot bot) {
@@ -85,7 +75,7 @@ public class CoupKit {
                     Bot.class.getDeclaredMethod(method.getName(), given);
                 } catch (NoSuchMethodException unknown) {
                     log("coup_kit: the kit never calls " + type.getSimpleName() + "." + method.getName()
-                            + "; write @Override above each method that it is to call, and a helper of yours as private");
+                            + "; write @Override above each method that it is to call, and make helpers private");
                 }
             }
         }
@@ -98,89 +88,35 @@ public class CoupKit {
      * the kit's classes too: in it, Game is CoupKit.Game.
      */
     public abstract static class Bot extends CoupKit {
-        /** For logs; without one the name is that of the class. */
+        /** For logs, at most 64 characters; without one the name is that of the class. */
         public String name = getClass().getSimpleName();
         public String version = "";
-        /** Where a method throws: say so, play the first legal move, go on. */
-        public boolean careful = false;
+        public boolean careful = false; // where a method throws: say so, play the first legal move, go on
 
         private final Game game = new Game();
         private boolean over = false;
 
-        /** Chooses the action of your turn. */
-        public Move turn(Game game) {
-            return null;
-        }
-
-        /** Challenges game.claim, or passes. */
-        public Move challenge(Game game) {
-            return null;
-        }
-
-        /** Blocks game.pending by claiming a role, or passes. */
-        public Move block(Game game) {
-            return null;
-        }
-
-        /** Shows the card that you claimed, or declines. */
-        public Move prove(Game game) {
-            return null;
-        }
-
-        /** Chooses the card to lose. */
-        public Move lose(Game game) {
-            return null;
-        }
-
-        /** Chooses what to keep of game.cards and game.drawn. */
-        public Move exchange(Game game) {
-            return null;
-        }
-
+        public Move turn(Game game) { return null; } // chooses the action of your turn
+        public Move challenge(Game game) { return null; } // challenges game.claim, or passes
+        public Move block(Game game) { return null; } // blocks game.pending by claiming a role, or passes
+        public Move prove(Game game) { return null; } // shows the card that you claimed, or declines
+        public Move lose(Game game) { return null; } // chooses the card to lose
+        public Move exchange(Game game) { return null; } // chooses what to keep of game.cards and game.drawn
         /** Keeps the card that you have shown, or has it replaced. Only in rule variants, as the next four. */
-        public Move keepShown(Game game) {
-            return null;
-        }
+        public Move keepShown(Game game) { return null; }
+        public Move examineShow(Game game) { return null; } // chooses the card that the inquisitor sees
+        public Move examineDecide(Game game) { return null; } // hands back the card game.seen, or has it replaced
+        public Move draft(Game game) { return null; } // chooses the card to begin with
+        public Move allegiance(Game game) { return null; } // chooses your side
+        public Move other(Game game) { return null; } // answers a kind of request that this kit doesn't know
 
-        /** Chooses the card that the inquisitor sees. */
-        public Move examineShow(Game game) {
-            return null;
-        }
-
-        /** Hands back the card game.seen, or has it replaced. */
-        public Move examineDecide(Game game) {
-            return null;
-        }
-
-        /** Chooses the card to begin with. */
-        public Move draft(Game game) {
-            return null;
-        }
-
-        /** Chooses your side. */
-        public Move allegiance(Game game) {
-            return null;
-        }
-
-        /** Answers a kind of request that this kit doesn't know. */
-        public Move other(Game game) {
-            return null;
-        }
-
-        /** The rules and limits are known, the players aren't yet. */
-        public void matchStart(Game game) {}
-
+        public void matchStart(Game game) {} // the rules and limits are known, the players aren't yet
         public void gameStart(Game game) {}
-
-        /** Sees one event, after the game took it in. Each comes once, in order. */
+        /** Sees one event. Each comes once, in order, before the next request's method. */
         public void event(Game game, Json event) {}
-
-        /** game.winner is known. */
-        public void gameOver(Game game) {}
-
+        public void gameOver(Game game) {} // game.winner is known
         /** Hears of a fault that the referee counted: error.get("message") says what to repair. */
         public void fault(Game game, Json error) {}
-
         public void matchOver(Game game) {}
 
         /** Takes one line, and returns the answer, or null where it wants none. No input, no output: for tests. */
@@ -193,69 +129,58 @@ public class CoupKit {
                 return null;
             }
             String type = line.get("type").string("");
-            if (type.equals("game_start")) {
-                game.begin(line);
-            }
             game.take(line);
             for (Json event : line.get("events").list()) {
-                game.follow(event);
-                notify("event", event);
+                Player player = game.at(event.get("seat"));
+                if (event.get("event").string("").equals("block") && player != null) {
+                    player.blocks.merge(event.get("role").string(""), 1, Integer::sum);
+                }
+                guarded("event", () -> event(game, event));
             }
-            game.remember();
             String answer = null;
             switch (type) {
                 case "hello":
-                    game.greet(line);
-                    notify("match_start", line);
-                    answer = "{\"type\":\"hello\"" + label("name", name) + label("version", version) + "}";
+                    guarded("matchStart", () -> matchStart(game));
+                    answer = "{\"type\":\"hello\",\"name\":" + Json.quoted(name);
+                    answer += ",\"version\":" + Json.quoted(version) + "}";
+                    break;
+                case "game_start":
+                    guarded("gameStart", () -> gameStart(game));
                     break;
                 case "request":
-                    answer = "{\"id\":" + line.get("id") + ",\"choice\":" + choose() + game.said() + "}";
+                    answer = "{\"id\":" + line.get("id") + ",\"choice\":" + choose();
+                    answer += game.words.isEmpty() ? "}" : ",\"say\":[" + String.join(",", game.words) + "]}";
+                    game.words.clear();
                     break;
                 case "game_over":
-                    game.end(line);
-                    game.winner = line.get("winner").integer(NOBODY);
-                    for (Json survivor : line.get("survivors").list()) {
-                        game.survivors.add(survivor.integer(NOBODY));
-                    }
-                    notify("game_over", line);
+                    game.end();
+                    guarded("gameOver", () -> gameOver(game));
+                    break;
+                case "error":
+                    guarded("fault", () -> fault(game, line));
                     break;
                 case "match_over":
                     over = true;
-                    notify("match_over", line);
+                    guarded("matchOver", () -> matchOver(game));
                     break;
-                default:
-                    notify(type, line);
+                default: // wants nothing
             }
             game.kind = "";
-            game.legal = Collections.emptyList();
+            game.legal = List.of();
             return answer;
         }
 
-        /** At most 64 characters, as the protocol allows; ASCII alone, so that no half of a pair is left of a cut. */
-        private static String label(String key, String text) {
-            if (text.isEmpty()) {
-                return "";
-            }
-            String cut = text.substring(0, Math.min(64, text.length())).replaceAll("[^ -~]", "?");
-            return ",\"" + key + "\":" + Json.quoted(cut);
-        }
-
         private int choose() {
-            try {
+            int[] choice = {0};
+            guarded(game.kind, () -> {
                 Move move = ask();
-                if (move == null) {
-                    return 0;
-                }
-                int index = game.legal.indexOf(move);
+                int index = move == null ? 0 : game.legal.indexOf(move);
                 if (index < 0) {
                     throw new IllegalArgumentException("it returned " + move + ", which is not in game.legal");
                 }
-                return index;
-            } catch (Throwable problem) {
-                failed(game.kind, problem);
-                return 0;
-            }
+                choice[0] = index;
+            });
+            return choice[0];
         }
 
         private Move ask() {
@@ -275,33 +200,21 @@ public class CoupKit {
             }
         }
 
-        private void notify(String what, Json about) {
+        /** Calls a method; says where it failed, then plays on if the bot is careful, else lets the failure end it. */
+        private void guarded(String method, Runnable call) {
             try {
-                switch (what) {
-                    case "match_start": matchStart(game); break;
-                    case "game_start": gameStart(game); break;
-                    case "event": event(game, about); break;
-                    case "game_over": gameOver(game); break;
-                    case "error": fault(game, about); break;
-                    case "match_over": matchOver(game); break;
-                    default: // wants nothing
-                }
+                call.run();
             } catch (Throwable problem) {
-                failed(what, problem);
-            }
-        }
-
-        /** Says where a method failed; then plays on if the bot is careful, else lets the failure end it. */
-        private void failed(String method, Throwable problem) {
-            String where = game.request.get("type").string("") + ", game " + game.number;
-            if (!game.kind.isEmpty()) {
-                where = "request " + game.request.get("id") + ": " + game.kind + ", game " + game.number + ", turn "
-                        + game.turn + ", legal " + game.request.get("legal");
-            }
-            log("coup_kit: " + getClass().getName() + " failed in " + method + " at " + where);
-            problem.printStackTrace();
-            if (!careful || problem instanceof OutOfMemoryError) {
-                throw new IllegalStateException(problem);
+                String where = game.request.get("type").string("") + ", game " + game.number;
+                if (!game.kind.isEmpty()) {
+                    where = "request " + game.request.get("id") + ": " + game.kind + ", game " + game.number + ", turn "
+                            + game.turn + ", legal " + game.request.get("legal");
+                }
+                log("coup_kit: " + getClass().getName() + " failed in " + method + " at " + where);
+                problem.printStackTrace();
+                if (!careful || problem instanceof OutOfMemoryError) {
+                    throw new IllegalStateException(problem);
+                }
             }
         }
     }
@@ -309,80 +222,51 @@ public class CoupKit {
     // ---- The game ---------------------------------------------------------------------------------------------------
 
     /**
-     * The game as your seat sees it. One object for the whole match; read it, and leave it as it is. In gameOver your
-     * cards, and the coins, cards and sides of all, are those of the end.
+     * The game as your seat sees it. One object for the whole match; read it, and leave it as it is. In gameOver the
+     * state and your cards are those of the end, and nothing is known any more.
      */
     public static final class Game {
         // Of the request; between requests there is nothing to decide, and no legal move.
-        /** What is asked: "turn", "challenge", "block" ... */
-        public String kind = "";
-        /** Every move that you may choose; the first is a quiet one. */
-        public List<Move> legal = Collections.emptyList();
+        public String kind = ""; // what is asked: "turn", "challenge", "block" ...
+        public List<Move> legal = List.of(); // every move that you may choose; the first is a quiet one
         /** The action that is being decided; at your turn its actor is NOBODY. */
-        public Pending pending = new Pending(Json.NULL);
-        /** The claim to challenge or to prove; else its seat is NOBODY. */
-        public Claim claim = new Claim(Json.NULL);
-        /** In block: the action's claim was challenged and proven this turn. */
-        public boolean proven;
-        /** In prove: the seat that challenges you. */
-        public int challenger = NOBODY;
-        /** In lose: "coup", "assassinate", "challenge"; in game_over: why it ended. */
-        public String reason = "";
-        /** In examine_decide: the card of another that you look at. */
-        public String seen = "";
-        /** The line as it came, also where it is game_start, game_over or error. */
-        public Json request = Json.NULL;
+        public final Pending pending = new Pending();
+        public final Claim claim = new Claim(); // the claim to challenge or to prove; else its seat is NOBODY
+        public boolean proven; // in block: the action's claim was challenged and proven this turn
+        public int challenger = NOBODY; // in prove: the seat that challenges you
+        public String reason = ""; // in lose: "coup", "assassinate", "challenge"; in gameOver: why it ended
+        public String seen = ""; // in examineDecide: the card of another that you look at
+        public Json request = Json.NULL; // the line as it came, also where it is game_start, game_over or error
 
         // Of the game.
-        /** Of the game in the match, from 0. */
-        public int number;
-        /** Yours. */
-        public int seat = NOBODY;
+        public int number; // of the game in the match, from 0
+        public int seat = NOBODY; // yours
         public int turn;
         public int actor = NOBODY;
         public int deck;
         public int reserve;
-        /** Yours, face down. */
-        public List<String> cards = Collections.emptyList();
-        /** In exchange: what you drew. */
-        public List<String> drawn = Collections.emptyList();
-        /** With a draft: what you discarded. */
-        public List<String> discards = Collections.emptyList();
-        /** By seat. */
-        public Player[] players = {};
-        /** In gameOver: the seat that won; NOBODY: a draw. */
-        public int winner = NOBODY;
-        /** In gameOver: the seats that won or share the draw. */
-        public final List<Integer> survivors = new ArrayList<>();
+        public List<String> cards = List.of(); // yours, face down
+        public List<String> drawn = List.of(); // in exchange: what you drew
+        public List<String> discards = List.of(); // with a draft: what you discarded
+        /** Cards that certainly lie in the court deck, as you.known of the request says. */
+        public List<String> inDeck = List.of();
+        public Player[] players = {}; // by seat
+        public int winner = NOBODY; // in gameOver: the seat that won; NOBODY: a draw
+        public final List<Integer> survivors = new ArrayList<>(); // in gameOver: the seats that won or share the draw
 
         // Of the match.
-        /** hello.ruleset, such as game.rules.get("coup_cost").integer(7). */
-        public Json rules = Json.NULL;
+        public Json rules = Json.NULL; // hello.ruleset, such as game.rules.get("coup_cost").integer(7)
         public Json limits = Json.NULL;
         public Json match = Json.NULL;
         public String botSeed = "";
-        /** Of this game; empty before the first, and where the arena is too old to send it. */
-        public String gameSeed = "";
-        /** Seeded anew by each gameSeed, before the first game by botSeed, so that a game can be repeated. */
+        public String gameSeed = ""; // of this game; empty before the first
+        /** Seeded by each gameSeed, before the first game by botSeed, so that a game can be repeated. */
         public Random random = new Random(0);
 
-        private final Map<String, History> histories = new HashMap<>(); // by handle
         private final List<String> words = new ArrayList<>(); // to be said beside the next answer
-        private Player doubter; // who challenged last in this game,
-        private String doubted = ""; // and which role
-        private List<String> hand = Collections.emptyList(); // your cards before the latest events
-        private List<String> drew = Collections.emptyList(); // what you drew to exchange
-        private List<String> sunk = Collections.emptyList(); // cards that certainly lie in the court deck
 
-        /** The public state as it came. */
-        public Json state() {
-            return request.get("state");
-        }
-
-        /** You, as the others see you. */
-        public Player me() {
-            return players[seat];
-        }
+        public Json state() { return request.get("state"); } // the public state as it came
+        public Player me() { return players[seat]; } // you, as the others see you
 
         /** The others who are still in the game, clockwise from you. */
         public List<Player> opponents() {
@@ -398,58 +282,29 @@ public class CoupKit {
 
         /** All legal moves of an action or key: moves("steal"), moves("block"). */
         public List<Move> moves(String word) {
-            List<Move> found = new ArrayList<>();
-            for (Move move : legal) {
-                if (move.word.equals(word)) {
-                    found.add(move);
-                }
-            }
+            List<Move> found = new ArrayList<>(legal);
+            found.removeIf(move -> !move.word.equals(word));
             return found;
         }
 
-        /** The first legal move of an action or key, or null: find("tax"), find("challenge"). */
-        public Move find(String word) {
-            for (Move move : moves(word)) {
-                return move;
-            }
-            return null;
-        }
+        /** The first of them, or null: find("tax"), at one target find("steal", 2), with one value find("block", "duke"). */
+        public Move find(String word) { return first(word, move -> true); }
+        public Move find(String word, int target) { return first(word, move -> move.target == target); }
+        public Move find(String word, String value) { return first(word, move -> move.value.equals(value)); }
 
-        /** The same at one target: find("steal", 2). */
-        public Move find(String word, int target) {
-            for (Move move : moves(word)) {
-                if (move.target == target) {
-                    return move;
-                }
-            }
-            return null;
-        }
-
-        /** The same with one value: find("block", "duke"), find("keep_shown", "true"). */
-        public Move find(String word, String value) {
-            for (Move move : moves(word)) {
-                if (move.value.equals(value)) {
-                    return move;
-                }
-            }
-            return null;
+        private Move first(String word, Predicate<Move> fits) {
+            return moves(word).stream().filter(fits).findFirst().orElse(null);
         }
 
         /**
-         * Says something beside your next answer: say("hold", "duke"), say("lack", "duke"), or, where the rules allow it,
-         * say("text", "Peace?"). All hear it, and nobody is bound. At most 4, one of them a text. Without talk it isn't
-         * sent. Others' words are events, "say".
+         * Says something beside your next answer: say("hold", "duke"), say("lack", "duke"), say("attack", 2),
+         * say("spare", 2), say("doubt", "duke", 2), or, where the rules allow it, say("text", "Peace?"). At most 4, one
+         * of them a text. Without talk it isn't sent. Others' words are events, "say".
          */
         public void say(String says, String what) {
             words(says, ",\"" + (says.equals("text") ? "text" : "role") + "\":" + Json.quoted(what));
         }
-
-        /** The same of a seat: say("attack", 2), say("spare", 2). */
-        public void say(String says, int target) {
-            words(says, ",\"target\":" + target);
-        }
-
-        /** The same of a seat and a role: say("doubt", "duke", 2). */
+        public void say(String says, int target) { words(says, ",\"target\":" + target); }
         public void say(String says, String role, int target) {
             words(says, ",\"role\":" + Json.quoted(role) + ",\"target\":" + target);
         }
@@ -460,29 +315,18 @@ public class CoupKit {
             }
         }
 
-        private String said() {
-            String say = words.isEmpty() ? "" : ",\"say\":[" + String.join(",", words) + "]";
-            words.clear();
-            return say;
-        }
-
         /**
          * How likely a seat holds at least one card of a role, from the cards that you see: 1 - C(U-d, k) / C(U, k),
-         * where of U unseen cards d are of the role and k are the seat's. It takes no account of what players claim. It
-         * is 0 or 1 where that is certain: of yourself, of a card that a player showed and kept, or you looked at, of a
-         * role that it couldn't show where proving is automatic, and of cards that you know to lie in the deck. For the
-         * claim "not_duke" it is how likely the seat has no duke. After a draft, where cards are chosen and half of
-         * them are away, it is a guess where it is neither 0 nor 1.
+         * where of U unseen cards d are of the role and k are the seat's. It takes no account of what players claim,
+         * but of what you.known says. For the claim "not_duke" it is how likely the seat has no duke. After a draft, where
+         * cards are chosen and half of them are away, it is a guess where it is neither 0 nor 1.
          */
         public double odds(int whose, String role) {
             if (role.startsWith("not_")) {
                 return 1 - odds(whose, role.substring(4));
             }
-            if (whose == seat) {
-                return cards.contains(role) ? 1 : 0;
-            }
-            if (whose < 0 || whose >= players.length) {
-                return 0;
+            if (whose == seat || whose < 0 || whose >= players.length) {
+                return whose == seat && cards.contains(role) ? 1 : 0;
             }
             Player player = players[whose];
             if (player.known.contains(role)) {
@@ -491,21 +335,19 @@ public class CoupKit {
             List<String> sight = new ArrayList<>(cards);
             sight.addAll(drawn);
             sight.addAll(discards);
-            sight.addAll(sunk);
+            sight.addAll(inDeck);
             int elsewhere = 0; // hidden cards of others who lack the role
             for (Player each : players) {
                 sight.addAll(each.revealed);
-                if (each.seat != seat) {
-                    sight.addAll(each.known);
-                    elsewhere += each.lacks.contains(role) ? each.hidden() : 0;
-                }
+                sight.addAll(each.known);
+                elsewhere += each.lacks.contains(role) ? each.influence - each.known.size() : 0;
             }
             int unseen = -sight.size();
             for (Json number : rules.get("deck").list()) {
                 unseen += number.integer(0);
             }
             int copies = hidden(role, sight);
-            int held = player.hidden();
+            int held = player.influence - player.known.size();
             if (held <= 0 || copies <= 0 || unseen < held || player.lacks.contains(role)) {
                 return 0;
             }
@@ -529,90 +371,72 @@ public class CoupKit {
             return rules.get("deck").get(role).integer(0) - Collections.frequency(sight, role);
         }
 
-        private void greet(Json hello) {
-            rules = hello.get("ruleset");
-            limits = hello.get("limits");
-            match = hello.get("match");
-            botSeed = hello.get("bot_seed").string("");
-            random.setSeed(mixed(botSeed));
-        }
-
-        private static long mixed(String seed) {
-            long mixed = 0;
-            for (int i = 0; i < seed.length(); i++) {
-                mixed = mixed * 31 + seed.charAt(i);
-            }
-            return mixed;
-        }
-
-        private void begin(Json start) {
-            gameSeed = start.get("game_seed").string("");
-            if (!gameSeed.isEmpty()) {
-                random.setSeed(mixed(gameSeed));
-            }
-            List<String> handles = start.get("players").strings();
-            players = new Player[handles.size()];
-            for (int i = 0; i < players.length; i++) {
-                String handle = handles.get(i);
-                if (!histories.containsKey(handle)) {
-                    histories.put(handle, new History());
-                }
-                players[i] = new Player(i, handle, histories.get(handle));
-            }
-            winner = NOBODY;
-            survivors.clear();
-            doubter = null;
-            sunk = Collections.emptyList();
-        }
-
-        /** Takes in what a line says of the request, of you and of the table. */
+        /** Takes in what a line says of the match, of the game, of the request, of you and of the table. */
         private void take(Json line) {
             request = line;
+            if (line.get("type").string("").equals("hello")) {
+                rules = line.get("ruleset");
+                limits = line.get("limits");
+                match = line.get("match");
+            } else if (line.get("type").string("").equals("game_start")) {
+                List<String> handles = line.get("players").strings();
+                players = new Player[handles.size()];
+                Arrays.setAll(players, i -> new Player(i, handles.get(i)));
+            }
+            botSeed = line.get("bot_seed").string(botSeed);
+            gameSeed = line.get("game_seed").string(gameSeed);
+            if (line.has("bot_seed") || line.has("game_seed")) {
+                String seed = line.has("bot_seed") ? botSeed : gameSeed;
+                random.setSeed(seed.chars().asLongStream().reduce(0, (mixed, letter) -> mixed * 31 + letter));
+            }
             kind = line.get("kind").string("");
-            pending = new Pending(line.get("pending"));
-            claim = new Claim(line.get("claim"));
+            pending.actor = line.get("pending").get("actor").integer(NOBODY);
+            pending.action = line.get("pending").get("action").string("");
+            pending.target = line.get("pending").get("target").integer(NOBODY);
+            claim.seat = line.get("claim").get("seat").integer(NOBODY);
+            claim.role = line.get("claim").get("role").string("");
+            claim.block = line.get("claim").get("block").bool(false);
             proven = line.get("proven").bool(false);
             challenger = line.get("challenger").integer(NOBODY);
             reason = line.get("reason").string("");
-            List<Move> moves = new ArrayList<>();
-            for (Json raw : line.get("legal").list()) {
-                moves.add(new Move(raw));
+            winner = line.get("winner").integer(NOBODY);
+            survivors.clear();
+            for (Json survivor : line.get("survivors").list()) {
+                survivors.add(survivor.integer(NOBODY));
             }
-            legal = Collections.unmodifiableList(moves);
+            legal = new ArrayList<>();
+            for (Json raw : line.get("legal").list()) {
+                legal.add(new Move(raw));
+            }
             number = line.get("game").integer(number);
             Json you = line.get("you");
             if (!you.isNull()) {
                 seat = you.get("seat").integer(seat);
                 cards = you.get("cards").strings();
-                drawn = you.get("drawn").strings();
                 discards = you.get("discards").strings();
-                seen = you.get("seen").string("");
             }
-            Json state = line.get("state");
-            turn = state.get("turn").integer(turn);
-            actor = state.get("actor").integer(actor);
-            deck = state.get("deck").integer(deck);
-            reserve = state.get("reserve").integer(reserve);
-            List<Json> table = state.get("players").list();
+            drawn = you.get("drawn").strings();
+            seen = you.get("seen").string("");
+            inDeck = you.get("known").get("deck").strings();
+            turn = state().get("turn").integer(turn);
+            actor = state().get("actor").integer(actor);
+            deck = state().get("deck").integer(deck);
+            reserve = state().get("reserve").integer(reserve);
+            List<Json> table = state().get("players").list();
             for (int i = 0; i < Math.min(table.size(), players.length); i++) {
                 players[i].coins = table.get(i).get("coins").integer(0);
                 players[i].influence = table.get(i).get("influence").integer(0);
                 players[i].revealed = table.get(i).get("revealed").strings();
                 players[i].allegiance = table.get(i).get("allegiance").string("");
+                players[i].known = List.of();
+                players[i].lacks = List.of();
             }
-        }
-
-        /** Remembers your hand, and the card of another that you look at, for the events to come. */
-        private void remember() {
-            if (request.get("you").isNull()) {
-                return;
-            }
-            hand = cards;
-            drew = drawn;
-            sunk = without(sunk, drew);
-            Player target = at(request.get("pending").get("target"));
-            if (target != null && !seen.isEmpty()) {
-                target.know(seen); // after the events, which may tell of an earlier one
+            for (Json certain : you.get("known").get("players").list()) {
+                Player player = at(certain.get("seat"));
+                if (player != null) {
+                    player.known = certain.get("has").strings();
+                    player.lacks = certain.get("lacks").strings();
+                }
             }
         }
 
@@ -621,171 +445,17 @@ public class CoupKit {
             return which >= 0 && which < players.length ? players[which] : null;
         }
 
-        /** Takes in one event. */
-        private void follow(Json event) {
-            Player player = at(event.get("seat"));
-            Player target = at(event.get("target"));
-            Player claimant = at(event.get("claimant"));
-            String role = event.get("role").string("");
-            if (player == null) {
-                return;
-            }
-            switch (event.get("event").string("")) {
-                case "action":
-                    if (!event.get("claim").isNull()) {
-                        player.claimed(event.get("claim").string(""));
-                    }
-                    break;
-                case "block":
-                    player.claimed(role);
-                    player.blocks.add(role);
-                    player.history.blocks++;
-                    break;
-                case "challenge":
-                    doubter = player;
-                    doubted = role;
-                    player.history.challenges++;
-                    if (claimant != null) {
-                        claimant.history.challenged++;
-                    }
-                    break;
-                case "shown":
-                    player.proved(role);
-                    if (event.get("replaced").bool(true)) {
-                        player.exchange(role);
-                        swap(player, Collections.singletonList(role), event, false);
-                    } else {
-                        player.know(role);
-                    }
-                    break;
-                case "shown_hand":
-                    player.proved(doubted);
-                    player.renew();
-                    swap(player, event.get("roles").strings(), event, false);
-                    break;
-                case "unproven":
-                    player.caught.add(role);
-                    player.claims.forget(role);
-                    player.history.caught++;
-                    if (doubter != null) {
-                        doubter.history.wonChallenges++;
-                    }
-                    boolean automatic = rules.get("prove").string("").equals("automatic");
-                    if (!role.startsWith("not_")) {
-                        if (automatic && !player.lacks.contains(role)) {
-                            player.lacks.add(role);
-                        }
-                    } else if (automatic || !rules.get("embezzle_concede").bool(true)) {
-                        player.know(role.substring(4));
-                    }
-                    break;
-                case "lost":
-                    player.forget(role);
-                    if (player.seat == seat) {
-                        hand = without(hand, Collections.singletonList(role));
-                    }
-                    break;
-                case "drafted":
-                    if (!event.get("cards").isNull()) {
-                        hand = event.get("cards").strings();
-                    }
-                    break;
-                case "exchanged":
-                    player.renew();
-                    if (event.get("cards").isNull() || drew.isEmpty()) {
-                        thin(event.get("count").integer(0));
-                    } else {
-                        List<String> kept = event.get("cards").strings();
-                        sunk = both(sunk, without(both(hand, drew), kept));
-                        hand = kept;
-                        drew = Collections.emptyList();
-                    }
-                    break;
-                case "forfeit":
-                    player.renew();
-                    break;
-                case "examined":
-                    boolean replaced = event.get("replaced").bool(false);
-                    if (target != null && replaced && !role.isEmpty()) {
-                        target.exchange(role); // you know which card went
-                        boolean drawFirst = rules.get("examine_replace").string("").equals("draw_first");
-                        swap(target, Collections.singletonList(role), event, drawFirst);
-                    } else if (target != null && replaced) {
-                        target.renew();
-                        thin(1);
-                    } else if (target != null && !role.isEmpty()) {
-                        target.know(role);
-                    }
-                    break;
-                default: // changes nothing here
-            }
-        }
-
-        /** Cards go to the deck, and as many come from it. */
-        private void swap(Player player, List<String> back, Json event, boolean drawFirst) {
-            if (!drawFirst) {
-                sunk = both(sunk, back);
-            }
-            if (player.seat == seat && !event.get("cards").isNull()) {
-                List<String> now = event.get("cards").strings();
-                sunk = without(sunk, without(now, without(hand, back)));
-                hand = now;
-            } else {
-                thin(back.size());
-            }
-            if (drawFirst) {
-                sunk = both(sunk, back);
-            }
-        }
-
-        /** Somebody drew cards that you don't see: of each role as many fewer are certain. */
-        private void thin(int count) {
-            List<String> left = new ArrayList<>();
-            for (int i = 0; i < sunk.size(); i++) {
-                if (Collections.frequency(sunk.subList(0, i), sunk.get(i)) >= count) {
-                    left.add(sunk.get(i));
-                }
-            }
-            sunk = left;
-        }
-
-        /** Makes the table that the last events of a game leave. */
-        private void end(Json line) {
-            for (Json event : line.get("events").list()) {
-                Player player = at(event.get("seat"));
-                Player target = at(event.get("target"));
-                String word = event.get("event").string("");
-                if (word.equals("allegiances")) {
-                    List<String> sides = event.get("sides").strings();
-                    for (int i = 0; i < Math.min(sides.size(), players.length); i++) {
-                        players[i].allegiance = sides.get(i);
-                    }
-                } else if (word.equals("converted") && target != null) {
-                    target.allegiance = event.get("allegiance").string("");
-                } else if (player != null) {
-                    player.end(word, event);
-                }
-            }
-            drawn = Collections.emptyList();
-            seen = "";
-            List<String> left = new ArrayList<>(seat >= 0 && seat < players.length && me().alive() ? hand : drawn);
-            Collections.sort(left);
-            cards = Collections.unmodifiableList(left);
-        }
-
-        private static List<String> both(List<String> cards, List<String> more) {
-            List<String> all = new ArrayList<>(cards);
-            all.addAll(more);
-            return all;
-        }
-
-        /** The cards that are left where some are taken, as far as they are there. */
-        private static List<String> without(List<String> cards, List<String> gone) {
+        /** Works out the cards that you hold at the end of a game: those of the latest event that says them. */
+        private void end() {
             List<String> left = new ArrayList<>(cards);
-            for (String role : gone) {
-                left.remove(role);
+            for (Json event : request.get("events").list()) {
+                if (!event.get("cards").isNull()) {
+                    left = new ArrayList<>(event.get("cards").strings());
+                } else if (event.get("event").string("").equals("lost") && event.get("seat").integer(NOBODY) == seat) {
+                    left.remove(event.get("role").string(""));
+                }
             }
-            return left;
+            cards = seat >= 0 && seat < players.length && me().alive() ? Collections.unmodifiableList(left) : List.of();
         }
     }
 
@@ -793,211 +463,65 @@ public class CoupKit {
     public static final class Move {
         /** The action ("steal"), else the key: "challenge", "pass", "block", "show", "keep" ... */
         public final String word;
-        /** The seat an action is aimed at, or NOBODY. */
-        public final int target;
+        public final int target; // the seat an action is aimed at, or NOBODY
         /** What the key stands for: the role of {"block":"duke"}, "true" of {"pass":true}; else "". */
         public final String value;
-        /** Of {"keep":[...]}; else none. */
-        public final List<String> cards;
-        /** As it was sent. */
-        public final Json raw;
+        public final List<String> cards; // of {"keep":[...]}; else none
+        public final Json raw; // as it was sent
 
         private Move(Json raw) {
             this.raw = raw;
             target = raw.get("target").integer(NOBODY);
-            String action = raw.get("action").string("");
-            if (action.isEmpty() && !raw.keys().isEmpty()) {
-                word = raw.keys().get(0);
-                Json first = raw.get(word);
-                value = first.is(Boolean.class) ? first.toString() : first.string("");
-                cards = first.strings();
-            } else {
-                word = action;
-                value = "";
-                cards = Collections.emptyList();
-            }
+            boolean acts = !raw.get("action").isNull() || raw.keys().isEmpty();
+            word = acts ? raw.get("action").string("") : raw.keys().get(0);
+            Json first = acts ? Json.NULL : raw.get(word);
+            value = first.is(Boolean.class) ? first.toString() : first.string("");
+            cards = first.strings();
         }
 
         @Override
-        public String toString() {
-            return raw.toString();
-        }
+        public String toString() { return raw.toString(); }
     }
 
     /** The action that is being decided. */
     public static final class Pending {
-        public final int actor;
-        public final String action;
-        public final int target;
-
-        private Pending(Json sent) {
-            actor = sent.get("actor").integer(NOBODY);
-            action = sent.get("action").string("");
-            target = sent.get("target").integer(NOBODY);
-        }
+        public int actor = NOBODY;
+        public String action = "";
+        public int target = NOBODY;
     }
 
     /** A claim that is being decided. */
     public static final class Claim {
-        public final int seat;
-        public final String role;
-        /** It is the claim of a block, not of the action. */
-        public final boolean block;
-
-        private Claim(Json sent) {
-            seat = sent.get("seat").integer(NOBODY);
-            role = sent.get("role").string("");
-            block = sent.get("block").bool(false);
-        }
+        public int seat = NOBODY;
+        public String role = "";
+        public boolean block; // it is the claim of a block, not of the action
     }
 
-    /** A player at the table. What it has is that of the latest request; what it did is of this game. */
+    /** A player at the table, as of the latest request. */
     public static final class Player {
         public final int seat;
-        /** Stays the same in all games of the match; seats don't. */
-        public final String handle;
+        public final String handle; // stays the same in all games of the match; seats don't
         public int coins;
-        /** Cards face down; 0: it is out of the game. */
-        public int influence;
-        /** Its lost cards, face up. */
-        public List<String> revealed = Collections.emptyList();
-        /** "loyalist" or "reformist"; "" where there are no sides. */
-        public String allegiance = "";
-        /** Roles that it claimed with cards that it may still hold. */
-        public final Counts claims = new Counts();
-        /** Roles that it couldn't, or wouldn't, prove. */
-        public final Counts caught = new Counts();
-        /** Roles that it proved. */
-        public final Counts shown = new Counts();
-        /** Roles that it blocked with. */
-        public final Counts blocks = new Counts();
-        /** Roles that it certainly holds, since you saw a card, and it kept it. */
-        public final List<String> known = new ArrayList<>();
-        /** Of the whole match. */
-        public final History history;
+        public int influence; // cards face down; 0: it is out of the game
+        public List<String> revealed = List.of(); // its lost cards, face up
+        public String allegiance = ""; // "loyalist" or "reformist"; "" where there are no sides
+        public final Counts blocks = new Counts(); // roles that it blocked with in this game
+        public List<String> known = List.of(); // cards that it certainly holds, as you.known of the request says
+        public List<String> lacks = List.of(); // roles that it certainly doesn't hold, as you.known says
 
-        private final List<String> lacks = new ArrayList<>(); // roles that it certainly doesn't hold
-
-        private Player(int seat, String handle, History history) {
+        private Player(int seat, String handle) {
             this.seat = seat;
             this.handle = handle;
-            this.history = history;
         }
-
-        public boolean alive() {
-            return influence > 0;
-        }
-
-        private void claimed(String role) {
-            claims.add(role);
-            history.claimed++;
-        }
-
-        private void proved(String role) {
-            shown.add(role);
-            history.proven++;
-        }
-
-        private void know(String role) {
-            if (!known.contains(role)) {
-                known.add(role);
-            }
-        }
-
-        /** One card of this role has gone; its other card is the same as before. */
-        private void forget(String role) {
-            claims.forget(role);
-            known.remove(role);
-        }
-
-        /** One card of this role has gone, and another came. */
-        private void exchange(String role) {
-            forget(role);
-            lacks.clear();
-        }
-
-        /** All its cards may be others now. */
-        private void renew() {
-            claims.counts.clear();
-            known.clear();
-            lacks.clear();
-        }
-
-        /** Cards of it that aren't known. */
-        private int hidden() {
-            return influence - known.size();
-        }
-
-        /** Takes in what one of a game's last events leaves. */
-        private void end(String word, Json event) {
-            switch (word) {
-                case "coins":
-                    coins += event.get("delta").integer(0);
-                    break;
-                case "lost":
-                    influence--;
-                    revealed = Game.both(revealed, Collections.singletonList(event.get("role").string("")));
-                    break;
-                case "forfeit":
-                    influence = 0;
-                    revealed = Game.both(revealed, event.get("roles").strings());
-                    break;
-                case "drafted":
-                    influence = 2;
-                    break;
-                default: // leaves the table as it is
-            }
-        }
+        public boolean alive() { return influence > 0; }
     }
 
-    /** What one player did in all games of the match so far. Players are told apart by their handles. */
-    public static final class History {
-        /** Claims of a role, by actions and by blocks. */
-        public int claimed;
-        /** Its claims that somebody challenged. */
-        public int challenged;
-        /** Those of them that it proved. */
-        public int proven;
-        /** Those that it couldn't, or wouldn't, prove. */
-        public int caught;
-        /** Challenges that it made. */
-        public int challenges;
-        /** Those of them that caught somebody. */
-        public int wonChallenges;
-        public int blocks;
-
-        /** How many of its challenged claims were bluffs, 0 to 1; NaN before the first. */
-        public double bluffRate() {
-            return challenged == 0 ? Double.NaN : (double) caught / challenged;
-        }
-    }
-
-    /** How often, for each role. */
-    public static final class Counts {
-        private final Map<String, Integer> counts = new LinkedHashMap<>();
-
-        /** How often; 0 for what was never counted. */
-        public int get(String role) {
-            return counts.getOrDefault(role, 0);
-        }
-
-        /** What was counted. */
-        public Iterable<String> roles() {
-            return Collections.unmodifiableSet(counts.keySet());
-        }
-
-        private void add(String role) {
-            counts.put(role, get(role) + 1);
-        }
-
-        private void forget(String role) {
-            counts.remove(role);
-        }
+    /** How often, for each role; 0 for what was never counted. */
+    public static final class Counts extends HashMap<String, Integer> {
+        private static final long serialVersionUID = 1;
 
         @Override
-        public String toString() {
-            return counts.toString();
-        }
+        public Integer get(Object role) { return getOrDefault(role, 0); }
     }
 
     // ---- JSON: for the fields that the classes above don't have, and those of rule variants to come -----------------
@@ -1009,31 +533,18 @@ public class CoupKit {
     public static final class Json {
         public static final Json NULL = new Json(null);
 
-        private final Object value; // null, Boolean, Long, Double, String, List<Json>, Map<String, Json>
+        private final Object value; // null, Boolean, Number, String, List<Json>, Map<String, Json>
 
-        private Json(Object value) {
-            this.value = value;
-        }
+        private Json(Object value) { this.value = value; }
 
         /** Throws IllegalArgumentException if the text isn't one JSON value. */
-        public static Json parse(String text) {
-            return new Parser(text).document();
-        }
+        public static Json parse(String text) { return new Parser(text).document(); }
 
-        @SuppressWarnings("unchecked")
-        private Map<String, Json> members() {
-            return value instanceof Map ? (Map<String, Json>) value : Collections.emptyMap();
-        }
+        @SuppressWarnings("unchecked") // a Map that the parser made
+        private Map<String, Json> members() { return value instanceof Map ? (Map<String, Json>) value : Map.of(); }
 
-        /** What an object has under a key; NULL if nothing. */
-        public Json get(String key) {
-            return members().getOrDefault(key, NULL);
-        }
-
-        /** The keys of an object, in their order; else none. */
-        public List<String> keys() {
-            return new ArrayList<>(members().keySet());
-        }
+        public Json get(String key) { return members().getOrDefault(key, NULL); } // what an object has; NULL if nothing
+        public List<String> keys() { return new ArrayList<>(members().keySet()); } // of an object, in order; else none
 
         /** The elements of an array, or the values of an object; else none. */
         @SuppressWarnings("unchecked") // a List that the parser made
@@ -1043,32 +554,15 @@ public class CoupKit {
 
         /** The strings in an array. */
         public List<String> strings() {
-            List<String> strings = new ArrayList<>();
-            for (Json element : list()) {
-                if (element.value instanceof String) {
-                    strings.add((String) element.value);
-                }
-            }
-            return Collections.unmodifiableList(strings);
+            return list().stream().filter(each -> each.is(String.class)).map(each -> (String) each.value)
+                    .collect(Collectors.toUnmodifiableList());
         }
 
-        public boolean isNull() {
-            return value == null;
-        }
-
-        /** Whether it is a Boolean, Long, Double, String, List or Map. */
-        public boolean is(Class<?> type) {
-            return type.isInstance(value);
-        }
-
-        public String string(String otherwise) {
-            return value instanceof String ? (String) value : otherwise;
-        }
-
-        public boolean bool(boolean otherwise) {
-            return value instanceof Boolean ? (Boolean) value : otherwise;
-        }
-
+        public boolean has(String key) { return !get(key).isNull(); }
+        public boolean isNull() { return value == null; }
+        public boolean is(Class<?> type) { return type.isInstance(value); } // Boolean, Number, String, List or Map
+        public String string(String otherwise) { return value instanceof String ? (String) value : otherwise; }
+        public boolean bool(boolean otherwise) { return value instanceof Boolean ? (Boolean) value : otherwise; }
         public double number(double otherwise) {
             return value instanceof Number ? ((Number) value).doubleValue() : otherwise;
         }
@@ -1082,37 +576,23 @@ public class CoupKit {
         /** As JSON. */
         @Override
         public String toString() {
-            if (value instanceof String) {
-                return quoted((String) value);
-            }
-            StringBuilder out = new StringBuilder();
-            if (value instanceof List) {
-                for (Json element : list()) {
-                    out.append(out.length() == 0 ? "" : ",").append(element);
-                }
-                return "[" + out + "]";
-            }
+            List<String> parts = new ArrayList<>();
             if (value instanceof Map) {
-                for (Map.Entry<String, Json> member : members().entrySet()) {
-                    out.append(out.length() == 0 ? "" : ",").append(quoted(member.getKey()));
-                    out.append(":").append(member.getValue());
-                }
-                return "{" + out + "}";
+                members().forEach((key, member) -> parts.add(quoted(key) + ":" + member));
+                return "{" + String.join(",", parts) + "}";
             }
-            return String.valueOf(value);
+            if (value instanceof List) {
+                list().forEach(element -> parts.add(element.toString()));
+                return "[" + String.join(",", parts) + "]";
+            }
+            return value instanceof String ? quoted((String) value) : String.valueOf(value);
         }
 
         private static String quoted(String text) {
             StringBuilder out = new StringBuilder("\"");
-            for (int i = 0; i < text.length(); i++) {
-                char c = text.charAt(i);
-                if (c == '"' || c == '\\') {
-                    out.append('\\').append(c);
-                } else if (c < ' ' || Character.isSurrogate(c)) {
-                    out.append(String.format("\\u%04x", (int) c));
-                } else {
-                    out.append(c);
-                }
+            for (char c : text.toCharArray()) {
+                boolean plain = c >= ' ' && c != '"' && c != '\\' && !Character.isSurrogate(c);
+                out.append(plain ? String.valueOf(c) : String.format("\\u%04x", (int) c));
             }
             return out.append('"').toString();
         }
@@ -1120,177 +600,100 @@ public class CoupKit {
 
     private static final class Parser {
         private static final int MAX_DEPTH = 200; // of brackets; the protocol promises at most 32
+        private static final Pattern NUMBER = Pattern.compile("-?\\d+(\\.\\d+)?([eE][-+]?\\d+)?");
 
         private final String text;
         private int at = 0;
-        private int depth = 0;
 
         Parser(String text) {
             this.text = text;
         }
 
         Json document() {
-            Json value = value();
-            blanks();
-            if (at != text.length()) {
-                throw wrong();
-            }
+            Json value = value(0);
+            require(peek() == '\0' && at == text.length());
             return value;
         }
 
-        private IllegalArgumentException wrong() {
-            return new IllegalArgumentException("no JSON at character " + at);
+        private void require(boolean good) {
+            if (!good) {
+                throw new IllegalArgumentException("no JSON at character " + at);
+            }
         }
 
+        /** The next character that is no blank; NUL at the end. */
         private char peek() {
+            while (at < text.length() && " \t\r\n".indexOf(text.charAt(at)) >= 0) {
+                at++;
+            }
             return at < text.length() ? text.charAt(at) : '\0';
         }
 
         private boolean take(char wanted) {
-            boolean there = at < text.length() && text.charAt(at) == wanted;
+            boolean there = peek() == wanted && at < text.length();
             at += there ? 1 : 0;
             return there;
         }
 
-        private void demand(String wanted) {
-            if (!text.startsWith(wanted, at)) {
-                throw wrong();
+        private Json value(int depth) {
+            require(depth <= MAX_DEPTH);
+            if (take('"')) {
+                return new Json(string());
             }
-            at += wanted.length();
-        }
-
-        private void blanks() {
-            while (at < text.length() && " \t\r\n".indexOf(text.charAt(at)) >= 0) {
-                at++;
-            }
-        }
-
-        private Json value() {
-            blanks();
-            switch (peek()) {
-                case '{': return new Json(object());
-                case '[': return new Json(array());
-                case '"': return new Json(string());
-                case 't': demand("true"); return new Json(true);
-                case 'f': demand("false"); return new Json(false);
-                case 'n': demand("null"); return Json.NULL;
-                default: return new Json(number());
-            }
-        }
-
-        private void enter() {
-            at++;
-            if (++depth > MAX_DEPTH) {
-                throw wrong();
-            }
-            blanks();
-        }
-
-        private Map<String, Json> object() {
-            Map<String, Json> members = new LinkedHashMap<>();
-            enter();
-            if (!take('}')) {
-                do {
-                    blanks();
-                    String key = string();
-                    blanks();
-                    demand(":");
-                    members.put(key, value());
-                    blanks();
-                } while (take(','));
-                demand("}");
-            }
-            depth--;
-            return members;
-        }
-
-        private List<Json> array() {
-            List<Json> elements = new ArrayList<>();
-            enter();
-            if (!take(']')) {
-                do {
-                    elements.add(value());
-                    blanks();
-                } while (take(','));
-                demand("]");
-            }
-            depth--;
-            return Collections.unmodifiableList(elements);
-        }
-
-        private void digits() {
-            int start = at;
-            while (peek() >= '0' && peek() <= '9') {
-                at++;
-            }
-            if (at == start) {
-                throw wrong();
-            }
-        }
-
-        private Number number() {
-            int start = at;
-            boolean whole = true;
-            take('-');
-            if (!take('0')) {
-                digits();
-            }
-            if (take('.')) {
-                whole = false;
-                digits();
-            }
-            if (take('e') || take('E')) {
-                whole = false;
-                if (!take('+')) {
-                    take('-');
+            if (take('[')) {
+                List<Json> elements = new ArrayList<>();
+                for (boolean more = !take(']'); more; more = !take(']')) {
+                    require(elements.isEmpty() || take(','));
+                    elements.add(value(depth + 1));
                 }
-                digits();
+                return new Json(Collections.unmodifiableList(elements));
             }
-            String number = text.substring(start, at);
-            if (whole && number.length() < 19) { // so short that it fits a long
-                return Long.valueOf(number);
+            if (take('{')) {
+                Map<String, Json> members = new LinkedHashMap<>();
+                for (boolean more = !take('}'); more; more = !take('}')) {
+                    require((members.isEmpty() || take(',')) && take('"'));
+                    String key = string();
+                    require(take(':'));
+                    members.put(key, value(depth + 1));
+                }
+                return new Json(members);
             }
-            return Double.valueOf(number);
+            int start = at;
+            while (at < text.length() && " \t\r\n,]}".indexOf(text.charAt(at)) < 0) {
+                at++;
+            }
+            String word = text.substring(start, at);
+            if (word.equals("true") || word.equals("false")) {
+                return new Json(word.equals("true"));
+            }
+            require(word.equals("null") || NUMBER.matcher(word).matches());
+            return word.equals("null") ? Json.NULL : new Json(new BigDecimal(word));
         }
 
+        /** Reads a string to its end, without its first quotation mark. */
         private String string() {
             StringBuilder out = new StringBuilder();
-            demand("\"");
-            while (!take('"')) {
-                char c = peek();
-                if (c < ' ') { // the end of the text, too
-                    throw wrong();
+            for (;;) {
+                require(at < text.length() && text.charAt(at) >= ' ');
+                char c = text.charAt(at++);
+                if (c == '"') {
+                    return out.toString();
                 }
-                at++;
                 out.append(c == '\\' ? escaped() : c);
             }
-            return out.toString();
         }
 
         private char escaped() {
-            char c = peek();
-            at++;
+            require(at < text.length());
+            char c = text.charAt(at++);
             if (c == 'u') {
-                return unicode();
+                require(at + 4 <= text.length() && text.substring(at, at + 4).matches("[0-9a-fA-F]{4}"));
+                at += 4;
+                return (char) Integer.parseInt(text.substring(at - 4, at), 16);
             }
             int which = "\"\\/bfnrt".indexOf(c);
-            if (which < 0) {
-                throw wrong();
-            }
+            require(which >= 0);
             return "\"\\/\b\f\n\r\t".charAt(which);
-        }
-
-        private char unicode() {
-            int code = 0;
-            for (int i = 0; i < 4; i++) {
-                int digit = Character.digit(peek(), 16);
-                if (digit < 0) {
-                    throw wrong();
-                }
-                code = code * 16 + digit;
-                at++;
-            }
-            return (char) code;
         }
     }
 }

@@ -1,6 +1,6 @@
 // coup_kit.hpp - a bot for the Coup arena in C++17, with nothing but the standard library (and of POSIX dup2).
 //
-// One header, kit version 5. A whole bot:
+// One header, kit version 6. A whole bot:
 //
 //     #include "coup_kit.hpp"
 //
@@ -18,8 +18,8 @@
 // there is no such move. The arena's SPEC.md says what is sent; here it is in structs.
 //
 // coup::log(...) writes to standard error, and while run() runs so do std::cout and printf: they can't break the
-// conversation. An exception that leaves a method is told on standard error with the request at which it came, and ends
-// the program; with careful = true the bot plays legal[0] instead and goes on.
+// conversation. An exception that leaves a method is told there with its request, and ends the program; with
+// careful = true the bot plays legal[0] instead and goes on.
 
 #ifndef COUP_KIT_HPP
 #define COUP_KIT_HPP
@@ -27,7 +27,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -41,7 +40,6 @@
 #include <string_view>
 #include <unistd.h>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace coup {
@@ -58,46 +56,48 @@ void log(const Parts&... parts) {
 // game.rules["deck"]["duke"].integer(3).
 class Json {
 public:
-    struct Member;
-    using Array = std::vector<Json>;
-    using Object = std::vector<Member>;
-    using Value = std::variant<std::nullptr_t, bool, long long, double, std::string, Array, Object>;
-
-    Json() = default;
-    explicit Json(Value value) : value_(std::move(value)) {}
+    enum class Kind { null, boolean, number, string, array, object };
 
     // Throws std::runtime_error if the text isn't one JSON value.
     static Json parse(std::string_view text);
 
-    const Json& operator[](std::string_view key) const; // of an object
-    const Json& operator[](std::size_t index) const;    // of an array
+    Kind kind() const { return kind_; }
+    const Json& operator[](std::string_view key) const { // of an object
+        return (*this)[std::size_t(std::find(keys_.begin(), keys_.end(), key) - keys_.begin())];
+    }
+    const Json& operator[](std::size_t index) const { // of an array
+        static const Json none;
+        return index < items_.size() ? items_[index] : none;
+    }
     bool has(std::string_view key) const { return !(*this)[key].is_null(); }
-    bool is_null() const { return is<std::nullptr_t>(); }
-    template <class T>
-    bool is() const { return std::holds_alternative<T>(value_); }
+    bool is_null() const { return kind_ == Kind::null; }
 
-    int integer(int otherwise = 0) const;
-    double number(double otherwise = 0) const;
-    bool boolean(bool otherwise = false) const { return get(otherwise); }
-    std::string string(std::string otherwise = "") const { return get(std::move(otherwise)); }
-    std::vector<std::string> strings() const; // those of an array
-    const Array& elements() const;            // of an array; else none
-    const Object& members() const;            // of an object, in their order; else none
-    std::string dump() const;                 // as JSON
+    int integer(int otherwise = 0) const {
+        const double value = number(otherwise);
+        return std::abs(value) <= 2147483647 ? int(value) : otherwise;
+    }
+    double number(double otherwise = 0) const {
+        return kind_ == Kind::number ? std::strtod(text_.c_str(), nullptr) : otherwise;
+    }
+    bool boolean(bool otherwise = false) const { return kind_ == Kind::boolean ? text_ == "true" : otherwise; }
+    std::string string(std::string otherwise = "") const { return kind_ == Kind::string ? text_ : otherwise; }
+    std::vector<std::string> strings() const { // those of an array
+        std::vector<std::string> all;
+        for (const Json& element : items_)
+            if (element.kind_ == Kind::string) all.push_back(element.text_);
+        return all;
+    }
+    const std::vector<Json>& elements() const { return items_; }   // of an array, or the values of an object; else none
+    const std::vector<std::string>& keys() const { return keys_; } // of an object, in their order; else none
+    std::string dump() const;                                      // as JSON
 
 private:
-    template <class T>
-    T get(T otherwise) const {
-        const T* value = std::get_if<T>(&value_);
-        return value ? *value : otherwise;
-    }
+    friend class Parser;
 
-    Value value_ = nullptr;
-};
-
-struct Json::Member {
-    std::string key;
-    Json value;
+    Kind kind_ = Kind::null;
+    std::string text_; // of a string; of a number and a boolean as it is written
+    std::vector<Json> items_;
+    std::vector<std::string> keys_;
 };
 
 // ---- The game -------------------------------------------------------------------------------------------------------
@@ -126,21 +126,7 @@ struct Move {
     int index;          // in game.legal
 };
 
-// What one player did in all games of the match so far. Players are told apart by their handles.
-struct History {
-    int claimed = 0;        // claims of a role, by actions and by blocks
-    int challenged = 0;     // its claims that somebody challenged
-    int proven = 0;         // those of them that it proved
-    int caught = 0;         // those that it couldn't, or wouldn't, prove
-    int challenges = 0;     // challenges that it made
-    int won_challenges = 0; // those of them that caught somebody
-    int blocks = 0;
-
-    // How many of its challenged claims were bluffs, 0 to 1; NaN before the first.
-    double bluff_rate() const { return challenged ? double(caught) / challenged : std::nan(""); }
-};
-
-// A player at the table. What it has is that of the latest request; what it did is of this game.
+// A player at the table, as of the latest request.
 struct Player {
     int seat = nobody;
     std::string handle; // stays the same in all games of the match; seats don't
@@ -148,22 +134,14 @@ struct Player {
     int influence = 0; // cards face down; 0: it is out of the game
     Cards revealed;    // its lost cards, face up
     bool alive = false;
-    std::string allegiance;     // "loyalist" or "reformist"; "" where there are no sides
-    Counts claims;              // roles that it claimed with cards that it may still hold
-    Counts caught;              // roles that it couldn't, or wouldn't, prove
-    Counts shown;               // roles that it proved
-    Counts blocks;              // roles that it blocked with
-    Cards known;                // roles that it certainly holds, since you saw a card, and it kept it
-    History* history = nullptr; // of the whole match
-
-private:
-    friend struct Game;
-
-    Cards lacks_; // roles that it certainly doesn't hold
+    std::string allegiance; // "loyalist" or "reformist"; "" where there are no sides
+    Counts blocks;          // roles that it blocked with in this game
+    Cards known;            // cards that it certainly holds, as you.known of the request says
+    Cards lacks;            // roles that it certainly doesn't hold, as you.known says
 };
 
-// The game as your seat sees it. One object for the whole match. In game_over your cards, and the coins, cards and
-// sides of all, are those of the end.
+// The game as your seat sees it. One object for the whole match. In game_over the state and your cards are those of the
+// end, and nothing is known any more.
 struct Game {
     // Of the request; between requests there is nothing to decide, and no legal move.
     std::string kind;        // what is asked: "turn", "challenge", "block" ...
@@ -191,6 +169,7 @@ struct Game {
     Cards cards;    // yours, face down
     Cards drawn;    // in exchange: what you drew
     Cards discards; // with a draft: what you discarded
+    Cards in_deck;  // cards that certainly lie in the court deck, as you.known says
     std::vector<Player> players; // by seat
     int winner = nobody;         // in game_over: the seat that won; nobody: a draw
     std::vector<int> survivors;  // in game_over: the seats that won or share the draw
@@ -198,7 +177,7 @@ struct Game {
     // Of the match.
     Json rules, limits, match; // hello.ruleset, hello.limits, hello.match
     std::string bot_seed;
-    std::string game_seed;  // of this game; empty before the first, and where the arena is too old to send it
+    std::string game_seed;  // of this game; empty before the first
     std::mt19937_64 random; // seeded anew by each game_seed, before the first game by bot_seed: a game can be repeated
 
     const Json& state() const { return request["state"]; } // the public state as it came
@@ -208,23 +187,26 @@ struct Game {
 
     bool holds(std::string_view role) const { return std::count(cards.begin(), cards.end(), role) > 0; }
     // The first legal move of an action or key, or nullptr: find("tax"), find("steal", 2), find("block", "duke").
-    const Move* find(std::string_view word) const;
-    const Move* find(std::string_view word, int target) const;
-    const Move* find(std::string_view word, std::string_view value) const;
+    const Move* find(std::string_view word) const {
+        return first(word, [](const Move&) { return true; });
+    }
+    const Move* find(std::string_view word, int target) const {
+        return first(word, [&](const Move& move) { return move.target == target; });
+    }
+    const Move* find(std::string_view word, std::string_view value) const {
+        return first(word, [&](const Move& move) { return move.value == value; });
+    }
     // All of them: moves("steal").
     std::vector<const Move*> moves(std::string_view word) const;
 
     // How likely a seat holds at least one card of a role, from the cards that you see: 1 - C(U-d, k) / C(U, k), where
-    // of U unseen cards d are of the role and k are the seat's. It takes no account of what players claim. It is 0 or 1
-    // where that is certain: of yourself, of a card that a player showed and kept, or you looked at, of a role that it
-    // couldn't show where proving is automatic, and of cards that you know to lie in the deck. For the claim "not_duke"
-    // it is how likely the seat has no duke. After a draft, where cards are chosen and half of them are away, it is a
-    // guess where it is neither 0 nor 1.
+    // of U unseen cards d are of the role and k are the seat's. It takes no account of what players claim, but of what
+    // you.known says. For the claim "not_duke" it is how likely the seat has no duke. After a draft it is a guess.
     double odds(int seat, std::string_view role) const;
 
-    // Says something beside your next answer; all hear it, and nobody is bound. say("hold", "duke"), say("lack", "duke"),
-    // say("attack", 2), say("spare", 2), say("doubt", "duke", 2), and where the rules allow it, say("text", "Peace?").
-    // At most 4, one of them a text, in UTF-8. Without talk it isn't sent. Others' words are events, "say".
+    // Says something beside your next answer: say("hold", "duke"), say("lack", "duke"), say("attack", 2), say("spare", 2),
+    // say("doubt", "duke", 2), and where the rules allow it, say("text", "Peace?"). At most 4, one of them a text, in
+    // UTF-8. Without talk it isn't sent. Others' words are events, "say".
     void say(std::string_view says, std::string_view what) { words(says, what, nobody); }
     void say(std::string_view says, int target) { words(says, {}, target); }
     void say(std::string_view says, std::string_view role, int target) { words(says, role, target); }
@@ -232,27 +214,18 @@ struct Game {
 private:
     friend class Bot;
 
+    template <class Fits>
+    const Move* first(std::string_view word, Fits fits) const {
+        for (const Move& move : legal)
+            if (move.word == word && fits(move)) return &move;
+        return nullptr;
+    }
     void words(std::string_view says, std::string_view what, int target);
-    std::string said();
-    void greet(const Json& hello);
-    void reseed(const std::string& text);
-    void begin(const Json& start);
     void take(Json message);
-    void follow(const Json& event);
-    void look();
     void finish();
-    void exchange(const Json& event);
-    void swap(const Player& player, const Cards& back, const Json& event, bool draw_first = false);
-    void thin(int count);
     Player* at(const Json& sent);
 
-    std::map<std::string, History> histories_; // by handle
-    Player* doubter_ = nullptr;                // who challenged last in this game,
-    std::string doubted_;                      // and which role
-    Cards hand_;                               // your cards before the latest events
-    Cards drawn_;                              // what you drew to exchange
-    Cards certain_;                            // cards that certainly lie in the court deck
-    std::string words_;                        // to be said beside the next answer
+    std::string words_; // to be said beside the next answer
 };
 
 // ---- The bot --------------------------------------------------------------------------------------------------------
@@ -275,7 +248,7 @@ int run(Bot& bot);
 // Write a class of your own that inherits from this one, with the methods that you need.
 class Bot {
 public:
-    std::string name, version; // for logs; may be left out
+    std::string name, version; // for logs, in UTF-8, at most 64 characters; may be left out
     bool careful = false;      // where a method throws: say so, play legal[0], go on
 
     virtual ~Bot() = default;
@@ -311,13 +284,6 @@ private:
     template <class Method>
     bool guarded(const char* method, Method call);
     std::string where() const;
-    static std::string label(std::string text);
-    static Bot*& running() {
-        static Bot* bot = nullptr;
-        return bot;
-    }
-    static void crashed(int signal);
-    friend int run(Bot& bot);
 
     Game game_;
     bool over_ = false;
@@ -329,17 +295,14 @@ inline int run(Bot&& bot) { return run(bot); } // NOLINT: it is used here, not k
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
-namespace detail {
-
 class Parser {
 public:
     explicit Parser(std::string_view text) : text_(text) {}
 
     Json document() {
-        Json value = this->value();
-        blanks();
-        if (at_ != text_.size()) fail();
-        return value;
+        Json found = value(0);
+        if (blanks() != text_.size()) fail();
+        return found;
     }
 
 private:
@@ -347,10 +310,10 @@ private:
 
     [[noreturn]] void fail() const { throw std::runtime_error("no JSON at byte " + std::to_string(at_)); }
 
-    char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+    std::size_t blanks() { return at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
 
     bool take(char wanted) {
-        if (at_ == text_.size() || text_[at_] != wanted) return false;
+        if (blanks() == text_.size() || text_[at_] != wanted) return false;
         ++at_;
         return true;
     }
@@ -359,130 +322,79 @@ private:
         if (!take(wanted)) fail();
     }
 
-    void blanks() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
-
-    Json value() {
-        blanks();
-        switch (peek()) {
-        case '{': return nested(&Parser::object);
-        case '[': return nested(&Parser::array);
-        case '"': return Json(string());
-        case 't': return word("true", true);
-        case 'f': return word("false", false);
-        case 'n': return word("null", nullptr);
-        default: return number();
+    Json value(int depth) {
+        Json found;
+        if (depth > max_depth) fail();
+        if (take('"')) {
+            found.kind_ = Json::Kind::string;
+            found.text_ = string();
+        } else if (take('[')) {
+            found.kind_ = Json::Kind::array;
+            if (take(']')) return found;
+            do found.items_.push_back(value(depth + 1));
+            while (take(','));
+            demand(']');
+        } else if (take('{')) {
+            found.kind_ = Json::Kind::object;
+            if (take('}')) return found;
+            do {
+                demand('"');
+                found.keys_.push_back(string());
+                demand(':');
+                found.items_.push_back(value(depth + 1));
+            } while (take(','));
+            demand('}');
+        } else {
+            std::size_t end = text_.find_first_of(" \t\r\n,]}", at_);
+            found.text_ = text_.substr(at_, end - at_); // to the end of the text if there is none
+            char* rest = nullptr;
+            if (found.text_ == "true" || found.text_ == "false") found.kind_ = Json::Kind::boolean;
+            else if (found.text_ != "null") {
+                found.kind_ = Json::Kind::number;
+                if (found.text_.find_first_not_of("0123456789+-.eE") != found.text_.npos) fail();
+                if (std::strtod(found.text_.c_str(), &rest); rest != found.text_.c_str() + found.text_.size()) fail();
+            }
+            at_ += found.text_.size();
         }
+        return found;
     }
 
-    Json nested(Json (Parser::*read)()) {
-        if (++depth_ > max_depth) fail();
-        ++at_;
-        Json value = (this->*read)();
-        --depth_;
-        return value;
-    }
-
-    Json object() {
-        Json::Object members;
-        blanks();
-        if (take('}')) return Json(std::move(members));
-        do {
-            blanks();
-            if (peek() != '"') fail();
-            std::string key = string();
-            blanks();
-            demand(':');
-            members.push_back({std::move(key), value()});
-            blanks();
-        } while (take(','));
-        demand('}');
-        return Json(std::move(members));
-    }
-
-    Json array() {
-        Json::Array elements;
-        blanks();
-        if (take(']')) return Json(std::move(elements));
-        do {
-            elements.push_back(value());
-            blanks();
-        } while (take(','));
-        demand(']');
-        return Json(std::move(elements));
-    }
-
-    Json word(std::string_view word, Json::Value value) {
-        if (text_.substr(at_, word.size()) != word) fail();
-        at_ += word.size();
-        return Json(std::move(value));
-    }
-
-    void digits() {
-        std::size_t end = std::min(text_.find_first_not_of("0123456789", at_), text_.size());
-        if (end == at_) fail();
-        at_ = end;
-    }
-
-    Json number() {
-        std::size_t start = at_;
-        bool whole = true;
-        take('-');
-        if (!take('0')) digits();
-        if (take('.')) {
-            whole = false;
-            digits();
-        }
-        if (take('e') || take('E')) {
-            whole = false;
-            if (!take('+')) take('-');
-            digits();
-        }
-        const std::string text(text_.substr(start, at_ - start));
-        long long integer = 0; // also of numbers too large for it, which are read as a double then
-        whole = whole && std::from_chars(text.data(), text.data() + text.size(), integer).ec == std::errc();
-        return whole ? Json(integer) : Json(std::strtod(text.c_str(), nullptr));
-    }
-
+    // Reads a string to its end, without its first quotation mark.
     std::string string() {
         std::string out;
-        for (++at_;; ++at_) {
-            std::size_t plain = at_;
-            while (peek() != '"' && peek() != '\\' && static_cast<unsigned char>(peek()) >= ' ') ++at_;
-            out.append(text_, plain, at_ - plain);
-            if (take('"')) return out;
-            demand('\\');
+        for (;;) {
+            std::size_t end = std::min(text_.find_first_of("\"\\", at_), text_.size());
+            out.append(text_, at_, end - at_);
+            if ((at_ = end + 1) > text_.size()) fail();
+            if (text_[end] == '"') return out;
             escape(out);
         }
     }
 
-    // Reads what stands behind a backslash, but for its last character.
+    // Reads what stands behind a backslash.
     void escape(std::string& out) {
         static constexpr std::string_view written = "\"\\/bfnrt", meant = "\"\\/\b\f\n\r\t";
-        if (peek() == 'u') return unicode(out);
-        std::size_t which = peek() ? written.find(peek()) : written.npos;
-        if (which == written.npos) fail();
-        out += meant[which];
-    }
-
-    // Likewise behind "\u". Half of a surrogate pair becomes U+FFFD.
-    void unicode(std::string& out) {
-        std::uint32_t code = hex(at_ + 1);
-        at_ += 4;
-        if (code >= 0xD800 && code < 0xDC00 && text_.substr(at_ + 1, 2) == "\\u") {
-            std::uint32_t low = hex(at_ + 3);
-            if (low >= 0xDC00 && low < 0xE000) {
-                code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-                at_ += 6;
+        char letter = at_ < text_.size() ? text_[at_++] : '?';
+        if (std::size_t which = written.find(letter); which != written.npos) {
+            out += meant[which];
+        } else if (letter == 'u') {
+            std::uint32_t code = hex();
+            if (code >= 0xD800 && code < 0xDC00 && text_.substr(at_, 2) == "\\u") {
+                at_ += 2;
+                std::uint32_t low = hex();
+                code = low >= 0xDC00 && low < 0xE000 ? 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00) : 0xFFFD;
             }
+            utf8(out, code >= 0xD800 && code < 0xE000 ? 0xFFFD : code); // half of a surrogate pair is no character
+        } else {
+            fail();
         }
-        if (code >= 0xD800 && code < 0xE000) code = 0xFFFD;
-        utf8(out, code);
     }
 
-    std::uint32_t hex(std::size_t start) const {
+    std::uint32_t hex() {
         std::uint32_t code = 0;
-        std::string_view four = start < text_.size() ? text_.substr(start, 4) : "";
+        const std::string_view four = text_.substr(std::min(at_, text_.size()), 4);
         if (four.size() < 4 || std::from_chars(four.data(), four.data() + 4, code, 16).ptr != four.data() + 4) fail();
+        at_ += 4;
         return code;
     }
 
@@ -498,8 +410,9 @@ private:
 
     std::string_view text_;
     std::size_t at_ = 0;
-    int depth_ = 0;
 };
+
+namespace detail {
 
 inline std::string quoted(std::string_view text) {
     static constexpr char digits[] = "0123456789abcdef";
@@ -518,74 +431,18 @@ inline int copies(const Cards& cards, std::string_view role) {
 
 inline void add(Cards& cards, const Cards& more) { cards.insert(cards.end(), more.begin(), more.end()); }
 
-// Takes cards away, as far as they are there.
-inline void drop(Cards& cards, const Cards& gone) {
-    for (const std::string& role : gone) {
-        auto card = std::find(cards.begin(), cards.end(), role);
-        if (card != cards.end()) cards.erase(card);
-    }
-}
-
 } // namespace detail
 
-inline Json Json::parse(std::string_view text) { return detail::Parser(text).document(); }
-
-inline const Json::Array& Json::elements() const {
-    static const Array none;
-    const Array* array = std::get_if<Array>(&value_);
-    return array ? *array : none;
-}
-
-inline const Json::Object& Json::members() const {
-    static const Object none;
-    const Object* object = std::get_if<Object>(&value_);
-    return object ? *object : none;
-}
-
-inline const Json& Json::operator[](std::string_view key) const {
-    static const Json none;
-    for (const Member& member : members())
-        if (member.key == key) return member.value;
-    return none;
-}
-
-inline const Json& Json::operator[](std::size_t index) const {
-    static const Json none;
-    return index < elements().size() ? elements()[index] : none;
-}
-
-inline double Json::number(double otherwise) const {
-    const long long* integer = std::get_if<long long>(&value_);
-    return integer ? double(*integer) : get(otherwise);
-}
-
-inline int Json::integer(int otherwise) const {
-    double value = number(otherwise);
-    return std::abs(value) <= 2147483647 ? int(value) : otherwise;
-}
-
-inline std::vector<std::string> Json::strings() const {
-    std::vector<std::string> all;
-    for (const Json& element : elements())
-        if (element.is<std::string>()) all.push_back(element.string());
-    return all;
-}
+inline Json Json::parse(std::string_view text) { return Parser(text).document(); }
 
 inline std::string Json::dump() const {
-    if (is<std::string>()) return detail::quoted(string());
-    if (is<bool>()) return boolean() ? "true" : "false";
-    if (is<long long>()) return std::to_string(std::get<long long>(value_));
-    if (is_null()) return "null";
+    if (kind_ == Kind::string) return detail::quoted(text_);
+    if (kind_ < Kind::string) return text_.empty() ? "null" : text_;
     std::string out;
-    if (is<double>()) {
-        char text[32];
-        return std::snprintf(text, sizeof text, "%.17g", number()), text;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        out += (i ? "," : "") + (keys_.empty() ? "" : detail::quoted(keys_[i]) + ':') + items_[i].dump();
     }
-    for (const Json& element : elements()) (out += out.empty() ? "" : ",") += element.dump();
-    if (is<Array>()) return '[' + out + ']';
-    for (const Member& member : members())
-        (out += out.empty() ? "" : ",") += detail::quoted(member.key) + ':' + member.value.dump();
-    return '{' + out + '}';
+    return kind_ == Kind::array ? '[' + out + ']' : '{' + out + '}';
 }
 
 // ---- The game -------------------------------------------------------------------------------------------------------
@@ -606,63 +463,32 @@ inline std::vector<const Move*> Game::moves(std::string_view word) const {
     return found;
 }
 
-inline const Move* Game::find(std::string_view word) const {
-    auto found = std::find_if(legal.begin(), legal.end(), [&](const Move& move) { return move.word == word; });
-    return found == legal.end() ? nullptr : &*found;
-}
-
-inline const Move* Game::find(std::string_view word, int target) const {
-    for (const Move* move : moves(word))
-        if (move->target == target) return move;
-    return nullptr;
-}
-
-inline const Move* Game::find(std::string_view word, std::string_view value) const {
-    for (const Move* move : moves(word))
-        if (move->value == value) return move;
-    return nullptr;
-}
-
 inline double Game::odds(int whose, std::string_view role) const {
     if (role.substr(0, 4) == "not_") return 1 - odds(whose, role.substr(4));
     if (whose == seat) return holds(role);
     if (whose < 0 || whose >= int(players.size())) return 0;
     const Player& player = players[std::size_t(whose)];
     if (detail::copies(player.known, role)) return 1;
-    if (detail::copies(player.lacks_, role)) return 0;
-    auto sight = [&](auto see) { // all cards whose place you know
-        for (const Cards* own : {&cards, &drawn, &discards, &certain_}) see(*own);
-        for (const Player& other : players) {
-            see(other.revealed);
-            if (other.seat != seat) see(other.known);
-        }
-    };
-    auto hidden = [&](std::string_view of) {
-        double copies = rules["deck"][of].number();
-        sight([&](const Cards& visible) { copies -= detail::copies(visible, of); });
-        return copies;
-    };
+    Cards sight = in_deck; // all cards whose place you know
+    for (const Cards* own : {&cards, &drawn, &discards}) detail::add(sight, *own);
     int elsewhere = 0; // hidden cards of others who lack the role
-    for (const Player& other : players)
-        if (other.seat != seat && detail::copies(other.lacks_, role))
-            elsewhere += other.influence - int(other.known.size());
-    double unseen = 0;
-    for (const Json::Member& member : rules["deck"].members()) unseen += member.value.number();
-    sight([&](const Cards& visible) { unseen -= double(visible.size()); });
-    const double copies = hidden(role);
+    for (const Player& other : players) {
+        detail::add(sight, other.revealed);
+        detail::add(sight, other.known);
+        if (detail::copies(other.lacks, role)) elsewhere += other.influence - int(other.known.size());
+    }
+    auto hidden = [&](std::string_view of) { return rules["deck"][of].integer() - detail::copies(sight, of); };
+    double unseen = -double(sight.size());
+    for (const Json& number_of : rules["deck"].elements()) unseen += number_of.integer();
+    const int copies = hidden(role);
     const int held = player.influence - int(player.known.size());
-    if (held <= 0 || copies <= 0 || unseen < held) return 0;
+    if (held <= 0 || copies <= 0 || unseen < held || detail::copies(player.lacks, role)) return 0;
     if (copies > unseen - elsewhere - held) return 1; // they have no place but this hand
-    if (player.lacks_.empty()) unseen -= elsewhere;
-    for (const std::string& other : player.lacks_) unseen -= hidden(other);
+    if (player.lacks.empty()) unseen -= elsewhere;
+    for (const std::string& other : player.lacks) unseen -= hidden(other);
     double none = 1; // C(unseen - copies, held) / C(unseen, held), a card at a time
     for (int card = 0; card < held; ++card) none *= std::max(0.0, (unseen - copies - card) / (unseen - card));
     return 1 - none;
-}
-
-inline Player* Game::at(const Json& sent) {
-    const int which = sent.integer(nobody);
-    return which >= 0 && which < int(players.size()) ? &players[std::size_t(which)] : nullptr;
 }
 
 inline void Game::words(std::string_view says, std::string_view what, int target) {
@@ -674,46 +500,23 @@ inline void Game::words(std::string_view says, std::string_view what, int target
     words_ += '}';
 }
 
-inline std::string Game::said() {
-    std::string say = words_.empty() ? "" : ",\"say\":[" + words_ + ']';
-    words_.clear();
-    return say;
+inline Player* Game::at(const Json& sent) {
+    const int which = sent.integer(nobody);
+    return which >= 0 && which < int(players.size()) ? &players[std::size_t(which)] : nullptr;
 }
 
-inline void Game::greet(const Json& hello) {
-    rules = hello["ruleset"];
-    limits = hello["limits"];
-    match = hello["match"];
-    bot_seed = hello["bot_seed"].string();
-    reseed(bot_seed);
-}
-
-inline void Game::reseed(const std::string& text) {
-    std::seed_seq seed(text.begin(), text.end());
-    random.seed(seed);
-}
-
-inline void Game::begin(const Json& start) {
-    game_seed = start["game_seed"].string();
-    if (!game_seed.empty()) reseed(game_seed);
-    players.clear();
-    for (const std::string& handle : start["players"].strings()) {
-        Player& player = players.emplace_back();
-        player.seat = int(players.size()) - 1;
-        player.handle = handle;
-        player.history = &histories_[handle]; // stays where it is: it is a map
-    }
-    winner = nobody;
-    survivors.clear();
-    doubter_ = nullptr;
-    drawn_.clear();
-    certain_.clear();
-}
-
-// Takes in what a line says of the request, of you and of the table.
+// Takes in what a line says of the match, of the game, of the request, of you and of the table.
 inline void Game::take(Json message) {
     request = std::move(message);
-    const Json& line = request;
+    const Json &line = request, &you = line["you"], &state = line["state"], &known = you["known"];
+    for (auto [field, name] : {std::pair(&rules, "ruleset"), {&limits, "limits"}, {&match, "match"}})
+        if (line.has(name)) *field = line[name];
+    for (auto [seed, name] : {std::pair(&bot_seed, "bot_seed"), {&game_seed, "game_seed"}})
+        if (line.has(name)) {
+            *seed = line[name].string();
+            std::seed_seq mixed(seed->begin(), seed->end());
+            random.seed(mixed);
+        }
     kind = line["kind"].string();
     pending = {line["pending"]["actor"].integer(nobody), line["pending"]["action"].string(),
                line["pending"]["target"].integer(nobody)};
@@ -721,197 +524,62 @@ inline void Game::take(Json message) {
     proven = line["proven"].boolean();
     challenger = line["challenger"].integer(nobody);
     reason = line["reason"].string();
+    winner = line["winner"].integer(nobody);
+    survivors.clear();
+    for (const Json& survivor : line["survivors"].elements()) survivors.push_back(survivor.integer(nobody));
     legal.clear();
     for (const Json& raw : line["legal"].elements()) {
         Move move{raw["action"].string(), raw["target"].integer(nobody), "", {}, raw, int(legal.size())};
-        if (move.word.empty() && !raw.members().empty()) {
-            const Json::Member& first = raw.members()[0];
-            move.word = first.key;
-            move.value = first.value.is<bool>() ? (first.value.boolean() ? "true" : "false") : first.value.string();
-            move.cards = first.value.strings();
+        if (move.word.empty() && !raw.keys().empty()) {
+            const Json& value = raw.elements()[0];
+            move.word = raw.keys()[0];
+            move.value = value.kind() == Json::Kind::boolean ? value.dump() : value.string();
+            move.cards = value.strings();
         }
         legal.push_back(std::move(move));
     }
     number = line["game"].integer(number);
-    if (const Json& you = line["you"]; !you.is_null()) {
+    if (!you.is_null()) {
         seat = you["seat"].integer(seat);
         cards = you["cards"].strings();
-        drawn = you["drawn"].strings();
         discards = you["discards"].strings();
-        seen = you["seen"].string();
     }
-    const Json& state = line["state"];
+    drawn = you["drawn"].strings();
+    seen = you["seen"].string();
+    in_deck = known["deck"].strings();
     turn = state["turn"].integer(turn);
     actor = state["actor"].integer(actor);
     deck = state["deck"].integer(deck);
     reserve = state["reserve"].integer(reserve);
-    const Json::Array& table = state["players"].elements();
-    for (std::size_t i = 0; i < std::min(table.size(), players.size()); ++i) {
-        players[i].coins = table[i]["coins"].integer();
-        players[i].influence = table[i]["influence"].integer();
-        players[i].alive = players[i].influence > 0;
-        players[i].revealed = table[i]["revealed"].strings();
-        players[i].allegiance = table[i]["allegiance"].string();
+    if (line.has("players")) players.clear();
+    for (const std::string& handle : line["players"].strings())
+        players.push_back({int(players.size()), handle, 0, 0, {}, false, "", {}, {}, {}});
+    for (Player& player : players) {
+        const Json& now = state["players"][std::size_t(player.seat)];
+        player.coins = now["coins"].integer(player.coins);
+        player.influence = now["influence"].integer(player.influence);
+        player.alive = player.influence > 0;
+        if (now.has("revealed")) player.revealed = now["revealed"].strings();
+        player.allegiance = now["allegiance"].string(player.allegiance);
+        player.known.clear();
+        player.lacks.clear();
     }
+    for (const Json& certain : known["players"].elements())
+        if (Player* player = at(certain["seat"])) {
+            player->known = certain["has"].strings();
+            player->lacks = certain["lacks"].strings();
+        }
 }
 
-// Remembers your cards, and the card of another that you look at: after the events, which may tell of earlier cards.
-inline void Game::look() {
-    if (request["you"].is_null()) return;
-    hand_ = cards;
-    drawn_ = drawn;
-    detail::drop(certain_, drawn);
-    Player* target = at(request["pending"]["target"]);
-    if (!seen.empty() && target && !detail::copies(target->known, seen)) target->known.push_back(seen);
-}
-
-// Somebody drew cards that you don't see: of each role as many fewer are certain to lie in the deck.
-inline void Game::thin(int count) {
-    Cards left;
-    for (auto card = certain_.begin(); card != certain_.end(); ++card)
-        if (std::count(certain_.begin(), card, *card) >= count) left.push_back(*card);
-    certain_ = std::move(left);
-}
-
-// Cards of a player go to the deck, and as many come from it.
-inline void Game::swap(const Player& player, const Cards& back, const Json& event, bool draw_first) {
-    if (!draw_first) detail::add(certain_, back);
-    if (player.seat == seat && event.has("cards")) {
-        Cards came = event["cards"].strings();
-        detail::drop(hand_, back);
-        detail::drop(came, hand_);
-        detail::drop(certain_, came);
-        hand_ = event["cards"].strings();
-    } else {
-        thin(int(back.size()));
-    }
-    if (draw_first) detail::add(certain_, back);
-}
-
-// Cards that a player drew, or had, go back to the deck.
-inline void Game::exchange(const Json& event) {
-    if (!event.has("cards") || drawn_.empty()) {
-        thin(event["count"].integer(int(certain_.size())));
-        return;
-    }
-    Cards kept = event["cards"].strings(), back = hand_;
-    detail::add(back, drawn_);
-    detail::drop(back, kept);
-    detail::add(certain_, back);
-    hand_ = std::move(kept);
-    drawn_.clear();
-}
-
-// Makes the table that the last events of a game leave.
+// Works out the cards that you hold at the end of a game: those of the latest event that says them.
 inline void Game::finish() {
     for (const Json& event : request["events"].elements()) {
-        const std::string what = event["event"].string();
-        Player *player = at(event["seat"]), *target = at(event["target"]);
-        if (what == "allegiances") {
-            for (Player& each : players) each.allegiance = event["sides"][std::size_t(each.seat)].string();
-        } else if (what == "converted" && target) {
-            target->allegiance = event["allegiance"].string();
-        } else if (what == "coins" && player) {
-            player->coins += event["delta"].integer();
-        } else if (what == "drafted" && player) {
-            player->influence = 2;
-        } else if (what == "lost" && player) {
-            --player->influence;
-            player->revealed.push_back(event["role"].string());
-        } else if (what == "forfeit" && player) {
-            player->influence = 0;
-            detail::add(player->revealed, event["roles"].strings());
-        }
+        if (event.has("cards")) cards = event["cards"].strings();
+        if (event["event"].string() != "lost" || event["seat"].integer(nobody) != seat) continue;
+        auto lost = std::find(cards.begin(), cards.end(), event["role"].string());
+        if (lost != cards.end()) cards.erase(lost);
     }
-    for (Player& player : players) player.alive = player.influence > 0;
-    drawn.clear();
-    seen.clear();
-    cards.clear();
-    const auto mine = std::size_t(seat);
-    if (mine < players.size() && players[mine].alive) cards = hand_;
-    std::sort(cards.begin(), cards.end());
-}
-
-// Takes in one event.
-inline void Game::follow(const Json& event) {
-    Player *player = at(event["seat"]), *target = at(event["target"]), *claimant = at(event["claimant"]);
-    if (!player) return;
-    const std::string what = event["event"].string(), role = event["role"].string();
-    auto claims = [&](const std::string& claimed) {
-        ++player->claims.of[claimed];
-        ++player->history->claimed;
-    };
-    auto proves = [&](const std::string& proof) {
-        ++player->shown.of[proof];
-        ++player->history->proven;
-    };
-    auto knows = [](Player& whom, const std::string& card) {
-        if (!detail::copies(whom.known, card)) whom.known.push_back(card);
-    };
-    auto forgets = [&](Player& whom) { // one card of this role has gone; its other card is the same as before
-        whom.claims.of.erase(role);
-        detail::drop(whom.known, {role});
-    };
-    auto swaps = [&](Player& whom, bool draw_first) { // it comes from the deck
-        forgets(whom);
-        whom.lacks_.clear();
-        swap(whom, {role}, event, draw_first);
-    };
-    auto renewed = [](Player& whom) { // all its cards may be others now
-        whom.claims.of.clear();
-        whom.known.clear();
-        whom.lacks_.clear();
-    };
-    if (what == "action") {
-        if (event.has("claim")) claims(event["claim"].string());
-    } else if (what == "block") {
-        claims(role);
-        ++player->blocks.of[role];
-        ++player->history->blocks;
-    } else if (what == "challenge") {
-        doubter_ = player;
-        doubted_ = role;
-        ++player->history->challenges;
-        if (claimant) ++claimant->history->challenged;
-    } else if (what == "shown") {
-        proves(role);
-        event["replaced"].boolean(true) ? swaps(*player, false) : knows(*player, role);
-    } else if (what == "shown_hand") {
-        proves(doubted_);
-        renewed(*player);
-        swap(*player, event["roles"].strings(), event);
-    } else if (what == "unproven") {
-        ++player->caught.of[role];
-        player->claims.of.erase(role);
-        ++player->history->caught;
-        if (doubter_) ++doubter_->history->won_challenges;
-        const bool automatic = rules["prove"].string() == "automatic";
-        if (role.substr(0, 4) == "not_") {
-            if (automatic || !rules["embezzle_concede"].boolean(true)) knows(*player, role.substr(4));
-        } else if (automatic && !detail::copies(player->lacks_, role)) {
-            player->lacks_.push_back(role);
-        }
-    } else if (what == "lost") {
-        forgets(*player);
-        if (player->seat == seat) detail::drop(hand_, {role});
-    } else if (what == "drafted") {
-        if (event.has("cards")) hand_ = event["cards"].strings();
-    } else if (what == "exchanged") {
-        renewed(*player);
-        exchange(event);
-    } else if (what == "forfeit") {
-        renewed(*player);
-    } else if (what == "examined" && target) {
-        const bool replaced = event["replaced"].boolean();
-        if (replaced && !role.empty()) { // you know which card went
-            swaps(*target, rules["examine_replace"].string() == "draw_first");
-        } else if (replaced) {
-            renewed(*target);
-            thin(1);
-        } else if (!role.empty()) {
-            knows(*target, role);
-        }
-    }
+    if (seat < 0 || seat >= int(players.size()) || !me().alive) cards.clear();
 }
 
 // ---- The bot --------------------------------------------------------------------------------------------------------
@@ -922,13 +590,6 @@ inline std::string Bot::where() const {
     if (game_.kind.empty()) return line["type"].string() + ", game " + std::to_string(game_.number);
     return "request " + line["id"].dump() + ": " + game_.kind + ", game " + std::to_string(game_.number) + ", turn " +
            std::to_string(game_.turn) + ", legal " + line["legal"].dump();
-}
-
-// Strictly, a handler may not print. But the program is lost anyway, and this tells where.
-inline void Bot::crashed(int number) {
-    std::signal(number, SIG_DFL);
-    log("coup_kit: the bot crashed with signal ", number, " at ", running()->where());
-    std::raise(number);
 }
 
 // Calls a method; says where it failed, and returns false then, if the bot is careful.
@@ -973,13 +634,6 @@ inline int Bot::choose() {
     return good ? choice : 0;
 }
 
-// At most 64 characters, as the protocol allows; ASCII alone, so that no half of a character is left of a cut.
-inline std::string Bot::label(std::string text) {
-    text.resize(std::min<std::size_t>(text.size(), 64));
-    std::replace_if(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-    return detail::quoted(text);
-}
-
 inline std::optional<std::string> Bot::reply(std::string_view text) {
     Json message;
     try {
@@ -989,24 +643,22 @@ inline std::optional<std::string> Bot::reply(std::string_view text) {
         return {};
     }
     const std::string type = message["type"].string();
-    if (type == "game_start") game_.begin(message);
     game_.take(std::move(message));
     const Json& line = game_.request;
     for (const Json& event : line["events"].elements()) {
-        game_.follow(event);
+        Player* blocker = event["event"].string() == "block" ? game_.at(event["seat"]) : nullptr;
+        if (blocker) ++blocker->blocks.of[event["role"].string()];
         guarded("event", [&] { this->event(game_, event); });
     }
-    game_.look();
     std::optional<std::string> answer;
     if (type == "request") {
         answer = "{\"id\":" + line["id"].dump() + ",\"choice\":" + std::to_string(choose());
-        *answer += game_.said() + '}';
+        *answer += (game_.words_.empty() ? "" : ",\"say\":[" + game_.words_ + ']') + '}';
+        game_.words_.clear();
     } else if (type == "game_start") {
         guarded("game_start", [&] { game_start(game_); });
     } else if (type == "game_over") {
         game_.finish();
-        game_.winner = line["winner"].integer(nobody);
-        for (const Json& survivor : line["survivors"].elements()) game_.survivors.push_back(survivor.integer(nobody));
         guarded("game_over", [&] { game_over(game_); });
     } else if (type == "error") {
         guarded("fault", [&] { fault(game_, line); });
@@ -1014,11 +666,10 @@ inline std::optional<std::string> Bot::reply(std::string_view text) {
         guarded("match_over", [&] { match_over(game_); });
         over_ = true;
     } else if (type == "hello") {
-        game_.greet(line);
         guarded("match_start", [&] { match_start(game_); });
         answer = "{\"type\":\"hello\"";
-        if (!name.empty()) *answer += ",\"name\":" + label(name);
-        if (!version.empty()) *answer += ",\"version\":" + label(version);
+        if (!name.empty()) *answer += ",\"name\":" + detail::quoted(name);
+        if (!version.empty()) *answer += ",\"version\":" + detail::quoted(version);
         *answer += '}';
     }
     game_.kind.clear();
@@ -1027,12 +678,9 @@ inline std::optional<std::string> Bot::reply(std::string_view text) {
 }
 
 inline int run(Bot& bot) {
-    if (isatty(STDIN_FILENO)) log("coup_kit: a bot is started by the arena: arena check FOLDER");
     std::cout.flush();
     const int wire = dup(STDOUT_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO); // for what the bot or a library prints
-    Bot::running() = &bot;
-    for (int number : {SIGSEGV, SIGFPE, SIGILL, SIGABRT}) std::signal(number, Bot::crashed);
     try {
         for (std::string line; !bot.over() && std::getline(std::cin, line);) {
             std::optional<std::string> answer = bot.reply(line);

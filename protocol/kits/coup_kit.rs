@@ -1,5 +1,5 @@
 //! The Coup arena's kit for bots in Rust 1.63 or newer, with the standard library alone. Copy this one file beside your bot
-//! (kit version 6):
+//! (kit version 7):
 //!
 //! ```ignore
 //! mod coup_kit;
@@ -26,6 +26,7 @@
 #![allow(dead_code)]
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::ops::Index;
@@ -34,83 +35,33 @@ use std::panic::{self, AssertUnwindSafe};
 // --- the bot ---------------------------------------------------------------------------------------------------------
 
 /// A bot: a method for each kind of request, which returns an index into `game.legal`, and notifications.
+#[rustfmt::skip]
 pub trait Bot {
-    /// Your turn: choose an action.
-    fn turn(&mut self, _game: &Game) -> usize {
-        0
-    }
-    /// Somebody claims a role (`game.claim`): pass or challenge.
-    fn challenge(&mut self, _game: &Game) -> usize {
-        0
-    }
-    /// An action (`game.pending`) can be blocked by you: pass, or block and claim a role.
-    fn block(&mut self, _game: &Game) -> usize {
-        0
-    }
-    /// `game.challenger` doubts your claim: show the card, or decline and lose an influence.
-    fn prove(&mut self, _game: &Game) -> usize {
-        0
-    }
-    /// Lose one of your two cards; `game.reason` says to what.
-    fn lose(&mut self, _game: &Game) -> usize {
-        0
-    }
-    /// Keep as many as you had of `game.cards` and `game.drawn`.
-    fn exchange(&mut self, _game: &Game) -> usize {
-        0
-    }
-    /// A variant: keep the card that you have shown, or have it replaced.
-    fn keep_shown(&mut self, _game: &Game) -> usize {
-        0
-    }
-    /// A variant: show one of your cards to an inquisitor.
-    fn examine_show(&mut self, _game: &Game) -> usize {
-        0
-    }
-    /// A variant: hand the card back that you look at (`game.seen`), or force its owner to swap it.
-    fn examine_decide(&mut self, _game: &Game) -> usize {
-        0
-    }
-    /// A variant: pick the first of your two cards.
-    fn draft(&mut self, _game: &Game) -> usize {
-        0
-    }
-    /// A variant: choose your side.
-    fn allegiance(&mut self, _game: &Game) -> usize {
-        0
-    }
-    /// A kind of request that this kit doesn't know.
-    fn other(&mut self, _game: &Game) -> usize {
-        0
-    }
+    fn turn(&mut self, _game: &Game) -> usize { 0 } // your turn: choose an action
+    fn challenge(&mut self, _game: &Game) -> usize { 0 } // somebody claims a role, `game.claim`: pass or challenge
+    fn block(&mut self, _game: &Game) -> usize { 0 } // you can block `game.pending`: pass, or block and claim a role
+    fn prove(&mut self, _game: &Game) -> usize { 0 } // `game.challenger` doubts your claim: show the card, or decline
+    fn lose(&mut self, _game: &Game) -> usize { 0 } // lose one of your two cards; `game.reason` says to what
+    fn exchange(&mut self, _game: &Game) -> usize { 0 } // keep as many as you had of `game.cards` and `game.drawn`
+    // Only in rule variants:
+    fn keep_shown(&mut self, _game: &Game) -> usize { 0 } // keep the card that you have shown, or have it replaced
+    fn examine_show(&mut self, _game: &Game) -> usize { 0 } // show one of your cards to an inquisitor
+    fn examine_decide(&mut self, _game: &Game) -> usize { 0 } // hand `game.seen` back, or force its owner to swap it
+    fn draft(&mut self, _game: &Game) -> usize { 0 } // pick the first of your two cards
+    fn allegiance(&mut self, _game: &Game) -> usize { 0 } // choose your side
+    fn other(&mut self, _game: &Game) -> usize { 0 } // a kind of request that this kit doesn't know
 
-    /// The match begins: `game.rules`, `game.limits`, `game.handles` are known; the players aren't yet.
-    fn match_start(&mut self, _game: &Game) {}
-    /// A game begins: `game.seat`, `game.cards`, `game.players` are known.
+    fn match_start(&mut self, _game: &Game) {} // the rules and limits are known, the players aren't yet
     fn game_start(&mut self, _game: &Game) {}
-    /// Something happened, and `game` has taken it in: `event["event"] == "block"`, `event["seat"].seat()`.
-    fn event(&mut self, _game: &Game, _event: &Json) {}
-    /// The game is over: `game.winner`, `game.survivors`.
-    fn game_over(&mut self, _game: &Game) {}
+    fn event(&mut self, _game: &Game, _event: &Json) {} // each once, in order: `event["event"] == "block"`
+    fn game_over(&mut self, _game: &Game) {} // `game.winner` is known
     /// The referee counted a fault: `error["code"]`, `error["message"]`. By default it is logged.
-    fn fault(&mut self, _game: &Game, error: &Json) {
-        log(format!("coup_kit: fault {}: {}", error["code"].text(), error["message"].text()));
-    }
-    /// The match is over.
+    fn fault(&mut self, _game: &Game, error: &Json) { log(format!("coup_kit: fault {}", error)); }
     fn match_over(&mut self, _game: &Game) {}
 
-    /// Your name in the match's log; without one it is the type's.
-    fn name(&self) -> &str {
-        ""
-    }
-    /// Your version there.
-    fn version(&self) -> &str {
-        ""
-    }
-    /// true: where a method panics, the quiet move is played and the bot goes on.
-    fn careful(&self) -> bool {
-        false
-    }
+    fn name(&self) -> &str { "" } // in the match's log; without one it is the type's
+    fn version(&self) -> &str { "" }
+    fn careful(&self) -> bool { false } // true: where a method panics, the quiet move is played and the bot goes on
 }
 
 /// Write a line to standard error, which the arena keeps in the bot's log.
@@ -120,145 +71,48 @@ pub fn log(text: impl fmt::Display) {
 
 // --- the game --------------------------------------------------------------------------------------------------------
 
-/// A legal move. `word` is its action, or else its key: `tax`, `pass`, `challenge`, `block`, `show`, `keep` ...
+/// A legal move.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Move {
     pub index: usize,
-    pub word: String,
-    /// The seat at which an action is aimed.
-    pub target: Option<usize>,
-    /// The word beside the key: the role to block with, to show, to lose, to pick; a side; `hand_back`.
-    pub role: String,
-    /// The cards to keep, in an exchange.
-    pub keep: Vec<String>,
-    /// As on the wire.
-    pub raw: Json,
-}
-
-impl Move {
-    /// Whether it is of this action, or has this key.
-    fn is(&self, word: &str) -> bool {
-        self.word == word || !self.raw[word].is_null()
-    }
+    pub word: String, // its action, or else its key: tax, pass, challenge, block, show, keep ...
+    pub target: Option<usize>, // the seat at which an action is aimed
+    pub role: String, // the word beside the key: the role to block with, to show, to lose; a side; hand_back
+    pub keep: Vec<String>, // the cards to keep, in an exchange
+    pub raw: Json,    // as on the wire
 }
 
 /// How often, by role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts(Vec<(String, u32)>);
+pub struct Counts(HashMap<String, u32>);
 
 impl Counts {
     /// The count of a role; 0 for one that was never counted.
     pub fn of(&self, role: &str) -> u32 {
-        self.0.iter().find(|(known, _)| known == role).map_or(0, |(_, count)| *count)
-    }
-    /// All that were counted.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.0.iter().map(|(role, count)| (role.as_str(), *count))
-    }
-    fn add(&mut self, role: &str) {
-        match self.0.iter_mut().find(|(known, _)| known == role) {
-            Some((_, count)) => *count += 1,
-            None => self.0.push((role.to_string(), 1)),
-        }
-    }
-    fn remove(&mut self, role: &str) {
-        self.0.retain(|(known, _)| known != role);
+        self.0.get(role).copied().unwrap_or(0)
     }
 }
 
-/// What one player did in all games of the match so far. Players are told apart by their handles.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct History {
-    /// Claims of a role, by actions and by blocks.
-    pub claimed: u32,
-    /// Those of them that somebody challenged.
-    pub challenged: u32,
-    /// Those of these that it proved.
-    pub proven: u32,
-    /// Those of these that it couldn't, or wouldn't, prove.
-    pub caught: u32,
-    /// Challenges that it made.
-    pub challenges: u32,
-    /// Those of them that caught somebody.
-    pub won_challenges: u32,
-    pub blocks: u32,
-}
-
-impl History {
-    /// How many of its challenged claims were bluffs, 0 to 1; None before the first.
-    pub fn bluff_rate(&self) -> Option<f64> {
-        if self.challenged == 0 {
-            return None;
-        }
-        Some(f64::from(self.caught) / f64::from(self.challenged))
-    }
-}
-
-/// A player at the table. What it has is that of the latest request; what it did is of this game.
+/// A player at the table, as of the latest request.
 #[derive(Clone, Debug, Default)]
 pub struct Player {
     pub seat: usize,
-    /// Its name, which stays the same in all games of the match; seats don't.
-    pub handle: String,
+    pub handle: String, // its name, which stays the same in all games of the match; seats don't
     pub coins: i64,
-    /// Cards face down; 0: it is out of the game.
-    pub influence: usize,
-    /// Lost cards, face up.
-    pub revealed: Vec<String>,
-    /// `loyalist` or `reformist`; empty where there are no sides, or not yet.
-    pub allegiance: String,
-    /// Role -> how often it claimed it, with cards that it may still hold.
-    pub claims: Counts,
-    /// Role -> how often it couldn't, or wouldn't, prove it.
-    pub caught: Counts,
-    /// Role -> how often it proved it.
-    pub shown: Counts,
-    /// Role -> how often it blocked with it.
-    pub blocks: Counts,
-    /// Roles that it certainly holds, since it showed or you saw a card, and kept it.
-    pub known: Vec<String>,
-    /// What it did in the whole match.
-    pub history: History,
-    lacks: Vec<String>, // roles that it certainly doesn't hold
+    pub influence: usize,      // cards face down; 0: it is out of the game
+    pub revealed: Vec<String>, // lost cards, face up
+    pub allegiance: String,    // loyalist or reformist; empty where there are no sides, or not yet
+    pub blocks: Counts,        // role -> how often it blocked with it in this game
+    pub known: Vec<String>,    // cards that it certainly holds, as you.known of the request says
+    pub lacks: Vec<String>,    // roles that it certainly doesn't hold, as you.known says
 }
 
+#[rustfmt::skip]
 impl Player {
     /// Whether it is still in the game.
-    pub fn alive(&self) -> bool {
-        self.influence > 0
-    }
-
+    pub fn alive(&self) -> bool { self.influence > 0 }
     /// Cards of it that aren't known.
-    fn hidden(&self) -> i64 {
-        self.influence as i64 - self.known.len() as i64
-    }
-
-    fn knows(&mut self, role: &str) {
-        if count(&self.known, role) == 0 {
-            self.known.push(role.to_string());
-        }
-    }
-
-    /// One card of this role has gone; the other card is the same as before.
-    fn forgets(&mut self, role: &str) {
-        self.claims.remove(role);
-        if let Some(place) = self.known.iter().position(|known| known == role) {
-            self.known.remove(place);
-        }
-    }
-
-    /// One card of this role has gone, and another came.
-    fn swaps(&mut self, role: &str) {
-        self.forgets(role);
-        self.lacks.clear();
-    }
-
-    /// It may have other cards now.
-    fn renewed(&mut self) {
-        self.claims.0.clear();
-        self.known.clear();
-        self.lacks.clear();
-    }
+    fn hidden(&self) -> i64 { self.influence as i64 - self.known.len() as i64 }
 }
 
 /// The action that is being decided.
@@ -274,249 +128,160 @@ pub struct Pending {
 pub struct Claim {
     pub seat: usize,
     pub role: String,
-    /// Whether a block of the pending action claims it; else the action itself does.
-    pub block: bool,
+    pub block: bool, // whether a block of the pending action claims it; else the action itself does
 }
 
 /// The game as your seat sees it, one for the whole match. Between requests it stays as the latest request said. In
-/// `game_over` your cards, and the coins, cards and sides of all, are those of the end.
+/// `game_over` the state and your cards are those of the end, and nothing is known any more.
 #[derive(Clone, Debug, Default)]
 pub struct Game {
-    /// What is asked: `turn`, `challenge`, `block` ...; empty before the first request of a game.
-    pub kind: String,
-    /// Every move that you may choose; the first is a quiet one.
-    pub legal: Vec<Move>,
-    /// The request as it came, or game_start before the first one of a game.
-    pub request: Json,
-    /// The number of the game in the match, from 0.
-    pub number: i64,
-    /// The number of the turn, from 1, over all players together.
-    pub turn: i64,
-    /// The seat whose turn it is.
-    pub actor: usize,
-    /// Your seat in this game.
-    pub seat: usize,
-    /// Your cards.
-    pub cards: Vec<String>,
-    /// In `exchange`: the cards that you drew.
-    pub drawn: Vec<String>,
-    /// In `examine_decide`: the card of another that you look at.
-    pub seen: Option<String>,
-    /// By seat.
-    pub players: Vec<Player>,
-    /// In all kinds but `turn`: the action that is being decided.
-    pub pending: Option<Pending>,
-    /// In `challenge` and `prove`: the claim.
-    pub claim: Option<Claim>,
-    /// In `block`: whether the action's claim was challenged and proven this turn.
-    pub proven: bool,
-    /// In `prove`: the seat that challenges you.
-    pub challenger: Option<usize>,
-    /// In `lose`: to what, `coup`, `assassinate`, `challenge`; else empty.
-    pub reason: String,
-    /// In `game_over`: the seat that won; None: a draw.
-    pub winner: Option<usize>,
-    /// In `game_over`: the seats that won or share the draw.
-    pub survivors: Vec<usize>,
-    /// The fields of hello.ruleset: `game.rules["deck"]["duke"].int()`.
-    pub rules: Json,
-    pub limits: Json,
-    /// hello.match: games, seats, your_handle, handles.
-    pub match_: Json,
+    pub kind: String,              // what is asked: turn, challenge, block ...; empty where nothing is
+    pub legal: Vec<Move>,          // every move that you may choose; the first is a quiet one
+    pub request: Json,             // the message as it came: a request, hello, game_start or game_over
+    pub number: i64,               // the number of the game in the match, from 0
+    pub turn: i64,                 // the number of the turn, from 1, over all players together
+    pub actor: usize,              // the seat whose turn it is
+    pub seat: usize,               // your seat in this game
+    pub cards: Vec<String>,        // your cards
+    pub drawn: Vec<String>,        // in exchange: the cards that you drew
+    pub seen: Option<String>,      // in examine_decide: the card of another that you look at
+    pub players: Vec<Player>,      // by seat
+    pub pending: Option<Pending>,  // in all kinds but turn: the action that is being decided
+    pub claim: Option<Claim>,      // in challenge and prove: the claim
+    pub proven: bool,              // in block: whether the action's claim was challenged and proven this turn
+    pub challenger: Option<usize>, // in prove: the seat that challenges you
+    pub reason: String,            // in lose: to what, coup, assassinate, challenge; in game_over: why it ended
+    pub winner: Option<usize>,     // in game_over: the seat that won; None: a draw
+    pub survivors: Vec<usize>,     // in game_over: the seats that won or share the draw
+    pub rules: Json,               // hello.ruleset: game.rules["deck"]["duke"].int()
+    pub limits: Json,              // hello.limits
+    pub match_: Json,              // hello.match: games, seats, your_handle, handles
     pub bot_seed: String,
-    /// Of this game; empty before the first, and where the arena is too old to send it.
-    pub game_seed: String,
-    /// Seeded anew by each `game_seed`, before the first game by `bot_seed`, so that a game can be repeated.
-    pub random: Random,
-    histories: Vec<(String, History)>, // by handle, of players who aren't at the table now
-    doubt: (usize, String),            // who challenged last, and which role
-    hand: Vec<String>,                 // your cards before the latest events
-    drew: Vec<String>,                 // what you drew to exchange
-    deck: Vec<String>,                 // cards that certainly lie in the court deck
+    pub game_seed: String, // of this game; empty before the first
+    pub random: Random,    // seeded by each game_seed, before the first by bot_seed, so that a game can be repeated
     nobody: Player,
-    words: RefCell<Vec<String>>, // to be said beside the next answer
+    words: RefCell<Vec<Json>>, // to be said beside the next answer
+}
+
+#[rustfmt::skip]
+impl Game {
+    /// The public state as on the wire.
+    pub fn state(&self) -> &Json { &self.request["state"] }
+    /// You, as the others see you.
+    pub fn me(&self) -> &Player { self.player(self.seat) }
+    /// The player in a seat; one without cards if there is no such seat.
+    pub fn player(&self, seat: usize) -> &Player { self.players.get(seat).unwrap_or(&self.nobody) }
+    /// The others who are still in the game, clockwise from you.
+    pub fn opponents(&self) -> Vec<&Player> {
+        let (before, after) = self.players.split_at((self.seat + 1).min(self.players.len()));
+        after.iter().chain(before).filter(|player| player.alive() && player.seat != self.seat).collect()
+    }
+    /// Whether you hold a role.
+    pub fn holds(&self, role: &str) -> bool { count(&self.cards, role) > 0 }
+    /// All legal moves of an action or key.
+    pub fn moves(&self, word: &str) -> Vec<&Move> { self.legal.iter().filter(|found| found.word == word).collect() }
+    /// The first legal move of an action or key: `find("tax")`, `find("challenge")`, `find("block")`.
+    pub fn find(&self, word: &str) -> Option<usize> { self.first(word, |_| true) }
+    /// The legal action against a seat: `find_at("steal", 2)`.
+    pub fn find_at(&self, word: &str, target: usize) -> Option<usize> { self.first(word, |found| found.target == Some(target)) }
+    /// The legal move with a key and a word: `find_role("block", "duke")`, `find_role("lose", "captain")`.
+    pub fn find_role(&self, word: &str, role: &str) -> Option<usize> { self.first(word, |found| found.role == role) }
+    fn first(&self, word: &str, fits: impl Fn(&Move) -> bool) -> Option<usize> {
+        self.legal.iter().position(|found| found.word == word && fits(found))
+    }
 }
 
 impl Game {
-    /// The public state as on the wire.
-    pub fn state(&self) -> &Json {
-        &self.request["state"]
-    }
-
-    /// You, as the others see you.
-    pub fn me(&self) -> &Player {
-        self.player(self.seat)
-    }
-
-    /// The player in a seat; one without cards if there is no such seat.
-    pub fn player(&self, seat: usize) -> &Player {
-        self.players.get(seat).unwrap_or(&self.nobody)
-    }
-
-    /// The others who are still in the game, clockwise from you.
-    pub fn opponents(&self) -> Vec<&Player> {
-        let seats = self.players.len();
-        let clockwise = (1..seats).map(|step| &self.players[(self.seat + step) % seats]);
-        clockwise.filter(|player| player.alive()).collect()
-    }
-
-    /// Whether you hold a role.
-    pub fn holds(&self, role: &str) -> bool {
-        self.cards.iter().any(|card| card == role)
-    }
-
-    /// The first legal move of an action or key: `find("tax")`, `find("challenge")`, `find("block")`.
-    pub fn find(&self, word: &str) -> Option<usize> {
-        self.legal.iter().position(|found| found.is(word))
-    }
-
-    /// The legal action against a seat: `find_at("steal", 2)`.
-    pub fn find_at(&self, word: &str, target: usize) -> Option<usize> {
-        self.legal.iter().position(|found| found.is(word) && found.target == Some(target))
-    }
-
-    /// The legal move with a key and a word: `find_role("block", "duke")`, `find_role("lose", "captain")`.
-    pub fn find_role(&self, word: &str, role: &str) -> Option<usize> {
-        self.legal.iter().position(|found| found.is(word) && found.role == role)
-    }
-
-    /// All legal moves of an action or key.
-    pub fn moves(&self, word: &str) -> Vec<&Move> {
-        self.legal.iter().filter(|found| found.is(word)).collect()
-    }
-
     /// How likely a seat holds at least one card of a role, 0 to 1, from the cards that you can see.
     ///
     /// It is 1 - C(U-d, k) / C(U, k): of U unseen cards d are of the role, and k are the seat's. It takes no account of
-    /// what players claim. It is 0 or 1 where that is certain: of yourself, of a card that a player showed and kept, or
-    /// you looked at, of a role that it couldn't show where proving is automatic, and of cards that you know to lie in
-    /// the deck. For the claim `not_duke` it is how likely the seat has no duke. After a draft, where cards are chosen
-    /// and half of them are away, it is a guess where it is neither 0 nor 1.
+    /// what players claim, but of what `you.known` of the request says: it is 0 or 1 where that is certain. For the claim
+    /// `not_duke` it is how likely the seat has no duke. After a draft, where cards are chosen and half of them are away,
+    /// it is a guess where it is neither 0 nor 1.
     pub fn odds(&self, seat: usize, role: &str) -> f64 {
         if let Some(absent) = role.strip_prefix("not_") {
             return 1.0 - self.odds(seat, absent);
         }
-        if seat == self.seat {
-            return if self.holds(role) { 1.0 } else { 0.0 };
+        let (player, you) = (self.player(seat), &self.request["you"]);
+        if seat == self.seat || count(&player.known, role) > 0 {
+            return if seat != self.seat || self.holds(role) { 1.0 } else { 0.0 };
         }
-        let player = self.player(seat);
-        if count(&player.known, role) > 0 {
-            return 1.0;
-        }
-        if count(&player.lacks, role) > 0 {
-            return 0.0;
-        }
-        let mut sight = [&self.cards[..], &self.drawn, &texts(&self.request["you"]["discards"]), &self.deck].concat();
+        let mut sight =
+            [&self.cards[..], &self.drawn, &you["discards"].texts(), &you["known"]["deck"].texts()].concat();
         let mut elsewhere = 0; // hidden cards of others who lack the role
         for other in &self.players {
-            sight.extend_from_slice(&other.revealed);
-            if other.seat != self.seat {
-                sight.extend_from_slice(&other.known);
-                if count(&other.lacks, role) > 0 {
-                    elsewhere += other.hidden();
-                }
+            sight.extend([&other.revealed[..], &other.known].concat());
+            if count(&other.lacks, role) > 0 {
+                elsewhere += other.hidden();
             }
         }
         let deck = &self.rules["deck"];
-        let hidden = |role: &str| deck[role].int() - count(&sight, role) as i64;
+        let hidden = |role: &str| deck[role].int() - count(&sight, role);
         let pack: i64 = deck.entries().iter().map(|(_, copies)| copies.int()).sum();
         let mut unseen = pack - sight.len() as i64;
         let (copies, cards) = (hidden(role), player.hidden());
-        if cards <= 0 || copies <= 0 || unseen < cards {
+        if cards <= 0 || copies <= 0 || unseen < cards || count(&player.lacks, role) > 0 {
             return 0.0;
         }
         if copies > unseen - elsewhere - cards {
             return 1.0; // they have no place but this hand
         }
+        unseen -= player.lacks.iter().map(|other| hidden(other)).sum::<i64>();
         if player.lacks.is_empty() {
             unseen -= elsewhere;
-        } else {
-            unseen -= player.lacks.iter().map(|other| hidden(other)).sum::<i64>();
         }
-        let mut none = 1.0;
-        for card in 0..cards {
-            none *= (unseen - copies - card) as f64 / (unseen - card) as f64;
-            if none <= 0.0 {
-                return 1.0;
-            }
-        }
-        1.0 - none
+        // C(unseen - copies, cards) / C(unseen, cards), a card at a time
+        let part = |card: i64| (unseen - copies - card).max(0) as f64 / (unseen - card) as f64;
+        1.0 - (0..cards).map(part).product::<f64>()
     }
 
-    /// Say something beside your next answer: `say("hold", "duke")`, `say("lack", "duke")`, or, where the rules allow
-    /// it, `say("text", "Peace?")`. All hear it, and nobody is bound. At most 4, one of them a text. Without talk it
-    /// isn't sent. Others' words are events, `say`.
+    /// Say something beside your next answer: `say("hold", "duke")`, `say_at("attack", 2)`, `say_of("doubt", "duke", 2)`,
+    /// and, where the rules allow it, `say("text", "Peace?")`. At most 4, one of them a text. Without talk it isn't sent.
     pub fn say(&self, says: &str, what: &str) {
-        let part = if says == "text" { "text" } else { "role" };
-        self.speak(says, vec![(part, Json::Text(what.to_string()))]);
+        self.speak(says, &[(if says == "text" { "text" } else { "role" }, Json::from(what))]);
     }
-
-    /// The same of a seat: `say_at("attack", 2)`, `say_at("spare", 2)`.
     pub fn say_at(&self, says: &str, target: usize) {
-        self.speak(says, vec![("target", Json::Int(target as i64))]);
+        self.speak(says, &[("target", Json::Number(target as f64))]);
     }
-
-    /// The same of a seat and a role: `say_of("doubt", "duke", 2)`.
     pub fn say_of(&self, says: &str, role: &str, target: usize) {
-        let target = Json::Int(target as i64);
-        self.speak(says, vec![("role", Json::Text(role.to_string())), ("target", target)]);
+        self.speak(says, &[("role", Json::from(role)), ("target", Json::Number(target as f64))]);
     }
 
-    fn speak(&self, says: &str, parts: Vec<(&str, Json)>) {
+    fn speak(&self, says: &str, parts: &[(&str, Json)]) {
         if !matches!(self.rules["talk"].text(), "" | "off") {
-            let first = ("says".to_string(), Json::Text(says.to_string()));
-            let parts = parts.into_iter().map(|(key, value)| (key.to_string(), value));
-            let statement = Json::Object(std::iter::once(first).chain(parts).collect());
-            self.words.borrow_mut().push(statement.to_string());
+            let mut statement = vec![("says".to_string(), Json::from(says))];
+            statement.extend(parts.iter().map(|(key, value)| (key.to_string(), value.clone())));
+            self.words.borrow_mut().push(Json::Object(statement));
         }
     }
 
-    // --- following the game ---
-
-    fn hello(message: &Json) -> Game {
-        let seed = message["bot_seed"].text().to_string();
-        Game {
-            rules: message["ruleset"].clone(),
-            limits: message["limits"].clone(),
-            match_: message["match"].clone(),
-            random: Random::new(&seed),
-            bot_seed: seed,
-            ..Game::default()
-        }
-    }
-
-    fn begin(&mut self, message: &Json, handles: Vec<String>) {
-        for player in self.players.drain(..) {
-            self.histories.push((player.handle, player.history));
-        }
-        self.game_seed = message["game_seed"].text().to_string();
-        if !self.game_seed.is_empty() {
-            self.random = Random::new(&self.game_seed);
-        }
-        self.hand = texts(&message["you"]["cards"]);
-        self.drew.clear();
-        self.deck.clear();
-        self.winner = None;
-        self.survivors.clear();
-        for (seat, handle) in handles.into_iter().enumerate() {
-            let known = self.histories.iter().position(|(known, _)| *known == handle);
-            let history = known.map(|place| self.histories.swap_remove(place).1).unwrap_or_default();
-            self.players.push(Player { seat, handle, history, ..Player::default() });
-        }
-        self.take(message);
-    }
-
-    /// Take in what a request, or game_start, says.
+    /// Take in a hello, game_start, request or game_over.
     fn take(&mut self, message: &Json) {
         let (state, you, pending, claim) = (&message["state"], &message["you"], &message["pending"], &message["claim"]);
+        if message["type"] == "hello" {
+            self.rules = message["ruleset"].clone();
+            self.limits = message["limits"].clone();
+            self.match_ = message["match"].clone();
+            self.bot_seed = message["bot_seed"].text().to_string();
+            self.random = Random::new(&self.bot_seed);
+        } else if message["type"] == "game_start" {
+            self.game_seed = message["game_seed"].text().to_string();
+            if !self.game_seed.is_empty() {
+                self.random = Random::new(&self.game_seed);
+            }
+            let handles = message["players"].texts().into_iter().enumerate();
+            self.players = handles.map(|(seat, handle)| Player { seat, handle, ..Player::default() }).collect();
+        }
         self.request = message.clone();
         self.kind = message["kind"].text().to_string();
         self.number = message["game"].int();
         self.turn = state["turn"].int();
         self.actor = state["actor"].seat().unwrap_or(0);
-        self.seat = you["seat"].seat().unwrap_or(0);
-        self.cards = texts(&you["cards"]);
-        self.drawn = texts(&you["drawn"]);
+        if !you.is_null() {
+            self.seat = you["seat"].seat().unwrap_or(0);
+            self.cards = you["cards"].texts();
+        }
+        self.drawn = you["drawn"].texts();
         self.seen = you["seen"].as_text().map(str::to_string);
         self.legal = message["legal"].list().iter().enumerate().map(legal_move).collect();
         self.pending = pending["action"].as_text().map(|action| Pending {
@@ -532,214 +297,38 @@ impl Game {
         self.proven = message["proven"].is_true();
         self.challenger = message["challenger"].seat();
         self.reason = message["reason"].text().to_string();
-        for (player, told) in self.players.iter_mut().zip(state["players"].list()) {
-            player.coins = told["coins"].int();
-            player.influence = told["influence"].seat().unwrap_or(0);
-            player.revealed = texts(&told["revealed"]);
-            player.allegiance = told["allegiance"].text().to_string();
+        self.winner = message["winner"].seat();
+        self.survivors = message["survivors"].list().iter().filter_map(Json::seat).collect();
+        for (player, now) in self.players.iter_mut().zip(state["players"].list()) {
+            player.coins = now["coins"].int();
+            player.influence = now["influence"].seat().unwrap_or(0);
+            player.revealed = now["revealed"].texts();
+            player.allegiance = now["allegiance"].text().to_string();
+            let all = you["known"]["players"].list();
+            let known = all.iter().find(|known| known["seat"].seat() == Some(player.seat)).unwrap_or(&NULL);
+            player.known = known["has"].texts();
+            player.lacks = known["lacks"].texts();
         }
     }
 
-    /// Remember your hand, and the card of another that you look at, for the events to come.
-    fn remember(&mut self) {
-        self.hand = self.cards.clone();
-        self.drew = self.drawn.clone();
-        self.deck = without(&self.deck, &self.drew);
-        let target = self.pending.as_ref().and_then(|pending| pending.target);
-        if let (Some(seen), Some(target)) = (&self.seen, target) {
-            if let Some(player) = self.players.get_mut(target) {
-                player.knows(seen);
-            }
-        }
-    }
-
-    fn follow(&mut self, event: &Json) {
-        let role = event["role"].text();
-        match event["event"].text() {
-            "action" => {
-                if let (Some(claim), Some(player)) = (event["claim"].as_text(), self.at(&event["seat"])) {
-                    player.claims.add(claim);
-                    player.history.claimed += 1;
-                }
-            }
-            "block" => self.tell(&event["seat"], |player| {
-                player.claims.add(role);
-                player.blocks.add(role);
-                player.history.claimed += 1;
-                player.history.blocks += 1;
-            }),
-            "challenge" => {
-                self.doubt = (event["seat"].seat().unwrap_or(usize::MAX), role.to_string());
-                self.tell(&event["seat"], |player| player.history.challenges += 1);
-                self.tell(&event["claimant"], |player| player.history.challenged += 1);
-            }
-            "shown" => {
-                let kept = event["replaced"] == Json::Bool(false);
-                self.tell(&event["seat"], |player| {
-                    player.shown.add(role);
-                    player.history.proven += 1;
-                    if kept {
-                        player.knows(role);
-                    } else {
-                        player.swaps(role);
-                    }
-                });
-                if !kept {
-                    self.swap(&event["seat"], &[role.to_string()], event, false);
-                }
-            }
-            "shown_hand" => {
-                let doubted = self.doubt.1.clone();
-                self.tell(&event["seat"], |player| {
-                    player.shown.add(&doubted);
-                    player.history.proven += 1;
-                    player.renewed();
-                });
-                self.swap(&event["seat"], &texts(&event["roles"]), event, false);
-            }
-            "unproven" => {
-                let automatic = self.rules["prove"].text() == "automatic";
-                let declined = !automatic && self.rules["embezzle_concede"] != Json::Bool(false);
-                self.tell(&event["seat"], |player| {
-                    player.caught.add(role);
-                    player.claims.remove(role);
-                    player.history.caught += 1;
-                    match role.strip_prefix("not_") {
-                        Some(held) if !declined => player.knows(held),
-                        None if automatic && count(&player.lacks, role) == 0 => player.lacks.push(role.to_string()),
-                        _ => {}
-                    }
-                });
-                let doubter = self.doubt.0;
-                if let Some(player) = self.players.get_mut(doubter) {
-                    player.history.won_challenges += 1;
-                }
-            }
-            "lost" => {
-                self.tell(&event["seat"], |player| player.forgets(role));
-                if event["seat"].seat() == Some(self.seat) {
-                    self.hand = without(&self.hand, &[role.to_string()]);
-                }
-            }
-            "drafted" if !event["cards"].is_null() => self.hand = texts(&event["cards"]),
-            "exchanged" => {
-                self.tell(&event["seat"], Player::renewed);
-                if event["cards"].is_null() || self.drew.is_empty() {
-                    self.thin(event["count"].seat().unwrap_or(0));
-                } else {
-                    let kept = texts(&event["cards"]);
-                    self.hand.append(&mut self.drew);
-                    self.deck.extend(without(&self.hand, &kept));
-                    self.hand = kept;
-                }
-            }
-            "forfeit" => self.tell(&event["seat"], Player::renewed),
-            "examined" => match (event["replaced"].is_true(), role) {
-                (true, "") => {
-                    self.tell(&event["target"], Player::renewed);
-                    self.thin(1);
-                }
-                (true, _) => {
-                    self.tell(&event["target"], |player| player.swaps(role)); // you know which card went
-                    let draw_first = self.rules["examine_replace"].text() == "draw_first";
-                    self.swap(&event["target"], &[role.to_string()], event, draw_first);
-                }
-                (false, "") => {}
-                (false, _) => self.tell(&event["target"], |player| player.knows(role)),
-            },
-            _ => {}
-        }
-    }
-
-    /// Cards go from a seat to the deck, and as many come from it.
-    fn swap(&mut self, seat: &Json, back: &[String], event: &Json, draw_first: bool) {
-        if !draw_first {
-            self.deck.extend_from_slice(back);
-        }
-        if seat.seat() == Some(self.seat) && !event["cards"].is_null() {
-            let cards = texts(&event["cards"]);
-            let came = without(&cards, &without(&self.hand, back));
-            self.deck = without(&self.deck, &came);
-            self.hand = cards;
-        } else {
-            self.thin(back.len());
-        }
-        if draw_first {
-            self.deck.extend_from_slice(back);
-        }
-    }
-
-    /// Somebody drew cards that you don't see: of each role as many fewer are certain.
-    fn thin(&mut self, drawn: usize) {
-        let before = std::mem::take(&mut self.deck);
-        for (place, role) in before.iter().enumerate() {
-            if count(&before[..place], role) >= drawn {
-                self.deck.push(role.clone());
-            }
-        }
-    }
-
-    /// Make the table that the last events of a game leave.
+    /// Work out the cards that you hold at the end of a game: those of the latest event that says them.
     fn end(&mut self, message: &Json) {
         for event in message["events"].list() {
-            match event["event"].text() {
-                "coins" => self.tell(&event["seat"], |player| player.coins += event["delta"].int()),
-                "lost" => self.tell(&event["seat"], |player| {
-                    player.influence = player.influence.saturating_sub(1);
-                    player.revealed.push(event["role"].text().to_string());
-                }),
-                "forfeit" => self.tell(&event["seat"], |player| {
-                    player.influence = 0;
-                    player.revealed.extend(texts(&event["roles"]));
-                }),
-                "drafted" => self.tell(&event["seat"], |player| player.influence = 2),
-                "converted" => self.tell(&event["target"], |player| {
-                    player.allegiance = event["allegiance"].text().to_string();
-                }),
-                "allegiances" => {
-                    for (player, side) in self.players.iter_mut().zip(event["sides"].list()) {
-                        player.allegiance = side.text().to_string();
-                    }
-                }
-                _ => {}
+            if !event["cards"].is_null() {
+                self.cards = event["cards"].texts();
+            } else if event["event"] == "lost" && event["seat"].seat() == Some(self.seat) {
+                let lost = self.cards.iter().position(|card| event["role"] == card.as_str());
+                lost.map(|place| self.cards.remove(place));
             }
         }
-        self.kind.clear();
-        self.legal.clear();
-        self.drawn.clear();
-        self.seen = None;
-        self.cards = if self.me().alive() { self.hand.clone() } else { Vec::new() };
-        self.cards.sort();
-    }
-
-    fn at(&mut self, seat: &Json) -> Option<&mut Player> {
-        seat.seat().and_then(|seat| self.players.get_mut(seat))
-    }
-
-    fn tell(&mut self, seat: &Json, what: impl FnOnce(&mut Player)) {
-        if let Some(player) = self.at(seat) {
-            what(player);
+        if !self.me().alive() {
+            self.cards.clear();
         }
     }
 }
 
-fn texts(list: &Json) -> Vec<String> {
-    list.list().iter().map(|each| each.text().to_string()).collect()
-}
-
-fn count(cards: &[String], role: &str) -> usize {
-    cards.iter().filter(|card| *card == role).count()
-}
-
-/// The cards that are left where some are taken, as far as they are there.
-fn without(cards: &[String], gone: &[String]) -> Vec<String> {
-    let mut left = cards.to_vec();
-    for role in gone {
-        if let Some(place) = left.iter().position(|card| card == role) {
-            left.remove(place);
-        }
-    }
-    left
+fn count(cards: &[String], role: &str) -> i64 {
+    cards.iter().filter(|card| *card == role).count() as i64
 }
 
 fn legal_move((index, raw): (usize, &Json)) -> Move {
@@ -748,11 +337,8 @@ fn legal_move((index, raw): (usize, &Json)) -> Move {
         made.word = action.to_string();
     } else if let Some((key, value)) = raw.entries().first() {
         made.word = key.clone();
-        made.keep = texts(value);
-        made.role = match value {
-            Json::Bool(value) => value.to_string(),
-            _ => value.text().to_string(),
-        };
+        made.keep = value.texts();
+        made.role = value.as_text().map_or_else(|| value.to_string(), str::to_string);
     }
     made
 }
@@ -761,13 +347,12 @@ fn legal_move((index, raw): (usize, &Json)) -> Move {
 #[derive(Clone, Debug, Default)]
 pub struct Random(Cell<u64>);
 
+#[rustfmt::skip]
 impl Random {
     /// Seed it by a text.
     pub fn new(seed: &str) -> Random {
-        let mixed = seed
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        Random(Cell::new(mixed))
+        let mix = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        Random(Cell::new(seed.bytes().fold(0xcbf2_9ce4_8422_2325, mix)))
     }
     /// 64 random bits.
     pub fn bits(&self) -> u64 {
@@ -778,13 +363,9 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
     /// 0 or more, less than 1.
-    pub fn float(&self) -> f64 {
-        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
-    }
+    pub fn float(&self) -> f64 { (self.bits() >> 11) as f64 / (1_u64 << 53) as f64 }
     /// 0 to below - 1; 0 if below is 0.
-    pub fn below(&self, below: usize) -> usize {
-        ((u128::from(self.bits()) * below as u128) >> 64) as usize
-    }
+    pub fn below(&self, below: usize) -> usize { ((u128::from(self.bits()) * below as u128) >> 64) as usize }
 }
 
 // --- the conversation ------------------------------------------------------------------------------------------------
@@ -794,105 +375,80 @@ pub fn run<B: Bot>(bot: B) -> ! {
     let mut talk = Talk::new(bot);
     let mut input = io::stdin().lock();
     let mut line = Vec::new();
-    loop {
-        line.clear();
-        match input.read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => std::process::exit(0),
-            Ok(_) => {}
-        }
+    while !talk.ended && matches!(input.read_until(b'\n', &mut line), Ok(length) if length > 0) {
         if let Some(mut answer) = talk.reply(&line) {
             answer.push('\n');
             let mut output = io::stdout().lock();
-            if output.write_all(answer.as_bytes()).and_then(|()| output.flush()).is_err() {
-                std::process::exit(0); // the arena has gone
-            }
+            talk.ended = output.write_all(answer.as_bytes()).and_then(|()| output.flush()).is_err();
+            // the arena has gone
         }
-        if let Some(code) = talk.ended {
-            std::process::exit(code);
-        }
+        line.clear();
     }
+    std::process::exit(0)
 }
 
 /// A conversation with the arena, line by line; `run` carries it over the pipes, your tests need none.
 pub struct Talk<B: Bot> {
     pub bot: B,
     pub game: Game,
-    /// The exit code, once the conversation is over: 0 after `match_over`, 1 after a panic.
-    pub ended: Option<i32>,
+    pub ended: bool, // after match_over
 }
 
 impl<B: Bot> Talk<B> {
     /// Begin with the first line still to come.
     pub fn new(bot: B) -> Talk<B> {
-        Talk { bot, game: Game::default(), ended: None }
+        Talk { bot, game: Game::default(), ended: false }
     }
 
     /// Take in a line of the arena, and return the answer, without a newline; None where it wants none.
     pub fn reply(&mut self, line: &[u8]) -> Option<String> {
-        let message = match Json::parse(line) {
-            Ok(message) => message,
-            Err(problem) => {
-                if !line.iter().all(u8::is_ascii_whitespace) {
-                    log(format!("coup_kit: a line of the arena can't be read: {}", problem));
+        let parsed = Json::parse(line).map_err(|problem| log(format!("coup_kit: a line can't be read: {}", problem)));
+        let message = &parsed.ok()?;
+        if message["type"] == "hello" || !message["state"].is_null() {
+            self.game.take(message);
+        }
+        for event in message["events"].list() {
+            if let (true, Some(seat)) = (event["event"] == "block", event["seat"].seat()) {
+                if let Some(player) = self.game.players.get_mut(seat) {
+                    *player.blocks.0.entry(event["role"].text().to_string()).or_default() += 1;
                 }
-                return None;
             }
-        };
+            self.tell("event", message, |bot, game| bot.event(game, event));
+        }
         match message["type"].text() {
             "hello" => {
-                self.game = Game::hello(&message);
-                self.notify("match_start", &message, B::match_start);
-                return if self.ended.is_none() { Some(self.hello()) } else { None };
+                self.tell("match_start", message, B::match_start);
+                let (name, version) = (Json::from(self.name()), Json::from(self.bot.version()));
+                return Some(format!("{{\"type\":\"hello\",\"name\":{},\"version\":{}}}", name, version));
             }
-            "request" => return self.request(&message),
-            "game_start" => {
-                self.game.begin(&message, texts(&message["players"]));
-                self.notify("game_start", &message, B::game_start);
+            "request" => {
+                let choice = self.choose(message);
+                let words = self.game.words.take();
+                let say = if words.is_empty() { String::new() } else { format!(",\"say\":{}", Json::List(words)) };
+                return Some(format!("{{\"id\":{},\"choice\":{}{}}}", message["id"], choice, say));
             }
+            "game_start" => self.tell("game_start", message, B::game_start),
             "game_over" => {
-                self.events(&message);
-                self.game.end(&message);
-                self.game.winner = message["winner"].seat();
-                self.game.survivors = message["survivors"].list().iter().filter_map(Json::seat).collect();
-                self.notify("game_over", &message, B::game_over);
+                self.game.end(message);
+                self.tell("game_over", message, B::game_over);
             }
-            "error" => self.notify("fault", &message, |bot, game| bot.fault(game, &message)),
+            "error" => self.tell("fault", message, |bot, game| bot.fault(game, message)),
             "match_over" => {
-                self.notify("match_over", &message, B::match_over);
-                self.ended = self.ended.or(Some(0));
+                self.tell("match_over", message, B::match_over);
+                self.ended = true;
             }
             _ => {}
         }
         None
     }
 
-    fn hello(&self) -> String {
-        let own = std::any::type_name::<B>().rsplit(':').next().unwrap_or("bot");
-        let name = if self.bot.name().is_empty() { own } else { self.bot.name() };
-        let mut fields = vec![("type".to_string(), Json::Text("hello".to_string()))];
-        for (key, value) in [("name", name), ("version", self.bot.version())] {
-            if !value.is_empty() {
-                fields.push((key.to_string(), Json::Text(value.chars().take(64).collect())));
-            }
-        }
-        Json::Object(fields).to_string()
+    fn name(&self) -> &str {
+        let own = std::any::type_name::<B>().rsplit(':').next().filter(|_| self.bot.name().is_empty());
+        own.unwrap_or_else(|| self.bot.name())
     }
 
-    fn request(&mut self, message: &Json) -> Option<String> {
-        let seats = message["state"]["players"].list().len();
-        if self.game.players.len() != seats {
-            self.game.begin(message, (0..seats).map(|seat| seat.to_string()).collect());
-        // no game_start came
-        } else {
-            self.game.take(message);
-        }
-        self.events(message);
-        self.game.remember(); // after the events, which may tell of an earlier card of that player
-        if self.ended.is_some() {
-            return None;
-        }
-        let (bot, game) = (&mut self.bot, &self.game);
-        let (method, ask): (&str, fn(&mut B, &Game) -> usize) = match game.kind.as_str() {
+    fn choose(&mut self, message: &Json) -> usize {
+        let (method, ask): (&str, fn(&mut B, &Game) -> usize) = match message["kind"].text() {
             "turn" => ("turn", B::turn),
             "challenge" => ("challenge", B::challenge),
             "block" => ("block", B::block),
@@ -906,149 +462,79 @@ impl<B: Bot> Talk<B> {
             "allegiance" => ("allegiance", B::allegiance),
             _ => ("other", B::other),
         };
-        let moves = game.legal.len();
-        let choice = match panic::catch_unwind(AssertUnwindSafe(|| ask(bot, game))) {
-            Ok(choice) if choice < moves.max(1) => choice,
-            Ok(choice) => {
-                log(format!("{}() returned {}, and game.legal has {} moves", method, choice, moves));
-                self.failed(method, message);
-                0
-            }
-            Err(_) => {
-                self.failed(method, message);
-                0
-            }
-        };
-        if self.ended.is_some() {
-            return None;
-        }
-        let words: Vec<String> = self.game.words.borrow_mut().drain(..).collect();
-        let say = if words.is_empty() { String::new() } else { format!(",\"say\":[{}]", words.join(",")) };
-        Some(format!("{{\"id\":{},\"choice\":{}{}}}", message["id"], choice, say))
+        self.guarded(method, message, |bot, game| {
+            let (choice, moves) = (ask(bot, game), game.legal.len());
+            assert!(choice < moves.max(1), "{}() returned {}, and game.legal has {} moves", method, choice, moves);
+            choice
+        })
     }
 
-    fn events(&mut self, message: &Json) {
-        for event in message["events"].list() {
-            self.game.follow(event);
-            self.notify("event", message, |bot, game| bot.event(game, event));
-        }
+    fn tell(&mut self, method: &str, message: &Json, call: impl FnOnce(&mut B, &Game)) {
+        self.guarded(method, message, |bot, game| {
+            call(bot, game);
+            0
+        });
     }
 
-    fn notify(&mut self, method: &str, message: &Json, call: impl FnOnce(&mut B, &Game)) {
+    /// Call a method of the bot. Where it panics say so, after Rust said how; then play on only if the bot is careful.
+    fn guarded(&mut self, method: &str, message: &Json, call: impl FnOnce(&mut B, &Game) -> usize) -> usize {
         let (bot, game) = (&mut self.bot, &self.game);
-        if self.ended.is_none() && panic::catch_unwind(AssertUnwindSafe(|| call(bot, game))).is_err() {
-            self.failed(method, message);
-        }
-    }
-
-    /// Say where a method failed, after Rust said how; the conversation is over unless the bot is careful.
-    fn failed(&mut self, method: &str, message: &Json) {
-        let mut place = message["type"].text().to_string();
-        if place == "request" {
-            place += &format!(
-                " {}: {}, game {}, turn {}, legal {}",
-                message["id"],
-                message["kind"].text(),
-                message["game"],
-                message["state"]["turn"],
-                message["legal"]
-            );
-        }
-        let own = std::any::type_name::<B>().rsplit(':').next().unwrap_or("bot");
-        log(format!("coup_kit: {}.{} failed at {}", own, method, place));
-        if !self.bot.careful() {
-            self.ended = Some(1);
-        }
+        let called = panic::catch_unwind(AssertUnwindSafe(|| call(bot, game)));
+        called.unwrap_or_else(|problem| {
+            let (id, kind, turn) = (&message["id"], message["kind"].text(), &message["state"]["turn"]);
+            let place = format!("{} {}: {}, game {}, turn {}", message["type"].text(), id, kind, message["game"], turn);
+            log(format!("coup_kit: {}.{} failed at {}, legal {}", self.name(), method, place, message["legal"]));
+            if !self.bot.careful() {
+                panic::resume_unwind(problem);
+            }
+            0
+        })
     }
 }
 
 // --- JSON ------------------------------------------------------------------------------------------------------------
 
-/// A value of JSON. `json["key"]` and `json[2]` never fail: what isn't there is Null.
+/// A value of JSON. `json["key"]` never fails: what isn't there is Null.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Json {
     #[default]
     Null,
     Bool(bool),
-    Int(i64),
-    Float(f64),
+    Number(f64),
     Text(String),
     List(Vec<Json>),
-    /// In the order of the line.
-    Object(Vec<(String, Json)>),
+    Object(Vec<(String, Json)>), // in the order of the line
 }
 
 static NULL: Json = Json::Null;
 
 const DEEPEST: usize = 128; // the arena promises 32 levels
 
+#[rustfmt::skip]
 impl Json {
-    /// Parse a line. The error says what is wrong and at which byte.
+    /// Parse a line. The error says at which byte it is wrong.
     pub fn parse(line: &[u8]) -> Result<Json, String> {
         let mut parser = Parser { bytes: line, at: 0 };
-        let value = parser.value(0)?;
-        parser.blank();
-        if parser.at < line.len() {
-            return Err(parser.wrong("something follows"));
-        }
-        Ok(value)
+        let value = parser.value(0).filter(|_| parser.peek().is_none());
+        value.ok_or_else(|| format!("no JSON at byte {}", parser.at))
     }
-    /// A text, None for anything else.
-    pub fn as_text(&self) -> Option<&str> {
-        match self {
-            Json::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-    /// A text, "" for anything else.
-    pub fn text(&self) -> &str {
-        self.as_text().unwrap_or("")
-    }
-    /// A whole number, 0 for anything else.
-    pub fn int(&self) -> i64 {
-        match self {
-            Json::Int(number) => *number,
-            Json::Float(number) => *number as i64,
-            _ => 0,
-        }
-    }
-    /// A number, 0 for anything else.
-    pub fn float(&self) -> f64 {
-        match self {
-            Json::Int(number) => *number as f64,
-            Json::Float(number) => *number,
-            _ => 0.0,
-        }
-    }
-    /// A seat, or another number that isn't negative; None for anything else.
+    /// A text; None, or "", for anything else.
+    pub fn as_text(&self) -> Option<&str> { if let Json::Text(text) = self { Some(text) } else { None } }
+    pub fn text(&self) -> &str { self.as_text().unwrap_or("") }
+    /// A number, a whole number, 0 for anything else; a seat, None for anything else.
+    pub fn float(&self) -> f64 { if let Json::Number(number) = self { *number } else { 0.0 } }
+    pub fn int(&self) -> i64 { self.float() as i64 }
     pub fn seat(&self) -> Option<usize> {
-        match self {
-            Json::Int(number) => usize::try_from(*number).ok(),
-            _ => None,
-        }
+        if let Json::Number(number) = self { usize::try_from(*number as i64).ok() } else { None }
     }
-    /// Whether it is true.
-    pub fn is_true(&self) -> bool {
-        *self == Json::Bool(true)
-    }
-    /// Whether it is null, or isn't there.
-    pub fn is_null(&self) -> bool {
-        *self == Json::Null
-    }
-    /// The elements of a list; none of anything else.
-    pub fn list(&self) -> &[Json] {
-        match self {
-            Json::List(list) => list,
-            _ => &[],
-        }
-    }
+    /// Whether it is true; whether it is null, or isn't there.
+    pub fn is_true(&self) -> bool { *self == Json::Bool(true) }
+    pub fn is_null(&self) -> bool { *self == Json::Null }
+    /// The elements of a list, the texts in it; none of anything else.
+    pub fn list(&self) -> &[Json] { if let Json::List(list) = self { list } else { &[] } }
+    pub fn texts(&self) -> Vec<String> { self.list().iter().map(|each| each.text().to_string()).collect() }
     /// The keys and values of an object; none of anything else.
-    pub fn entries(&self) -> &[(String, Json)] {
-        match self {
-            Json::Object(entries) => entries,
-            _ => &[],
-        }
-    }
+    pub fn entries(&self) -> &[(String, Json)] { if let Json::Object(entries) = self { entries } else { &[] } }
 }
 
 impl Index<&str> for Json {
@@ -1058,10 +544,9 @@ impl Index<&str> for Json {
     }
 }
 
-impl Index<usize> for Json {
-    type Output = Json;
-    fn index(&self, place: usize) -> &Json {
-        self.list().get(place).unwrap_or(&NULL)
+impl From<&str> for Json {
+    fn from(text: &str) -> Json {
+        Json::Text(text.to_string())
     }
 }
 
@@ -1076,25 +561,21 @@ impl fmt::Display for Json {
         match self {
             Json::Null => out.write_str("null"),
             Json::Bool(value) => write!(out, "{}", value),
-            Json::Int(number) => write!(out, "{}", number),
-            Json::Float(number) if number.is_finite() => write!(out, "{}", number),
-            Json::Float(_) => out.write_str("null"), // JSON has no word for it
+            Json::Number(number) => write!(out, "{}", number),
             Json::Text(text) => quoted(text, out),
             Json::List(list) => {
-                out.write_str("[")?;
                 for (place, each) in list.iter().enumerate() {
-                    write!(out, "{}{}", if place > 0 { "," } else { "" }, each)?;
+                    write!(out, "{}{}", if place > 0 { "," } else { "[" }, each)?;
                 }
-                out.write_str("]")
+                out.write_str(if list.is_empty() { "[]" } else { "]" })
             }
             Json::Object(entries) => {
-                out.write_str("{")?;
                 for (place, (key, value)) in entries.iter().enumerate() {
-                    out.write_str(if place > 0 { "," } else { "" })?;
+                    out.write_str(if place > 0 { "," } else { "{" })?;
                     quoted(key, out)?;
                     write!(out, ":{}", value)?;
                 }
-                out.write_str("}")
+                out.write_str(if entries.is_empty() { "{}" } else { "}" })
             }
         }
     }
@@ -1104,181 +585,114 @@ fn quoted(text: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     out.write_str("\"")?;
     for letter in text.chars() {
         match letter {
-            '"' => out.write_str("\\\"")?,
-            '\\' => out.write_str("\\\\")?,
-            letter if (letter as u32) < 0x20 => write!(out, "\\u{:04x}", letter as u32)?,
+            '"' | '\\' | '\0'..='\u{1f}' => write!(out, "\\u{:04x}", letter as u32)?,
             letter => write!(out, "{}", letter)?,
         }
     }
     out.write_str("\"")
 }
 
+/// Reads JSON; None for what is none, of which `at` is the place.
 struct Parser<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl Parser<'_> {
-    fn wrong(&self, what: &str) -> String {
-        format!("{} at byte {}", what, self.at)
-    }
-
-    fn peek(&self) -> u8 {
-        self.bytes.get(self.at).copied().unwrap_or(0) // a NUL is wrong wherever it is looked for
-    }
-
-    fn blank(&mut self) {
-        while matches!(self.peek(), b' ' | b'\t' | b'\r' | b'\n') {
+    /// The next byte that is no blank.
+    fn peek(&mut self) -> Option<u8> {
+        while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
         }
+        self.bytes.get(self.at).copied()
     }
 
-    fn take(&mut self, byte: u8) -> bool {
-        self.blank();
-        let there = self.peek() == byte;
+    fn take(&mut self, byte: u8) -> Option<()> {
+        let there = self.peek() == Some(byte);
         self.at += usize::from(there);
-        there
+        there.then_some(())
     }
 
-    fn word(&mut self, word: &str, value: Json) -> Result<Json, String> {
-        if !self.bytes[self.at..].starts_with(word.as_bytes()) {
-            return Err(self.wrong("no value"));
-        }
-        self.at += word.len();
-        Ok(value)
-    }
-
-    fn value(&mut self, depth: usize) -> Result<Json, String> {
+    fn value(&mut self, depth: usize) -> Option<Json> {
         if depth > DEEPEST {
-            return Err(self.wrong("too many brackets"));
+            return None;
         }
-        self.blank();
-        match self.peek() {
-            b'{' => self.object(depth),
-            b'[' => self.array(depth),
-            b'"' => Ok(Json::Text(self.string()?)),
-            b'n' => self.word("null", Json::Null),
-            b't' => self.word("true", Json::Bool(true)),
-            b'f' => self.word("false", Json::Bool(false)),
-            _ => self.number(),
-        }
-    }
-
-    fn object(&mut self, depth: usize) -> Result<Json, String> {
-        let mut entries = Vec::new();
-        self.at += 1;
-        if self.take(b'}') {
-            return Ok(Json::Object(entries));
-        }
-        loop {
-            self.blank();
-            if self.peek() != b'"' {
-                return Err(self.wrong("no key"));
-            }
-            let key = self.string()?;
-            if !self.take(b':') {
-                return Err(self.wrong("no colon"));
-            }
-            entries.push((key, self.value(depth + 1)?));
-            if self.take(b'}') {
-                return Ok(Json::Object(entries));
-            }
-            if !self.take(b',') {
-                return Err(self.wrong("no end of an object"));
-            }
-        }
-    }
-
-    fn array(&mut self, depth: usize) -> Result<Json, String> {
-        let mut list = Vec::new();
-        self.at += 1;
-        if self.take(b']') {
-            return Ok(Json::List(list));
-        }
-        loop {
-            list.push(self.value(depth + 1)?);
-            if self.take(b']') {
-                return Ok(Json::List(list));
-            }
-            if !self.take(b',') {
-                return Err(self.wrong("no end of an array"));
-            }
-        }
-    }
-
-    fn number(&mut self) -> Result<Json, String> {
-        let rest = &self.bytes[self.at..];
-        let length =
-            rest.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')).count();
-        let text = std::str::from_utf8(&rest[..length]).unwrap_or("");
-        let value = match (text.parse::<i64>(), text.parse::<f64>()) {
-            (Ok(number), _) => Json::Int(number),
-            (_, Ok(number)) => Json::Float(number),
-            _ => return Err(self.wrong("no value")),
-        };
-        self.at += length;
-        Ok(value)
-    }
-
-    fn string(&mut self) -> Result<String, String> {
-        let mut bytes = Vec::new();
-        self.at += 1;
-        loop {
-            let rest = self.bytes.get(self.at..).unwrap_or(&[]);
-            let plain = rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\')).count();
-            bytes.extend_from_slice(&rest[..plain]);
-            self.at += plain + 1;
-            match rest.get(plain) {
-                Some(b'"') => return Ok(String::from_utf8_lossy(&bytes).into_owned()),
-                Some(_) => {
-                    let letter = self.escape()?;
-                    bytes.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+        match self.peek()? {
+            b'"' => self.string().map(Json::Text),
+            b'[' => {
+                let mut list = Vec::new();
+                self.at += 1;
+                while self.take(b']').is_none() {
+                    if !list.is_empty() {
+                        self.take(b',')?;
+                    }
+                    list.push(self.value(depth + 1)?);
                 }
-                None => return Err(self.wrong("no end of a string")),
+                Some(Json::List(list))
+            }
+            b'{' => {
+                let mut entries = Vec::new();
+                self.at += 1;
+                while self.take(b'}').is_none() {
+                    if !entries.is_empty() {
+                        self.take(b',')?;
+                    }
+                    let key = self.string()?;
+                    self.take(b':')?;
+                    entries.push((key, self.value(depth + 1)?));
+                }
+                Some(Json::Object(entries))
+            }
+            _ => {
+                let rest = &self.bytes[self.at..];
+                let length =
+                    rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count();
+                let word = std::str::from_utf8(&rest[..length]).ok()?;
+                self.at += length;
+                match word {
+                    "null" => Some(Json::Null),
+                    "true" | "false" => Some(Json::Bool(word == "true")),
+                    _ => word.parse().ok().filter(|number: &f64| number.is_finite()).map(Json::Number),
+                }
+            }
+        }
+    }
+
+    fn string(&mut self) -> Option<String> {
+        let mut bytes = Vec::new();
+        self.take(b'"')?;
+        loop {
+            let byte = *self.bytes.get(self.at)?;
+            self.at += 1;
+            match byte {
+                b'"' => return Some(String::from_utf8_lossy(&bytes).into_owned()),
+                b'\\' => bytes.extend_from_slice(self.escape()?.encode_utf8(&mut [0; 4]).as_bytes()),
+                _ => bytes.push(byte),
             }
         }
     }
 
     /// Read what stands behind a backslash. Half of a surrogate pair becomes the replacement character.
-    fn escape(&mut self) -> Result<char, String> {
-        let byte = self.peek();
+    fn escape(&mut self) -> Option<char> {
+        let byte = *self.bytes.get(self.at)?;
         self.at += 1;
-        Ok(match byte {
-            b'"' | b'\\' | b'/' => char::from(byte),
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => {
-                let high = self.four()?;
-                let mut code = high;
-                if (0xd800..0xdc00).contains(&high) && self.bytes[self.at..].starts_with(b"\\u") {
-                    let back = self.at;
-                    self.at += 2;
-                    let low = self.four()?;
-                    if (0xdc00..0xe000).contains(&low) {
-                        code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-                    } else {
-                        self.at = back;
-                    }
-                }
-                char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
-            }
-            _ => return Err(self.wrong("no escape")),
-        })
+        if byte != b'u' {
+            let which = b"\"\\/bfnrt".iter().position(|known| *known == byte)?;
+            return "\"\\/\u{8}\u{c}\n\r\t".chars().nth(which);
+        }
+        let mut code = self.four()?;
+        if (0xd800..0xdc00).contains(&code) && self.bytes[self.at..].starts_with(b"\\u") {
+            self.at += 2;
+            let low = self.four()?;
+            code =
+                if (0xdc00..0xe000).contains(&low) { 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00) } else { code };
+        }
+        Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    fn four(&mut self) -> Result<u32, String> {
-        let digits = self.bytes.get(self.at..self.at + 4).unwrap_or(&[]);
-        let mut code = 0;
-        for digit in digits {
-            code = code * 16 + char::from(*digit).to_digit(16).ok_or_else(|| self.wrong("no digit"))?;
-        }
-        if digits.is_empty() {
-            return Err(self.wrong("no digits"));
-        }
+    fn four(&mut self) -> Option<u32> {
+        let digits = std::str::from_utf8(self.bytes.get(self.at..self.at + 4)?).ok()?;
         self.at += 4;
-        Ok(code)
+        u32::from_str_radix(digits, 16).ok()
     }
 }

@@ -59,7 +59,7 @@ func (bot *MyBot) Turn(game *Game) *Move {
 }
 
 func (bot *MyBot) Challenge(game *Game) *Move {
-	if game.Odds(game.Claim.Seat, game.Claim.Role) < doubt {
+	if game.Odds(game.Claim.Int("seat"), game.Claim.Text("role")) < doubt {
 		return game.Find("challenge")
 	}
 	return game.Find("pass")

@@ -20,10 +20,10 @@ TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 VERSIONS: dict[str, tuple[int, str]] = {
     "coup_kit.py": (8, "104e8ec6c1d2"),
     "coup_kit.js": (6, "1e36078e9bc5"),
-    "CoupKit.java": (6, "bebd36e121e5"),
-    "coup_kit.hpp": (5, "fec382eb58bd"),
-    "coup_kit.rs": (6, "c7043d7544f3"),
-    "coup_kit.go": (6, "37becb034961"),
+    "CoupKit.java": (7, "0cf23b16d508"),
+    "coup_kit.hpp": (6, "14b130851eba"),
+    "coup_kit.rs": (7, "65549c08244e"),
+    "coup_kit.go": (7, "b166343400f6"),
 }
 
 

@@ -284,19 +284,17 @@ def test_a_player_who_drew_nothing_goes_on_lacking_what_lies_in_the_deck_or_was_
         assert known.deck == ()
 
 
-CASES = Path(__file__).parents[2] / "protocol" / "kits" / "cases.jsonl"
-# What the kits don't know: the player in seat 2 drew nothing, and goes on lacking the cards that I returned.
-SHARPER = {
-    ("cards that you returned lie in the deck until somebody draws", 4): {"1": {"duke": "19/55"}, "2": {"duke": "0"}}
-}
+# A case a line: its name, and its steps, each with the line that a seat is sent, and perhaps `knows`, what holds then:
+# `odds` by seat and role, as fractions, and `known` by seat, the cards that it holds.
+CASES = Path(__file__).with_name("cases.jsonl")
 
 
 @each("case", [json.loads(line) for line in CASES.read_text().splitlines()], lambda case: case["case"])
-def test_a_seat_knows_what_the_cases_of_the_kits_say(case: dict[str, Any]) -> None:
+def test_a_seat_knows_what_the_cases_say(case: dict[str, Any]) -> None:
     """After each request: odds and cards that are held."""
     rules = changed(COUP, {})
     mind = None
-    for number, step in enumerate(case["steps"]):
+    for step in case["steps"]:
         line = step["line"]
         if line["type"] == "hello":
             fields = {rule.name: rule for rule in FIELDS}
@@ -309,12 +307,12 @@ def test_a_seat_knows_what_the_cases_of_the_kits_say(case: dict[str, Any]) -> No
             sight = sight_of(rules, line)
             heard = filter(None, map(event_of, line["events"]))
             known = mind.known(sight, [event for event in heard if matters(event)])
-            odds = step["knows"].get("odds", {}) | SHARPER.get((case["case"], number), {})
-            for seat, chances in odds.items():
+            knows = step.get("knows", {})
+            for seat, chances in knows.get("odds", {}).items():
                 for role, chance in chances.items():
                     holds = chance_held(sight, known, int(seat), Role(role.removeprefix("not_")))
                     assert (1 - holds if role.startswith("not_") else holds) == pytest.approx(float(Fraction(chance)))
-            for seat, cards in step["knows"].get("known", {}).items():
+            for seat, cards in knows.get("known", {}).items():
                 assert [role for player in known.players if player.seat == int(seat) for role in player.has] == cards
 
 

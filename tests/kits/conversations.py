@@ -6,10 +6,26 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from arena.coup import FORFEIT, PRESETS, Answer, Chance, Pass, apply, deal, derived, legal, view
+from arena.coup import (
+    FORFEIT,
+    PRESETS,
+    Answer,
+    Chance,
+    Known,
+    Pass,
+    View,
+    apply,
+    chance_held,
+    deal,
+    derived,
+    legal,
+    view,
+)
 from arena.referee import MatchSpec, Terms, hello, menus, wire
 
 Message = dict[str, Any]
+
+GAMES = 6  # of each of `matches`
 
 # A match a preset; between them they have every number of seats.
 MATCHES = [
@@ -18,15 +34,20 @@ MATCHES = [
 ]
 
 
-@cache
-def match(preset: str, seats: int) -> list[Message]:
+def match(preset: str, seats: int, games: int = 2) -> list[Message]:
     """Return all that bot 0 hears in a match, from the hello to the end. Somebody forfeits now and then."""
-    games = 16 if preset == "andy" else 2  # to keep a shown card is rare
+    return _played(preset, seats, games)[0]
+
+
+@cache
+def _played(preset: str, seats: int, games: int) -> tuple[list[Message], list[Any]]:
+    """Return all that bot 0 hears, and the engine's truth of it; see `truths`."""
+    games = 16 if preset == "andy" else games  # to keep a shown card is rare
     rng = random.Random(f"{preset} {seats}")
     rules = PRESETS[preset]
     seatings = tuple(tuple(rng.sample(range(seats), seats)) for _ in range(games))
     spec = MatchSpec(0, bytes(32), tuple(map(str, range(seats))), seatings, Terms(rules=rules))
-    lines = [hello(spec, 0)]
+    lines, truth = [hello(spec, 0)], list[Any]()
     asked = 0
     for game, seating in enumerate(seatings):
         me = seating.index(0)
@@ -46,15 +67,26 @@ def match(preset: str, seats: int) -> list[Message]:
                     sight, menu = view(state, me), menus.menu(moves)
                     known, events = feed.known(sight), feed.take(me)
                     lines.append(question.line(sight, known, asked, events, menu, 500, 10_000))
+                    truth.append(_chances(sight, known))
                 answers.append(_answer(rng, moves, seat == me))
             state, happened = apply(state, answers, chance)
             feed.add(happened)
         lines.append(wire.game_over(game, state.board, feed.take(me)))
+        truth.append({"cards": sorted(state.hands[me]), "influence": [len(hand) for hand in state.hands]})
     messages = [*map(json.loads, lines), {"type": "match_over"}]
     for message in messages:  # so that a player of one match is none of another
         if message["type"] == "game_start":
             message["players"] = [f"{preset} {handle}" for handle in message["players"]]
-    return messages
+    return messages, truth
+
+
+def _chances(sight: View, known: Known) -> list[dict[str, float]]:
+    board = sight.board
+    found = []
+    for seat in range(board.seats):
+        chances = {role.value: chance_held(sight, known, seat, role) for role in board.rules.roles}
+        found.append({**chances, "not_duke": 1 - chances["duke"]})
+    return found
 
 
 def _answer(rng: random.Random, moves: tuple[Any, ...], own: bool) -> Answer:
@@ -72,7 +104,16 @@ def matches() -> list[Message]:
 
     Handles differ from match to match; only the last match says that it is over.
     """
-    return [message for preset, seats in MATCHES for message in match(preset, seats)[:-1]] + [{"type": "match_over"}]
+    heard = [message for preset, seats in MATCHES for message in match(preset, seats, GAMES)[:-1]]
+    return [*heard, {"type": "match_over"}]
+
+
+def truths() -> list[Any]:
+    """Return the engine's truth of all matches, in order.
+
+    For each request the odds of each seat, by role; for each end of a game bot 0's `cards`, and `influence` by seat.
+    """
+    return [truth for preset, seats in MATCHES for truth in _played(preset, seats, GAMES)[1]]
 
 
 def requests(messages: list[Message]) -> Iterator[Message]:

@@ -1,11 +1,9 @@
-"""Every kit, in every language: what it knows, what it ignores, how it fails. Source: the kits' README, SPEC.md."""
+"""Every kit, in every language: what it says, what it ignores, how it fails. Source: the kits' README, SPEC.md."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.kits.conftest import Made
 from tests.kits.conversations import matches, requests
@@ -56,20 +54,6 @@ def test_the_recorded_matches_have_all_that_a_kit_follows() -> None:
     assert sum(event["event"] == "shown" and event.get("replaced") is False for event in events) > 1
     for replaced in (False, True):
         assert sum(e["event"] == "examined" and "role" in e and e["replaced"] is replaced for e in events) > 1
-
-
-@pytest.fixture(scope="session")
-def model(made: Make) -> list[int]:
-    """Return what the starter in Python plays in all matches."""
-    return choices(made(KITS[0], KITS[0].starter), matches())[0]
-
-
-@each_kit
-def test_starters_play_every_preset_and_make_the_same_choices_in_every_language(
-    kit: Kit, made: Make, model: list[int]
-) -> None:
-    """Each says that it does; the one in Python is the model."""
-    assert choices(made(kit, kit.starter), matches())[0] == model
 
 
 @each_kit
@@ -165,7 +149,7 @@ def test_a_kit_ignores_what_it_does_not_know(kit: Kit, made: Make) -> None:
             message["ruleset"]["deck"]["jester"] = 3
             message["ruleset"]["jester"] = {"juggles": True}
         strange.append(message)
-    choices(made(kit, kit.probe), strange, "know")
+    choices(made(kit, kit.probe), strange, "odds")
 
 
 @each_kit

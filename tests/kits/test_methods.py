@@ -80,7 +80,7 @@ func (bot *MyBot) best(game *Game) *Move { return game.Find("tax") }
 func (bot *MyBot) MyOdds(game *Game) float64 { return 0 }
 func main() { Run(&MyBot{}) }
 """,
-        ["MyBot.Challange; it calls the methods of Bot", "MyBot.GameEnd; it calls the methods of Bot"],
+        ["MyBot.Challange; it calls those that ", "MyBot.GameEnd; it calls those that "],
     ),
     "cpp": (
         "bot.cpp",

@@ -1,4 +1,4 @@
-// Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does.
+// Writes what the kit reckons, or fails: by the word that it is given. ../README.md says what a probe does.
 
 #include "coup_kit.hpp"
 
@@ -6,65 +6,38 @@
 
 using coup::Answer, coup::Game;
 
-// Writes a list of as many numbers as there are elements.
-template <class Elements, class Number>
-void tell(const char* before, const Elements& elements, Number number) {
-    std::cout << before << '[';
-    const char* comma = "";
-    for (const auto& element : elements) {
-        std::cout << comma << number(element);
-        comma = ",";
-    }
-    std::cout << ']';
-}
-
-// Writes to standard error what cases.jsonl asks for, and plays the first move.
-struct Knower : coup::Bot {
-    const std::vector<std::string> roles = {"ambassador", "assassin", "captain", "contessa",
-                                            "duke",       "inquisitor", "not_duke"};
-
+// Writes the odds of each seat at each request, and at the end of a game its cards and who has how many.
+struct Reckoner : coup::Bot {
     Answer turn(Game& game) override {
-        auto quoted = [](const std::string& card) { return '"' + card + '"'; };
-        auto counts = [&](const char* before, coup::Counts coup::Player::*counted) {
-            tell(before, game.players, [&](const coup::Player& player) {
-                std::string told;
-                for (const auto& [role, times] : (player.*counted).of)
-                    told += (told.empty() ? "\"" : ",\"") + role + "\":" + std::to_string(times);
-                return '{' + told + '}';
-            });
-        };
-        auto numbers = [&](const char* before, auto coup::Player::*number) {
-            tell(before, game.players, [&](const coup::Player& player) { return player.*number; });
-        };
-        auto hands = [&](const char* before, coup::Cards coup::Player::*hand) {
-            tell(before, game.players, [&](const coup::Player& player) {
-                std::string told;
-                for (const std::string& card : player.*hand) told += (told.empty() ? "" : ",") + quoted(card);
-                return '[' + told + ']';
-            });
-        };
-        std::cout << std::boolalpha << std::setprecision(17);
-        tell("{\"cards\":", game.cards, quoted);
-        counts(",\"claims\":", &coup::Player::claims);
-        counts(",\"caught\":", &coup::Player::caught);
-        counts(",\"shown\":", &coup::Player::shown);
-        counts(",\"blocks\":", &coup::Player::blocks);
-        hands(",\"known\":", &coup::Player::known);
-        hands(",\"revealed\":", &coup::Player::revealed);
-        numbers(",\"alive\":", &coup::Player::alive);
-        numbers(",\"influence\":", &coup::Player::influence);
-        numbers(",\"coins\":", &coup::Player::coins);
+        const char* before = "[";
+        std::cout << std::setprecision(17);
         for (const coup::Player& player : game.players) {
-            std::cout << (player.seat ? "," : ",\"odds\":[");
-            const char* before = "{";
-            for (const std::string& role : roles) {
-                std::cout << before << quoted(role) << ':' << game.odds(player.seat, role);
+            std::cout << before;
+            before = "{";
+            for (const char* role :
+                 {"ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke"}) {
+                std::cout << before << '"' << role << "\":" << game.odds(player.seat, role);
                 before = ",";
             }
             std::cout << '}';
         }
-        std::cout << "]}" << std::endl;
+        std::cout << ']' << std::endl;
         return nullptr;
+    }
+
+    void game_over(Game& game) override {
+        const char* before = "{\"cards\":[";
+        if (game.cards.empty()) std::cout << before;
+        for (const std::string& card : game.cards) {
+            std::cout << before << '"' << card << '"';
+            before = ",";
+        }
+        before = "],\"influence\":[";
+        for (const coup::Player& player : game.players) {
+            std::cout << before << player.influence;
+            before = ",";
+        }
+        std::cout << "]}" << std::endl;
     }
 
     Answer challenge(Game& game) override { return turn(game); }
@@ -78,7 +51,6 @@ struct Knower : coup::Bot {
     Answer draft(Game& game) override { return turn(game); }
     Answer allegiance(Game& game) override { return turn(game); }
     Answer other(Game& game) override { return turn(game); }
-    void game_over(Game& game) override { turn(game); }
 };
 
 // Speaks at each turn, and listens.
@@ -110,7 +82,7 @@ struct Failing : coup::Bot {
 
 int main(int count, char** words) {
     const std::string word = count > 1 ? words[1] : "";
-    if (word == "know") return coup::run(Knower{});
+    if (word == "odds") return coup::run(Reckoner{});
     if (word == "say") return coup::run(Speaker{});
     if (word == "roll") return coup::run(Roller{});
     Failing bot;

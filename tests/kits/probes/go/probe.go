@@ -1,4 +1,4 @@
-// Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does.
+// Writes what the kit reckons, or fails: by the word that it is given. ../README.md says what a probe does.
 package main
 
 import (
@@ -9,46 +9,45 @@ import (
 
 var roles = []string{"ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke"}
 
-// Knower writes at each request and at the end of a game what cases.jsonl asks for.
-type Knower struct{ Base }
+// Reckoner writes the odds of each seat at each request, and at the end of a game its cards and who has how many.
+type Reckoner struct{ Base }
 
-func know(game *Game) *Move {
-	told := map[string][]any{}
+func reckon(game *Game) *Move {
+	var all []map[string]float64
 	for _, player := range game.Players {
 		odds := map[string]float64{}
 		for _, role := range roles {
 			odds[role] = game.Odds(player.Seat, role)
 		}
-		for name, value := range map[string]any{
-			"claims": player.Claims, "caught": player.Caught, "shown": player.Shown, "blocks": player.Blocks,
-			"known": append([]string{}, player.Known...), "alive": player.Alive(), "influence": player.Influence,
-			"coins": player.Coins, "revealed": append([]string{}, player.Revealed...), "odds": odds,
-		} {
-			told[name] = append(told[name], value)
-		}
+		all = append(all, odds)
 	}
-	told["cards"] = []any{}
-	for _, card := range game.Cards {
-		told["cards"] = append(told["cards"], card)
-	}
-	line, _ := json.Marshal(told)
+	line, _ := json.Marshal(all)
 	fmt.Println(string(line))
 	return nil
 }
 
-func (*Knower) Turn(game *Game) *Move          { return know(game) }
-func (*Knower) Challenge(game *Game) *Move     { return know(game) }
-func (*Knower) Block(game *Game) *Move         { return know(game) }
-func (*Knower) Prove(game *Game) *Move         { return know(game) }
-func (*Knower) Lose(game *Game) *Move          { return know(game) }
-func (*Knower) Exchange(game *Game) *Move      { return know(game) }
-func (*Knower) KeepShown(game *Game) *Move     { return know(game) }
-func (*Knower) ExamineShow(game *Game) *Move   { return know(game) }
-func (*Knower) ExamineDecide(game *Game) *Move { return know(game) }
-func (*Knower) Draft(game *Game) *Move         { return know(game) }
-func (*Knower) Allegiance(game *Game) *Move    { return know(game) }
-func (*Knower) Other(game *Game) *Move         { return know(game) }
-func (*Knower) GameOver(game *Game)            { know(game) }
+func (*Reckoner) Turn(game *Game) *Move          { return reckon(game) }
+func (*Reckoner) Challenge(game *Game) *Move     { return reckon(game) }
+func (*Reckoner) Block(game *Game) *Move         { return reckon(game) }
+func (*Reckoner) Prove(game *Game) *Move         { return reckon(game) }
+func (*Reckoner) Lose(game *Game) *Move          { return reckon(game) }
+func (*Reckoner) Exchange(game *Game) *Move      { return reckon(game) }
+func (*Reckoner) KeepShown(game *Game) *Move     { return reckon(game) }
+func (*Reckoner) ExamineShow(game *Game) *Move   { return reckon(game) }
+func (*Reckoner) ExamineDecide(game *Game) *Move { return reckon(game) }
+func (*Reckoner) Draft(game *Game) *Move         { return reckon(game) }
+func (*Reckoner) Allegiance(game *Game) *Move    { return reckon(game) }
+func (*Reckoner) Other(game *Game) *Move         { return reckon(game) }
+
+// GameOver writes the cards.
+func (*Reckoner) GameOver(game *Game) {
+	influence := []int{}
+	for _, player := range game.Players {
+		influence = append(influence, player.Influence)
+	}
+	line, _ := json.Marshal(map[string]any{"cards": append([]string{}, game.Cards...), "influence": influence})
+	fmt.Println(string(line))
+}
 
 // Speaker speaks at each turn, and listens.
 type Speaker struct{ Base }
@@ -56,8 +55,8 @@ type Speaker struct{ Base }
 // Turn says something in each form.
 func (*Speaker) Turn(game *Game) *Move {
 	game.Say("hold", "duke")
-	game.SayAt("spare", 1)
-	game.SayOf("doubt", "duke", 1)
+	game.Say("spare", 1)
+	game.Say("doubt", "duke", 1)
 	game.Say("text", "Zo\u00eb says \"\\ \U0001f3b2\"")
 	return nil
 }
@@ -85,8 +84,8 @@ func (*Failing) Turn(*Game) *Move { panic("on purpose") }
 
 func main() {
 	switch os.Args[1] {
-	case "know":
-		Run(&Knower{})
+	case "odds":
+		Run(&Reckoner{})
 	case "say":
 		Run(&Speaker{})
 	case "roll":

@@ -1,20 +1,18 @@
 import java.util.Arrays;
 import java.util.List;
-import java.util.StringJoiner;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does. */
+/** Writes what the kit reckons, or fails: by the word that it is given. ../README.md says what a probe does. */
 public class Probe extends CoupKit.Bot {
     private static final List<String> ROLES =
             List.of("ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke");
 
-    private final boolean knows;
+    private final boolean reckons;
     private final boolean speaks;
     private final boolean rolls;
 
     private Probe(String word) {
-        knows = word.equals("know");
+        reckons = word.equals("odds");
         speaks = word.equals("say");
         rolls = word.equals("roll");
         careful = word.equals("careful");
@@ -24,56 +22,22 @@ public class Probe extends CoupKit.Bot {
         CoupKit.run(new Probe(words[0]));
     }
 
-    /** Tells if it is to, and plays the default. */
+    /** Writes the odds of each seat, if it is to, and plays the default. */
     private Move tell(Game game) {
-        if (knows) {
-            know(game);
+        if (reckons) {
+            System.out.println(Arrays.stream(game.players).map(player -> ROLES.stream()
+                    .map(role -> '"' + role + "\":" + game.odds(player.seat, role))
+                    .collect(Collectors.joining(",", "{", "}"))).collect(Collectors.joining(",", "[", "]")));
         }
         return null;
     }
 
-    /** Writes what cases.jsonl asks for. */
-    private static void know(Game game) {
-        System.out.println("{\"claims\":" + each(game, player -> counts(player.claims))
-                + ",\"caught\":" + each(game, player -> counts(player.caught))
-                + ",\"shown\":" + each(game, player -> counts(player.shown))
-                + ",\"blocks\":" + each(game, player -> counts(player.blocks))
-                + ",\"known\":" + each(game, player -> words(player.known))
-                + ",\"alive\":" + each(game, player -> String.valueOf(player.alive()))
-                + ",\"influence\":" + each(game, player -> String.valueOf(player.influence))
-                + ",\"coins\":" + each(game, player -> String.valueOf(player.coins))
-                + ",\"revealed\":" + each(game, player -> words(player.revealed))
-                + ",\"odds\":" + each(game, player -> odds(game, player))
-                + ",\"cards\":" + words(game.cards) + "}");
-    }
-
-    private static String each(Game game, Function<Player, String> what) {
-        return Arrays.stream(game.players).map(what).collect(Collectors.joining(",", "[", "]"));
-    }
-
-    private static String words(List<String> words) {
-        return words.stream().map(word -> '"' + word + '"').collect(Collectors.joining(",", "[", "]"));
-    }
-
-    private static String counts(Counts counts) {
-        StringJoiner out = new StringJoiner(",", "{", "}");
-        for (String role : counts.roles()) {
-            out.add('"' + role + "\":" + counts.get(role));
-        }
-        return out.toString();
-    }
-
-    private static String odds(Game game, Player player) {
-        StringJoiner out = new StringJoiner(",", "{", "}");
-        for (String role : ROLES) {
-            out.add('"' + role + "\":" + game.odds(player.seat, role));
-        }
-        return out.toString();
-    }
-
+    /** Writes its cards, and who has how many. */
     @Override public void gameOver(Game game) {
-        if (knows) {
-            know(game);
+        if (reckons) {
+            System.out.println(game.cards.stream().map(card -> '"' + card + '"')
+                    .collect(Collectors.joining(",", "{\"cards\":[", "],\"influence\":"))
+                    + Arrays.toString(Arrays.stream(game.players).mapToInt(player -> player.influence).toArray()) + "}");
         }
     }
 
@@ -95,7 +59,7 @@ public class Probe extends CoupKit.Bot {
             System.out.println(game.random.nextDouble());
             return null;
         }
-        if (!knows) {
+        if (!reckons) {
             throw new IllegalStateException("on purpose");
         }
         return tell(game);

@@ -1,30 +1,35 @@
-// Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does.
+// Writes what the kit reckons, or fails: by the word that it is given. ../README.md says what a probe does.
 "use strict";
 
 const { Bot, run } = require("./coup_kit.js");
 
 const ROLES = ["ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke"];
 
-const KNOWS = ["claims", "caught", "shown", "blocks", "known", "alive", "influence", "coins", "revealed"];
-
-// Writes at each request and at the end of a game what cases.jsonl asks for.
-class Knower extends Bot {
+// Writes the odds of each seat at each request, and at the end of a game its cards and who has how many.
+class Reckoner extends Bot {
   other(game) {
-    const told = Object.fromEntries(KNOWS.map((name) => [name, game.players.map((player) => player[name])]));
-    const odds = game.players.map(({ seat }) => Object.fromEntries(ROLES.map((role) => [role, game.odds(seat, role)])));
-    console.log(JSON.stringify({ ...told, odds, cards: game.cards }));
+    const odds = ({ seat }) => Object.fromEntries(ROLES.map((role) => [role, game.odds(seat, role)]));
+    console.log(JSON.stringify(game.players.map(odds)));
   }
 
   gameOver(game) {
-    this.other(game);
+    console.log(JSON.stringify({ cards: game.cards, influence: game.players.map(({ influence }) => influence) }));
   }
 }
 
 for (const method of ["turn", "challenge", "block", "prove", "lose", "exchange", "keepShown"]) {
-  Knower.prototype[method] = Knower.prototype.other;
+  Reckoner.prototype[method] = Reckoner.prototype.other;
 }
 for (const method of ["examineShow", "examineDecide", "draft", "allegiance"]) {
-  Knower.prototype[method] = Knower.prototype.other;
+  Reckoner.prototype[method] = Reckoner.prototype.other;
+}
+
+// Writes at the end of a game what each player did in it and in the match.
+class Historian extends Bot {
+  gameOver(game) {
+    const did = ({ claims, caught, shown, blocks, history }) => ({ claims, caught, shown, blocks, history });
+    console.log(JSON.stringify(game.players.map(did)));
+  }
 }
 
 // Speaks at each turn, and listens.
@@ -63,6 +68,6 @@ class Failing extends Bot {
 }
 
 const [, , word] = process.argv;
-const bot = new ({ know: Knower, words: Narrator, say: Speaker, roll: Roller }[word] ?? Failing)();
+const bot = new ({ odds: Reckoner, history: Historian, words: Narrator, say: Speaker, roll: Roller }[word] ?? Failing)();
 bot.careful = word === "careful";
 run(bot);

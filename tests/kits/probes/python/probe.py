@@ -1,4 +1,4 @@
-"""Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does."""
+"""Writes what the kit reckons, or fails: by the word that it is given. ../README.md says what a probe does."""
 
 import json
 import sys
@@ -6,23 +6,20 @@ import sys
 from coup_kit import Answer, Bot, Game, Message, run
 
 ROLES = ("ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke")
-KNOWS = ("claims", "caught", "shown", "blocks", "known", "alive", "influence", "coins", "revealed")
 
 
-class Knower(Bot):
-    """Writes at each request and at the end of a game what cases.jsonl asks for."""
+class Reckoner(Bot):
+    """Writes the odds of each seat at each request, and at the end of a game its cards and who has how many."""
 
     def turn(self, game: Game) -> Answer:
-        told = {name: [getattr(player, name) for player in game.players] for name in KNOWS}
-        odds = [{role: game.odds(player.seat, role) for role in ROLES} for player in game.players]
-        print(json.dumps({**told, "odds": odds, "cards": game.cards}))
+        print(json.dumps([{role: game.odds(player.seat, role) for role in ROLES} for player in game.players]))
         return 0
 
     challenge = block = prove = lose = exchange = keep_shown = examine_show = examine_decide = turn
     draft = allegiance = other = turn
 
     def game_over(self, game: Game) -> None:
-        self.turn(game)
+        print(json.dumps({"cards": game.cards, "influence": [player.influence for player in game.players]}))
 
 
 class Narrator(Bot):
@@ -64,6 +61,6 @@ class Failing(Bot):
 
 if __name__ == "__main__":
     word = sys.argv[1]
-    bot = {"know": Knower, "words": Narrator, "say": Speaker, "roll": Roller}.get(word, Failing)()
+    bot = {"odds": Reckoner, "words": Narrator, "say": Speaker, "roll": Roller}.get(word, Failing)()
     bot.careful = word == "careful"
     run(bot)

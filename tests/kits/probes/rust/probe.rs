@@ -1,8 +1,8 @@
-//! Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does.
+//! Writes what the kit reckons, or fails: by the word that it is given. ../README.md says what a probe does.
 
 mod coup_kit;
 
-use coup_kit::{Bot, Counts, Game, Json, Player};
+use coup_kit::{Bot, Game, Json, Player};
 
 const ROLES: [&str; 7] = ["ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke"];
 
@@ -10,43 +10,24 @@ macro_rules! each {
     ($call:ident: $($method:ident)*) => { $(fn $method(&mut self, game: &Game) -> usize { $call(game) })* };
 }
 
-/// Writes at each request and at the end of a game what cases.jsonl asks for.
-struct Knower;
+/// Writes the odds of each seat at each request, and at the end of a game its cards and who has how many.
+struct Reckoner;
 
-fn know(game: &Game) -> usize {
-    let each = |what: &dyn Fn(&Player) -> String| -> String {
-        game.players.iter().map(what).collect::<Vec<String>>().join(",")
-    };
-    let counts = |counts: &Counts| -> String {
-        let counted: Vec<String> = counts.iter().map(|(role, count)| format!(r#""{}":{}"#, role, count)).collect();
-        format!("{{{}}}", counted.join(","))
-    };
+fn reckon(game: &Game) -> usize {
     let odds = |player: &Player| -> String {
         let odds = ROLES.iter().map(|role| format!(r#""{}":{}"#, role, game.odds(player.seat, role)));
         format!("{{{}}}", odds.collect::<Vec<String>>().join(","))
     };
-    let fields = [
-        ("claims", each(&|player| counts(&player.claims))),
-        ("caught", each(&|player| counts(&player.caught))),
-        ("shown", each(&|player| counts(&player.shown))),
-        ("blocks", each(&|player| counts(&player.blocks))),
-        ("known", each(&|player| format!("{:?}", player.known))),
-        ("alive", each(&|player| player.alive().to_string())),
-        ("influence", each(&|player| player.influence.to_string())),
-        ("coins", each(&|player| player.coins.to_string())),
-        ("revealed", each(&|player| format!("{:?}", player.revealed))),
-        ("odds", each(&odds)),
-    ];
-    let told: String = fields.iter().map(|(name, values)| format!(r#""{}":[{}],"#, name, values)).collect();
-    coup_kit::log(format!(r#"{{{}"cards":{:?}}}"#, told, game.cards));
+    coup_kit::log(format!("[{}]", game.players.iter().map(odds).collect::<Vec<String>>().join(",")));
     0
 }
 
-impl Bot for Knower {
-    each!(know: turn challenge block prove lose exchange keep_shown examine_show examine_decide draft allegiance other);
+impl Bot for Reckoner {
+    each!(reckon: turn challenge block prove lose exchange keep_shown examine_show examine_decide draft allegiance other);
 
     fn game_over(&mut self, game: &Game) {
-        know(game);
+        let influence: Vec<usize> = game.players.iter().map(|player| player.influence).collect();
+        coup_kit::log(format!(r#"{{"cards":{:?},"influence":{:?}}}"#, game.cards, influence));
     }
 }
 
@@ -96,7 +77,7 @@ impl Bot for Failing {
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
-        Some("know") => coup_kit::run(Knower),
+        Some("odds") => coup_kit::run(Reckoner),
         Some("say") => coup_kit::run(Speaker),
         Some("roll") => coup_kit::run(Roller),
         word => coup_kit::run(Failing { careful: word == Some("careful") }),
