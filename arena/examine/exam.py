@@ -149,6 +149,7 @@ class Examination:
         self.shares = False  # other bots run in the same folder meanwhile
         self.peak_bytes = 0  # of any process; 0 where it isn't told
         self.uncalled: dict[bytes, None] = {}  # lines in which the bot's kit names a method that it never calls
+        self.others: set[str] = set()  # the kinds of request at which it ever chose another than the first legal move
         self.refused: tuple[bytes, ...] = ()  # lines of standard error about a write that was refused
 
     def before(self, argument: str) -> Iterator[Step]:
@@ -256,7 +257,9 @@ class Examination:
         try:
             talk = Talk(box, exam.terms.limits, exam.clock, exam.quoted)
             try:
-                yield Table(talk, _spec(rules, exam.terms, exam.seats), exam.patience)
+                table = Table(talk, _spec(rules, exam.terms, exam.seats), exam.patience)
+                yield table
+                self.others |= table.tally.others
             except BrokenError as broken:
                 raise _FailedError(self.broken(broken, talk), broken.code) from None
             finally:
@@ -394,6 +397,11 @@ class Examination:
         )
         table_rows = [("kind", "asked", "answered"), *((kind, str(a), str(b)) for kind, (a, b) in sorted(rows.items()))]
         yield replace(self.ok(text), rows=tuple(table_rows))
+        turns = rows["turn"][1]
+        if self.others and "turn" not in self.others and turns >= _TELLING:
+            self.step = "choices"
+            text = f"at its turns it always plays legal[0], {turns} times"
+            yield self.found(Level.NOTE, text, "if that isn't meant: does turn() return its move?")
 
     # -- what is left to tell
 

@@ -55,6 +55,7 @@ class Tally:
     asked: dict[str, int] = field(default_factory=dict)
     answered: dict[str, int] = field(default_factory=dict)
     choices: list[int] = field(default_factory=list)
+    others: set[str] = field(default_factory=set)  # the kinds at which another than the first legal move came
     games: int = 0
 
 
@@ -114,6 +115,7 @@ class Table:
             raise BrokenError("illegal_move", detail, line.rstrip(b"\n"), self.talk.last)
         self.tally.answered[kind] = self.tally.answered.get(kind, 0) + 1
         self.tally.choices.append(index)
+        self.tally.others |= {kind} if index else set()
         if plain(self._rules.talk) != "off":
             try:
                 self.said = read_say(answer.say, sight.board, sight.seat)

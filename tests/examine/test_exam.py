@@ -77,6 +77,23 @@ def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_
         assert all(asked == answered > 0 for asked, answered in asked.values())
 
 
+def test_a_bot_whose_turn_returns_nothing_is_told_so(tmp_path: Path) -> None:
+    """Its other methods return moves. One that takes another move at a single turn has a turn that returns."""
+
+    def last(message: dict[str, Any]) -> dict[str, Any]:
+        return {"id": message["id"], "choice": 0 if message["kind"] == "turn" else len(message["legal"]) - 1}
+
+    def rich(message: dict[str, Any]) -> dict[str, Any]:
+        return last(message) if len(message["legal"]) < 12 else {"id": message["id"], "choice": 2}
+
+    for answer, found in ((last, ["choices"]), (rich, [])):
+        steps = examined(tmp_path, bot(answer))
+        assert [step.what for step in steps if step.level is not Level.OK] == found
+    assert not found
+    [step] = [step for step in examined(tmp_path, bot(last)) if step.what == "choices"]
+    assert "at its turns it always plays legal[0]" in step.text
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_kinds_of_a_game_are_those_that_come_up_in_it(name: str) -> None:
     """Held against games of random players."""
