@@ -95,6 +95,8 @@ def parse_roster(data: bytes, file: str) -> Roster:
         if _is_canvas_extra(row, places):
             continue
         try:
+            if row == header:
+                raise ValueError("it is the header again (are two files in one?)")
             if len(row) > len(header) and any(row[len(header) :]):
                 cells = f"it has {len(row)} cells, and the header {len(header)}"
                 raise ValueError(f"{cells} (is a comma in a cell without quotes?)")
@@ -129,12 +131,12 @@ def _text(data: bytes, file: str) -> str:
     if len(data) > MOST_BYTES:
         raise LadderError(f"{file} has {len(data)} bytes, which is no roster's size.")
     advice = "Save it as CSV UTF-8."
-    if data[:4] == b"PK\x03\x04":
+    if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
         raise LadderError(f"{file} is a spreadsheet or a zip, no CSV.\n{advice}")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise LadderError(f"{file} is UTF-16.\n{advice}")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig").lstrip("\ufeff")  # a script adds one to the spreadsheet's
     except UnicodeDecodeError as problem:
         line = 1 + data.count(b"\n", 0, problem.start)
         raise LadderError(

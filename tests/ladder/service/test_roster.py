@@ -129,7 +129,7 @@ def test_an_id_of_a_spreadsheet_is_not_canvas() -> None:
 
 @pytest.mark.parametrize(
     ("separator", "start", "end"),
-    [(",", "", "\n"), (";", "\ufeff", "\r\n"), (";", "\ufeffsep=;\n", "\n"), ("\t", "", "\r"), (":", "", "\n")],
+    [(",", "", "\n"), (";", "\ufeff", "\r\n"), (";", "\ufeff\ufeffsep=;\n", "\n"), ("\t", "", "\r"), (":", "", "\n")],
 )
 def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: str, end: str) -> None:
     """With a byte order mark or without, a first line that names it, and quoted fields with the separator in them."""
@@ -148,6 +148,8 @@ def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: st
         (b"login,name\nada,Ada\nb\xf6b,Bob\n", "line 3: byte 0xf6 is no UTF-8"),
         ("login\nada\n".encode("utf-16"), "UTF-16"),
         (b"PK\x03\x04rest", "spreadsheet"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "spreadsheet"),
+        (b"login,name\nada,Ada\nlogin,name\nbob,Bob\n", "line 3: it is the header again"),
         (b"login\na\0da\n", "line 2: no CSV has NUL"),
         (b'login,name\nada,"Ada\nbob,Bob\n', "line 2: this is no CSV"),
         (b"login,name\nada,Ada,A\n", "line 2: it has 3 cells, and the header 2"),
