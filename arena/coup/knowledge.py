@@ -188,6 +188,7 @@ class _Hands:
 class Knowledge:
     """What one seat knows for certain in one game, from its first request on, whose view it is given.
 
+    A spectator has seat -1 and no cards; after a draft it knows nothing.
     `known` is asked at each of the seat's requests at least: cards that it draws to exchange are in no event.
     """
 
@@ -210,7 +211,7 @@ class Knowledge:
         self._at: dict[int, tuple[_Hands, int]] = {}  # by opponent in the game
         self._whole = True
         self._known = NOTHING_KNOWN
-        if view.cards:  # else a draft comes first
+        if not board.rules.draft:
             self._begin(view.cards, ())
             others = [seat for seat in range(board.seats) if seat != view.seat]
             size = self._rules.hand

@@ -8,7 +8,7 @@ A page opened as a file can't import modules: browsers refuse that of `file:`. S
 other, each as a function of its own that returns what it exports, in the order in which they need each other. (An
 import map of data URLs would do too, but the policy would have to allow all `data:` scripts, and none can be read.)
 It asks of the modules that an import stands on a line of its own and renames nothing, and that what is exported is
-declared in the same place. The kit for JavaScript can be imported, too: pages follow games as bots do.
+declared in the same place.
 """
 
 import hashlib
@@ -23,8 +23,7 @@ from typing import Any
 from arena.bots import shown
 
 _STATIC = files("arena.page") / "static"
-_KIT = "coup_kit"
-_IMPORT = re.compile(rf'^import (\{{[^}}]*\}}) from "(?:\./|[./]*/protocol/kits/)([a-z]+|{_KIT})\.js";$', re.MULTILINE)
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z]+)\.js";$', re.MULTILINE)
 _UNREAD = re.compile(r"^ *(?:(?://|/\*\*|\*[ /]).*\n)?", re.MULTILINE)  # indents and comments, a fifth of the text
 _EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)
 
@@ -81,11 +80,6 @@ def _modules(name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of all that a module imports, and then its own."""
     if name in above:
         raise ValueError(f"modules import each other in a circle: {' -> '.join((*above, name))}")
-    if name == _KIT:  # a module of CommonJS, which needs files only to play over pipes
-        inner = (files("protocol.kits") / f"{name}.js").read_text("utf-8")
-        inner = f"const module = {{}}, require = () => ({{}});\n{_UNREAD.sub('', inner)}\nreturn module.exports;"
-        yield name, f"modules.{name} = (() => {{\n{inner}\n}})();"
-        return
     source = _UNREAD.sub("", (_STATIC / f"{name}.js").read_text("utf-8"))
     for _, needed in _IMPORT.findall(source):
         yield from _modules(needed, (*above, name))

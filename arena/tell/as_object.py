@@ -1,7 +1,8 @@
 """A match as one JSON object, for pages: everything that was played, or what some of its bots could know of it.
 
-What follows from the events (coins, hands, sides, what a seat may know) isn't told twice: a page folds them. What is
-cut is null, so that a page can count it: cards, moves that no event tells, times.
+What follows from the events (coins, hands, sides) isn't told twice: a page folds them. What is cut is null, so that a
+page can count it: cards, moves that no event tells, times. `known` of a step is what is certain after it, by seat and
+for spectators ("-1"), as `you.known` of a request; a viewer for whom nothing has changed is left out.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from operator import or_
 from typing import Any
 
 from arena import __version__
+from arena.coup import NOTHING_KNOWN, Knowledge, State, View, matters, seen, view
 from arena.referee import GameRecord, Record, by_game, by_turn, messages
 from arena.tell.moments import Moment, moments
 
@@ -49,6 +51,8 @@ def _game(
     bots = [record.header.bots[bot] for bot in game.seating]
     own = [seat for seat, bot in enumerate(game.seating) if eyes is None or bot in eyes]
     hands = [hand if seat in own else [None] * len(hand) for seat, hand in enumerate(game.start["hands"])]
+    unfolded = list(moments(record.header, game))
+    known = _known(unfolded, [-1, *own])
     payload: dict[str, Any] = {
         "game": game.game,
         "seating": list(game.seating),
@@ -57,7 +61,7 @@ def _game(
         "survivors": list(game.survivors),
         "turns": game.turns,
         "start": {"sides": [], "reserve": 0, **game.start, "hands": hands},
-        "steps": [_step(moment, own, eyes is None) for moment in moments(record.header, game)],
+        "steps": [_step(moment, own, eyes is None, certain) for moment, certain in zip(unfolded, known, strict=True)],
         "stderr": [
             {"seat": seat, "turn": turn, "text": text}
             for seat, bot in enumerate(bots)
@@ -71,7 +75,27 @@ def _game(
     return payload
 
 
-def _step(moment: Moment, own: Sequence[int], whole: bool) -> dict[str, Any]:
+def _known(unfolded: Sequence[Moment], viewers: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield what is certain after each moment and wasn't before, by viewer; viewer -1 sees what all see."""
+    minds = {viewer: Knowledge(_sight(unfolded[0].before, viewer)) for viewer in viewers}
+    before = dict.fromkeys(viewers, NOTHING_KNOWN)
+    for moment in unfolded:
+        news = [event for event in moment.events if matters(event)]
+        after = {
+            viewer: mind.known(
+                _sight(moment.after, viewer), [seen(event, viewer if viewer >= 0 else None) for event in news]
+            )
+            for viewer, mind in minds.items()
+        }
+        yield {str(viewer): messages.certain(known) for viewer, known in after.items() if known != before[viewer]}
+        before = after
+
+
+def _sight(state: State, viewer: int) -> View:
+    return view(state, viewer) if viewer >= 0 else View(state.board, viewer, (), (), (), None)
+
+
+def _step(moment: Moment, own: Sequence[int], whole: bool, known: Mapping[str, Any]) -> dict[str, Any]:
     before = moment.before
     acts = before.board.actor in own
     payload: dict[str, Any] = {
@@ -94,6 +118,8 @@ def _step(moment: Moment, own: Sequence[int], whole: bool) -> dict[str, Any]:
     if faults:
         payload["fault"] = faults
     payload["events"] = list(moment.payloads() if whole else _copies(moment, own))
+    if known:
+        payload["known"] = known
     return payload
 
 

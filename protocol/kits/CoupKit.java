@@ -287,7 +287,7 @@ public class CoupKit {
             return found;
         }
 
-        /** The first of them, or null: find("tax"), at one target find("steal", 2), with one value find("block", "duke"). */
+        /** The first of them, or null: find("tax"), at a target find("steal", 2), with a value find("block", "duke"). */
         public Move find(String word) { return first(word, move -> true); }
         public Move find(String word, int target) { return first(word, move -> move.target == target); }
         public Move find(String word, String value) { return first(word, move -> move.value.equals(value)); }
@@ -318,8 +318,8 @@ public class CoupKit {
         /**
          * How likely a seat holds at least one card of a role, from the cards that you see: 1 - C(U-d, k) / C(U, k),
          * where of U unseen cards d are of the role and k are the seat's. It takes no account of what players claim,
-         * but of what you.known says. For the claim "not_duke" it is how likely the seat has no duke. After a draft, where
-         * cards are chosen and half of them are away, it is a guess where it is neither 0 nor 1.
+         * but of what you.known says. For the claim "not_duke" it is how likely the seat has no duke. After a draft,
+         * where cards are chosen and half of them are away, it is a guess where it is neither 0 nor 1.
          */
         public double odds(int whose, String role) {
             if (role.startsWith("not_")) {

@@ -2,232 +2,116 @@
 
 /** A role, or an embezzler's claim; variants to come may have others. */
 export type Role = "ambassador" | "assassin" | "captain" | "contessa" | "duke" | "inquisitor" | (string & {});
-/** An element of `legal`: `{action, target}`, `{challenge: true}`, `{block: "duke"}`, `{keep: [...]}` ... */
-export interface Move {
-  readonly action?: string;
-  readonly target?: number;
-  readonly pass?: true;
-  readonly challenge?: true;
-  readonly block?: Role;
-  readonly show?: Role | "all";
-  readonly decline?: true;
-  readonly lose?: Role;
-  readonly keep?: readonly Role[];
-  readonly keep_shown?: boolean;
-  readonly pick?: Role;
-  readonly side?: Allegiance;
-  readonly reveal?: Role;
-  readonly examined?: "hand_back" | "force_swap";
-}
-
+export type Roles = readonly Role[];
 export type Allegiance = "loyalist" | "reformist";
+/** An element of `legal`: `{action, target}`, `{challenge: true}`, `{block: "duke"}`, `{keep: [...]}` ... */
+export type Move = Readonly<{
+  action?: string; target?: number; pass?: true; challenge?: true; block?: Role;
+  show?: Role | "all"; decline?: true; lose?: Role; keep?: Roles; keep_shown?: boolean;
+  pick?: Role; side?: Allegiance; reveal?: Role; examined?: "hand_back" | "force_swap";
+}>;
 /** What a request's method returns: a legal move, its index, or nothing, which plays the first. */
 export type Answer = Move | number | null | undefined | void;
 /** How often, by role: only what was counted is a key; what wasn't reads as 0. */
 export type Counts = Readonly<Record<Role, number>>;
 
-export interface Ruleset {
-  readonly name: string;
-  readonly seats: number;
-  readonly deck: Readonly<Partial<Record<Role, number>>>;
-  readonly start_coins: number;
-  readonly two_player_starter_coins: number;
-  readonly coup_cost: number;
-  readonly assassinate_cost: number;
-  readonly forced_coup: number;
-  readonly turn_limit: number;
-  readonly first_player: "seat_0" | "last_winner" | "random";
-  readonly attacks_blocked_by: "target" | "anyone";
-  readonly block_challenged_by: "anyone" | "actor";
-  readonly prove: "choose" | "automatic";
-  readonly shown_card: "replaced" | "may_keep";
-  readonly block_after_failed_challenge: "yes" | "never" | "not_challenger";
-  readonly exchange_draw: number;
-  readonly exchange_return: "any" | "claimed_role";
-  readonly inquisitor: boolean;
-  readonly examine_pick: "target" | "random";
-  readonly examine_replace: "draw_first" | "return_first";
-  readonly reformation: boolean;
-  readonly allegiance_start: "starter_chooses" | "assigned";
-  readonly embezzle_concede: boolean;
-  readonly draft: boolean;
-  readonly dead_target: "nothing" | "coins";
-  readonly talk: "off" | "statements" | "text";
-}
+// --- messages: what each field means stands in SPEC.md ---
 
-export interface Limits {
-  readonly limit_ms: number;
-  readonly bank_ms: number;
-  readonly start_ms: number;
-  readonly line_bytes: number;
-  readonly flood_bytes: number;
-  readonly lives: number;
-  readonly forfeits: number;
-  readonly clock: "own" | "wall";
-  readonly ponder: boolean;
-  readonly memory_mb: number;
-  readonly processes: number;
-  readonly cpu_s: number;
-  readonly cores: number;
-  readonly file_size_mb: number;
-  readonly tmp_mb: number;
-  readonly open_files: number;
-}
+export type Ruleset = Readonly<{
+  name: string; seats: number; deck: Readonly<Partial<Record<Role, number>>>;
+  start_coins: number; two_player_starter_coins: number; coup_cost: number; assassinate_cost: number;
+  forced_coup: number; turn_limit: number; first_player: "seat_0" | "last_winner" | "random";
+  attacks_blocked_by: "target" | "anyone"; block_challenged_by: "anyone" | "actor";
+  prove: "choose" | "automatic"; shown_card: "replaced" | "may_keep";
+  block_after_failed_challenge: "yes" | "never" | "not_challenger";
+  exchange_draw: number; exchange_return: "any" | "claimed_role";
+  inquisitor: boolean; examine_pick: "target" | "random"; examine_replace: "draw_first" | "return_first";
+  reformation: boolean; allegiance_start: "starter_chooses" | "assigned"; embezzle_concede: boolean;
+  draft: boolean; dead_target: "nothing" | "coins"; talk: "off" | "statements" | "text";
+}>;
 
-export interface Match {
-  readonly games: number;
-  readonly seats: number;
-  readonly your_handle: string;
-  readonly handles: readonly string[];
-}
+export type Limits = Readonly<{
+  limit_ms: number; bank_ms: number; start_ms: number; clock: "own" | "wall"; ponder: boolean;
+  line_bytes: number; flood_bytes: number; lives: number; forfeits: number;
+  memory_mb: number; processes: number; cpu_s: number; cores: number;
+  file_size_mb: number; tmp_mb: number; open_files: number;
+}>;
 
-export interface Seat {
-  readonly coins: number;
-  readonly influence: number;
-  readonly revealed: readonly Role[];
-  readonly allegiance?: Allegiance;
-}
+export type Match = Readonly<{ games: number; seats: number; your_handle: string; handles: readonly string[] }>;
+export type Seat = Readonly<{ coins: number; influence: number; revealed: Roles; allegiance?: Allegiance }>;
+export type State = Readonly<{ turn: number; actor: number; deck: number; reserve?: number; players: readonly Seat[] }>;
+/** What follows for certain of one opponent: cards that it holds, and roles that it doesn't. */
+export type KnownPlayer = Readonly<{ seat: number; has?: Roles; lacks?: Roles }>;
+/** The same of all opponents, and of the court deck. */
+export type Known = Readonly<{ players?: readonly KnownPlayer[]; deck?: Roles }>;
+export type You = Readonly<{
+  seat: number; cards: Roles; drawn?: Roles; discards?: Roles; seen?: Role; known?: Known;
+}>;
+export type Pending = Readonly<{ actor: number; action: string; target?: number }>;
+export type Claim = Readonly<{ seat: number; role: Role; block: boolean }>;
 
-export interface State {
-  readonly turn: number;
-  readonly actor: number;
-  readonly deck: number;
-  readonly reserve?: number;
-  readonly players: readonly Seat[];
-}
+type Happened<Word extends string, More = unknown> = Readonly<{ n: number; event: Word; seat: number } & More>;
 
-export interface You {
-  readonly seat: number;
-  readonly cards: readonly Role[];
-  readonly drawn?: readonly Role[];
-  readonly discards?: readonly Role[];
-  readonly seen?: Role;
-  readonly known?: Known;
-}
-
-/** What is certain of cards that you don't see; what is empty is left out. */
-export interface Known {
-  readonly players?: readonly { readonly seat: number; readonly has?: readonly Role[]; readonly lacks?: readonly Role[] }[];
-  readonly deck?: readonly Role[];
-}
-
-export interface Pending {
-  readonly actor: number;
-  readonly action: string;
-  readonly target?: number;
-}
-
-export interface Claim {
-  readonly seat: number;
-  readonly role: Role;
-  readonly block: boolean;
-}
-
-interface Happened<Word extends string> {
-  readonly n: number;
-  readonly event: Word;
-  readonly seat: number;
-}
-
-/** What has happened; SPEC.md, Events. A later arena may send others: leave those alone. */
+/** What has happened. A later arena may send others: leave those alone. */
 export type Event =
-  | (Happened<"action"> & { readonly action: string; readonly target?: number; readonly claim?: Role })
-  | (Happened<"coins"> & { readonly delta: number; readonly reason: string })
-  | (Happened<"challenge"> & { readonly claimant: number; readonly role: Role })
-  | (Happened<"shown"> & { readonly role: Role; readonly replaced?: false; readonly cards?: readonly Role[] })
-  | (Happened<"shown_hand"> & { readonly roles: readonly Role[]; readonly cards?: readonly Role[] })
-  | (Happened<"unproven"> & { readonly role: Role })
-  | (Happened<"lost"> & { readonly role: Role; readonly reason: string })
+  | Happened<"action", { action: string; target?: number; claim?: Role }>
+  | Happened<"coins", { delta: number; reason: string }>
+  | Happened<"challenge", { claimant: number; role: Role }>
+  | Happened<"shown", { role: Role; replaced?: false; cards?: Roles }>
+  | Happened<"shown_hand", { roles: Roles; cards?: Roles }>
+  | Happened<"unproven" | "block", { role: Role }>
+  | Happened<"lost", { role: Role; reason: string }>
   | Happened<"exiled">
-  | (Happened<"block"> & { readonly role: Role })
-  | (Happened<"exchanged"> & { readonly count: number; readonly cards?: readonly Role[] })
-  | (Happened<"examined"> & {
-      readonly target: number;
-      readonly replaced: boolean;
-      readonly role?: Role;
-      readonly cards?: readonly Role[];
-    })
-  | (Happened<"drafted"> & { readonly cards?: readonly Role[] })
-  | (Happened<"allegiances"> & { readonly sides: readonly string[] })
-  | (Happened<"converted"> & { readonly target: number; readonly allegiance: string })
-  | (Happened<"forfeit"> & { readonly roles: readonly Role[] })
-  | (Happened<"say"> & { readonly says: string; readonly role?: Role; readonly target?: number; readonly text?: string })
-  | (Happened<"resolved"> & { readonly action: string; readonly target?: number; readonly how: string });
+  | Happened<"exchanged", { count: number; cards?: Roles }>
+  | Happened<"examined", { target: number; replaced: boolean; role?: Role; cards?: Roles }>
+  | Happened<"drafted", { cards?: Roles }>
+  | Happened<"allegiances", { sides: readonly string[] }>
+  | Happened<"converted", { target: number; allegiance: string }>
+  | Happened<"forfeit", { roles: Roles }>
+  | Happened<"say", { says: string; role?: Role; target?: number; text?: string }>
+  | Happened<"resolved", { action: string; target?: number; how: string }>;
 
-export interface Hello {
-  readonly type: "hello";
-  readonly protocol: number;
-  readonly ruleset: Ruleset;
-  readonly limits: Limits;
-  readonly match: Match;
-  readonly bot_seed: string;
-}
-
-export interface GameStart {
-  readonly type: "game_start";
-  readonly game: number;
-  readonly game_seed: string;
-  readonly seat: number;
-  readonly players: readonly string[];
-  readonly you: You;
-  readonly state: State;
-}
-
-interface Asked<Kind extends string> {
-  readonly type: "request";
-  readonly id: number;
-  readonly game: number;
-  readonly events: readonly Event[];
-  readonly state: State;
-  readonly you: You;
-  readonly clock: { readonly limit_ms: number; readonly bank_ms: number };
-  readonly kind: Kind;
-  readonly legal: readonly Move[];
-}
+export type Hello = Readonly<{
+  type: "hello"; protocol: number; ruleset: Ruleset; limits: Limits; match: Match; bot_seed: string;
+}>;
+export type GameStart = Readonly<{
+  type: "game_start"; game: number; game_seed: string; seat: number; players: readonly string[]; you: You; state: State;
+}>;
+type Asked<Kind extends string, More = unknown> = Readonly<
+  {
+    type: "request"; id: number; kind: Kind; game: number; events: readonly Event[]; state: State; you: You;
+    legal: readonly Move[]; clock: Readonly<{ limit_ms: number; bank_ms: number }>;
+  } & More
+>;
 
 /** By `kind`; a later arena may send others. */
 export type Request =
   | Asked<"turn" | "draft" | "allegiance">
-  | (Asked<"challenge"> & { readonly pending: Pending; readonly claim: Claim })
-  | (Asked<"block"> & { readonly pending: Pending; readonly proven: boolean })
-  | (Asked<"prove" | "keep_shown"> & { readonly pending: Pending; readonly claim: Claim; readonly challenger: number })
-  | (Asked<"lose"> & { readonly pending: Pending; readonly reason: "coup" | "assassinate" | "challenge" })
-  | (Asked<"exchange"> & { readonly pending: Pending; readonly you: { readonly drawn: readonly Role[] } })
-  | (Asked<"examine_show"> & { readonly pending: Pending })
-  | (Asked<"examine_decide"> & { readonly pending: Pending; readonly you: { readonly seen: Role } });
+  | Asked<"challenge", { pending: Pending; claim: Claim }>
+  | Asked<"block", { pending: Pending; proven: boolean }>
+  | Asked<"prove" | "keep_shown", { pending: Pending; claim: Claim; challenger: number }>
+  | Asked<"lose", { pending: Pending; reason: "coup" | "assassinate" | "challenge" }>
+  | Asked<"exchange", { pending: Pending; you: Readonly<{ drawn: Roles }> }>
+  | Asked<"examine_show", { pending: Pending }>
+  | Asked<"examine_decide", { pending: Pending; you: Readonly<{ seen: Role }> }>;
 
-/** A fault; SPEC.md, Faults. */
-export interface ErrorMessage {
-  readonly type: "error";
-  readonly id: number | null;
-  readonly code: string;
-  readonly message: string;
-  readonly got: string | null;
-  readonly used: Move | null;
-  readonly lives: number;
-}
-
-export interface GameOver {
-  readonly type: "game_over";
-  readonly game: number;
-  readonly winner: number | null;
-  readonly reason: "last_standing" | "turn_limit" | "all_forfeit";
-  readonly survivors: readonly number[];
-  readonly events: readonly Event[];
-  readonly state: State;
-}
-
-export interface MatchOver {
-  readonly type: "match_over";
-}
+export type ErrorMessage = Readonly<{
+  type: "error"; id: number | null; code: string; message: string; got: string | null; used: Move | null; lives: number;
+}>;
+export type GameOver = Readonly<{
+  type: "game_over"; game: number; winner: number | null; reason: "last_standing" | "turn_limit" | "all_forfeit";
+  survivors: readonly number[]; events: readonly Event[]; state: State;
+}>;
+export type MatchOver = Readonly<{ type: "match_over" }>;
 
 /** A message of the referee, as an object, by `type`. */
 export type Message = Hello | GameStart | Request | ErrorMessage | GameOver | MatchOver;
-
 /** What a bot answers to `hello`, and to a request. */
 export type Reply =
-  | { readonly type: "hello"; readonly name?: string; readonly version?: string }
-  | { readonly id: number; readonly choice: number; readonly say?: readonly object[] };
+  | Readonly<{ type: "hello"; name: string; version?: string }>
+  | Readonly<{ id: number; choice: number; say?: readonly object[] }>;
+
+// --- the kit ---
 
 export class History {
   claimed: number;
@@ -249,12 +133,13 @@ export class Player {
   readonly caught: Counts;
   readonly shown: Counts;
   readonly blocks: Counts;
-  readonly known: readonly Role[];
   get coins(): number;
   get influence(): number;
-  get revealed(): readonly Role[];
+  get revealed(): Roles;
   get alive(): boolean;
   get allegiance(): Allegiance | null;
+  get known(): Roles;
+  get lacks(): Roles;
 }
 
 export class Game {
@@ -264,7 +149,7 @@ export class Game {
   readonly match: Match;
   readonly botSeed: string;
   readonly gameSeed: string;
-  readonly request: Request | GameStart;
+  readonly request: Request | GameStart | (GameOver & { readonly you: You });
   readonly players: readonly Player[];
   readonly winner: number | null;
   readonly survivors: readonly number[];
@@ -273,8 +158,8 @@ export class Game {
   get number(): number;
   get state(): State;
   get seat(): number;
-  get cards(): readonly Role[];
-  get drawn(): readonly Role[];
+  get cards(): Roles;
+  get drawn(): Roles;
   get seen(): Role | null;
   get turn(): number;
   get actor(): number;

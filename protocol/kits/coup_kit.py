@@ -1,6 +1,6 @@
-"""A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves.
+"""A kit for bots of the Coup arena: it reads and writes the lines, and asks you for moves.
 
-Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 8.
+Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 9.
 
     from coup_kit import Bot, run
 
@@ -25,6 +25,7 @@ from math import comb
 
 TYPE_CHECKING = False  # as typing's, without the time that its import takes
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
     from typing import Any
 
@@ -69,10 +70,27 @@ class History:
         return self.caught / self.challenged if self.challenged else None
 
 
+def _sent(*path: str, otherwise: Callable[[], object] | None = None) -> Any:
+    """Make a property of a game: what the latest message has at a path; else an empty value of a type, or None."""
+
+    def get(game: Game) -> object:
+        value: Any = game.request
+        for name in path:
+            value = value.get(name) if value else None
+        return otherwise() if value is None and otherwise is not None else value
+
+    return property(get)
+
+
+def _has(name: str) -> Any:
+    """Make a property of a player: what the public state has of it."""
+    return property(lambda player: player._game.request["state"]["players"][player.seat].get(name))
+
+
 class Player:
     """A player at the table. What it has is that of the latest request; what it did is of this game."""
 
-    __slots__ = ("_game", "_lacks", "blocks", "caught", "claims", "handle", "history", "known", "seat", "shown")
+    __slots__ = ("_game", "blocks", "caught", "claims", "handle", "history", "seat", "shown")
 
     def __init__(self, game: Game, seat: int, handle: str, history: History) -> None:
         self._game = game
@@ -83,26 +101,11 @@ class Player:
         self.caught = Counts()  # role -> how often it couldn't, or wouldn't, prove it
         self.shown = Counts()  # role -> how often it proved it
         self.blocks = Counts()  # role -> how often it blocked with it
-        self.known: list[str] = []  # roles that it certainly holds, since it showed or you saw a card, and kept it
-        self._lacks: set[str] = set()  # roles that it certainly doesn't hold
 
-    @property
-    def coins(self) -> int:
-        """Its coins."""
-        coins: int = self._game.request["state"]["players"][self.seat]["coins"]
-        return coins
-
-    @property
-    def influence(self) -> int:
-        """How many cards it has face down; 0: it is out of the game."""
-        cards: int = self._game.request["state"]["players"][self.seat]["influence"]
-        return cards
-
-    @property
-    def revealed(self) -> list[str]:
-        """Its lost cards, face up."""
-        cards: list[str] = self._game.request["state"]["players"][self.seat]["revealed"]
-        return cards
+    coins: int = _has("coins")
+    influence: int = _has("influence")  # how many cards it has face down; 0: it is out of the game
+    revealed: list[str] = _has("revealed")  # its lost cards, face up
+    allegiance: str | None = _has("allegiance")  # `loyalist`, `reformist`; None where there are no sides, or not yet
 
     @property
     def alive(self) -> bool:
@@ -110,21 +113,25 @@ class Player:
         return self.influence > 0
 
     @property
-    def allegiance(self) -> str | None:
-        """`loyalist` or `reformist`; None where there are no sides, or not yet."""
-        side: str | None = self._game.request["state"]["players"][self.seat].get("allegiance")
-        return side
+    def known(self) -> list[str]:
+        """Roles of cards that it certainly holds, as `you.known` of the request says; two of a role: twice."""
+        return self._certain("has")
 
-    def __repr__(self) -> str:
-        """For debug output."""
-        return f"<{self.handle} in seat {self.seat}: {self.influence} cards, {self.coins} coins>"
+    @property
+    def lacks(self) -> list[str]:
+        """Roles that it certainly doesn't hold, as `you.known` says."""
+        return self._certain("lacks")
+
+    def _certain(self, what: str) -> list[str]:
+        players = self._game.request["you"].get("known", {}).get("players", ())
+        return next((player.get(what, []) for player in players if player["seat"] == self.seat), [])
 
 
 class Game:
     """The game as your seat sees it. One object for the whole match; all but the raw messages is worked out when asked.
 
-    Between requests it stays as the latest request, or the start of the game, said. In `game_over` your cards, and the
-    coins, cards and sides of all, are those of the end.
+    Between requests it stays as the latest request, or the start of the game, said. In `game_over` the state and your
+    cards are those of the end, and nothing is `known` any more.
     """
 
     def __init__(self, hello: Message) -> None:
@@ -139,68 +146,26 @@ class Game:
         self.survivors: list[int] = []  # in game_over: the seats that won or share the draw
         self._histories: dict[str, History] = {}
         self._doubt: tuple[int, str] = (0, "")  # who challenged last, and which role
-        self._hand: list[str] = []  # your cards before the latest events
-        self._drawn: list[str] = []  # what you drew to exchange
-        self._deck: list[str] = []  # cards that certainly lie in the court deck
         self._random: Random | None = None
         self._words: list[Message] = []  # to be said beside the next answer
 
     # --- what the request says ----------------------------------------------------------------------------------------
 
-    @property
-    def kind(self) -> str:
-        """What is asked: `turn`, `challenge`, `block` ...; empty before the first request of a game."""
-        return str(self.request.get("kind", ""))
-
-    @property
-    def legal(self) -> list[Move]:
-        """Every move that you may choose, as on the wire; the first is a quiet one."""
-        moves: list[Move] = self.request.get("legal", [])
-        return moves
-
-    @property
-    def number(self) -> int:
-        """The number of the game in the match, from 0."""
-        return int(self.request.get("game", 0))
-
-    @property
-    def state(self) -> Message:
-        """The public state as on the wire."""
-        state: Message = self.request.get("state", {})
-        return state
-
-    @property
-    def seat(self) -> int:
-        """Your seat in this game."""
-        return int(self.request["you"]["seat"])
-
-    @property
-    def cards(self) -> list[str]:
-        """Your cards."""
-        cards: list[str] = self.request["you"]["cards"]
-        return cards
-
-    @property
-    def drawn(self) -> list[str]:
-        """The cards that you drew, in `exchange`; else none."""
-        cards: list[str] = self.request["you"].get("drawn", [])
-        return cards
-
-    @property
-    def seen(self) -> str | None:
-        """The card of another that you look at, in `examine_decide`; else None."""
-        card: str | None = self.request["you"].get("seen")
-        return card
-
-    @property
-    def turn(self) -> int:
-        """The number of the turn, from 1, over all players together."""
-        return int(self.state["turn"])
-
-    @property
-    def actor(self) -> int:
-        """The seat whose turn it is."""
-        return int(self.state["actor"])
+    kind: str = _sent("kind", otherwise=str)  # what is asked: `turn`, `challenge` ...; empty where nothing is
+    legal: list[Move] = _sent("legal", otherwise=list)  # every move that you may choose; the first is a quiet one
+    number: int = _sent("game", otherwise=int)  # the number of the game in the match, from 0
+    state: Message = _sent("state", otherwise=dict)  # the public state as on the wire
+    seat: int = _sent("you", "seat")  # your seat in this game
+    cards: list[str] = _sent("you", "cards")  # your cards
+    drawn: list[str] = _sent("you", "drawn", otherwise=list)  # the cards that you drew, in `exchange`; else none
+    seen: str | None = _sent("you", "seen")  # the card of another that you look at, in `examine_decide`
+    turn: int = _sent("state", "turn")  # the number of the turn, from 1, over all players together
+    actor: int = _sent("state", "actor")  # the seat whose turn it is
+    pending: Message = _sent("pending", otherwise=dict)  # what is being decided: `actor`, `action`, perhaps `target`
+    claim: Message = _sent("claim", otherwise=dict)  # to challenge or to prove: `seat`, `role`, `block` (a block's)
+    proven: bool = _sent("proven", otherwise=bool)  # in `block`: the action's claim was challenged and proven this turn
+    challenger: int | None = _sent("challenger")  # in `prove`: the seat that challenges you
+    reason: str | None = _sent("reason")  # in `lose`: what you lose it to, `coup`, `assassinate` or `challenge`
 
     @property
     def me(self) -> Player:
@@ -213,35 +178,6 @@ class Game:
         seat, table = self.seat, self.state["players"]
         others = self.players[seat + 1 :] + self.players[:seat]
         return [player for player in others if table[player.seat]["influence"] > 0]
-
-    @property
-    def pending(self) -> Message:
-        """The action that is being decided: `actor`, `action` and perhaps `target`; empty at your `turn`."""
-        action: Message = self.request.get("pending", {})
-        return action
-
-    @property
-    def claim(self) -> Message:
-        """The claim to challenge or to prove: `seat`, `role`, and `block`, whether a block claims it; else empty."""
-        claim: Message = self.request.get("claim", {})
-        return claim
-
-    @property
-    def proven(self) -> bool:
-        """In `block`: whether the action's claim was challenged and proven this turn."""
-        return bool(self.request.get("proven", False))
-
-    @property
-    def challenger(self) -> int | None:
-        """In `prove`: the seat that challenges you; else None."""
-        seat: int | None = self.request.get("challenger")
-        return seat
-
-    @property
-    def reason(self) -> str | None:
-        """In `lose`: what you lose the influence to, `coup`, `assassinate` or `challenge`; else None."""
-        reason: str | None = self.request.get("reason")
-        return reason
 
     @property
     def random(self) -> Random:
@@ -277,48 +213,45 @@ class Game:
         """Return how likely a seat holds at least one card of a role, 0 to 1, from the cards that you can see.
 
         It is 1 - C(U-d, k) / C(U, k): of U unseen cards d are of the role, and k are the seat's. It takes no account of
-        what players claim. It is 0 or 1 where that is certain: of yourself, of a card that a player showed and kept, or
-        you looked at, of a role that it couldn't show where proving is automatic, and of cards that you know to lie in
-        the deck. For the claim `not_duke` it is how likely the seat has no duke. After a draft, where cards are chosen
-        and half of them are away, it is a guess where it is neither 0 nor 1.
+        what players claim, but of what `you.known` of the request says: it is 0 or 1 where that is certain. For the
+        claim `not_duke` it is how likely the seat has no duke. After a draft, where cards are chosen and half of them
+        are away, it is a guess where it is neither 0 nor 1.
         """
         if role.startswith("not_"):
             return 1 - self.odds(seat, role[4:])
-        you = self.request["you"]
-        own = you["cards"]
+        you, table, deck = self.request["you"], self.request["state"]["players"], self.rules.get("deck", {})
         if seat == you["seat"]:
-            return float(role in own)
-        player = self.players[seat]
-        known, lacks = player.known, player._lacks
-        if role in known:
+            return float(role in you["cards"])
+        known = you.get("known", {})
+        has = {player["seat"]: player.get("has", []) for player in known.get("players", ())}
+        lacks = {player["seat"]: player.get("lacks", []) for player in known.get("players", ())}
+        own, absent = has.get(seat, []), lacks.get(seat, [])
+        if role in own:
             return 1.0
-        table = self.request["state"]["players"]
-        sight = [*own, *you.get("drawn", ()), *you.get("discards", ()), *self._deck]
-        elsewhere = 0  # hidden cards of others who lack the role
-        for place, other in enumerate(self.players):
-            sight += table[place]["revealed"]
-            if place != you["seat"]:
-                if other.known:
-                    sight += other.known
-                if role in other._lacks:
-                    elsewhere += table[place]["influence"] - len(other.known)
-        deck = self.rules.get("deck", {})
+        sight = [*you["cards"], *you.get("drawn", ()), *you.get("discards", ()), *known.get("deck", ())]
+        sight += [card for player in table for card in player["revealed"]]
+        sight += [card for cards in has.values() for card in cards]
         unseen = sum(deck.values()) - len(sight)
         copies = deck.get(role, 0) - sight.count(role)
-        cards = table[seat]["influence"] - len(known)
-        if cards <= 0 or copies <= 0 or unseen < cards or role in lacks:
+        cards = table[seat]["influence"] - len(own)
+        # Hidden cards of others who lack the role.
+        elsewhere = sum(table[other]["influence"] - len(has[other]) for other in lacks if role in lacks[other])
+        if cards <= 0 or copies <= 0 or unseen < cards or role in absent:
             return 0.0
         if copies > unseen - elsewhere - cards:  # they have no place but this hand
             return 1.0
-        if lacks:
-            unseen -= sum(deck.get(other, 0) - sight.count(other) for other in lacks)
-        else:
-            unseen -= elsewhere
+        unseen -= sum(deck.get(other, 0) - sight.count(other) for other in absent) if absent else elsewhere
         return 1 - comb(unseen - copies, cards) / comb(unseen, cards)
 
     def tell(self, event: Message) -> str:
         """Return an event in words, players by their handles: "B steals from C"; empty for what has no words."""
-        text = next((_WORDS[name] for name in _names(event) if name in _WORDS), "")
+        word, replaced = event["event"], event.get("replaced")
+        names = [word, *(event[key] for key in ("how", "says", "action") if key in event)]
+        names += ["kept"] if word == "shown" and replaced is False else ["replaced"] if replaced else []
+        names += [key if word != "unproven" else event[key] for key in ("role", "target", "cards") if key in event]
+        while names and ".".join(names) not in _WORDS:
+            names.pop()
+        text = _WORDS.get(".".join(names), "")
         for field, value in event.items():
             if field in ("seat", "target", "claimant"):
                 said = self.players[value].handle
@@ -327,7 +260,7 @@ class Game:
             elif field == "text":  # it can't end its own quotation
                 said = str(value).replace("“", "'").replace("”", "'")
             else:
-                said = (_AND.join(value) or "nothing") if isinstance(value, list) else str(value)
+                said = (" and ".join(value) or "nothing") if isinstance(value, list) else str(value)
             text = text.replace("{" + field + "}", said)
         return text
 
@@ -348,188 +281,64 @@ class Game:
             statement["target"] = int(target)
         self._words.append(statement)
 
-    # --- following the game -------------------------------------------------------------------------------------------
-
     def _begin(self, start: Message, handles: list[str]) -> None:
         self.request = start
-        self._hand, self._drawn, self._deck = [*start["you"].get("cards", ())], [], []
         self.game_seed = start.get("game_seed", "")
         if self.game_seed and self._random is not None:
             self._random.seed(self.game_seed)
-        self.winner = None
-        self.survivors = []
+        self.winner, self.survivors = None, []
         self.players = [
             Player(self, seat, handle, self._histories.setdefault(handle, History()))
             for seat, handle in enumerate(handles)
         ]
 
-    def _claimed(self, player: Player, role: str) -> None:
-        player.claims[role] += 1
-        player.history.claimed += 1
-
-    def _action(self, player: Player, event: Message) -> None:
-        role = event.get("claim")
-        if role is not None:
-            self._claimed(player, role)
-
-    def _block(self, player: Player, event: Message) -> None:
-        self._claimed(player, event["role"])
-        player.blocks[event["role"]] += 1
-        player.history.blocks += 1
-
-    def _challenge(self, player: Player, event: Message) -> None:
-        self._doubt = event["seat"], event["role"]
-        player.history.challenges += 1
-        self.players[event["claimant"]].history.challenged += 1
-
-    def _shown(self, player: Player, event: Message) -> None:
-        role = event["role"]
-        player.shown[role] += 1
-        player.history.proven += 1
-        if event.get("replaced") is False:
-            _know(player, role)
-        else:
-            _forget(player, role)
-            player._lacks.clear()
-            self._swap(player, [role], event)
-
-    def _shown_hand(self, player: Player, event: Message) -> None:
-        player.shown[self._doubt[1]] += 1
-        player.history.proven += 1
-        self._renewed(player, event)
-        self._swap(player, event["roles"], event)
-
-    def _unproven(self, player: Player, event: Message) -> None:
-        role = event["role"]
-        player.caught[role] += 1
-        player.claims.pop(role, None)
-        player.history.caught += 1
-        self.players[self._doubt[0]].history.won_challenges += 1
-        if role.startswith("not_"):
-            if self.rules.get("prove") == "automatic" or not self.rules.get("embezzle_concede", True):
-                _know(player, role[4:])
-        elif self.rules.get("prove") == "automatic":
-            player._lacks.add(role)
-
-    def _lost(self, player: Player, event: Message) -> None:
-        _forget(player, event["role"])
-        if player.seat == self.request["you"]["seat"]:
-            self._hand = [*self._hand]  # else it would be the request's
-            _take(self._hand, [event["role"]])
-
-    def _renewed(self, player: Player, event: Message) -> None:
-        player.claims.clear()
-        player.known.clear()
-        player._lacks.clear()
-
-    def _drafted(self, player: Player, event: Message) -> None:
-        if "cards" in event:
-            self._hand = [*event["cards"]]
-
-    def _exchanged(self, player: Player, event: Message) -> None:
-        self._renewed(player, event)
-        if "cards" in event and self._drawn:
-            back = [*self._hand, *self._drawn]
-            _take(back, event["cards"])
-            self._deck += back
-            self._hand, self._drawn = event["cards"], []
-        else:
-            self._thin(event["count"])
-
-    def _examined(self, player: Player, event: Message) -> None:
-        target = self.players[event["target"]]
-        role = event.get("role")
-        if not event["replaced"]:
-            if role is not None:
-                _know(target, role)
+    def _follow(self, event: Message) -> None:
+        """Count what a player did; forget claims of a role when a card of it has gone, all when all may be others."""
+        word, role, seat = event["event"], event.get("role", ""), event.get("seat", -1)
+        if not 0 <= seat < len(self.players):
             return
-        if role is None:
-            self._renewed(target, event)
-            self._thin(1)
-            return
-        _forget(target, role)  # you know which card went
-        target._lacks.clear()
-        self._swap(target, [role], event, self.rules.get("examine_replace") == "draw_first")
-
-    def _swap(self, player: Player, back: list[str], event: Message, draw_first: bool = False) -> None:
-        """Cards go to the deck, and as many come from it."""
-        if not draw_first:
-            self._deck += back
-        if player.seat == self.seat and "cards" in event:
-            came = [*event["cards"]]
-            stayed = [*self._hand]
-            _take(stayed, back)
-            _take(came, stayed)
-            _take(self._deck, came)
-            self._hand = [*event["cards"]]
-        else:
-            self._thin(len(back))
-        if draw_first:
-            self._deck += back
-
-    def _thin(self, count: int) -> None:
-        """Somebody drew cards that you don't see: of each role as many fewer are certain."""
-        if self._deck:
-            for role in set(self._deck):
-                _take(self._deck, [role] * count)
+        player, past = self.players[seat], self.players[seat].history
+        claim = event.get("claim") if word == "action" else role if word == "block" else None
+        if claim is not None:
+            player.claims[claim] += 1
+            past.claimed += 1
+        if word == "block":
+            player.blocks[role] += 1
+            past.blocks += 1
+        elif word == "challenge":
+            self._doubt = seat, role
+            past.challenges += 1
+            self.players[event["claimant"]].history.challenged += 1
+        elif word in ("shown", "shown_hand"):
+            player.shown[role or self._doubt[1]] += 1
+            past.proven += 1
+        elif word == "unproven":
+            player.caught[role] += 1
+            past.caught += 1
+            self.players[self._doubt[0]].history.won_challenges += 1
+        if word in ("shown", "lost", "unproven") and event.get("replaced", True):
+            player.claims.pop(role, None)
+        elif word in ("shown_hand", "exchanged", "forfeit"):
+            player.claims.clear()
+        elif word == "examined" and event["replaced"]:
+            claims = self.players[event["target"]].claims
+            claims.pop(role, None) if role else claims.clear()  # you may know which card went
 
     def _end(self, message: Message) -> None:
-        """Make the table that the last events of a game leave."""
-        state, you = self.request["state"], self.request["you"]
-        table = [player.copy() for player in state["players"]]
+        """Take in the table that a game leaves, and your cards: those of the latest event that says them."""
+        you = self.request["you"]
+        state: Message = message.get("state", self.state)
+        cards = [*you["cards"]]
         for event in message["events"]:
-            word = event["event"]
-            if word == "coins":
-                table[event["seat"]]["coins"] += event["delta"]
-            elif word == "lost" or word == "forfeit":
-                roles = [event["role"]] if word == "lost" else event["roles"]
-                player = table[event["seat"]]
-                player["influence"] = player["influence"] - 1 if word == "lost" else 0
-                player["revealed"] = player["revealed"] + roles
-            elif word == "drafted":
-                table[event["seat"]]["influence"] = 2
-            elif word == "converted":
-                table[event["target"]]["allegiance"] = event["allegiance"]
-            elif word == "allegiances":
-                for seat, side in enumerate(event["sides"]):
-                    table[seat]["allegiance"] = side
-        cards = [] if table[you["seat"]]["influence"] == 0 else self._hand
-        left = {name: value for name, value in you.items() if name not in ("drawn", "seen")}
-        self.request = {**message, "state": {**state, "players": table}, "you": {**left, "cards": sorted(cards)}}
-
-
-def _take(cards: list[str], gone: list[str]) -> None:
-    """Take cards from a list, where they are in it."""
-    for role in gone:
-        if role in cards:
-            cards.remove(role)
-
-
-def _know(player: Player, role: str) -> None:
-    if role not in player.known:
-        player.known.append(role)
-
-
-def _forget(player: Player, role: str) -> None:
-    """One card of this role has gone; its other card is the same as before."""
-    player.claims.pop(role, None)
-    if role in player.known:
-        player.known.remove(role)
-
-
-_FOLLOW = {
-    "action": Game._action,
-    "block": Game._block,
-    "challenge": Game._challenge,
-    "shown": Game._shown,
-    "shown_hand": Game._shown_hand,
-    "unproven": Game._unproven,
-    "lost": Game._lost,
-    "drafted": Game._drafted,
-    "exchanged": Game._exchanged,
-    "examined": Game._examined,
-    "forfeit": Game._renewed,
-}
+            if "cards" in event:
+                cards = [*event["cards"]]
+            elif event["event"] == "lost" and event["seat"] == you["seat"] and event["role"] in cards:
+                cards.remove(event["role"])
+        if state["players"][you["seat"]]["influence"] == 0:
+            cards = []
+        left = {name: value for name, value in you.items() if name not in ("drawn", "seen", "known")}
+        self.request = {**message, "state": state, "you": {**left, "cards": cards}}
+        self.winner, self.survivors = message["winner"], message["survivors"]
 
 
 # The words of events, as in the arena's own table (protocol/words.json).
@@ -552,11 +361,7 @@ _WORDS = {
     "shown.kept": "{seat} shows the {role} and keeps it",
     "shown_hand": "{seat} shows {roles}",
     "unproven": "{seat} doesn't show the {role}",
-    "unproven.held": "{seat} has the {role} and doesn't show it",
-    "unproven.lacking": "{seat} can't show the {role}",
     "unproven.not_duke": "{seat} concedes",
-    "unproven.not_duke.held": "{seat} concedes, though without a duke",
-    "unproven.not_duke.lacking": "{seat} has a duke and concedes",
     "lost": "{seat} loses the {role}",
     "exiled": "{seat} is out",
     "block": "{seat} blocks as {role}",
@@ -571,40 +376,15 @@ _WORDS = {
     "examined.role": "{seat} hands {target}'s {role} back",
     "examined.replaced": "{seat} has {target}'s card replaced",
     "examined.replaced.role": "{seat} has {target}'s {role} replaced",
-    "resolved.done": "",
-    "resolved.blocked": "",
-    "resolved.failed": "",
     "resolved.target_gone": "it has no effect",
     "resolved.actor_gone": "it has no effect",
-    "resolved": "",
     "say.hold": "{seat} says: I hold the {role}",
     "say.lack": "{seat} says: I have no {role}",
     "say.attack": "{seat} says: I will attack {target}",
     "say.spare": "{seat} says: I won't attack {target}",
     "say.doubt": "{seat} says: {target} has no {role}",
     "say.text": "{seat} says: “{text}”",
-    "say": "",
 }
-_AND = " and "
-
-
-def _names(event: Message) -> list[str]:
-    """Return the names under which an event's words may stand, the most particular first."""
-    word = event["event"]
-    if word == "action":
-        name = f"action.{event['action']}"
-        return [*([f"{name}.target"] if "target" in event else []), name, word]
-    if word == "resolved":
-        return [f"resolved.{event['how']}", word]
-    if word == "say":
-        return [f"say.{event['says']}", word]
-    if word == "shown" and event.get("replaced") is False:
-        return ["shown.kept", word]
-    if word == "examined":
-        base = "examined.replaced" if event["replaced"] else "examined"
-        return [*([f"{base}.role"] if "role" in event else []), base, word]
-    more = [f"{word}.cards"] if "cards" in event else []
-    return [*more, *([f"{word}.{event['role']}"] if "role" in event else []), word]
 
 
 class Bot:
@@ -694,10 +474,8 @@ class Bot:
         if kind == "hello":
             self._game = Game(message)
             self._notify("match_start", message)
-            hello: Message = {"type": "hello", "name": (self.name or type(self).__name__)[:64]}
-            if self.version:
-                hello["version"] = self.version[:64]
-            return hello
+            version = {"version": self.version[:64]} if self.version else {}
+            return {"type": "hello", "name": (self.name or type(self).__name__)[:64], **version}
         game = self._game
         if game is None:
             game = self._game = Game({})
@@ -707,13 +485,6 @@ class Bot:
                 game._begin(message, [str(seat) for seat in range(len(players))])
             game.request = message
             self._follow(game, message)
-            you = message["you"]
-            game._hand = you["cards"]
-            if "drawn" in you:
-                game._drawn = you["drawn"]
-                _take(game._deck, game._drawn)
-            elif "seen" in you:
-                _know(game.players[game.pending["target"]], you["seen"])
             method = message["kind"] if message["kind"] in _KINDS else "other"
             try:
                 move = getattr(self, method)(game)
@@ -731,8 +502,6 @@ class Bot:
         elif kind == "game_over":
             self._follow(game, message)
             game._end(message)
-            game.winner = message["winner"]
-            game.survivors = message["survivors"]
             self._notify("game_over", message)
         elif kind == "error":
             self._notify("fault", message, message)
@@ -743,9 +512,7 @@ class Bot:
     def _follow(self, game: Game, message: Message) -> None:
         wanted = type(self).event is not Bot.event
         for event in message.get("events", ()):
-            follow = _FOLLOW.get(event.get("event", ""))
-            if follow is not None:
-                follow(game, game.players[event["seat"]], event)
+            game._follow(event)
             if wanted:
                 self._notify("event", message, event)
 

@@ -183,7 +183,7 @@ impl Game {
     /// The first legal move of an action or key: `find("tax")`, `find("challenge")`, `find("block")`.
     pub fn find(&self, word: &str) -> Option<usize> { self.first(word, |_| true) }
     /// The legal action against a seat: `find_at("steal", 2)`.
-    pub fn find_at(&self, word: &str, target: usize) -> Option<usize> { self.first(word, |found| found.target == Some(target)) }
+    pub fn find_at(&self, word: &str, target: usize) -> Option<usize> { self.first(word, |at| at.target == Some(target)) }
     /// The legal move with a key and a word: `find_role("block", "duke")`, `find_role("lose", "captain")`.
     pub fn find_role(&self, word: &str, role: &str) -> Option<usize> { self.first(word, |found| found.role == role) }
     fn first(&self, word: &str, fits: impl Fn(&Move) -> bool) -> Option<usize> {

@@ -18,11 +18,11 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (8, "104e8ec6c1d2"),
-    "coup_kit.js": (6, "1e36078e9bc5"),
-    "CoupKit.java": (7, "0cf23b16d508"),
+    "coup_kit.py": (9, "eae97d0f9cdd"),
+    "coup_kit.js": (7, "aac0737cf6df"),
+    "CoupKit.java": (7, "2a273090a5d6"),
     "coup_kit.hpp": (6, "14b130851eba"),
-    "coup_kit.rs": (7, "65549c08244e"),
+    "coup_kit.rs": (7, "26b930bf163d"),
     "coup_kit.go": (7, "b166343400f6"),
 }
 

@@ -23,15 +23,6 @@ const said = asked.matches.map((match) =>
       seen: seats.map((seat) => game.steps.map((step) => seen(step.events, seat))),
       answers: seats.map((seat) => game.steps.map((step) => answers(step, seat))),
       known: seats.map((seat) => hands(moments, ruleset, seat)),
-      knownFromSeen: seats.map((seat) =>
-        hands(
-          moments.map((moment) =>
-            moment.step ? { ...moment, step: { ...moment.step, events: seen(moment.step.events, seat) } } : moment,
-          ),
-          ruleset,
-          seat,
-        ),
-      ),
       chances: seats.map((looker) =>
         knowledge(moments, ruleset, looker).map(({ chances }) => seats.map((seat) => roles.map((role) => chance(chances[seat], role)))),
       ),
@@ -42,8 +33,6 @@ const said = asked.matches.map((match) =>
     };
   }),
 );
-
-const sights = [0, 1, 2].map((seat) => hands(fold(asked.sights), { deck: {} }, seat));
 
 // All that is shown to a seat (-1: an onlooker) of a match that was told with all cards, and of one that was cut for it.
 const shown = (match, seat) =>
@@ -62,4 +51,4 @@ const shown = (match, seat) =>
 const cuts = asked.cuts.map(({ whole, cut, seat }) => [shown(whole, seat), shown(cut, seat)]);
 const honest = asked.cuts.map(({ cut }) => cut.games.map((game) => fold(game).at(-1).claims.map((claim) => [claim.seat, claim.honest])));
 
-process.stdout.write(JSON.stringify({ cuts, honest, said, sights, ends: asked.ends.map(tellEnd), unpacked: unpacked(asked.packed) }));
+process.stdout.write(JSON.stringify({ cuts, honest, said, ends: asked.ends.map(tellEnd), unpacked: unpacked(asked.packed) }));

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from arena.coup import PRESETS
-from arena.referee import Fault, Record
+from arena.referee import Fault, Record, sent_lines
 from arena.tell import as_object, moments
 from tests.tell.games import random_game
 from tests.tell.worlds import other_world
@@ -28,6 +28,27 @@ def test_hands_follow_from_the_start_and_the_events(name: str, seats: int) -> No
         assert coins == list(moment.before.board.coins)
         for event in step["events"]:
             fold(event, hands, coins)
+
+
+@pytest.mark.parametrize(("name", "seats"), [*TABLES, ("coup", 6)])
+def test_a_step_says_what_is_certain_to_each_viewer_after_it(name: str, seats: int) -> None:
+    """To a seat what its next request would say, to a spectator what holds in every deal; and each nothing false."""
+    record = random_game(PRESETS[name], seats, seed=7)
+    steps = as_object(record)["games"][0]["steps"]
+    unfolded = list(moments(record.header, record.games[0]))
+    known: list[Any] = [{}]
+    for step in steps:
+        known.append({**known[-1], **step.get("known", {})})
+    for moment, told in zip(unfolded, known[1:], strict=True):
+        for player in (player for each in told.values() for player in each.get("players", [])):
+            hand = [role.value for role in moment.after.hands[player["seat"]]]
+            assert not Counter(player.get("has", [])) - Counter(hand)
+            assert not {*player.get("lacks", [])} & {*hand}
+    for seat, bot in enumerate(record.games[0].seating):
+        lines = [json.loads(line.line) for line in sent_lines(record, bot)]
+        sent = [line["you"].get("known", {}) for line in lines if line["type"] == "request"]
+        asked = [place for place, moment in enumerate(unfolded) if any(given.seat == seat for given in moment.given)]
+        assert [known[place].get(str(seat), {}) for place in asked] == sent
 
 
 def fold(event: dict[str, Any], hands: list[Counter[str]], coins: list[int]) -> None:

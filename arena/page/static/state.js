@@ -32,6 +32,7 @@ function opening(game) {
     deck: start.deck,
     reserve: start.reserve ?? 0,
     sides: start.sides ?? [],
+    known: {}, // by viewer, what is certain to it
     claims: [],
     marks: [],
   };
@@ -57,6 +58,7 @@ function after(before, step) {
     revealed: [...before.revealed],
     out: [...before.out],
     drawn: [],
+    known: { ...before.known, ...step.known },
     claims: [...before.claims],
     marks: [],
   };

@@ -1,36 +1,42 @@
-// What one seat knows of a moment: its own cards, what is face up, and which cards of others it has seen and not lost
-// sight of. Pure. In place of a seat, `null` is a looker who sees all cards, and -1 an onlooker, who sees what is face up.
+// What one seat knows of a moment: its own cards, what is face up, and what is certain of others' cards, which each step
+// says. Pure. In place of a seat, `null` is a looker who sees all cards, and -1 an onlooker, who sees what is face up.
 
-import { Bot } from "../../../protocol/kits/coup_kit.js";
 import { without } from "./state.js";
-
-// Follows a game as bots do: so the page knows what is certain just as they do.
-class Follower extends Bot {
-  matchStart(game) {
-    this.game = game;
-  }
-}
 
 /**
  * Return, for each moment, what the seat knows: `hands[owner]`, the roles that the owner certainly has, and
- * `chances[owner]`, by role how likely it has one by the cards in sight (the kit's `odds`). Who sees all cards has the
+ * `chances[owner]`, by role how likely it has one by the cards in sight (the kits' `odds`). Who sees all cards has the
  * chances of an onlooker.
  */
 export function knowledge(moments, ruleset, seat) {
   const looker = seat ?? -1;
   const roles = Object.keys(ruleset.deck);
-  const bot = new Follower();
-  bot.reply({ type: "hello", ruleset });
   return moments.map((moment) => {
-    const you = { seat: looker, cards: moment.hands[looker] ?? [] };
-    if (moment.picks[looker]) you.discards = without(roles, moment.picks[looker]); // a set has one of each role
-    if (looker === moment.actor && moment.drawn.length) you.drawn = moment.drawn;
-    const players = moment.hands.map((hand, owner) => ({ influence: hand.length, revealed: moment.revealed[owner] }));
-    const events = moment.step ? seen(moment.step.events, looker) : [];
-    bot.reply({ type: "request", legal: [{}], events, you, state: { players } });
+    const own = moment.hands[looker] ?? [];
+    const { players = [], deck = [] } = moment.known[looker] ?? {};
+    const certain = moment.hands.map((_, owner) => ({ has: [], lacks: [], ...players.find((each) => each.seat === owner) }));
+    const sight = [...own, ...deck, ...moment.revealed.flat(), ...certain.flatMap(({ has }) => has)];
+    if (moment.picks[looker]) sight.push(...without(roles, moment.picks[looker])); // a set has one of each role
+    if (looker === moment.actor) sight.push(...moment.drawn);
+    const hidden = (role) => ruleset.deck[role] - sight.filter((card) => card === role).length;
+    const all = roles.reduce((sum, role) => sum + hidden(role), 0);
+    const chance = (owner, role) => {
+      if (owner === looker) return Number(own.includes(role));
+      const { has, lacks } = certain[owner];
+      const [cards, copies] = [moment.hands[owner].length - has.length, hidden(role)];
+      if (has.includes(role)) return 1;
+      if (cards <= 0 || copies <= 0 || lacks.includes(role)) return 0;
+      const others = certain.map((each, other) => (each.lacks.includes(role) ? moment.hands[other].length - each.has.length : 0));
+      const elsewhere = others.reduce((sum, count) => sum + count, 0);
+      if (copies > all - elsewhere - cards) return 1; // they have no place but this hand
+      const unseen = all - (lacks.length ? lacks.reduce((sum, other) => sum + hidden(other), 0) : elsewhere);
+      let none = 1; // C(unseen - copies, cards) / C(unseen, cards), a card at a time
+      for (let card = 0; card < cards; card++) none *= Math.max(unseen - copies - card, 0) / (unseen - card);
+      return 1 - none;
+    };
     return {
-      hands: moment.hands.map((hand, owner) => (seat === null || owner === seat ? hand : [...bot.game.players[owner].known])),
-      chances: players.map((_, owner) => Object.fromEntries(roles.map((role) => [role, bot.game.odds(owner, role)]))),
+      hands: moment.hands.map((hand, owner) => (seat === null || owner === seat ? hand : certain[owner].has)),
+      chances: moment.hands.map((_, owner) => Object.fromEntries(roles.map((role) => [role, chance(owner, role)]))),
     };
   });
 }
