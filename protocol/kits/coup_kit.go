@@ -183,10 +183,12 @@ func (game *Game) Moves(word string, what ...any) (found []*Move) {
 	return found
 }
 
-// Find returns the first of them, nil of none.
+// Find returns the first of them, nil of none; FindAt and FindRole do so too.
 func (game *Game) Find(word string, what ...any) *Move {
 	return append(game.Moves(word, what...), nil)[0]
 }
+func (game *Game) FindAt(word string, target int) *Move { return game.Find(word, target) }
+func (game *Game) FindRole(word, role string) *Move     { return game.Find(word, role) }
 
 // Say says something beside your next answer: Say("hold", "duke"), Say("spare", 2), Say("doubt", "duke", 2), Say("text",
 // "Peace?"). At most 4, one of them a text; what the rules don't let you say isn't sent. Others' words are events, "say".
@@ -203,6 +205,8 @@ func (game *Game) Say(says string, what ...any) {
 		game.words = append(game.words, statement)
 	}
 }
+func (game *Game) SayAt(says string, target int)       { game.Say(says, target) }
+func (game *Game) SayOf(says, role string, target int) { game.Say(says, role, target) }
 
 // Odds tells how likely a seat holds a card of a role, 0 to 1, or for not_duke none, from the cards that you can see and
 // you.known, not from claims: 1 - C(U-d, k) / C(U, k), where of U unseen cards d are of the role and k are the seat's.
@@ -290,10 +294,12 @@ func (game *Game) take(message Object, line []byte) {
 // Object is an object of JSON. What isn't there, or is of another type, is empty, zero or false.
 type Object map[string]any
 
-// Text returns a text, Int a whole number, Seat a seat or Nobody, Object an object, Texts a list of texts.
+// Text returns a text, Int a whole number, Bool a truth, Seat a seat or Nobody, Object an object, List and Texts a list.
 func (object Object) Text(key string) string   { return get[string](object[key]) }
 func (object Object) Int(key string) int       { return int(get[float64](object[key])) }
+func (object Object) Bool(key string) bool     { return get[bool](object[key]) }
 func (object Object) Object(key string) Object { return get[map[string]any](object[key]) }
+func (object Object) List(key string) []any    { return get[[]any](object[key]) }
 func (object Object) Seat(key string) int {
 	if object[key] == nil {
 		return Nobody
@@ -302,7 +308,7 @@ func (object Object) Seat(key string) int {
 }
 
 func (object Object) Texts(key string) (found []string) {
-	for _, each := range get[[]any](object[key]) {
+	for _, each := range object.List(key) {
 		found = append(found, get[string](each))
 	}
 	return found

@@ -23,7 +23,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "CoupKit.java": (7, "2a273090a5d6"),
     "coup_kit.hpp": (6, "14b130851eba"),
     "coup_kit.rs": (7, "26b930bf163d"),
-    "coup_kit.go": (7, "b166343400f6"),
+    "coup_kit.go": (7, "ff3d94eacc66"),
 }
 
 
