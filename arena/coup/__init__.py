@@ -49,7 +49,7 @@ from arena.coup.fields import (
     why_idle,
     why_unplayable,
 )
-from arena.coup.knowledge import NOTHING_KNOWN, Held, Knowledge, Known, matters
+from arena.coup.knowledge import NOTHING_KNOWN, Held, Knowledge, Known, concerning
 from arena.coup.legal import default, legal
 from arena.coup.moves import (
     CHALLENGE,

@@ -1,9 +1,9 @@
 """The events of one game in the form in which they are told, what each seat hasn't been told yet, and what it knows."""
 
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Container, Sequence
+from typing import Generic, TypeVar, get_args
 
-from arena.coup import PRIVATE, Event, Knowledge, Known, View, matters, private_to, seen
+from arena.coup import PRIVATE, Event, Knowledge, Known, View, concerning, private_to, seen
 
 Form = TypeVar("Form")  # a text for the wire, a dict for bots in this process
 
@@ -11,7 +11,7 @@ Form = TypeVar("Form")  # a text for the wire, a dict for bots in this process
 class Feed(Generic[Form]):
     """Give each seat every event once, in order, in a form that is made of its number and of what the seat sees."""
 
-    __slots__ = ("_form", "_minds", "_news", "_own", "_private", "_public", "_taken")
+    __slots__ = ("_concerning", "_form", "_known", "_minds", "_news", "_own", "_private", "_public", "_taken")
 
     def __init__(self, seats: int, form: Callable[[int, Event], Form]) -> None:
         self._form = form
@@ -19,7 +19,9 @@ class Feed(Generic[Form]):
         self._private: dict[int, Event] = {}  # by number, those that have more than everybody sees
         self._own: list[dict[int, Form]] = [{} for _ in range(seats)]  # a seat's own form of some of them, by number
         self._taken = [0] * seats
-        self._minds: dict[int, Knowledge] = {}
+        self._minds: list[Knowledge | None] = [None] * seats
+        self._known = [Known()] * seats
+        self._concerning: Container[type[Event]] = get_args(Event)  # until the rules are known
         self._news: list[list[Event]] = [[] for _ in range(seats)]  # what matters and a seat's mind hasn't had, by seat
 
     @property
@@ -33,7 +35,7 @@ class Feed(Generic[Form]):
         for number, event in enumerate(events, start=len(public)):
             if type(event) not in PRIVATE:
                 public.append(form(number, event))
-                if matters(event):
+                if type(event) in self._concerning:
                     for news in self._news:
                         news.append(event)
                 continue
@@ -49,13 +51,14 @@ class Feed(Generic[Form]):
     def known(self, view: View) -> Known:
         """Return what is certain to a seat that is asked; once for each of its requests."""
         seat = view.seat
-        mind = self._minds.get(seat)
+        mind, news = self._minds[seat], self._news[seat]
         if mind is None:
             mind = self._minds[seat] = Knowledge(view)
-        news = self._news[seat]
-        known = mind.known(view, news)
-        news.clear()
-        return known
+            self._concerning = concerning(view.board.rules)
+        if news or view.drawn or view.seen is not None:
+            self._known[seat] = mind.known(view, news)
+            news.clear()
+        return self._known[seat]
 
     def take(self, seat: int) -> list[Form]:
         """Return what the seat hasn't had, and count it as sent."""

@@ -11,7 +11,7 @@ from operator import or_
 from typing import Any
 
 from arena import __version__
-from arena.coup import NOTHING_KNOWN, Knowledge, State, View, matters, seen, view
+from arena.coup import NOTHING_KNOWN, Knowledge, State, View, concerning, seen, view
 from arena.referee import GameRecord, Record, by_game, by_turn, messages
 from arena.tell.moments import Moment, moments
 
@@ -79,8 +79,9 @@ def _known(unfolded: Sequence[Moment], viewers: Sequence[int]) -> Iterator[dict[
     """Yield what is certain after each moment and wasn't before, by viewer; viewer -1 sees what all see."""
     minds = {viewer: Knowledge(_sight(unfolded[0].before, viewer)) for viewer in viewers}
     before = dict.fromkeys(viewers, NOTHING_KNOWN)
+    kinds = concerning(unfolded[0].before.board.rules)
     for moment in unfolded:
-        news = [event for event in moment.events if matters(event)]
+        news = [event for event in moment.events if type(event) in kinds]
         after = {
             viewer: mind.known(
                 _sight(moment.after, viewer), [seen(event, viewer if viewer >= 0 else None) for event in news]

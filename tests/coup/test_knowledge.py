@@ -47,8 +47,8 @@ from arena.coup import (
     apply,
     chance_held,
     changed,
+    concerning,
     legal,
-    matters,
     plain,
     seat_counts,
     seen,
@@ -115,7 +115,7 @@ def followed(worlds: set[World], step: Step, seat: int) -> set[World]:
     board, rules = before.board, before.board.rules
     told = [seen(event, seat) for event in step.events]
     if not (
-        any(matters(event) or isinstance(event, Challenged) for event in told)
+        any(isinstance(event, (*concerning(rules), Challenged)) for event in told)
         or before.drawn != after.drawn
         or before.seen != after.seen
         or isinstance(board.phase, Proving)
@@ -200,7 +200,7 @@ def follow(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, Known, set[
             knowledge = knowledge or Knowledge(sight)
             yield step, knowledge.known(sight, news), worlds
             news = []
-        news += [seen(event, seat) for event in step.events if matters(event)]
+        news += [seen(event, seat) for event in step.events if type(event) in concerning(step.before.board.rules)]
         worlds = followed(worlds, step, seat)
         assert World(step.after.hands, tuple(sorted(step.after.deck)), *step.after[3:4], *step.after[5:]) in worlds
 
@@ -266,7 +266,7 @@ def test_what_is_called_certain_is_true_in_every_game(game: Game) -> None:
                 assert 0 <= chance <= 1
                 assert chance not in (0, 1) or (role in hands[other]) == chance
         for seat in range(game[1]):
-            news[seat] += [seen(event, seat) for event in step.events if matters(event)]
+            news[seat] += [seen(event, seat) for event in step.events if type(event) in concerning(board.rules)]
 
 
 def test_a_player_who_drew_nothing_goes_on_lacking_what_lies_in_the_deck_or_was_drawn_by_another(scene: Scene) -> None:
@@ -279,7 +279,7 @@ def test_a_player_who_drew_nothing_goes_on_lacking_what_lies_in_the_deck_or_was_
         mind.known(game.sees(0), [])
         game.play("keep:ambassador+captain")
         game.play(f"exchange; {'- ' * count}; keep:captain+duke")
-        known = mind.known(game.sees(0), [seen(event, 0) for event in game.events if matters(event)])
+        known = mind.known(game.sees(0), [seen(event, 0) for event in game.events if type(event) in concerning(COUP)])
         assert known.players == tuple(Held(seat, (), (Role.AMBASSADOR,)) for seat in range(2, count + 1))
         assert known.deck == ()
 
@@ -306,7 +306,7 @@ def test_a_seat_knows_what_the_cases_say(case: dict[str, Any]) -> None:
             assert mind is not None
             sight = sight_of(rules, line)
             heard = filter(None, map(event_of, line["events"]))
-            known = mind.known(sight, [event for event in heard if matters(event)])
+            known = mind.known(sight, [event for event in heard if type(event) in concerning(rules)])
             knows = step.get("knows", {})
             for seat, chances in knows.get("odds", {}).items():
                 for role, chance in chances.items():

@@ -70,10 +70,10 @@ from arena.coup import (
     Turn,
     View,
     apply,
+    concerning,
     deal,
     default,
     legal,
-    matters,
     parse,
     private_to,
     seat_counts,
@@ -358,12 +358,13 @@ class OpenMind(wire.Feed):
     def add(self, events: Sequence[Event]) -> None:
         super().add(events)
         for heard in self._whole:
-            heard += filter(matters, events)
+            heard += events
 
     def known(self, sight: View) -> Known:
         mind = self._knowing.setdefault(sight.seat, Knowledge(sight))
         heard, self._whole[sight.seat] = self._whole[sight.seat], []
-        return mind.known(sight, heard)
+        kinds = concerning(sight.board.rules)
+        return mind.known(sight, [event for event in heard if type(event) in kinds])
 
 
 def test_what_a_seat_knows_for_certain_is_compared_too() -> None:
@@ -551,12 +552,11 @@ def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(name: str, se
             assert all(state.board == worlds[0].board for state in worlds)
             if isinstance(phase, Examining):
                 break  # it looks at one of the other's cards
-            told = [feed.take(seat) for feed in feeds]
             if seat in phase.asked:
-                lines = {line(state, seat, feed) for state, events in zip(worlds, told, strict=True)}
+                lines = {line(state, seat, feed) for state, feed in zip(worlds, feeds, strict=True)}
                 compared += 1
             else:
-                lines = {"".join(events).encode() for events in told}
+                lines = {"".join(feed.take(seat)).encode() for feed in feeds}
             assert len(lines) == 1
             if not isinstance(phase, Turn | ChallengeWindow | BlockWindow | ChoosingSide):
                 break
