@@ -73,8 +73,8 @@ arena.cli: arena arena.bots arena.compare arena.compare.answer arena.compare.pag
   arena.sandbox.docker arena.count arena.stats arena.tell ladder.board ladder.cells ladder.rating ladder.pool
   ladder.schedule ladder.store protocol protocol.words
 arena.cli.ladder: arena.bots arena.examine ladder.cells ladder.dealer ladder.web ladder.service arena.referee arena.run
-  arena.sandbox ladder.pool.cluster ladder.pool ladder.access ladder.views ladder.rating ladder.standings
-  ladder.store.database protocol
+  arena.sandbox ladder.pool.cluster ladder.pool ladder.access ladder.schedule ladder.views ladder.rating
+  ladder.standings ladder.store.database protocol
 ladder:
 ladder.schedule:
 ladder.results:

@@ -172,10 +172,12 @@ class Knowledge:
         self._face_up = [0] * 5  # by role: cards of `_up` among the unseen ones
 
     def known(self, view: View, events: Sequence[Event]) -> Known:
-        """Return what is certain; the same object if nothing has changed.
+        """Return what is certain; the same object if nothing has changed. To a seat that is out of the game nothing is.
 
         `events` are the seat's copies of those since the last call that are of a kind in `concerning`, in order.
         """
+        if self._seat >= 0 and not view.board.influence[self._seat]:
+            return NOTHING_KNOWN
         for event in events:
             owner = event.target if type(event) is Examination else event.seat
             if owner == self._seat:

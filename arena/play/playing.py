@@ -17,7 +17,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
-from arena.coup import Event, State, view
+from arena.coup import NOTHING_KNOWN, Event, Knowledge, Known, State, View, concerning, seen, view
 from arena.play.far import Far
 from arena.referee import ArenaError, GameRecord, MatchSpec, Record, Watch, messages, play_match
 from arena.sandbox import Box, SandboxError
@@ -111,6 +111,7 @@ class Playing(Watch):
         self._pace_s = pace_s
         self._people, self._least_s = frozenset(people), least_s
         self._closes_at = 0.0  # the window that is open, at the earliest
+        self._minds: dict[int, Knowledge] = {}  # of those for whom moves are told, by bot; of one game
         self._ending = threading.Event()
         self._wants: SimpleQueue[bool] = SimpleQueue()
         self._left = False
@@ -188,17 +189,27 @@ class Playing(Watch):
         """Tell each listener what it may know."""
         if not self._eyes:
             return
+        if first == 0 and not events:  # a game begins
+            self._minds = {}
         seating = self.spec.seatings[game]
         handles = [self.spec.handles[bot] for bot in seating]
         views: dict[int | None, Message] = {}
         for bot in self._eyes:
             seat = None if bot is None else seating.index(bot)
             sight = None if seat is None else view(state, seat)
-            views[bot] = messages.moment(game, handles, state.board, sight, first, events)
+            known = NOTHING_KNOWN if bot is None or sight is None else self._known(bot, sight, events)
+            views[bot] = messages.moment(game, handles, state.board, sight, known, first, events)
         self._tell(Progress(views))
         if events:
             plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
             self._ending.wait(self._pace_s if plays else self._pace_s / _HURRIES)
+
+    def _known(self, bot: int, sight: View, events: Sequence[Event]) -> Known:
+        """Return what is certain to a bot's seat; it is called once for each move."""
+        if bot not in self._minds:
+            self._minds[bot] = Knowledge(sight)
+        kinds = concerning(sight.board.rules)
+        return self._minds[bot].known(sight, [seen(event, sight.seat) for event in events if type(event) in kinds])
 
     def game_over(self, game: GameRecord) -> bool:
         """Keep a game, and wait until the next one is wanted."""

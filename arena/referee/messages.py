@@ -115,11 +115,18 @@ def request(
 
 
 def moment(
-    game: int, players: Sequence[str], board: Board, view: View | None, first: int, events: Sequence[Event]
+    game: int,
+    players: Sequence[str],
+    board: Board,
+    view: View | None,
+    known: Known,
+    first: int,
+    events: Sequence[Event],
 ) -> Message:
     """Return what a seat, or an onlooker (None), may know of what has just happened, from event number `first` on.
 
-    It is for people who follow a game as it is played; no bot is sent it. A seat's next line tells the same events.
+    `known` is what is certain to the seat. The message is for people who follow a game as it is played; no bot is sent
+    it. A seat's next line tells the same events.
     """
     seat = None if view is None else view.seat
     message: Message = {
@@ -129,7 +136,11 @@ def moment(
         "events": [event(number, happened, seat) for number, happened in enumerate(events, start=first)],
         "state": state(board),
     }
-    return message if view is None else {**message, "you": you(*view[1:])}
+    if view is not None:
+        message["you"] = you(*view[1:])
+        if known.players or known.deck:
+            message["you"]["known"] = certain(known)
+    return message
 
 
 def game_over(game: int, board: Board, events: list[Message]) -> Message:

@@ -154,7 +154,7 @@ def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
     Raises LadderError for what is no CSV in UTF-8.
     """
     text = _text(data, file)
-    said = re.match(r"sep=(.)[\r\n]+", text, re.IGNORECASE)  # Excel's
+    said = re.match(r'"?sep=(.)"?[\r\n]+', text, re.IGNORECASE)  # Excel's
     first = text[said.end() if said else 0 :].strip().split("\n")[0].split("\r")[0]
     separator = max(SEPARATORS, key=first.count)
     if separator not in first and ":" in first:

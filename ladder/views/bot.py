@@ -247,8 +247,9 @@ def _held(reader: Reader, version: int | None) -> str | None:
     if not is_slow(spent, reader.limit_ms):
         return None
     return (
-        f"it plays in every second round only, since its mean answer took {mean_answer_us(spent) / 1000:.0f} ms in its"
-        f" last {len(spent)} rated matches, more than {SLOW:.0%} of the {reader.limit_ms} ms that are allowed"
+        "it plays in every second round only, if others fill the tables without it: its mean answer took"
+        f" {mean_answer_us(spent) / 1000:.0f} ms in its last {len(spent)} rated matches, more than {SLOW:.0%} of the"
+        f" {reader.limit_ms} ms that are allowed"
     )
 
 

@@ -6,4 +6,5 @@ do what: `ladder.access` has these, and what a page draws is a value that was ma
 
 from ladder.web.app import make_app
 from ladder.web.serve import Address, serve_pages
+from ladder.web.shipped import document_files
 from ladder.web.site import write_site

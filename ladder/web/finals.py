@@ -51,7 +51,7 @@ def hold(
     games: Annotated[int, Form(ge=1, le=10_000)],
     deadline: Annotated[str, Form()] = "",
 ) -> Response:
-    """Hold a final of the versions that stand at a deadline, or now."""
+    """Hold a final of the versions that count at a deadline, or now."""
     state = hold_final(visit.ladder, name, deadline or None, games, who(visit))
     return RedirectResponse(f"/finals/{state.name}", 303)
 

@@ -7,6 +7,8 @@ and to make it takes neither a network nor the tools of a build.
 import base64
 import hashlib
 import io
+import os
+import subprocess
 import zipfile
 from collections.abc import Mapping
 from functools import cache
@@ -25,11 +27,33 @@ _WHEEL = b"Wheel-Version: 1.0\nGenerator: coup-arena\nRoot-Is-Purelib: true\nTag
 _THEN = (1980, 1, 1, 0, 0, 0)  # of each file, so that the same files make the same bytes
 
 
+@cache
+def _tracked() -> frozenset[Path] | None:
+    """Return the files that git tracks in a checkout; None where there is no checkout, or git doesn't say."""
+    base = _home("arena").parent
+    if not (base / ".git").exists():
+        return None
+    try:
+        listed = subprocess.run(["git", "-C", base, "ls-files", "-z"], capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return frozenset(base / os.fsdecode(name) for name in listed.split(b"\0") if name)
+
+
 def _files_in(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder by their paths in it, without what was made there."""
-    found = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    made = {name for name in found if _NOT & set(name.parts) or name.suffix in _NOT_TYPES}
-    return {name.as_posix(): path for name, path in found.items() if name not in made}
+    """Return the files of a folder by their paths in it: no links, no hidden ones, nothing that was made there.
+
+    Of a checkout these are the files that git tracks, since others may be anybody's.
+    """
+    tracked = _tracked()
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        made = _NOT & set(name.parts) or name.suffix in _NOT_TYPES or any(part.startswith(".") for part in name.parts)
+        inside = tracked is None or path in tracked or not path.is_relative_to(_home("arena").parent)
+        if path.is_file() and not path.is_symlink() and not made and inside:
+            found[name.as_posix()] = path
+    return found
 
 
 def _home(package: str) -> Path:

@@ -354,3 +354,18 @@ def event_of(told: dict[str, Any]) -> Event | None:
         case "examined":
             return Examination(seat, told["target"], told["replaced"], role and Role(role), cards)
     return None
+
+
+@pytest.mark.parametrize("seed", [330, 704])
+def test_nothing_false_is_certain_after_a_step_also_to_a_seat_that_forfeits_amid_an_exchange(seed: int) -> None:
+    """Pages of replays ask at every step, for every seat; a seat that is out knows nothing."""
+    steps = played("andy-as-written", 5, seed, 0.2)
+    minds = [Knowledge(view(steps[0].before, seat)) for seat in range(5)]
+    for step in steps:
+        kinds = concerning(step.after.board.rules)
+        for seat, mind in enumerate(minds):
+            news = [seen(event, seat) for event in step.events if type(event) in kinds]
+            for player in mind.known(view(step.after, seat), news).players:
+                hand = Counter(step.after.hands[player.seat])
+                assert not Counter(player.has) - hand
+                assert not {*player.lacks} & {*hand}

@@ -31,6 +31,7 @@ from arena.coup import (
     FORCE_SWAP,
     FORFEIT,
     HAND_BACK,
+    NOTHING_KNOWN,
     PASS,
     PRESETS,
     SHOW_HAND,
@@ -188,7 +189,7 @@ def test_no_moment_depends_on_what_its_seat_does_not_know(game: Game) -> None:
 
     def moment(state: State, seat: int | None, events: Sequence[Event]) -> object:
         sight = None if seat is None else view(state, seat)
-        return messages.moment(NUMBER, names, state.board, sight, 7, events)
+        return messages.moment(NUMBER, names, state.board, sight, NOTHING_KNOWN, 7, events)
 
     for step in played(*game):
         for seat in range(game[1]):

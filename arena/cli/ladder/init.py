@@ -18,6 +18,7 @@ from arena.cli.out import note, refuse
 from arena.referee import SETTABLE, Terms
 from arena.run import load
 from arena.sandbox import make, scratch_folder, why_no_strangers
+from ladder.schedule import check_match_games
 from ladder.service import Created, Play, create, put_reference, read_reference
 
 REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opportunist")
@@ -98,6 +99,8 @@ def _play(given: dict[str, Any], choice: Any, box: Any) -> Any:
     options.demand_clock(timing, box)
     terms = Terms(rules=rules, timing=timing, limits=limits, lives=1 if given["strict"] else Terms().lives)
     match_games = given["match_games"] or match_games_of(choice.name, given["seats"])
-    if match_games % given["seats"]:
-        refuse(f"--match-games {match_games} isn't a multiple of the {given['seats']} seats")
+    try:
+        check_match_games(given["seats"], match_games)
+    except ValueError as problem:
+        refuse(f"--match-games: {problem}")
     return Play(terms, choice, given["seats"], match_games)

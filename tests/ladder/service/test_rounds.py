@@ -77,8 +77,8 @@ def test_a_version_that_takes_most_of_the_time_plays_every_second_round_and_its_
     assert all(len(field) >= 12 for field in played), "no round leaves out another"
     page = page_of(ladder, slow)
     assert page.held == (
-        "it plays in every second round only, since its mean answer took 400 ms in its last 4 rated matches,"
-        " more than 50% of the 500 ms that are allowed"
+        "it plays in every second round only, if others fill the tables without it: its mean answer took 400 ms in its"
+        " last 4 rated matches, more than 50% of the 500 ms that are allowed"
     )
     assert page_of(ladder, set(versions(ladder)[:1])).held is None
 

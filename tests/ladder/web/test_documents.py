@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 import arena
 from arena.bots import LANGUAGES, intake, new_bot
-from ladder.web import make_app
+from ladder.web import document_files, make_app
 from tests.each import each
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import URL, Pages, pages, public
@@ -123,3 +123,17 @@ def test_a_starter_is_what_arena_new_makes_and_a_ladder_takes_it(web: Pages, tmp
 def test_other_downloads_are_not_there(web: Pages) -> None:
     for name in ("mybot-perl.zip", "python", "mybot-.zip", "coup_arena-9.9.9-py3-none-any.whl"):
         assert web.visitor("nobody").get(f"/downloads/{name}").status_code == 404, name
+
+
+def test_files_that_only_lie_in_the_folder_are_shown_to_nobody() -> None:
+    """Of a checkout those that git doesn't track, such as an author's own bot; anywhere links and hidden files."""
+    stray = [
+        ROOT / "docs" / name for name in (".stray.md", "stray-link.md", "stray.md")[: 2 + (ROOT / ".git").exists()]
+    ]
+    try:
+        for path in stray:
+            path.symlink_to("/etc/hostname") if "link" in path.name else path.touch()
+        assert {f"docs/{path.name}" for path in stray} & document_files.__wrapped__().keys() == set()
+    finally:
+        for path in stray:
+            path.unlink(missing_ok=True)
