@@ -1,6 +1,7 @@
 """What follows for certain from what a seat was sent: against all deals that the seat can't rule out, and cases."""
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -68,6 +69,10 @@ class World(NamedTuple):
     drawn: tuple[Role, ...] = ()
     discards: tuple[tuple[Role, ...], ...] = ()
     seen: Role | None = None
+
+
+COMPILED = not str(sys.modules[Chance.__module__].__file__).endswith(".py")
+INTERPRETED = pytest.mark.needs("interpreted", "a compiled Chance has no subclasses" if COMPILED else None)
 
 
 class Tops(Chance):
@@ -228,12 +233,14 @@ def check(game: Game, seat: int) -> Counter[str]:
     return counted
 
 
+@INTERPRETED
 def test_a_seat_knows_all_that_holds_in_every_deal_it_can_not_rule_out_and_nothing_else() -> None:
     """By the engine's own moves; of the deck all but what follows from the numbers of hidden cards."""
     counted = sum((check(game, seat % game[1]) for game, seat in games()), Counter[str]())
     assert min(counted[word] for word in ("has", "lacks", "deck")) > 50
 
 
+@INTERPRETED
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_at_four_seats_nothing_certain_is_missed(name: str) -> None:
     """As at two and three; these take a minute."""
