@@ -56,7 +56,7 @@ serve: $(VENV)/.web
 	$(begin_ladder)
 	$(BIN)/arena ladder serve $(LADDER) $(ARGS)
 
-# The rules, the protocol, the ladder's mathematics, the documents and the rooms: half a minute on two cores.
+# The rules, the protocol, the ladder's mathematics, the documents and the packages: half a minute on two cores.
 quick: $(VENV)/.dev
 	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-FOLLOWING = ("out_of_lives", "retired")  # faults that follow from others before them
+CONSEQUENTIAL_FAULTS = ("out_of_lives", "retired")  # faults that follow from others before them
 
 
 def count_committed(faults: Iterable[tuple[str, int]]) -> int:
     """Return how many faults (code, count) a bot committed: those that follow from others aren't counted."""
-    return sum(count for code, count in faults if code not in FOLLOWING)
+    return sum(count for code, count in faults if code not in CONSEQUENTIAL_FAULTS)
 
 
 @dataclass(frozen=True, slots=True)

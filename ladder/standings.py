@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from ladder.board import Standing
-from ladder.rating import Field, decide, favours, rate
+from ladder.rating import RatedField, assess_leader, find_collusion, rate
+from ladder.run_standings import Standing
 
 if TYPE_CHECKING:
-    from ladder.rating import Fit, Start
+    from ladder.rating import Fit, WarmStart
     from ladder.rating.matches import Matches
 
 _DIGITS = 6  # of a rating that make an order: where an earlier fit began shows in the ninth
 
 
 @dataclass(frozen=True, slots=True)
-class Contestant:
+class StandingsEntrant:
     """A version that is fit. `predecessor` is the version before it of the same bot, None for the first."""
 
     version: int
@@ -47,7 +47,7 @@ class Trend:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row(Standing):
+class StandingsRow(Standing):
     """One version's row: its bot's standing, and whose it is.
 
     since: when it was submitted, in seconds since 1970. owner: the login. trend: not in a table that is kept.
@@ -69,7 +69,7 @@ class Row(Standing):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LeaderVerdict:
     """Who leads by share, and whether it is, with 98 %, within 2 points of the best. leader: a label, None if unknown.
 
     probability: that it is, at least.
@@ -81,7 +81,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Favoured:
+class CollusionSuspects:
     """What two owners' bots won where both sat, beside what all games make one expect. For the teacher alone.
 
     owners: logins; the first gives to the second, or, where not `gives`, both gain. p: at most so likely is it that a
@@ -98,11 +98,11 @@ class Favoured:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class CollusionReport:
     """Who favours whom in the first `games` games; it is looked for whenever they have grown by a twentieth."""
 
     games: int
-    favours: tuple[Favoured, ...] | None
+    favours: tuple[CollusionSuspects, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +123,13 @@ class Standings:
     are kept apart from the machine and from one another. change: the number of the ladder's last change.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[StandingsRow, ...]
     fair: float
     games: int
     matches: int
     at: float
-    verdict: Verdict | None = None
-    findings: Findings | None = None
+    verdict: LeaderVerdict | None = None
+    findings: CollusionReport | None = None
     style: FieldStyle | None = None
     isolated: bool | None = None
     change: int | None = None
@@ -160,14 +160,14 @@ def _adapter() -> TypeAdapter[Standings]:
     return TypeAdapter(Standings)
 
 
-def standings(
-    contestants: Sequence[Contestant],
+def compute_standings(
+    contestants: Sequence[StandingsEntrant],
     forfeits: Mapping[int, int],
     faults: Mapping[int, int],
     matches: "Matches",
     seats: int,
     at: float,
-    start: "Start | None" = None,
+    start: "WarmStart | None" = None,
 ) -> "tuple[Standings, Fit]":
     """Return the table, and the fit that it comes from. The bots of `matches` are places among the contestants.
 
@@ -175,7 +175,7 @@ def standings(
     """
     place = {each.version: number for number, each in enumerate(contestants)}
     active = [number for number, each in enumerate(contestants) if each.active]
-    field = Field(
+    field = RatedField(
         bots=len(contestants),
         predecessors={
             number: place[each.predecessor]
@@ -193,7 +193,7 @@ def standings(
     for number, bot in enumerate(order, 1):
         each, strength = contestants[bot], fit.strengths[bot]
         rows.append(
-            Row(
+            StandingsRow(
                 **{field.name: getattr(strength, field.name) for field in fields(strength)},
                 place=number,
                 version=each.version,
@@ -209,24 +209,24 @@ def standings(
             )
         )
     games = int(matches.games.sum())
-    decision = decide(fit)
+    decision = assess_leader(fit)
     leader = None if decision.leader is None else contestants[decision.leader].label
-    verdict = Verdict(leader, decision.probability, decision.decided)
+    verdict = LeaderVerdict(leader, decision.probability, decision.decided)
     return Standings(tuple(rows), 1 / seats, games, len(matches.games), at, verdict), fit
 
 
-def findings(contestants: Sequence[Contestant], fit: "Fit") -> Findings:
+def find_collusion_suspects(contestants: Sequence[StandingsEntrant], fit: "Fit") -> CollusionReport:
     """Return whose bots favour whose. `fit` is of these contestants."""
     owners = sorted({each.owner for each in contestants})
     number = {owner: place for place, owner in enumerate(owners)}
     author = {place: number[each.owner] for place, each in enumerate(contestants)}
-    return Findings(
+    return CollusionReport(
         games=int(fit.matches.games.sum()),
         favours=tuple(
-            Favoured(
+            CollusionSuspects(
                 (owners[each.bots[0]], owners[each.bots[1]]), each.gives, each.games, each.matches, each.wins,
                 each.expected, each.p,
             )
-            for each in favours(fit, author)
+            for each in find_collusion(fit, author)
         ),
     )  # fmt: skip

@@ -51,7 +51,7 @@ class Malformed:
     message: str
 
 
-class Answer(NamedTuple):
+class ParsedReply(NamedTuple):
     """A well-formed reply. Exactly one of `move` and `choice` isn't None; neither has been held against `legal`.
 
     `choice` may be negative or past the end of the list: check the range before using it as an index. Answers of the
@@ -218,7 +218,7 @@ def _explain(text: str, problem: str, position: int) -> str:
 # ---------------------------------------------------------------- what a bot may say
 
 
-def parse_reply(message: dict[str, Any]) -> Answer | Malformed:
+def parse_reply(message: dict[str, Any]) -> ParsedReply | Malformed:
     """Return the reply that a decoded object is; unknown fields are ignored. A null counts as a field that is there."""
     number = message.get("id")
     if type(number) is not int or number < 0:
@@ -229,19 +229,19 @@ def parse_reply(message: dict[str, Any]) -> Answer | Malformed:
         choice = message["choice"]
         if type(choice) is not int:  # True is an int to isinstance
             return Malformed("bad_reply", "choice must be an integer, an index into legal")
-        return Answer(number, None, choice, message.get("say", ()))
+        return ParsedReply(number, None, choice, message.get("say", ()))
     if "move" not in message:
         return Malformed("bad_reply", "the reply has neither move nor choice")
     move = message["move"]
     if type(move) is not dict:
         return Malformed("bad_reply", "move must be an object, one of those in legal")
-    return Answer(number, move, None, message.get("say", ()))
+    return ParsedReply(number, move, None, message.get("say", ()))
 
 
 _USUAL_BYTES = 100  # after the id; the longest move of the basic game takes half
 
 
-def usual_reply(line: bytes, number: int) -> Answer | None:
+def usual_reply(line: bytes, number: int) -> ParsedReply | None:
     """Return what `decode` and `parse_reply` make of a reply to this request; None says nothing about the line.
 
     The line must begin with its id, and may have its newline. What follows is parsed once for all requests: the answer
@@ -254,12 +254,12 @@ def usual_reply(line: bytes, number: int) -> Answer | None:
 
 
 @lru_cache(maxsize=1000)
-def _beside_an_id(rest: bytes) -> Answer | None:
+def _beside_an_id(rest: bytes) -> ParsedReply | None:
     if b"\n" in rest[:-1]:
         return None  # more than one line
     message = decode(b'{"id":0,' + rest)
     answer = message if isinstance(message, Malformed) else parse_reply(message)
-    return answer if isinstance(answer, Answer) else None
+    return answer if isinstance(answer, ParsedReply) else None
 
 
 def parse_hello(message: dict[str, Any]) -> Greeting | Malformed:
@@ -284,7 +284,7 @@ def encode(message: dict[str, Any]) -> bytes:
     return _encode(message).encode() + b"\n"
 
 
-def show(data: bytes, limit: int) -> str:
+def escape_bytes(data: bytes, limit: int) -> str:
     """Return a bot's bytes as text that is safe to print, at most `limit` characters and a note of the full size.
 
     Whatever isn't printable (control characters, terminal escapes, bidirectional marks, bytes that aren't UTF-8) is

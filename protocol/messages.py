@@ -16,13 +16,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-from protocol.coup import (
+from protocol.framing import NAME_LIMIT, PROTOCOL, SAY_LIMIT
+from protocol.payloads import (
     Absent,
     AnyMove,
     AskedYou,
     BlockMove,
     ChallengeMove,
-    Claim,
+    ClaimPayload,
     Count,
     DeclineMove,
     Event,
@@ -38,17 +39,16 @@ from protocol.coup import (
     PickMove,
     Positive,
     RevealMove,
-    Ruleset,
+    RulesetPayload,
     Seat,
     Sent,
     ShowHandMove,
     ShowMove,
     SideMove,
-    State,
+    StatePayload,
     TurnMove,
     You,
 )
-from protocol.framing import NAME_LIMIT, PROTOCOL, SAY_LIMIT
 
 # SPEC.md and the referee's table give the consequences. Error lines, logs and results share these names. Faults of the
 # last three rows end the process, so no error line carries them.
@@ -68,7 +68,7 @@ Handle = Annotated[str, Field(min_length=1, description="A player's name within 
 # ---------------------------------------------------------------- to the bot: the match
 
 
-class Limits(Sent):
+class LimitsPayload(Sent):
     """The limits of this match."""
 
     limit_ms: Count = Field(description="Free time for each request, by `clock`, in milliseconds.")
@@ -91,7 +91,7 @@ class Limits(Sent):
     open_files: Positive = Field(description="Open files of each process.")
 
 
-class Match(Sent):
+class MatchPayload(Sent):
     """The match that begins."""
 
     games: Positive = Field(description="Games in the match.")
@@ -106,9 +106,9 @@ class Hello(Sent):
     type: Literal["hello"]
     # Not Literal[1], which would let true pass.
     protocol: int = Field(ge=PROTOCOL, le=PROTOCOL, description=f"Version of the protocol: {PROTOCOL}.")
-    ruleset: Ruleset
-    limits: Limits
-    match: Match
+    ruleset: RulesetPayload
+    limits: LimitsPayload
+    match: MatchPayload
     bot_seed: Seed = Field(description="128 random bits, hexadecimal, for the bot's own use.")
 
 
@@ -121,7 +121,7 @@ class GameStart(Sent):
     seat: Seat = Field(description="This bot's seat.")
     players: tuple[Handle, ...] = Field(description="The handle in each seat, seat 0 first.")
     you: You
-    state: State
+    state: StatePayload
 
 
 class GameOver(Sent):
@@ -133,7 +133,7 @@ class GameOver(Sent):
     reason: Literal["last_standing", "turn_limit", "all_forfeit"] = Field(description="Why the game ended.")
     survivors: tuple[Seat, ...] = Field(description="The seats that won or share the draw, ascending.")
     events: tuple[Event, ...] = Field(description="Events since the last line to this bot.")
-    state: State = Field(description="The public state at the end.")
+    state: StatePayload = Field(description="The public state at the end.")
 
 
 class MatchOver(Sent):
@@ -157,7 +157,7 @@ class _Request(Sent):
     id: Positive = Field(description="Number of the request to this process, from 1. The reply repeats it.")
     game: Count = Field(description="Number of the game in the match, from 0.")
     events: tuple[Event, ...] = Field(description="Events since the last line to this bot, oldest first.")
-    state: State
+    state: StatePayload
     you: AskedYou
     clock: Clock
 
@@ -174,7 +174,7 @@ class ChallengeRequest(_Request):
 
     kind: Literal["challenge"]
     pending: Pending
-    claim: Claim
+    claim: ClaimPayload
     legal: tuple[PassMove | ChallengeMove, ...] = Field(min_length=1)
 
 
@@ -192,7 +192,7 @@ class ProveRequest(_Request):
 
     kind: Literal["prove"]
     pending: Pending
-    claim: Claim
+    claim: ClaimPayload
     challenger: Seat = Field(description="Who challenges.")
     legal: tuple[ShowMove | ShowHandMove | DeclineMove, ...] = Field(min_length=1)
 
@@ -237,7 +237,7 @@ class KeepShownRequest(_Request):
 
     kind: Literal["keep_shown"]
     pending: Pending
-    claim: Claim
+    claim: ClaimPayload
     challenger: Seat = Field(description="Who challenged.")
     legal: tuple[KeepShownMove, ...] = Field(min_length=1)
 
@@ -385,8 +385,8 @@ def schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Return the content of schema.json."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    """Return the content of schema.json: there a payload has the name of the wire, `Player` for `PlayerPayload`."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False).replace('Payload"', '"') + "\n"
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from protocol.coup import Absent, Allegiance, Count, Positive, Role, Seat, Sent
+from protocol.payloads import Absent, Allegiance, Count, Positive, Role, Seat, Sent
 
 _CARD = "(?:ambassador|assassin|captain|contessa|duke|inquisitor)"
 _MOVE = (
@@ -22,7 +22,7 @@ _SHA256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 _Values = dict[str, bool | int | float | str | None]
 
 
-class Terms(Sent):
+class RecordedSettings(Sent):
     """What held for all games. The fields of rules, timing and limits grow with the arena."""
 
     rules: _Values = Field(description="The ruleset: name, and a field for each rule (arena rules --fields).")
@@ -33,7 +33,7 @@ class Terms(Sent):
     open_names: bool
 
 
-class Header(Sent):
+class RecordHeader(Sent):
     """The first line."""
 
     record: Literal[4]
@@ -41,12 +41,12 @@ class Header(Sent):
     key: _SHA256 = Field(description="Decides the deals and draws.")
     bots: tuple[str, ...]
     handles: tuple[str, ...] = Field(description="As the bots called one another; one a bot.")
-    terms: Terms
+    terms: RecordedSettings
     timings: Absent[tuple[_Values, ...]] = Field(None, description="One a bot, where they differ from the terms'.")
     digests: Absent[tuple[str, ...]] = Field(None, description="Of each bot's files; in the records of a run.")
 
 
-class Start(Sent):
+class RecordedStart(Sent):
     """How a game begins. A draft has no hands and sides that are chosen are absent, until the first moves."""
 
     actor: Seat
@@ -56,7 +56,7 @@ class Start(Sent):
     sides: Absent[tuple[Allegiance, ...]] = None
 
 
-class Fault(Sent):
+class RecordedFault(Sent):
     """What a bot did wrong."""
 
     bot: Count = Field(description="Its place in bots.")
@@ -68,7 +68,7 @@ class Fault(Sent):
     count: Absent[Positive] = Field(None, description="How often, if more than once.")
 
 
-class Said(Sent):
+class RecordedStatement(Sent):
     """What a seat said beside a move."""
 
     move: Count = Field(description="The move of the game, from 0; `by` has its seat.")
@@ -78,20 +78,20 @@ class Said(Sent):
     text: Absent[str] = Field(None, description="Of text.")
 
 
-class Game(Sent):
+class RecordedGame(Sent):
     """A game: a line for each, in the order of play."""
 
     game: Count
     seats: tuple[Count, ...] = Field(description="The bot of each seat, by its place in bots.")
     starter: Seat = Field(description="The last winner's seat, for rules in which the winner starts.")
-    start: Start
+    start: RecordedStart
     moves: str = Field(description="In notation, with blanks between.", pattern=f"^(?:{_MOVE}(?: {_MOVE})*)?$")
     by: str = Field(description="The seat of each move, a digit each.", pattern="^[0-9]*$")
     draws: str = Field(
         description="The cards that were drawn after the deal, in order.", pattern=f"^(?:{_DRAW}(?: {_DRAW})*)?$"
     )
-    said: Absent[tuple[Said, ...]] = Field(None, description="What was said, in the order of the moves.")
-    faults: tuple[Fault, ...]
+    said: Absent[tuple[RecordedStatement, ...]] = Field(None, description="What was said, in the order of the moves.")
+    faults: tuple[RecordedFault, ...]
     winner: Seat | None
     reason: Literal["last_standing", "turn_limit", "all_forfeit"]
     survivors: tuple[Seat, ...]
@@ -102,7 +102,7 @@ class Game(Sent):
     times_us: tuple[Count, ...] = Field(description="What each move took by the match's clock.")
 
 
-class End(Sent):
+class RecordEnd(Sent):
     """The last line."""
 
     end: Literal[True]
@@ -110,7 +110,7 @@ class End(Sent):
     sha256: _SHA256 = Field(description="Of all lines before, as they are written but without times_us.")
 
 
-LINE: TypeAdapter[Header | Game | End] = TypeAdapter(Header | Game | End)
+LINE: TypeAdapter[RecordHeader | RecordedGame | RecordEnd] = TypeAdapter(RecordHeader | RecordedGame | RecordEnd)
 
 
 def schema_text() -> str:

@@ -30,17 +30,17 @@ from typing import Any
 # What commands load when they are used; those of a ladder load more.
 LOADS = (
     "arena.run",
-    "arena.examine",
+    "arena.checks",
     "arena.play",
-    "arena.tell",
+    "arena.replay",
     "arena.stats",
-    "arena.cli.report",
-    "arena.cli.stats_tables",
+    "arena.cli.run_report",
+    "arena.cli.stats",
 )
 LOADS += ("rich.console", "rich.table", "ladder.rating.strengths", "numpy.ma")
 LOADS_OF = {  # the first words of a command
     "ladder": ("ladder.service", "alembic.config", "ladder.pool.cluster", "scipy.special"),
-    "ladder serve": ("ladder.web", "ladder.web.people", "uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.on"),
+    "ladder serve": ("ladder.web", "ladder.web.staff_pages", "uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.on"),
 }
 LIMIT_S = 120  # of every command that a test starts; on an idle machine none takes 10
 ROOT = Path(__file__).parents[1]

@@ -20,10 +20,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from arena.sandbox import ISOLATING, PR_SET_CHILD_SUBREAPER, become_subreaper, why_not
+from arena.sandbox import ISOLATING_SANDBOXES, PR_SET_CHILD_SUBREAPER, become_subreaper, unavailable_reason
 from tests.chromium import Reader, chromium, why_no_chromium
+from tests.cli_workspace import Place
 from tests.disk import small_disk
-from tests.place import Place
 from tests.postgres import Postgres, postgres, why_no_postgres
 from tests.sandbox.talk import remember_children
 
@@ -67,7 +67,7 @@ LONG = re.compile(
     r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_(policy_bot|lines)\.py"
     # Whole uses of commands and pages, whose parts have tests of their own.
     r"|cli/test_(answers|bad_input|boxes|check|compare|completion|feed|play|review|submit)\.py|review/test_review\.py"
-    r"|test_(docs_run|site)\.py|run/test_(looking|parcel)\.py|ladder/dealer/test_dealer\.py"
+    r"|test_(docs_run|site)\.py|run/test_(looking|parcel)\.py|ladder/tables/server.py/test_dealer\.py"
     r"|ladder/service/test_(exam|final|operation|privacy|readme|releases|similar|talk|teams|term)\.py|ladder/test_likeness\.py"
     r"|ladder/web/test_(admin|openid|passwords|similar|site|submit|tables)\.py"
     # Bots of the benchmarks play, and what beats samples is searched for.
@@ -115,7 +115,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         named = {*getattr(item, "fixturenames", ()), *(str(value) for value in parameters)}
         if LONG.search(item.nodeid) or LONG_ALONE.search(item.nodeid) or named & SERVED:
             item.add_marker("long")
-        if named & set(ISOLATING):
+        if named & set(ISOLATING_SANDBOXES):
             item.add_marker("boxes")
         if any(name.endswith(".js") for name in named):
             item.add_marker(pytest.mark.needs("node", NO_NODE))
@@ -230,7 +230,7 @@ def needs(pytestconfig: pytest.Config) -> Callable[[str, str | None], None]:
     """
 
     def check(what: str, why_not: str | None) -> None:
-        if what in ISOLATING:
+        if what in ISOLATING_SANDBOXES:
             marked = pytestconfig.stash[RUNNING].get_closest_marker("boxes")
             assert marked, f"a test that needs {what} is marked: @pytest.mark.boxes"
         demand(what, why_not)
@@ -241,13 +241,13 @@ def needs(pytestconfig: pytest.Config) -> Callable[[str, str | None], None]:
 @pytest.fixture(scope="session")
 def bubblewrap(needs: Callable[[str, str | None], None]) -> None:
     """Skip the test where bubblewrap doesn't work."""
-    needs("bubblewrap", why_not("bubblewrap"))
+    needs("bubblewrap", unavailable_reason("bubblewrap"))
 
 
 @pytest.fixture(scope="session")
 def docker(needs: Callable[[str, str | None], None]) -> None:
     """Skip the test where Docker doesn't work."""
-    needs("docker", why_not("docker"))
+    needs("docker", unavailable_reason("docker"))
 
 
 @pytest.fixture

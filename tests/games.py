@@ -15,24 +15,24 @@ from arena.coup import (
     FORFEIT,
     PASS,
     PRESETS,
-    Act,
-    Acted,
-    Answer,
+    ActionDeclared,
+    ActionMove,
     Blocked,
     BlockWindow,
+    CardExamined,
     Challenged,
     ChallengeWindow,
-    Chance,
     Coins,
     Converted,
     Drafted,
     Event,
-    Examination,
     Exchanged,
     Exiled,
     Forfeited,
     HandShown,
+    KeyedRng,
     Lost,
+    MoveOrForfeit,
     Proving,
     Resolved,
     Ruleset,
@@ -42,13 +42,13 @@ from arena.coup import (
     Turn,
     Unproven,
     View,
-    apply,
-    changed,
-    deal,
-    legal,
-    plain,
+    apply_moves,
+    deal_game,
+    list_legal_moves,
+    replace_fields,
     seat_counts,
-    view,
+    to_json_value,
+    view_from_seat,
 )
 
 Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer
@@ -87,10 +87,10 @@ class Step:
     """One step of a game."""
 
     before: State
-    answers: tuple[Answer, ...]
+    answers: tuple[MoveOrForfeit, ...]
     after: State
     events: tuple[Event, ...]
-    chance: Chance
+    chance: KeyedRng
 
 
 def rules_of(name: str, seats: int) -> Ruleset:
@@ -99,28 +99,28 @@ def rules_of(name: str, seats: int) -> Ruleset:
         return PRESETS[name]
     rng = random.Random(name)
     fields: dict[str, Any] = {
-        rule.name: rng.choice(NUMBERS.get(rule.name) or [plain(option.value) for option in rule.options])
+        rule.name: rng.choice(NUMBERS.get(rule.name) or [to_json_value(option.value) for option in rule.options])
         for rule in FIELDS
         if rule.name in NUMBERS or rule.options
     }
     if fields["exchange_return"] == "claimed_role":
         fields["exchange_draw"] = 1
     fields["draft"] = fields["draft"] and seats == 2
-    rules = changed(COUP, {"name": name, **fields})
+    rules = replace_fields(COUP, {"name": name, **fields})
     assert rules.problem(seats) is None
     return rules
 
 
-def choose(sight: View, rng: random.Random, calm: float) -> Answer:
+def choose(sight: View, rng: random.Random, calm: float) -> MoveOrForfeit:
     """Choose at random, but pass with the probability `calm`, mostly prove what can be, and like rare actions."""
-    moves = legal(sight)
+    moves = list_legal_moves(sight)
     match sight.board.phase:
         case ChallengeWindow() | BlockWindow():
             return PASS if rng.random() < calm else rng.choice(moves[1:])
         case Proving():
             return moves[0] if rng.random() < 0.8 else moves[-1]
         case Turn() if rng.random() < 0.3:
-            return rng.choice([move for move in moves if isinstance(move, Act) and move.action in RARE] or moves)
+            return rng.choice([move for move in moves if isinstance(move, ActionMove) and move.action in RARE] or moves)
     return rng.choice(moves)
 
 
@@ -129,12 +129,14 @@ def played(name: str, seats: int, seed: int, forfeit: float = 0.0) -> list[Step]
     """Play a game; each answer is a forfeit with the given probability."""
     rng = random.Random(f"{seats}/{seed}")
     calm = rng.choice([0.3, 0.7, 0.9, 0.97])
-    chance = Chance(bytes([seats, seed % 256]) * 16, NUMBER)
-    state = deal(rules_of(name, seats), seats, chance, seed % seats)
+    chance = KeyedRng(bytes([seats, seed % 256]) * 16, NUMBER)
+    state = deal_game(rules_of(name, seats), seats, chance, seed % seats)
     steps = []
     while asked := state.board.phase.asked:
-        answers = tuple(FORFEIT if rng.random() < forfeit else choose(view(state, s), rng, calm) for s in asked)
-        after, events = apply(state, answers, chance)
+        answers = tuple(
+            FORFEIT if rng.random() < forfeit else choose(view_from_seat(state, s), rng, calm) for s in asked
+        )
+        after, events = apply_moves(state, answers, chance)
         steps.append(Step(state, answers, after, events, chance))
         state = after
     return steps
@@ -149,7 +151,7 @@ def steps_of(games: Iterable[Game]) -> Iterator[Step]:
 def say(event: Event) -> str:
     """Write an event in words, with the private role of an examination if it is in this copy."""
     match event:
-        case Acted(seat, action, target, claim, denies):
+        case ActionDeclared(seat, action, target, claim, denies):
             claims = f" as {'not_' * denies}{claim}" if claim else ""
             return f"{seat} {action}" + ("" if target is None else f" {target}") + claims
         case Coins(seat, delta, reason):
@@ -178,7 +180,7 @@ def say(event: Event) -> str:
             return f"{seat} sides {' '.join(sides)}"
         case Converted(seat, target, allegiance):
             return f"{seat} converts {target} to {allegiance}"
-        case Examination(seat, target, replaced, role):
+        case CardExamined(seat, target, replaced, role):
             return f"{seat} examined {target}{f' {role}' if role else ''} {'replaced' if replaced else 'handed back'}"
         case Resolved(seat, action, target, how):
             return f"{seat} {action}" + ("" if target is None else f" {target}") + f" {how.replace('_', ' ')}"

@@ -1,11 +1,11 @@
-"""Who may import whom, and by which door.
+"""Which package may import which, and through which public API.
 
-A room is a package, or a module that is a room by itself. The rules:
+A package here is a Python package, or a module that counts as one. The rules:
 
-1. Outsiders use a room through its door: they import the door itself, or names that it shows: those of `__all__` if
-   it has one (rooms that other programs import do), else what it defines and what it imports of its own files.
-2. A module imports the files of its own room, and of the rooms that its room lies in, directly.
-3. A room imports the rooms that ROOMS lists for it, and no others.
+1. Others use a package through its public API: they import the package itself, or names that it shows. These are those
+   of `__all__` if it has one, else what it defines and what it imports of its own files.
+2. A module imports the files of its own package, and of the packages that its package lies in, directly.
+3. A package imports the packages that ALLOWED_IMPORTS lists for it, and no others.
 """
 
 import ast
@@ -17,89 +17,97 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.each import each
+from tests.cases import each
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("arena", "ladder", "protocol")
 
-# A room, and the rooms that it may import. Rooms that lie in it, and those that it lies in, are its own.
-ROOMS_TEXT = """
+# A package, and the packages that it may import. Packages that lie in it, and those that it lies in, are its own.
+ALLOWED_TEXT = """
 protocol:
-protocol.coup:
+protocol.payloads:
 protocol.kits.coup_env:
 protocol.kits.coup_kit:
-protocol.words:
-protocol.messages: protocol protocol.coup
-protocol.records: protocol.coup
+protocol.event_text:
+protocol.messages: protocol.payloads
+protocol.records: protocol.payloads
 arena:
 arena.coup:
 arena.sandbox:
 arena.sandbox.linux:
 arena.sandbox.bubblewrap: arena.sandbox.linux
 arena.sandbox.docker: arena.sandbox.linux
-arena.referee: arena.coup arena.sandbox protocol
-arena.tell: arena arena.coup arena.referee
-arena.count: arena.coup arena.referee arena.run arena.tell ladder.rating
-arena.stats: arena.bots arena.count arena.page arena.run ladder.results
-arena.compare: arena.coup arena.referee arena.run arena.tell ladder.results ladder.schedule ladder.store protocol.words
-arena.compare.answer: arena.bots arena.referee ladder.board
-arena.compare.page: arena.bots arena.compare.answer arena.page
+arena.referee: protocol arena.coup arena.sandbox
 arena.bots: arena.sandbox
-arena.page: arena.bots protocol.words
-arena.examine: arena.bots arena.coup arena.referee arena.sandbox arena.sandbox.bubblewrap arena.sandbox.linux protocol
-arena.run: arena arena.bots arena.examine arena.coup arena.referee arena.sandbox ladder.board ladder.pool.cluster
-  ladder.pool ladder.results ladder.schedule ladder.store protocol.words
-arena.run.answer: arena.bots arena.referee ladder.board ladder.rating ladder.store
-arena.review: arena.local arena.referee ladder.rating protocol protocol.words
-arena.env: arena arena.coup arena.local arena.referee protocol.kits.coup_env
-arena.play: arena.coup arena.referee arena.sandbox ladder.store protocol.kits.coup_kit protocol.words
+arena.checks: protocol arena.coup arena.sandbox arena.sandbox.linux arena.sandbox.bubblewrap arena.referee arena.bots
+arena.replay: protocol.event_text arena.coup arena.referee arena.bots
+arena.run: protocol.event_text arena.coup arena.sandbox arena.referee arena.bots arena.checks ladder.results
+  ladder.schedule ladder.run_standings ladder.store ladder.pool ladder.pool.cluster
+arena.run.report: arena.referee arena.bots ladder.rating ladder.run_standings ladder.store
+arena.stats: arena.coup arena.referee arena.replay arena.run ladder.rating
+arena.stats.plots: arena.bots arena.replay arena.stats.report
+arena.stats.report: arena.bots arena.run ladder.results
+arena.compare: protocol.event_text arena.coup arena.referee arena.replay arena.run ladder.results ladder.schedule
+  ladder.store
+arena.compare.report: arena.referee arena.bots ladder.run_standings
+arena.compare.html_report: arena.bots arena.replay arena.compare.report
+arena.review: protocol protocol.event_text arena.referee arena.local ladder.rating
+arena.local: protocol protocol.kits.coup_kit arena.coup arena.referee arena.bots arena.run arena.stats ladder.results
+  ladder.schedule ladder.rating ladder.store
+arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
+arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.sandbox arena.referee ladder.store
 arena.connect: protocol
-arena.local: arena.bots arena.count arena.coup arena.referee arena.run ladder.rating ladder.results ladder.schedule
-  ladder.store protocol protocol.kits.coup_kit
-ladder.work: arena arena.bots arena.count arena.examine arena.referee arena.run arena.sandbox ladder.pool
-  ladder.schedule ladder.store
-ladder.service: arena arena.bots arena.examine arena.coup arena.referee arena.run arena.sandbox ladder.work ladder.pool
-  ladder.access ladder.views ladder.rating ladder.rating.matches ladder.schedule ladder.standings ladder.store
-  ladder.store.database
-ladder.cells: ladder.rating
-ladder.likeness:
-ladder.tables: arena.play arena.referee arena.sandbox
-ladder.dealer: arena.bots arena.referee arena.run arena.sandbox ladder.schedule ladder.service ladder.store.database
-  ladder.tables
-ladder.web: arena arena.bots arena.coup arena.examine arena.sandbox arena.page ladder.access ladder.cells ladder.service
-  ladder.standings ladder.store.database ladder.tables ladder.views
-arena.cli: arena arena.bots arena.compare arena.compare.answer arena.compare.page arena.connect arena.examine arena.coup
-  arena.local arena.page arena.play ladder.tables arena.referee arena.review arena.run arena.run.answer arena.sandbox
-  arena.sandbox.docker arena.count arena.stats arena.tell ladder.board ladder.cells ladder.rating ladder.pool
-  ladder.schedule ladder.store protocol protocol.words
-arena.cli.ladder: arena.bots arena.examine ladder.cells ladder.dealer ladder.web ladder.service arena.referee arena.run
-  arena.sandbox ladder.pool.cluster ladder.pool ladder.access ladder.schedule ladder.views ladder.rating
-  ladder.standings ladder.store.database protocol
 ladder:
-ladder.schedule:
 ladder.results:
+ladder.schedule:
 ladder.rating:
 ladder.rating.matches:
 ladder.rating.plackett_luce: ladder.rating.matches
 ladder.rating.posterior: ladder.rating.matches
-ladder.rating.star: ladder.rating.matches
-ladder.board: ladder.rating ladder.results
-ladder.standings: ladder.board ladder.rating ladder.rating.matches
-ladder.access:
-ladder.views: arena.examine arena.referee arena.run arena.tell ladder.board ladder.access ladder.rating ladder.results
-  ladder.schedule ladder.standings ladder.store ladder.store.database
-ladder.pool:
-ladder.pool.cluster:
+ladder.rating.winner_model: ladder.rating.matches
+ladder.run_standings: ladder.results ladder.rating
+ladder.standings: ladder.rating ladder.rating.matches ladder.run_standings
+ladder.formatting: ladder.rating
+ladder.similarity:
+ladder.permissions:
 ladder.store: ladder.results
 ladder.store.database: ladder.results
+ladder.pool:
+ladder.pool.cluster:
+ladder.worker: arena arena.sandbox arena.referee arena.bots arena.checks arena.run arena.stats ladder.schedule
+  ladder.store ladder.pool
+ladder.views: arena.referee arena.checks arena.replay arena.run ladder.results ladder.schedule ladder.rating
+  ladder.run_standings ladder.standings ladder.permissions ladder.store ladder.store.database
+ladder.service: arena arena.coup arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.schedule
+  ladder.rating ladder.rating.matches ladder.standings ladder.permissions ladder.store ladder.store.database
+  ladder.pool ladder.worker ladder.views
+ladder.tables: arena.sandbox arena.referee arena.play
+ladder.tables.server: arena.sandbox arena.referee arena.bots arena.run ladder.schedule ladder.store.database
+  ladder.service
+ladder.web: arena arena.coup arena.sandbox arena.bots arena.checks arena.replay ladder.standings ladder.formatting
+  ladder.permissions ladder.store.database ladder.views ladder.service ladder.tables
+arena.cli: protocol protocol.event_text arena.coup arena.sandbox arena.sandbox.docker arena.referee arena.bots
+  arena.checks arena.replay arena.run arena.run.report arena.stats arena.stats.plots arena.stats.report arena.compare
+  arena.compare.report arena.compare.html_report arena.review arena.local arena.play arena.connect ladder.schedule
+  ladder.rating ladder.run_standings ladder.formatting ladder.store ladder.pool ladder.tables
+arena.cli.ladder: protocol arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.schedule ladder.rating
+  ladder.standings ladder.formatting ladder.permissions ladder.store.database ladder.pool ladder.pool.cluster
+  ladder.views ladder.service ladder.tables.server ladder.web
 """
-ROWS = (row.partition(":") for row in re.split(r"\n(?! )", ROOMS_TEXT.strip()))
-ROOMS = {room: tuple(may.split()) for room, _, may in ROWS}
+ROWS = (row.partition(":") for row in re.split(r"\n(?! )", ALLOWED_TEXT.strip()))
+ALLOWED_IMPORTS = {package: tuple(may.split()) for package, _, may in ROWS}
 
 # What makes a result depend on when and where it is computed, or talks to the world.
 IMPURE = {"asyncio", "datetime", "io", "logging", "multiprocessing", "os", "pathlib", "random", "secrets", "select"}
 IMPURE |= {"shutil", "signal", "socket", "subprocess", "sys", "tempfile", "threading", "time", "uuid"}
-PURE = ("arena.coup", "ladder.access", "ladder.board", "ladder.rating", "ladder.results", "ladder.schedule")
+PURE = (
+    "arena.coup",
+    "ladder.permissions",
+    "ladder.run_standings",
+    "ladder.rating",
+    "ladder.results",
+    "ladder.schedule",
+)
 
 # Each takes longer to import than `arena --help` may take in all.
 HEAVY = {"alembic", "dask", "distributed", "docker", "gymnasium", "numpy", "pettingzoo", "prometheus_client", "psycopg"}
@@ -127,14 +135,14 @@ def covers(name: str, module: str) -> bool:
 
 
 @cache
-def room_of(module: str) -> str:
-    """Return the innermost room that a module lies in; "" for a test."""
-    return max((room for room in ROOMS if covers(room, module)), key=len, default="")
+def package_of(module: str) -> str:
+    """Return the innermost package that a module lies in; "" for a test."""
+    return max((package for package in ALLOWED_IMPORTS if covers(package, module)), key=len, default="")
 
 
-def own(room: str, module: str) -> bool:
-    """Tell whether a module is the room's own: in it, or a file of a room that it lies in."""
-    return bool(room) and (covers(room, module) or covers(room_of(module), room))
+def own(package: str, module: str) -> bool:
+    """Return whether a module is the package's own: in it, or a file of a package that it lies in."""
+    return bool(package) and (covers(package, module) or covers(package_of(module), package))
 
 
 @cache
@@ -152,19 +160,19 @@ def scan(path: Path) -> Iterator[tuple[str, str | None]]:
             assert node.module is not None
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
-                # A room is taken as a whole; a file's module only where no name of its room hides it.
-                room = whole in ROOMS or (whole in MODULES and alias.name not in listed(node.module))
-                yield (whole, None) if room else (node.module, alias.name)
+                # A package is taken as a whole; a file's module only where no name of its package hides it.
+                package = whole in ALLOWED_IMPORTS or (whole in MODULES and alias.name not in listed(node.module))
+                yield (whole, None) if package else (node.module, alias.name)
 
 
 @cache
-def listed(room: str) -> set[str]:
-    """Return the names that a room's door shows: `__all__`, or all that it defines or imports of its own files."""
+def listed(package: str) -> set[str]:
+    """Return the names of a package's public API: `__all__`, or all that it defines or imports of its own files."""
     names = set()
-    for node in ast.walk(ast.parse(MODULES[room].read_text(encoding="utf-8"))) if room in MODULES else ():
+    for node in ast.walk(ast.parse(MODULES[package].read_text(encoding="utf-8"))) if package in MODULES else ():
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return set(ast.literal_eval(node.value))
-        if isinstance(node, ast.ImportFrom) and covers(room, node.module or ""):
+        if isinstance(node, ast.ImportFrom) and covers(package, node.module or ""):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
@@ -178,54 +186,62 @@ def modules_of(path: Path) -> set[str]:
     return {module for module, _ in imports(path)}
 
 
-def test_every_package_is_a_room() -> None:
+def test_every_package_is_listed() -> None:
     """And every file lies in one: `arena` and `ladder` themselves hold nothing but their `__init__`."""
     packages = {name for name, path in MODULES.items() if path.name == "__init__.py" and not in_box(path)}
-    assert packages - set(ROOMS) == set()
-    assert [module for module in MODULES if room_of(module) in ("arena", "ladder") and module not in ROOMS] == []
+    assert packages - set(ALLOWED_IMPORTS) == set()
+    assert [
+        module for module in MODULES if package_of(module) in ("arena", "ladder") and module not in ALLOWED_IMPORTS
+    ] == []
 
 
 @each("module", CODE)
-def test_a_room_is_used_through_its_door(module: str) -> None:
-    """Tests too: what they need of a room, its door shows."""
+def test_a_package_is_used_through_its_public_api(module: str) -> None:
+    """Tests too: what they need of a package, its `__init__` shows."""
     around = [
         f"{imported}.{name}" if name else imported
         for imported, name in imports(CODE[module])
         if imported.split(".")[0] in PACKAGES
-        and not own(room_of(module), imported)
-        and (imported not in ROOMS or (name is not None and name not in listed(imported)))
+        and not own(package_of(module), imported)
+        and (imported not in ALLOWED_IMPORTS or (name is not None and name not in listed(imported)))
     ]
     assert around == []
 
 
 @each("module", [name for name in MODULES if name in CODE])
-def test_a_room_imports_only_what_it_may(module: str) -> None:
-    """Source: ROOMS."""
-    room = room_of(module)
-    found = {room_of(imported) for imported in modules_of(CODE[module]) if imported.split(".")[0] in PACKAGES}
-    assert sorted(other for other in found if not own(room, other) and other not in ROOMS[room]) == []
+def test_a_package_imports_only_what_it_may(module: str) -> None:
+    """Source: ALLOWED_IMPORTS."""
+    package = package_of(module)
+    found = {package_of(imported) for imported in modules_of(CODE[module]) if imported.split(".")[0] in PACKAGES}
+    assert sorted(other for other in found if not own(package, other) and other not in ALLOWED_IMPORTS[package]) == []
 
 
-def test_no_room_lists_a_room_that_it_does_not_need() -> None:
+def test_no_package_lists_a_package_that_it_does_not_need() -> None:
     """The table says what is, not what was."""
-    found: dict[str, set[str]] = {room: set() for room in ROOMS}
+    found: dict[str, set[str]] = {package: set() for package in ALLOWED_IMPORTS}
     for module, path in MODULES.items():
         if module in CODE:
-            found[room_of(module)] |= {room_of(name) for name in modules_of(path) if name.split(".")[0] in PACKAGES}
-    assert {room: sorted(set(may) - found[room]) for room, may in ROOMS.items() if set(may) - found[room]} == {}
+            found[package_of(module)] |= {
+                package_of(name) for name in modules_of(path) if name.split(".")[0] in PACKAGES
+            }
+    assert {
+        package: sorted(set(may) - found[package])
+        for package, may in ALLOWED_IMPORTS.items()
+        if set(may) - found[package]
+    } == {}
 
 
-def test_the_rooms_have_no_circle() -> None:
-    """Whoever reads a room need not know those that use it."""
-    left = dict(ROOMS)
-    while free := [room for room, may in left.items() if not set(may) & set(left)]:
-        for room in free:
-            del left[room]
+def test_the_packages_have_no_circle() -> None:
+    """A reader of a package need not know the packages that use it."""
+    left = dict(ALLOWED_IMPORTS)
+    while free := [package for package, may in left.items() if not set(may) & set(left)]:
+        for package in free:
+            del left[package]
     assert left == {}
 
 
 @each("module", [name for name in MODULES if any(covers(pure, name) for pure in PURE)])
-def test_pure_rooms_have_no_clock_no_io_and_no_global_randomness(module: str) -> None:
+def test_pure_packages_have_no_clock_no_io_and_no_global_randomness(module: str) -> None:
     """The rules, the odds, the schedule and the rating are functions of their arguments."""
     assert {name.split(".")[0] for name in modules_of(MODULES[module])} & IMPURE == set()
 
@@ -244,7 +260,7 @@ def test_sample_bots_stand_alone(path: Path) -> None:
 
 def test_only_the_wire_knows_both_the_engine_and_the_protocols_payloads() -> None:
     """All others take moves and events from one side. (The wire writes lines by hand; the models test them.)"""
-    payloads = {"protocol.coup", "protocol.messages"}
+    payloads = {"protocol.payloads", "protocol.messages"}
     both = [
         module
         for module, path in MODULES.items()
@@ -255,8 +271,7 @@ def test_only_the_wire_knows_both_the_engine_and_the_protocols_payloads() -> Non
 
 def test_the_referee_sees_no_kind_of_sandbox() -> None:
     """It gets a Box from whoever starts it: the same referee serves every isolation."""
-    seen = {"Box", "Exit", "ProgramError", "SandboxError", "LIMITS", "LimitRule", "Limits", "readable"}
-    seen |= {"Spent"}
+    seen = {"Box", "Exit", "ProgramError", "SandboxError", "LIMITS", "LimitRule", "Limits", "wait_readable", "CpuUsage"}
     for module, path in MODULES.items():
         if covers("arena.referee", module):
             assert {name for imported, name in imports(path) if imported == "arena.sandbox"} <= seen, module
@@ -267,16 +282,16 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
     users = {module for module, path in MODULES.items() if any(covers("pydantic", name) for name in modules_of(path))}
     assert {module for module in users if not covers("protocol", module)} <= {
         "arena.bots.manifest",
-        "arena.cli.answers",
+        "arena.cli.json_output",
         "arena.cli.submit",  # what a server answers
-        "arena.compare.answer",
-        "ladder.service.releases",  # what a release holds, as JSON
+        "arena.compare.report",
+        "ladder.service.grade_releases",  # what a release holds, as JSON
         "ladder.standings",
-        "ladder.views.step",
-        "arena.run.answer",
+        "ladder.views.bots",
+        "arena.run.report",
         "ladder.service.settings",
-        "ladder.web.draw",
-        "arena.stats.answer",
+        "ladder.web.rendering",
+        "arena.stats.report",
     }
 
 
@@ -310,7 +325,7 @@ print(*sorted(sys.modules))
 
 def test_a_worker_of_a_ladder_imports_no_database() -> None:
     """A runner and a class of forty start hundreds of them: to import SQLAlchemy took each longer than all else."""
-    loaded = set(run_python("import sys, ladder.work; print(*sorted(sys.modules))").split())
+    loaded = set(run_python("import sys, ladder.worker; print(*sorted(sys.modules))").split())
     assert loaded & HEAVY == set()
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli_workspace import LIMIT_S, Place
 from tests.command import Command
-from tests.place import LIMIT_S, Place
 
 pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "commands are forked on Linux alone")
 SETTLES_S = 10.0  # the referee's thread still opens and closes files when the question is printed

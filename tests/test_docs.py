@@ -1,4 +1,4 @@
-"""The documents say what is: each command, fault, room and sample bot.
+"""The documents say what is: each command, fault, package and sample bot.
 
 Source: the README and protocol/SPEC.md themselves. What they show is run in test_docs_run.py.
 """
@@ -12,12 +12,12 @@ from pathlib import Path
 import click
 import pytest
 
-from arena.bots import BotError, load
+from arena.bots import BotError, load_bots
 from arena.cli import cli
 from arena.referee import FAULTS
 from arena.sandbox.docker import LANGUAGES
 from tests.bench import gauntlet
-from tests.test_boundaries import ROOMS
+from tests.test_boundaries import ALLOWED_IMPORTS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -178,11 +178,11 @@ def test_the_bot_toml_of_the_spec_is_read_and_no_field_is_missing_there(tmp_path
     section = SPEC.split("## bot.toml\n")[1].split("\n## ")[0]
     (tmp_path / "bot.py").touch()
     (tmp_path / "bot.toml").write_text(blocks("toml", section)[0])
-    (bot,), _ = load([str(tmp_path)])
+    (bot,), _ = load_bots([str(tmp_path)])
     assert (bot.name, bot.argv[1:], bot.build) == ("my bot", ("bot.py",), ("make", "-j2"))
     (tmp_path / "bot.toml").write_text("run = 'python3 bot.py'\ncolour = 1")
     with pytest.raises(BotError) as refused:
-        load([str(tmp_path)])
+        load_bots([str(tmp_path)])
     fields = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
     assert f"The fields are {', '.join(fields)}." in str(refused.value)
 
@@ -198,10 +198,10 @@ def test_the_spec_says_what_docker_boxes_are_made_of() -> None:
     assert rows == list(LANGUAGES)
 
 
-def test_the_map_of_the_rooms_has_each_room_once() -> None:
-    """CONTRIBUTING's, and ROOMS; a file that is a room by itself inside another is that room's business."""
-    listed = re.findall(r"^\| `([a-z._]+)` \|", section("The rooms"), re.MULTILINE)
-    assert sorted(listed) == sorted(room for room in ROOMS if not room.startswith("ladder.rating."))
+def test_the_map_of_the_packages_has_each_package_once() -> None:
+    """CONTRIBUTING's, and ALLOWED_IMPORTS; modules of ladder.rating that count as packages aren't in it."""
+    listed = re.findall(r"^\| `([a-z._]+)` \|", section("Packages"), re.MULTILINE)
+    assert sorted(listed) == sorted(name for name in ALLOWED_IMPORTS if not name.startswith("ladder.rating."))
 
 
 def test_every_place_where_things_are_added_exists() -> None:

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli_workspace import Place
 from tests.command import completed
-from tests.place import Place
 from tests.test_docs import FIRST_BOT, README, ROOT, blocks
 
 LOCAL, COURSE, RESEARCH = (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.each import each
+from tests.cases import each
 
 
 def test_the_failure_of_a_late_case_ends_the_test_and_names_the_case(tmp_path: Path) -> None:

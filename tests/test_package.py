@@ -11,7 +11,7 @@ import pytest
 
 import arena
 import protocol
-from tests.place import Place
+from tests.cli_workspace import Place
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))

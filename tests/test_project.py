@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from tests.each import each
+from tests.cases import each
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.chromium import Reader
-from tests.once import made_once
+from tests.shared_setup import made_once
 from tests.test_docs import ROOT, tracked
 from tests.test_docs_run import LIMIT_S, make
 

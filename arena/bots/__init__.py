@@ -3,22 +3,40 @@
 Hands out argv and a working folder; must not know the protocol, matches, or how a sandbox isolates.
 """
 
-from arena.bots.archive import ArchiveError, pack, unpack
-from arena.bots.bot import Bot, relocated
-from arena.bots.build import BuildError, Telling, build_all, build_in_box, log_of, warnings_in
-from arena.bots.bytecode import Bytecode, bytecode_of
+from arena.bots.archive import ArchiveError, MissingProgramError, PortableBot, make_portable, pack, unpack
+from arena.bots.bot import Bot, BotError, escape_control, escape_csv_cell, relocate_bot
+from arena.bots.build import (
+    BuildError,
+    BuildLogExcerpt,
+    BytecodeCache,
+    build_all,
+    build_in_box,
+    build_log_path,
+    excerpt_warnings,
+    parse_bytecode,
+)
 from arena.bots.cache import BotCache
-from arena.bots.digest import MAX_BYTES, MAX_FILES, check_unchanged, differs, digest_of, files_of, size_of
-from arena.bots.errors import BotError, cell, shown
-from arena.bots.imports import foreign_imports
-from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake
-from arena.bots.intake_process import intake_apart
-from arena.bots.kit import completed, is_older, kit_of_file, lacks_kit
-from arena.bots.language import language_of
-from arena.bots.load import check_commands, load, sample_file, sample_folder, sample_names
-from arena.bots.manifest import IN_BOXES
-from arena.bots.names import normal_name
-from arena.bots.portable import NotHereError, PortableBot, portable
-from arena.bots.revision import check_out, copy_of
-from arena.bots.starter import LANGUAGES, NewBot, new_bot, shipped_files
-from arena.bots.toml_file import read_toml
+from arena.bots.checkout import check_out_revision, extract_bot
+from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of, is_changed, require_unchanged, size_of
+from arena.bots.manifest import IN_BOXES, language_of, read_toml
+from arena.bots.resolve import (
+    foreign_imports,
+    is_missing_kit,
+    is_older,
+    kit_of_file,
+    load_bots,
+    normal_name,
+    require_unchanged_commands,
+    sample_file,
+    sample_folder,
+    sample_names,
+    with_kit,
+)
+from arena.bots.scaffold import LANGUAGES, NewBot, new_bot, shipped_files
+from arena.bots.submission_archive import (
+    MAX_UNPACKED_BYTES,
+    MAX_UPLOAD_BYTES,
+    BotArchive,
+    read_submission,
+    read_submission_in_process,
+)

@@ -1,49 +1,40 @@
-"""A bot's files -> an archive; an archive from a stranger -> files in a folder of ours, or a refusal.
+"""Pack a bot's files, unpack untrusted archives safely, and make a bot portable between machines.
 
-Must not know where an archive comes from. `unpack` takes what `tar -cf -` of GNU tar and busybox writes of files,
-folders and links, and refuses everything else; with `pax` it also takes the headers that macOS, Python and git write.
-`unzip` takes stored and deflated entries. tarfile and zipfile only read: tarfile hands out headers and contents in the
-order in which they come, and seeks nowhere.
+`unpack` accepts files, folders and links as `tar -cf -` of GNU tar and busybox writes them; `pax` adds the headers of
+macOS, Python and git. `unzip` accepts stored and deflated entries. tarfile and zipfile only read, so flaws of their
+extraction (CVE-2025-4517, -4330, -4138, -4435, CVE-2024-12718) don't apply. Every entry is created with O_EXCL:
+folders and files first, then hard links, symbolic links last. A symbolic link may only go up first, then down, and
+not above the folder. Modes become 0755 and 0644.
 
-The flaws of tarfile's extraction and its filters (CVE-2025-4517, CVE-2025-4330, CVE-2025-4138, CVE-2025-4435,
-CVE-2024-12718) can't bite, because this module writes the files itself:
+`_Header` checks each header before tarfile acts on it (CVE-2025-8194, CVE-2024-6232, CVE-2019-20907): no negative
+sizes, overlong names, pax or sparse files. `_check_overlap` rejects zips with overlapping entries. Read archives with
+pax headers in a process with limits (submission_archive.py): some tarfile versions take quadratic time.
 
-* Every entry is made new (O_EXCL): folders and files first, then hard links, symbolic links last. So nothing that is
-  written passes a link.
-* A symbolic link may only lead up first and then down, and not above the folder. So it stays inside, whatever other
-  links it passes.
-* Modes become 0755 and 0644: no set-user-id, nothing unreadable.
-
-The endless loops and searches of tarfile's reader (CVE-2025-8194, CVE-2024-6232, CVE-2019-20907) can't bite either,
-because `_Header` checks each header before tarfile acts on it. It refuses negative sizes, long names of more than a
-path's length, and the kinds that tarfile parses further (pax, sparse files). So each header takes 512 bytes of the
-stream, nothing goes back, and reading ends with the stream. Python's bound of recursion ends a long name of a long name
-of a long name. A pax header is short, because some versions of tarfile take time with the square of its length; read
-archives that have them in a process with limits (intake_process.py).
-
-Some versions of zipfile don't notice that entries overlap, by which a small zip holds very much: `_check_overlap` does.
-"""
+A portable bot contains no path of its machine. Words in the bot's own folder begin with a placeholder (NUL, which a
+command can't contain), and its program is named, not located. Must not know where an archive comes from."""
 
 import io
 import os
+import re
 import shutil
 import stat
 import struct
 import tarfile
 import zipfile
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, ClassVar, Self
 
+from arena.bots.bot import Bot, escape_control
 from arena.bots.digest import files_of, is_program
-from arena.bots.errors import shown
-from arena.sandbox import sync_tree
+from arena.sandbox import Programs, sync_tree
 
 _LONG_NAME = 4_096  # PATH_MAX: a longer one can't be opened in one piece
 _LONG_PAX = 16_384  # names, times and attributes of one entry
-_DEEPEST = 100  # folders in each other: more is made to break whoever removes them
-LONGEST = 255  # bytes of one name: the file systems' limit
-_LONGEST_PATH = 2_048  # bytes: half of what the kernel takes, as the folder itself has a path
+_MAX_DEPTH = 100  # folders in each other: more is made to break whoever removes them
+MAX_NAME_BYTES = 255  # bytes of one name: the file systems' limit
+_MAX_PATH_BYTES = 2_048  # bytes: half of what the kernel takes, as the folder itself has a path
 _COPY_BYTES = 1 << 20  # read and written at once
 
 _NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
@@ -157,7 +148,7 @@ class _Header(tarfile.TarInfo):
             raise ArchiveError("a header is damaged") from None
         if header.type not in cls.taken:
             what = _REFUSED.get(header.type, "of an unknown kind")
-            raise ArchiveError(f"{shown(os.path.basename(header.name))} is {what}")
+            raise ArchiveError(f"{escape_control(os.path.basename(header.name))} is {what}")
         if header.size < 0:
             raise ArchiveError("a header is damaged")
         if header.type in _NAMES and header.size > _LONG_NAME:
@@ -217,15 +208,15 @@ def _check_overlap(data: bytes, entries: zipfile.ZipFile) -> None:
 def _content(entries: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """Return an entry's bytes: no more than it should have are decompressed."""
     if entry.flag_bits & _ENCRYPTED:
-        raise ArchiveError(f"{shown(entry.filename)} is encrypted\nPack it anew without a password.")
+        raise ArchiveError(f"{escape_control(entry.filename)} is encrypted\nPack it anew without a password.")
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ArchiveError(
-            f"{shown(entry.filename)} is compressed in a way that isn't read\nPack it anew with deflate."
+            f"{escape_control(entry.filename)} is compressed in a way that isn't read\nPack it anew with deflate."
         )
     with entries.open(entry) as packed:
         content = packed.read(entry.file_size + 1)
     if len(content) != entry.file_size:
-        raise ArchiveError(f"{shown(entry.filename)} is damaged")
+        raise ArchiveError(f"{escape_control(entry.filename)} is damaged")
     return content
 
 
@@ -245,7 +236,7 @@ def _header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
         program = is_program(mode) if mode else content.startswith(_PROGRAMS)
         header.mode, header.size = 0o755 if program else 0o644, len(content)
     else:
-        raise ArchiveError(f"{shown(entry.filename)} is neither a file nor a folder nor a link")
+        raise ArchiveError(f"{escape_control(entry.filename)} is neither a file nor a folder nor a link")
     return header
 
 
@@ -282,7 +273,7 @@ class _Target:
                     _check_stays(entry.linkname, len(parts) - 1, path)
                 self._symbolic.append((entry.linkname, path))
         except (FileExistsError, NotADirectoryError):
-            raise ArchiveError(f"{shown(path.name)} is in it twice, as two kinds") from None
+            raise ArchiveError(f"{escape_control(path.name)} is in it twice, as two kinds") from None
 
     def _make(self, folder: Path, counted: bool = False) -> None:
         """Make a folder and those above it; `counted`: its own entry has been."""
@@ -303,12 +294,12 @@ class _Target:
         try:
             for source, path in self._hard:
                 if not source.is_file():
-                    raise ArchiveError(f"a hard link leads to {shown(source.name)}, which is no file in it")
+                    raise ArchiveError(f"a hard link leads to {escape_control(source.name)}, which is no file in it")
                 os.link(source, path)
             for target, path in self._symbolic:
                 os.symlink(target, path)
         except FileExistsError:
-            raise ArchiveError(f"{shown(path.name)} is in it twice") from None
+            raise ArchiveError(f"{escape_control(path.name)} is in it twice") from None
 
     def finish(self) -> None:
         """Set the folders' modes, and sync the file system once: a sync for each file takes a millisecond or more."""
@@ -323,9 +314,9 @@ def _parts(name: str) -> list[str]:
     if "\0" in name:
         raise ArchiveError("a name has a NUL character")
     if name.startswith("/") or ".." in parts:
-        raise ArchiveError(f"{shown(name)} leaves its folder")
-    long = _size(name) > _LONGEST_PATH or any(_size(part) > LONGEST for part in parts)
-    if long or len(parts) > _DEEPEST:
+        raise ArchiveError(f"{escape_control(name)} leaves its folder")
+    long = _size(name) > _MAX_PATH_BYTES or any(_size(part) > MAX_NAME_BYTES for part in parts)
+    if long or len(parts) > _MAX_DEPTH:
         raise ArchiveError("a name is too long or too deep")
     return parts
 
@@ -338,10 +329,11 @@ def _check_stays(target: str, depth: int, path: Path) -> None:
     """Raise ArchiveError unless a symbolic link stays in the folder: first up, by `depth` at most, then down."""
     parts = [part for part in target.split("/") if part not in ("", ".")]
     up = next((number for number, part in enumerate(parts) if part != ".."), len(parts))
-    bad = not target or "\0" in target or target.startswith("/") or _size(target) > _LONGEST_PATH
+    bad = not target or "\0" in target or target.startswith("/") or _size(target) > _MAX_PATH_BYTES
     if bad or up > depth or ".." in parts[up:]:
         raise ArchiveError(
-            f"the link {shown(path.name)} leads to {shown(target)}, out of its folder or a long way round"
+            f"the link {escape_control(path.name)} leads to {escape_control(target)}, out of its folder or a long "
+            "way round"
         )
 
 
@@ -350,3 +342,72 @@ def _write(content: IO[bytes], path: Path, mode: int) -> None:
     with os.fdopen(descriptor, "wb") as out:
         shutil.copyfileobj(content, out, _COPY_BYTES)
         os.fchmod(out.fileno(), mode)  # whatever the umask
+
+
+_PLACE = "\0place"
+_PYTHON = "\0python"
+
+
+class MissingProgramError(Exception):
+    """Say in one line what a machine lacks to play a bot: no fault of the bot's."""
+
+
+@dataclass(frozen=True, slots=True)
+class PortableBot:
+    """Hold what a worker needs to play a bot, beside the bot's files.
+
+    name: unique among the bots of a run. digest: of the files, 64 hex digits. words: the command. file: the name of a
+    bare file, None for a folder. Raises ValueError for a digest or a name that could lead out of a folder.
+    """
+
+    name: str
+    digest: str
+    words: tuple[str, ...]
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        names = (self.name, self.file or "-")
+        if not re.fullmatch("[0-9a-f]{64}", self.digest) or any(
+            "/" in name or name in ("", ".", "..") for name in names
+        ):
+            raise ValueError(f"{self.name!r}, {self.file!r} and {self.digest!r} name no bot")
+
+    def at(self, place: Path, programs: Programs) -> Bot:
+        """Return the bot whose files stand in a place, run by a machine's programs. Raises NotHereError."""
+        first, *rest = self.words
+        argv = (self._program(first, place, programs), *(_in(place, word) for word in rest))
+        return Bot(self.name, place, argv, place if self.file is None else place.parent, None, self.digest)
+
+    def _program(self, word: str, place: Path, programs: Programs) -> str:
+        if word == _PYTHON:
+            return programs.python
+        if word.startswith(_PLACE):
+            return _in(place, word)
+        path = programs.named(word)  # of an absolute path: that path, if a program is there
+        if path is None:
+            raise MissingProgramError(f'this machine has no program "{word}", which runs the bot "{self.name}"')
+        return path
+
+
+def make_portable(bot: Bot, programs: Programs) -> PortableBot:
+    """Return a bot as it travels. `programs` are those that it was loaded with."""
+    first, *rest = bot.argv
+    words = (_program_of(first, bot.path, programs), *(_out_of(bot.path, word) for word in rest))
+    return PortableBot(bot.name, bot.digest, words, None if bot.cwd == bot.path else bot.path.name)
+
+
+def _program_of(word: str, place: Path, programs: Programs) -> str:
+    """Return how a program is called on any machine."""
+    if word == programs.python:
+        return _PYTHON
+    name = os.path.basename(word)
+    return name if programs.named(name) == word else _out_of(place, word)
+
+
+def _out_of(place: Path, word: str) -> str:
+    own = word == str(place) or word.startswith(f"{place}/")
+    return _PLACE + word.removeprefix(str(place)) if own else word
+
+
+def _in(place: Path, word: str) -> str:
+    return str(place) + word.removeprefix(_PLACE) if word.startswith(_PLACE) else word

@@ -1,19 +1,17 @@
-"""A bot's build, in one of two ways.
+"""Build a bot and compile its Python modules, in its own folder or in a box.
 
-* Where its folder stands, as the user: for bots that play as plain processes. The environment is the user's, because
-  compilers and package managers need it (caches, proxies), and a build can read the user's files anyway. Whatever a
-  build leaves running is killed, so that nothing changes the folder after it was hashed.
-* In a box: for bots that play in one. A build is the author's program as much as the bot is (a Makefile, a build.rs, a
-  postinstall script). So it gets the same box, with no network and no file of this machine but the bot's own, and
-  limits that a compiler needs. Nothing in the box can write to a folder of this machine: the build works on a copy in
-  the box's /tmp, and what it made comes out as an archive on standard output, is read up to a size and unpacked by
-  archive.py. The build may as well have written that archive by hand, so nothing in it is believed. Standard error is
-  the log.
+- In its folder, as the user: for bots that play as plain processes. The build has the user's environment, which
+  compilers need, and could read the user's files anyway. Processes that a build leaves are killed, so that the folder
+  can't change after it was hashed.
+- In a box: for bots that play in one. A build is as untrusted as the bot. It gets no network and only the bot's
+  files, and works on a copy in the box's /tmp. Its result is an archive on standard output, which is untrusted too:
+  it is read up to a size and unpacked by archive.py. Standard error is the log.
 
-Either way the whole output is a file, the build's log, and a build that fails is told by some of its lines.
+The whole output becomes the build's log; the error of a failed build quotes some of its lines.
 
-Must not know matches, nor how a sandbox isolates.
-"""
+Bytecode: compiling takes a third of a start with the kit. A box of the same sandbox and Python compiles the modules
+once, and all boxes of the bot show the result next to the sources. It isn't checked by time. It is untrusted, and
+only this bot loads it. A failure costs only the bytecode. Must not know matches, nor how a sandbox isolates."""
 
 import os
 import re
@@ -26,16 +24,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, NamedTuple
 
 from arena.bots.archive import ArchiveError, unpack
-from arena.bots.bot import Bot, relocated
+from arena.bots.bot import Bot, BotError, escape_control, relocate_bot
 from arena.bots.digest import MAX_FILES, with_digest
-from arena.bots.errors import BotError, shown
 from arena.bots.manifest import IN_BOXES, MANIFEST, no_program
 from arena.sandbox import (
-    FULL,
+    DISK_FULL_ERRNOS,
     LIMITS,
     Box,
     Exit,
@@ -44,8 +41,11 @@ from arena.sandbox import (
     ProgramError,
     Programs,
     Sandbox,
+    SandboxChoice,
+    SandboxError,
     is_executable,
     remove_tree,
+    wait_readable,
 )
 
 _FIRST_LINES = 10  # from the first error on: a compiler's other errors often follow from it
@@ -72,10 +72,10 @@ BUILD_LIMITS = Limits(
     tmp_mb=512,
     open_files=1024,  # linkers open every object
 )
-_MOST_BYTES = 512 << 20  # of the archive: all that /tmp can hold
+_MAX_OUTPUT_BYTES = 512 << 20  # of the archive: all that /tmp can hold
 _LOG_BYTES = 16 << 20  # more is no log
 _PRINTED_TOO_MUCH = f"printed more than {_LOG_BYTES >> 20} MB"
-_LEAST_ROOM = 4096  # bytes: with less, a disk is full
+_MIN_FREE_BYTES = 4096  # bytes: with less, a disk is full
 _READ_BYTES = 1 << 20  # read from a pipe at once
 _TICK_MS = 100  # how often the end is looked for of a build that left its output open to a child
 
@@ -111,7 +111,7 @@ def _check_built(bot: Bot, log: BinaryIO) -> None:
     """Raise BuildError if the build didn't make the program that is to run."""
     own = Path(bot.argv[0]).is_relative_to(bot.cwd)
     if own and not is_executable(bot.argv[0]):
-        what = f'"{bot.name}": the build made no executable {shown(os.path.relpath(bot.argv[0], bot.cwd))}.'
+        what = f'"{bot.name}": the build made no executable {escape_control(os.path.relpath(bot.argv[0], bot.cwd))}.'
         raise BuildError(what, f"Correct run or build in its {MANIFEST}.", log)
 
 
@@ -122,7 +122,7 @@ def _file_name(bot: Bot) -> str:
 def _log(number: int, bot: Bot, logs: Path) -> BinaryIO:
     """Open the log of a bot's build; its folder is made when needed."""
     logs.mkdir(parents=True, exist_ok=True)
-    return log_of(number, bot, logs).open("w+b")
+    return build_log_path(number, bot, logs).open("w+b")
 
 
 class BuildError(BotError):
@@ -134,32 +134,36 @@ class BuildError(BotError):
 
     def __init__(self, what: str, help: str, log: BinaryIO) -> None:
         self.what, self.help = what, help
-        self.told = _telling(log, _ERROR, _NOT_THERE)
-        told = (shown(line.decode(errors="replace"))[:_LINE_CHARACTERS] for line in self.told.lines)
-        where = f"The whole log: {shown(log.name)}"
+        self.told = _excerpt_log(log, _ERROR, _NOT_THERE)
+        told = (escape_control(line.decode(errors="replace"))[:_LINE_CHARACTERS] for line in self.told.lines)
+        where = f"The whole log: {escape_control(log.name)}"
         super().__init__("\n".join([what, *filter(None, [help, where]), *(f"  {line}" for line in told)]))
 
 
-class Telling(NamedTuple):
+class BuildLogExcerpt(NamedTuple):
     """Hold the lines of an output that tell most. `partial`: there is more in it, besides blank lines."""
 
     lines: tuple[bytes, ...]
     partial: bool
 
 
-def log_of(number: int, bot: Bot, logs: Path) -> Path:
+def build_log_path(number: int, bot: Bot, logs: Path) -> Path:
     """Return where in a folder the log of a bot's build is kept. The number is the bot's place among the bots."""
     return logs / f"build-{number:02d}-{_file_name(bot)}.log"
 
 
-def warnings_in(log: Path) -> Telling:
+def excerpt_warnings(log: Path) -> BuildLogExcerpt:
     """Return the lines of a build's log from the first warning on, and its last ones; none if it has no warning."""
     with log.open("rb") as file:
         head = file.read(_HEAD_BYTES)
-        return _telling(file, _WARNING) if _first(_lines(head), _WARNING) is not None else Telling((), bool(head))
+        return (
+            _excerpt_log(file, _WARNING)
+            if _first(_lines(head), _WARNING) is not None
+            else BuildLogExcerpt((), bool(head))
+        )
 
 
-def _telling(output: BinaryIO, *sought: re.Pattern[bytes]) -> Telling:
+def _excerpt_log(output: BinaryIO, *sought: re.Pattern[bytes]) -> BuildLogExcerpt:
     """Return all lines of a short output; of a longer one the first that has what is sought, those after it, the last.
 
     Where no line has what is sought first, what is sought next counts; where none has that, the first lines of all.
@@ -170,7 +174,7 @@ def _telling(output: BinaryIO, *sought: re.Pattern[bytes]) -> Telling:
     lines = _lines(head)
     cut = size > _HEAD_BYTES or any(len(line) > _LINE_BYTES for line in lines)
     if len(lines) <= _FIRST_LINES + _LAST_LINES and size <= _HEAD_BYTES:
-        return Telling(_shorten(lines), cut)
+        return BuildLogExcerpt(_shorten(lines), cut)
     at = next((place for each in sought if (place := _first(lines, each)) is not None), 0)
     first, rest = lines[at : at + _FIRST_LINES], lines[at + _FIRST_LINES :]
     left_out = at > 0
@@ -180,7 +184,7 @@ def _telling(output: BinaryIO, *sought: re.Pattern[bytes]) -> Telling:
     elif len(rest) > _LAST_LINES:
         rest = [_GAP, *rest[-_LAST_LINES:]]
         left_out = True
-    return Telling(_shorten([*([_GAP] if at else []), *first, *rest]), cut or left_out)
+    return BuildLogExcerpt(_shorten([*([_GAP] if at else []), *first, *rest]), cut or left_out)
 
 
 _GAP = b"[...]"
@@ -219,25 +223,25 @@ def build_all(bots: Sequence[Bot], logs: Path, timeout_s: float) -> list[Bot]:
 
 def _build_as_user(bot: Bot, log: BinaryIO, timeout_s: float) -> None:
     command = _command(bot, Programs())
-    by_hand = f"Try it by hand in the bot's folder: {shown(shlex.join(bot.build or ()))}"
+    by_hand = f"Try it by hand in the bot's folder: {escape_control(shlex.join(bot.build or ()))}"
     try:
         why = _run_as_user(command, bot.cwd, log, timeout_s)
     except OSError as error:
         raise BotError(f'"{bot.name}": the build can\'t be started: {error.strerror}.\n{by_hand}') from None
     if why is not None:
-        _demand_room(Path(log.name).parent, bot.cwd, Path(tempfile.gettempdir()))
+        _require_disk_space(Path(log.name).parent, bot.cwd, Path(tempfile.gettempdir()))
         raise BuildError(f'"{bot.name}": the build {why}.', by_hand, log)
     _check_built(bot, log)
 
 
-def _demand_room(*folders: Path) -> None:
+def _require_disk_space(*folders: Path) -> None:
     """Raise OSError that names the folder if one is on a full disk: a build that failed there may be a good one."""
     for folder in folders:
         try:
             with tempfile.TemporaryFile(dir=folder) as file:
-                file.write(bytes(_LEAST_ROOM))
+                file.write(bytes(_MIN_FREE_BYTES))
         except OSError as problem:
-            if problem.errno in FULL:
+            if problem.errno in DISK_FULL_ERRNOS:
                 raise OSError(problem.errno, problem.strerror, str(folder)) from None
 
 
@@ -289,8 +293,8 @@ def build_in_box(
         folder = built[bot.path] = into / f"{number:02d}-{_file_name(bot)}"
         with _log(number, bot, logs) as log:
             _build_in_box(bot, sandbox, programs, folder, log, timeout_s)
-            _check_built(relocated(bot, bot.path, folder), log)
-    return [bot if bot.build is None else with_digest(relocated(bot, bot.path, built[bot.path])) for bot in bots]
+            _check_built(relocate_bot(bot, bot.path, folder), log)
+    return [bot if bot.build is None else with_digest(relocate_bot(bot, bot.path, built[bot.path])) for bot in bots]
 
 
 def _build_in_box(
@@ -298,7 +302,7 @@ def _build_in_box(
 ) -> None:
     """Build one bot into `folder`, which isn't there yet."""
     command = tuple(_command(bot, programs))
-    moved = relocated(replace(bot, argv=command), bot.path, Path("/tmp/build"))
+    moved = relocate_bot(replace(bot, argv=command), bot.path, Path("/tmp/build"))
     program = Program(("sh", "-c", _SCRIPT, "build", *moved.argv), bot.path, files=bot.path, wraps=command)
     with tempfile.TemporaryFile(dir=folder.parent) as archive:
         try:
@@ -329,7 +333,7 @@ def _unpack_beside(archive: IO[bytes], folder: Path) -> None:
     """Make `folder` of an archive, all of it or nothing. Raises ArchiveError, OSError."""
     beside = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
     try:
-        unpack(archive, beside, _MOST_BYTES, MAX_FILES)
+        unpack(archive, beside, _MAX_OUTPUT_BYTES, MAX_FILES)
         beside.rename(folder)
     finally:
         remove_tree(beside)
@@ -339,10 +343,10 @@ def _await(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float) -> Ex
     """Read all that the build prints until it ends, and return its exit; or why it has to be stopped."""
     box.close_stdin()
     deadline = time.monotonic() + timeout_s
-    room = {box.stdout: _MOST_BYTES, box.stderr: _LOG_BYTES}
+    room = {box.stdout: _MAX_OUTPUT_BYTES, box.stderr: _LOG_BYTES}
     files = {box.stdout: archive, box.stderr: log}
     too_much = {
-        box.stdout: f"made more than {_MOST_BYTES >> 20} MB",
+        box.stdout: f"made more than {_MAX_OUTPUT_BYTES >> 20} MB",
         box.stderr: _PRINTED_TOO_MUCH,
     }
     poll = select.poll()
@@ -383,3 +387,121 @@ def _failure(ended: Exit | str) -> str | None:
     if ended.limit is not None:
         return f"ran into a limit: {LIMITS[ended.limit].told(BUILD_LIMITS)}"
     return None if ended.code == 0 else f"failed: it {ended.describe(BUILD_LIMITS)}"
+
+
+_PYTHON = re.compile(r"(python|pypy)[0-9.]*")
+_MAX_COMPILE_S = 5.0  # a module of 1,000 lines takes a hundredth of a second
+_MAX_BYTECODE_BYTES = 4 << 20  # of one bot: some 100,000 lines; what comes after them is compiled at each start
+_MAX_BYTECODE_FILES = 1_000
+_MAX_PATH_AND_NAME_BYTES = (1_024, 255)  # bytes of a path, and of the name at its end
+_KEPT_BYTES = 32 << 20  # of all bots that a process starts; one with the kit has 50 kB
+_PIPE_BYTES = 1 << 16  # what a pipe holds
+
+# py_compile does the same, but its import takes longer than Python's start. Of each module: sizes, path, bytecode.
+_PROGRAM = r"""
+import importlib.util, marshal, os, sys
+head = importlib.util.MAGIC_NUMBER + b"\1\0\0\0"
+for where, _, names in os.walk("."):
+    for name in names:
+        if name.endswith(".py"):
+            path = os.path.join(where, name)
+            try:
+                with open(path, "rb") as file:
+                    source = file.read()
+                code = marshal.dumps(compile(source, path, "exec", dont_inherit=True))
+                cached = os.fsencode(importlib.util.cache_from_source(path))
+            except Exception:
+                continue
+            made = head + importlib.util.source_hash(source) + code
+            sys.stdout.buffer.write(b"%d %d\n%s%s" % (len(cached), len(made), cached, made))
+            sys.stdout.buffer.flush()
+"""
+
+_SIZES = re.compile(rb"([0-9]{1,4}) ([0-9]{1,8})\n")
+
+Files = tuple[tuple[str, bytes], ...]  # paths in the bot's folder, and what is there
+
+
+class BytecodeCache:
+    """What was compiled of the bots that one process starts: of those that played last, up to so many bytes."""
+
+    def __init__(self, most_bytes: int = _KEPT_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._made: dict[tuple[str, str, SandboxChoice], Files] = {}  # the latest in use is the last
+        self._bytes = 0
+
+    def program(self, bot: Bot, choice: SandboxChoice, sandbox: Sandbox) -> Program:
+        """Return how to start a bot in a box of `sandbox`, which was made of `choice`."""
+        return Program(bot.argv, bot.cwd, files=bot.path, bytecode=self.of(bot, choice, sandbox))
+
+    def of(self, bot: Bot, choice: SandboxChoice, sandbox: Sandbox) -> Files:
+        """Return the bytecode of a bot for those boxes."""
+        if not choice.isolates or bot.path.is_file() or not _is_python(bot):
+            return ()
+        key = (bot.digest, bot.argv[0], choice)
+        code = self._made.pop(key, None)
+        if code is None:
+            code = _compile(bot, sandbox)
+            if code is None:
+                return ()
+            self._bytes += _size(code)
+        self._made[key] = code
+        while self._bytes > self._most_bytes:
+            self._bytes -= _size(self._made.pop(next(iter(self._made))))
+        return code
+
+
+def _is_python(bot: Bot) -> bool:
+    """Tell whether a bot is run by a Python that isn't its own program."""
+    program = PurePosixPath(bot.argv[0])
+    return _PYTHON.fullmatch(program.name) is not None and not program.is_relative_to(bot.path)
+
+
+def _size(files: Files) -> int:
+    return sum(len(data) for _, data in files)
+
+
+def _compile(bot: Bot, sandbox: Sandbox) -> Files | None:
+    """Compile the modules in a bot's folder, as many as can be; None where this machine fails."""
+    # -I keeps the bot's folder from the compiler's own imports: nothing of the bot's is run.
+    program = Program((bot.argv[0], "-I", "-S", "-W", "ignore", "-c", _PROGRAM), bot.cwd, files=bot.path)
+    try:
+        box = sandbox.start(program, Limits())
+        try:
+            return parse_bytecode(_output(box))
+        finally:
+            box.close()
+    except ProgramError:  # the match that follows meets it too, and tells it
+        return ()
+    except (SandboxError, OSError):
+        return None
+
+
+def _output(box: Box) -> bytes:
+    """Return what a program prints, up to its end or a bound."""
+    printed = bytearray()
+    deadline = time.monotonic() + _MAX_COMPILE_S
+    while len(printed) < _MAX_BYTECODE_BYTES and wait_readable(box.stdout, max(0.0, deadline - time.monotonic())):
+        data = os.read(box.stdout, _PIPE_BYTES)
+        if not data:
+            break
+        printed += data
+    return bytes(printed)
+
+
+def parse_bytecode(printed: bytes) -> Files:
+    """Return the files that the box printed, up to what is cut off or none of its own."""
+    files: dict[str, bytes] = {}
+    end = 0
+    while (match := _SIZES.match(printed, end)) and len(files) < _MAX_BYTECODE_FILES:
+        begin = match.end() + int(match[1])
+        end = begin + int(match[2])
+        name = PurePosixPath(os.fsdecode(printed[match.end() : begin]))
+        plain = "\0" not in str(name) and ".." not in name.parts and not name.is_absolute()
+        short = (
+            int(match[1]) <= _MAX_PATH_AND_NAME_BYTES[0] and len(os.fsencode(name.name)) <= _MAX_PATH_AND_NAME_BYTES[1]
+        )
+        if end > len(printed) or name.parent.name != "__pycache__" or not plain or not short:
+            break
+        files[str(name)] = printed[begin:end]
+    return tuple(files.items())

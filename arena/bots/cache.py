@@ -22,11 +22,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from arena.bots.archive import unpack
+from arena.bots.archive import MissingProgramError, PortableBot, unpack
 from arena.bots.bot import Bot
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of
-from arena.bots.portable import NotHereError, PortableBot
-from arena.sandbox import locked, remove_tree
+from arena.sandbox import lock_folder, remove_tree
 
 _MAKING = ("new-", "gone-")
 _STALE_S = 3_600  # a copy is made or removed in seconds; what is older is a killed process's
@@ -53,7 +52,7 @@ class BotCache:
             files = _files(bot, beside)
             actual = digest_of(files, frozenset()) if files.exists() else f"no file {bot.file}"
             if actual != bot.digest:
-                raise NotHereError(f'the archive of the bot "{bot.name}" holds {actual}, not {bot.digest}')
+                raise MissingProgramError(f'the archive of the bot "{bot.name}" holds {actual}, not {bot.digest}')
             if bot.file is not None:
                 files.chmod(0o755)
             try:
@@ -114,7 +113,7 @@ class BotCache:
         for _, path, size in sorted(copies):
             if left <= most_bytes:
                 return
-            lock = locked(path)
+            lock = lock_folder(path)
             if lock is not None:
                 with suppress(OSError):
                     grave = path.rename(Path(tempfile.mkdtemp(prefix="gone-", dir=self._folder)) / path.name)
@@ -145,5 +144,5 @@ def _size(folder: Path) -> int:
     return sum(os.lstat(os.path.join(where, name)).st_size for where, _, names in os.walk(folder) for name in names)
 
 
-def _not_here(bot: PortableBot) -> NotHereError:
-    return NotHereError(f'the bot "{bot.name}" isn\'t in the cache of this machine: {bot.digest}')
+def _not_here(bot: PortableBot) -> MissingProgramError:
+    return MissingProgramError(f'the bot "{bot.name}" isn\'t in the cache of this machine: {bot.digest}')

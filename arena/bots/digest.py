@@ -24,16 +24,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from arena.bots.bot import Bot
-from arena.bots.errors import BotError, reading, shown
-from arena.sandbox import NOT_GIVEN
+from arena.bots.bot import Bot, BotError, escape_control, os_errors_as_bot_errors
+from arena.sandbox import EXCLUDED_NAMES
 
 MAX_FILES = 10_000  # hashed in about a second; more is a folder given by mistake
 MAX_BYTES = 1 << 30  # likewise: about a second of SHA-256
 _READ_BYTES = 1 << 20  # at once
 
 
-def differs(bot: Bot, left_out: frozenset[str] = NOT_GIVEN) -> bool:
+def is_changed(bot: Bot, left_out: frozenset[str] = EXCLUDED_NAMES) -> bool:
     """Tell whether the bot's files differ from its digest; files that are gone or can't be read do.
 
     `left_out`: as for `digest_of`.
@@ -44,12 +43,12 @@ def differs(bot: Bot, left_out: frozenset[str] = NOT_GIVEN) -> bool:
         return True
 
 
-def check_unchanged(bots: Sequence[Bot]) -> None:
+def require_unchanged(bots: Sequence[Bot]) -> None:
     """Raise BotError, naming the bot, if the files of one differ from its digest."""
     for bot in bots:
-        if differs(bot):
+        if is_changed(bot):
             raise BotError(
-                f'"{bot.name}" has changed since the run began: {shown(bot.path)}\n'
+                f'"{bot.name}" has changed since the run began: {escape_control(bot.path)}\n'
                 "Start a new run. If the bot wrote there: its folder must stay as it is, its files belong in $TMPDIR."
             )
 
@@ -57,7 +56,7 @@ def check_unchanged(bots: Sequence[Bot]) -> None:
 # --- digests ----------------------------------------------------------------------------------------------------------
 
 
-def digest_of(path: Path, left_out: frozenset[str] = NOT_GIVEN) -> str:
+def digest_of(path: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> str:
     """Return the digest that the module's docstring defines. Raises OSError; BotError if there is too much to hash.
 
     `left_out` has the names of what doesn't count. Of what an archive held, all counts: `pack` has left out the rest.
@@ -73,7 +72,7 @@ def digest_of(path: Path, left_out: frozenset[str] = NOT_GIVEN) -> str:
     return whole.hexdigest()
 
 
-def files_of(folder: Path, left_out: frozenset[str] = NOT_GIVEN) -> list[str]:
+def files_of(folder: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> list[str]:
     """List the files and links of a bot's folder by path relative to it, in the order of the paths' bytes.
 
     Linked folders are links. Pipes, sockets and devices don't count: no copy of a bot has them. Raises OSError;
@@ -136,7 +135,8 @@ def _content(path: Path, budget: _Budget, flags: int = 0) -> str:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise BotError(
-                f"{shown(path)} is no ordinary file any more.\nLeave the bot's files alone while they are read."
+                f"{escape_control(path)} is no ordinary file any more.\nLeave the bot's files alone while they are "
+                "read."
             )
         budget.spend(status.st_size)
         left = status.st_size
@@ -144,7 +144,7 @@ def _content(path: Path, budget: _Budget, flags: int = 0) -> str:
             left -= len(piece)
             if left < 0:
                 raise BotError(
-                    f"{shown(path)} has more bytes than its size says.\n"
+                    f"{escape_control(path)} has more bytes than its size says.\n"
                     "A bot's files must be ordinary ones, which stay as they are while they are read."
                 )
             digest.update(piece)
@@ -153,11 +153,12 @@ def _content(path: Path, budget: _Budget, flags: int = 0) -> str:
 
 def _too_large(bot: Path, what: str) -> BotError:
     return BotError(
-        f"{shown(bot)} holds {what}, too much for a bot.\nMove data and environments that it doesn't need out of it."
+        f"{escape_control(bot)} holds {what}, too much for a bot.\nMove data and environments that it doesn't need "
+        "out of it."
     )
 
 
 def with_digest(bot: Bot) -> Bot:
     """Return the bot with the digest of its files as they are now. Raises BotError."""
-    with reading(bot.path):
+    with os_errors_as_bot_errors(bot.path):
         return replace(bot, digest=digest_of(bot.path))

@@ -1,26 +1,56 @@
-"""bot.toml: what a folder says of its bot.
+"""Read and check bot.toml, the manifest of a bot's folder, and detect the bot's language.
 
     name = "my bot"                     # optional; else the folder's name
-    run = ["python3", "bot.py"]         # what starts it, in this folder
+    run = ["python3", "bot.py"]         # the command that starts it, in this folder
     build = "make -j2"                  # optional; run once before the first match
-    kit = "python"                      # optional; the kit that the arena adds where its file isn't in the folder
+    kit = "python"                      # optional; the kit that the arena adds if the folder lacks its file
 
-A command is a list of strings, or one string that is split into words as a shell would. No shell is started: quotes
-work; `&&`, `|` and `>` are refused with a hint. A program without `/` is looked up on PATH, any other in the folder.
-
-Reads and checks the file; must not know how a bot is named, found, hashed or started.
-"""
+A command is a list of strings, or one string that is split into words as a shell does. No shell is started: quotes
+work; `&&`, `|` and `>` are rejected with a hint. A program without `/` is looked up on PATH, any other in the folder.
+An error in a TOML file is two lines, the second an example. The language, for display, follows from the kit, the
+commands and the files' endings. Must not know how a bot is named, found, hashed or started."""
 
 import os
 import shlex
 import shutil
+import tomllib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from arena.bots.errors import BotError, allow, shown
-from arena.bots.toml_file import read_toml
+from arena.bots.bot import Bot, BotError, escape_control, permission_advice
 from arena.sandbox import Programs
+
+_MAX_TOML_BYTES = 65_536  # what users write by hand is some lines; a bigger file is another file
+_MAX_KEY_DOTS = 100  # of a line: tomllib takes time with the square of a key's parts, 68 s for a file of one key
+
+
+def read_toml(file: Path, example: str) -> dict[str, object]:
+    """Return the table of a TOML file.
+
+    example: a line of such a file, shown to who wrote something else. Raises ValueError, in two lines: what is wrong
+    and what to do; OSError if the file can't be read.
+    """
+    with file.open("rb") as stream:
+        data = stream.read(_MAX_TOML_BYTES + 1)
+    if len(data) > _MAX_TOML_BYTES:
+        raise ValueError(f"larger than {_MAX_TOML_BYTES} bytes.\nIt should be some lines such as {example}")
+    if any(line.count(b".") > _MAX_KEY_DOTS for line in data.split(b"\n")):
+        raise ValueError(f"a line has more than {_MAX_KEY_DOTS} dots.\nA line looks like {example}")
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))  # -sig: Windows editors write a byte order mark
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise ValueError(f"not UTF-8 (line {line}).\nSave it as UTF-8.") from None
+    except tomllib.TOMLDecodeError as problem:
+        reason = escape_control(str(problem))
+    except ValueError:  # Python reads no number of more than 4,300 digits
+        reason = "a number has too many digits"
+    except RecursionError:
+        reason = "nested too deeply"
+    raise ValueError(f"not valid TOML: {reason}.\nA line looks like {example}")
+
 
 MANIFEST = "bot.toml"
 
@@ -54,12 +84,12 @@ class Manifest:
     kit: str | None
 
 
-def read(file: Path, where: Path) -> Manifest:
+def read_manifest(file: Path, where: Path) -> Manifest:
     """Return what the file says. `where` is its name in messages. Raises BotError, and OSError if it can't be read."""
     try:
         data = read_toml(file, 'run = "python3 bot.py"')
     except ValueError as problem:
-        raise BotError(f"{shown(where)}: {problem}") from None
+        raise BotError(f"{escape_control(where)}: {problem}") from None
     return _check_fields(data, where)
 
 
@@ -81,7 +111,7 @@ def _check_fields(data: dict[str, object], where: Path) -> Manifest:
     except ValidationError as error:
         # An unknown field first: it may be the missing one, misspelt.
         problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
-        field = shown(str(problem["loc"][0]))
+        field = escape_control(str(problem["loc"][0]))
         if problem["type"] == "extra_forbidden":
             meant = get_close_matches(field, _FIELDS, n=1)
             hint = f"; did you mean {meant[0]}?" if meant else "."
@@ -90,16 +120,18 @@ def _check_fields(data: dict[str, object], where: Path) -> Manifest:
             message = f'the field "{field}" is missing.\nIt is {_FIELDS[field]}.'
         else:
             message = f'the field "{field}" has the wrong type.\nIt is {_FIELDS[field]}.'
-        raise BotError(f"{shown(where)}: {message}") from None
+        raise BotError(f"{escape_control(where)}: {message}") from None
     built = None if fields.build is None else _command(fields.build, "build", where)
     if fields.kit is not None and fields.kit not in KITS:
         meant = get_close_matches(fields.kit, KITS, n=1)
         hint = f"; did you mean {meant[0]}?" if meant else "."
-        raise BotError(f'{shown(where)}: there is no kit "{shown(fields.kit)}"{hint}\nIt is {_FIELDS["kit"]}.')
+        raise BotError(
+            f'{escape_control(where)}: there is no kit "{escape_control(fields.kit)}"{hint}\nIt is {_FIELDS["kit"]}.'
+        )
     return Manifest(fields.name, _command(fields.run, "run", where), built, fields.kit)
 
 
-_LONGEST, _LONGEST_PATH = 255, 1024  # of a name and of a path: file systems raise errors for longer ones
+_MAX_NAME_BYTES, _MAX_PATH_BYTES = 255, 1024  # of a name and of a path: file systems raise errors for longer ones
 
 
 def _command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]:
@@ -109,20 +141,22 @@ def _command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]
             words = shlex.split(words)
         except ValueError as error:
             raise BotError(
-                f"{shown(where)}: {field} can't be split into words: {error}.\nIt is {_FIELDS[field]}."
+                f"{escape_control(where)}: {field} can't be split into words: {error}.\nIt is {_FIELDS[field]}."
             ) from None
         shell = next((word for word in words if word in _SHELL_WORDS or (word.endswith(";") and word != ";")), None)
         if shell is not None:
             raise BotError(
-                f'{shown(where)}: {field} has "{shown(shell)}", but no shell reads it.\n'
+                f'{escape_control(where)}: {field} has "{escape_control(shell)}", but no shell reads it.\n'
                 f'For a shell, write {field} = ["sh", "-c", "..."]'
             )
     if not words or not words[0]:
-        raise BotError(f"{shown(where)}: {field} is empty.\nIt is {_FIELDS[field]}.")
+        raise BotError(f"{escape_control(where)}: {field} is empty.\nIt is {_FIELDS[field]}.")
     if any("\0" in word for word in words):
-        raise BotError(f"{shown(where)}: {field} contains a NUL character.\nRemove it.")
-    if len(words[0]) > _LONGEST_PATH or any(len(os.fsencode(part)) > _LONGEST for part in words[0].split("/")):
-        raise BotError(f"{shown(where)}: {field} starts a program whose name is too long.\nIt is {_FIELDS[field]}.")
+        raise BotError(f"{escape_control(where)}: {field} contains a NUL character.\nRemove it.")
+    if len(words[0]) > _MAX_PATH_BYTES or any(len(os.fsencode(part)) > _MAX_NAME_BYTES for part in words[0].split("/")):
+        raise BotError(
+            f"{escape_control(where)}: {field} starts a program whose name is too long.\nIt is {_FIELDS[field]}."
+        )
     return tuple(words)
 
 
@@ -138,17 +172,75 @@ def no_program(where: Path, field: str, word: str, folder: Path, programs: Progr
     where: the bot.toml. field: the one that holds the command. word: the program as it stands there. programs: what
     was to run it. No command is advised for what lies outside of the bot's folder.
     """
-    start = f'{shown(where)}: {field} starts "{shown(word)}", which '
+    start = f'{escape_control(where)}: {field} starts "{escape_control(word)}", which '
     path = Path(os.path.normpath(Path(folder, word)))
     own = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
     if "/" in word:
         if not path.is_file():
-            return f"{start}isn't a file in {shown(where.parent)}.\nCorrect the path, or add the build that makes it."
-        return f"{start}isn't executable.\n{allow('+x', where.parent / word) if own else 'Name a program that is.'}"
+            return (
+                f"{start}isn't a file in {escape_control(where.parent)}.\nCorrect the path, or add the build that "
+                "makes it."
+            )
+        return (
+            f"{start}isn't "
+            f"executable.\n{permission_advice('+x', where.parent / word) if own else 'Name a program that is.'}"
+        )
     if own and path.is_file():
-        return f"{start}isn't on PATH.\nFor the file in the bot's folder write \"./{shown(word)}\""
+        return f"{start}isn't on PATH.\nFor the file in the bot's folder write \"./{escape_control(word)}\""
     if programs.path is None:
         return f"{start}isn't on PATH.\nInstall it, or write the program's path."
     here = shutil.which(word)
-    why = "isn't in the sandbox" if here is None else f"the sandbox doesn't have; yours is {shown(here)}"
+    why = "isn't in the sandbox" if here is None else f"the sandbox doesn't have; yours is {escape_control(here)}"
     return f"{start}{why}.\n{IN_BOXES}"
+
+
+# Name for people -> what shows it: its word in KITS, programs, and endings of files.
+_SHOWN_BY = {
+    "Python": ("python", "pypy", ".py"),
+    "JavaScript": ("javascript", "node", "nodejs", "deno", "bun", ".js", ".mjs", ".ts"),
+    "Java": ("java", "javac", ".java", ".jar"),
+    "C++": ("cpp", "c++", "g++", "clang++", ".cpp", ".cc", ".cxx"),
+    "C": ("cc", "gcc", "clang", ".c"),
+    "Rust": ("rust", "rustc", "cargo", ".rs"),
+    "Go": ("go", ".go"),
+    "Ruby": ("ruby", ".rb"),
+    "Perl": ("perl", ".pl"),
+    "Lua": ("lua", ".lua"),
+    "Haskell": ("ghc", "cabal", "runghc", ".hs"),
+    "C#": ("dotnet", ".cs"),
+    "shell": ("sh", "bash", "dash", "zsh", ".sh"),
+}
+
+
+_LANGUAGES = {mark: language for language, marks in _SHOWN_BY.items() for mark in marks}
+_VERSION = "-.0123456789"  # of a program, at the end of its name: python3.12, g++-13
+
+
+def language_of(bot: Bot) -> str | None:
+    """Return the name of a bot's language, None if nothing shows it.
+
+    A shell may start any bot, and a shell or Python may build it: they count where nothing else shows a language.
+    """
+    names = sorted(os.listdir(bot.path)) if bot.path.is_dir() else [bot.path.name]
+    started = _languages([*([] if bot.kit is None else [bot.kit]), *_kits(names), *_program(bot.argv)])
+    built = _languages([*_program(bot.build or ()), *(os.path.splitext(name)[1] for name in names)])
+    helpers = ("shell",) if bot.build is None else ("shell", "Python")
+    sure = [language for language in started if language != "shell"]
+    likely = [language for language in built if language not in helpers]
+    return next(iter([*sure, *likely, *started, *built]), None)
+
+
+def _languages(marks: Iterable[str]) -> list[str]:
+    return [_LANGUAGES[mark] for mark in marks if mark in _LANGUAGES]
+
+
+def _kits(names: Sequence[str]) -> list[str]:
+    return [language for language, file in KITS.items() if file in names]
+
+
+def _program(command: Sequence[str]) -> list[str]:
+    """Return what the program of a command may show: its name, and its ending."""
+    words = [os.path.basename(word) for word in command]
+    if words[:1] == ["env"]:
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return [mark for word in words[:1] for mark in (word.rstrip(_VERSION), os.path.splitext(word)[1])]

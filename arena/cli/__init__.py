@@ -19,4 +19,4 @@ from arena.cli.main import cli, main  # noqa: E402
 if _loading:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-__all__ = ["cli", "main", "report", "sheet"]
+__all__ = ["cli", "main", "rules", "run_report"]

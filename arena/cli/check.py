@@ -1,8 +1,15 @@
-"""The command `arena check`: examines bots, and prints each step with what to do."""
+"""Implement the command `arena check`: check bots, and print each step with advice.
 
+Findings of a bot, a host or a ladder are printed as lines, or returned as objects for programs. For Gradescope the
+steps become results.json of an autograder. Source: gradescope-autograders.readthedocs.io, Autograder Specifications,
+Output format."""
+
+import json
 import os
 import sys
 import tempfile
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
@@ -11,15 +18,151 @@ from pathlib import Path
 
 import click
 
-from arena.bots import Bot, shown
-from arena.cli import gradescope, options
-from arena.cli.answers import answers, print_json
+from arena.bots import Bot, escape_control
+from arena.checks import (
+    BUILD_S,
+    HELLO_S,
+    CheckReport,
+    CheckResult,
+    CheckSettings,
+    CheckStep,
+    CheckStepView,
+    Finding,
+    Timeouts,
+    check_all,
+)
+from arena.cli import options
 from arena.cli.completion import complete_bot, complete_rules
-from arena.cli.findings import has_failure, log_has_more, step_lines, verdict_line
-from arena.cli.out import fail, note, reason, refuse, stop, write
-from arena.examine import BUILD_S, HELLO_S, Exam, Examinations, Examined, Patience, Step, examine_all
-from arena.run import RulesetError, load
-from arena.sandbox import FULL, SandboxError, make, scratch_folder
+from arena.cli.console import (
+    MIN_TABLE_COLUMNS,
+    UNLIMITED_COLUMNS,
+    exit_on_os_error,
+    fail,
+    format_count,
+    os_error_reason,
+    print_note,
+    print_text,
+    reorder_request,
+    terminal_columns,
+    usage_error,
+)
+from arena.cli.json_output import json_option, print_json
+from arena.run import RulesetError, load_ruleset
+from arena.sandbox import DISK_FULL_ERRNOS, SandboxError, make_sandbox, scratch_folder
+from protocol import escape_bytes
+
+_COLOURS = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red", "now": "blue"}
+_SHOWN = 400  # characters of what was sent, and of what came
+_COLUMNS = 80  # of a step; a wider terminal, or a pipe, gets no longer lines
+_LINE = 160  # characters of a line of standard error
+
+
+def finding_lines(
+    finding: Finding, widest: int = 16, before: str = "", between: Iterable[str] = (), columns: int = UNLIMITED_COLUMNS
+) -> Iterator[str]:
+    """Yield a finding: level, subject and text; below it the command that mends it, whole, and what else to do.
+
+    widest: columns of the subject. before: stands before all. between: lines that stand before what to do. columns: of
+    the longest line, where the terminal isn't narrower.
+    """
+    narrow = terminal_columns() < MIN_TABLE_COLUMNS
+    head = f"{before}{finding.level:4}  {finding.what:{widest}}  "
+    indent = " " * (4 if narrow else len(before) + 8)
+    taken = len(indent if narrow else head)
+    first, *rest = _wrap_text(escape_control(finding.text), taken, columns) or [""]
+    coloured = head.replace(finding.level, click.style(finding.level, fg=_COLOURS[finding.level]), 1)
+    yield (coloured if narrow else coloured + first).rstrip()
+    yield from (f"{' ' * taken}{line}" for line in ([first] if narrow else []) + rest if line)
+    yield from between
+    if finding.mend:
+        yield f"{indent}$ {escape_control(finding.mend)}"
+    for paragraph in filter(str.strip, map(escape_control, finding.do.split("\n"))):
+        first, *rest = _wrap_text(paragraph, len(indent) + 3, columns)
+        yield f"{indent}-> {first}"
+        yield from (f"{indent}   {line}" for line in rest)
+
+
+def step_lines(step: CheckStepView) -> Iterator[str]:
+    """Yield a step of an examination: its finding, with what crossed the pipe."""
+    yield from finding_lines(step, before=f"{step.number:2}  ", between=_exchange(step), columns=_COLUMNS)
+    if step.rows:
+        narrow = terminal_columns() < MIN_TABLE_COLUMNS
+        indent = " " * (4 if narrow else 12)
+        least = 1 + max(len(kind) for kind, _, _ in step.rows) if narrow else 16
+        yield from (
+            f"{indent}{kind:{least}}{asked:>{6 if narrow else 8}}{answered:>{9 if narrow else 10}}"
+            for kind, asked, answered in step.rows
+        )
+
+
+def _exchange(step: CheckStepView) -> Iterator[str]:
+    """Yield what was sent and what came, and what the bot wrote to standard error, each below its step."""
+    narrow = terminal_columns() < MIN_TABLE_COLUMNS
+    indent = " " * (4 if narrow else 12)
+    asked = None if step.sent is None else reorder_request(step.sent.encode()).decode()
+    for name, line in (("sent" if asked == step.sent else "request", asked), ("got", step.got)):
+        if line is not None:
+            first, *rest = _wrap_text(_shorten(line, _SHOWN), len(indent) + 9) or ["(an empty line)"]
+            yield f"{indent}{name:7}  {first}"
+            yield from (f"{indent}         {more}" for more in rest)
+    if step.level == "fail" and step.sent is not None and step.got is None:
+        yield f"{indent}got      nothing"
+    for line in step.stderr:
+        text = _shorten(line, _LINE)  # whole where there is room: compilers point below what they mean
+        yield from (f"{indent}|  {part}" for part in (_wrap_text(text, len(indent) + 3) if narrow else [text]))
+
+
+def _shorten(line: str, most: int) -> str:
+    """Return a line without its middle where it is long: a cause often stands at the end."""
+    text, end = escape_bytes(line.encode(), len(line)), most // 3
+    return text if len(text) <= most else f"{text[: most - end]} … {text[-end:]} ({len(line.encode())} bytes)"
+
+
+def _wrap_text(text: str, taken: int, columns: int = _COLUMNS) -> list[str]:
+    """Return a text as lines that fit beside what is taken of each."""
+    return textwrap.wrap(
+        text, max(20, min(terminal_columns(), columns) - taken), break_on_hyphens=False, break_long_words=True
+    )
+
+
+def log_has_more(step: CheckStep) -> bool:
+    """Tell whether a build printed more than `step_lines` shows."""
+    return step.partial or any(len(escape_bytes(line, len(step.log))) > _LINE for line in step.stderr if step.log)
+
+
+def verdict_line(bot: str, findings: Iterable[Finding]) -> str:
+    """Return what the steps of an examination come to."""
+    count = sum(finding.level == "fail" for finding in findings)
+    return click.style(
+        f"{format_count(count, 'step')} failed" if count else f"{escape_control(bot)} can play",
+        fg="red" if count else "green",
+    )
+
+
+def has_failure(findings: Iterable[Finding]) -> bool:
+    """Tell whether one of them needs a hand."""
+    return any(finding.level == "fail" for finding in findings)
+
+
+def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
+    """Return JSON: 1 point for a bot that can play, else none, and each step as a test that passed or failed."""
+    return json.dumps(
+        {
+            "score": 0.0 if has_failure(steps) else 1.0,
+            "output": click.unstyle(verdict_line(bot, steps)),
+            "visibility": "visible",
+            "tests": [
+                {
+                    "number": str(step.number),
+                    "name": step.what,
+                    "status": "failed" if has_failure([step]) else "passed",
+                    "output": click.unstyle("\n".join(step_lines(step.view()))),
+                }
+                for step in steps
+            ],
+        },
+        indent=1,
+    )
 
 
 @click.command()
@@ -46,7 +189,7 @@ from arena.sandbox import FULL, SandboxError, make, scratch_folder
     help="Write results.json for Gradescope, too: of one bot.",
 )
 @options.sandbox_options
-@answers(Examinations)
+@json_option(CheckReport)
 def check(
     bots: tuple[str, ...],
     rules: str | None,
@@ -68,64 +211,64 @@ def check(
     bots, which writes no FILE; 2 for wrong use.
     """
     if not bots:
-        refuse("no bot is given: arena check mybot.py")
+        usage_error("no bot is given: arena check mybot.py")
     if results is not None and len(bots) > 1:
-        refuse(f"--gradescope is for one bot, and {len(bots)} are given")
-    choice, reasons = options.chosen(sandbox, docker_runtime, docker_image)
+        usage_error(f"--gradescope is for one bot, and {len(bots)} are given")
+    choice, reasons = options.choose_sandbox(sandbox, docker_runtime, docker_image)
     try:
-        with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
-            options.announce(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
-            exam = Exam(box, choice, scratch, builds=_say_that_it_builds)
+        with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
+            options.announce_sandbox(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
+            exam = CheckSettings(box, choice, scratch, builds=_say_that_it_builds)
             if rules is not None:
-                exam = replace(exam, rules=(load(rules),))
+                exam = replace(exam, rules=(load_ruleset(rules),))
             if start_ms is not None:
                 exam = replace(exam, hello_s=start_ms / 1000)
             if limit_ms is not None:
-                exam = replace(exam, patience=Patience(limit_ms / 1000, exam.patience.bank_s))
+                exam = replace(exam, patience=Timeouts(limit_ms / 1000, exam.patience.bank_s))
             if bank_ms is not None:
-                exam = replace(exam, patience=Patience(exam.patience.free_s, bank_ms / 1000))
+                exam = replace(exam, patience=Timeouts(exam.patience.free_s, bank_ms / 1000))
             by_bot = _examine(bots, exam, as_json)
     except RulesetError as problem:
-        refuse(str(problem))
+        usage_error(str(problem))
     except SandboxError as problem:
         fail(f"this machine can't start the bots: {problem}")
     except OSError as problem:
-        if problem.errno not in FULL:
+        if problem.errno not in DISK_FULL_ERRNOS:
             raise
-        fail(f"bots can't be examined: {reason(problem)}")
+        fail(f"bots can't be examined: {os_error_reason(problem)}")
     if results is not None:
         try:
-            results.write_text(gradescope.results(bots[0], by_bot[0]), encoding="utf-8")
+            results.write_text(gradescope_results(bots[0], by_bot[0]), encoding="utf-8")
         except OSError as problem:
-            stop(problem)
+            exit_on_os_error(problem)
     if as_json:
-        print_json(Examinations(2, tuple(map(_examination, bots, by_bot))))
+        print_json(CheckReport(2, tuple(map(_examination, bots, by_bot))))
     sys.exit(1 if any(has_failure(steps) for steps in by_bot) else 0)
 
 
-def _examine(bots: tuple[str, ...], exam: Exam, quiet: bool) -> list[list[Step]]:
+def _examine(bots: tuple[str, ...], exam: CheckSettings, quiet: bool) -> list[list[CheckStep]]:
     """Examine the bots, and print the steps of each as they come, bot after bot."""
-    steps: list[list[Step]] = []
-    with closing(examine_all(bots, exam)) as results:
+    steps: list[list[CheckStep]] = []
+    with closing(check_all(bots, exam)) as results:
         for place, each in groupby(results, lambda pair: pair[0]):
             steps.append([])
             if not quiet:
-                write(("\n" if place else "") + click.style(shown(bots[place]), bold=True))
+                print_text(("\n" if place else "") + click.style(escape_control(bots[place]), bold=True))
             for _, step in each:
                 step = _keep_log(step, bots[place])
                 steps[place].append(step)
                 if not quiet:
-                    write("\n".join(step_lines(step.view())))
+                    print_text("\n".join(step_lines(step.view())))
             if not quiet:
-                write(verdict_line(bots[place], steps[place]))
+                print_text(verdict_line(bots[place], steps[place]))
     return steps
 
 
 def _say_that_it_builds(bot: Bot) -> None:
-    note(f"building {bot.name}, for at most {BUILD_S} s")
+    print_note(f"building {bot.name}, for at most {BUILD_S} s")
 
 
-def _keep_log(step: Step, bot: str) -> Step:
+def _keep_log(step: CheckStep, bot: str) -> CheckStep:
     """Write what a failed build printed into a file where not all of it is shown, and say where.
 
     It takes the place of the one that the bot's last failed build left.
@@ -149,5 +292,5 @@ def _keep_log(step: Step, bot: str) -> Step:
     return replace(step, do="\n".join(filter(None, [step.do, f"The whole log: {place}"])))
 
 
-def _examination(bot: str, steps: list[Step]) -> Examined:
-    return Examined(shown(bot), not has_failure(steps), tuple(step.view() for step in steps))
+def _examination(bot: str, steps: list[CheckStep]) -> CheckResult:
+    return CheckResult(escape_control(bot), not has_failure(steps), tuple(step.view() for step in steps))

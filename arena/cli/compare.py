@@ -10,21 +10,48 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.bots import Bot, BotError, check_out, shown
-from arena.cli import options, report
-from arena.cli.answers import answers, print_json
+from arena.bots import Bot, BotError, check_out_revision, escape_control
+from arena.cli import options, run_report
 from arena.cli.completion import complete_bot
-from arena.cli.ending import end_like_ctrl_c
-from arena.cli.new_run import Asked, begin, match_games_of, refusals, seats_of
-from arena.cli.out import Column, counted, note, progress, refuse, show, table
-from arena.cli.session import again, cores, play, refusal_in_json, resume_run
-from arena.compare import DOUBT, NAMES, NEW, OLD, CompareConfig, Comparison, Version
-from arena.compare.answer import Answer, Refused, answer, hint, pays, remarks, signed, words
-from arena.compare.page import page
-from arena.referee import Record, Terms
-from arena.run import Run, cache_folder, record_at, seed_key
-from arena.sandbox import Choice
-from ladder.pool import Voided
+from arena.cli.console import (
+    Column,
+    format_count,
+    make_table,
+    print_note,
+    print_parts,
+    show_progress,
+    treat_sigterm_as_sigint,
+    usage_error,
+)
+from arena.cli.json_output import json_option, print_json
+from arena.cli.run import (
+    RunOptions,
+    count_cores,
+    exit_on_refusal,
+    match_games_of,
+    play_session,
+    prepare_run,
+    refusal_in_json,
+    resume_command,
+    resume_run,
+    seats_of,
+)
+from arena.compare import DECISION_THRESHOLD, NAMES, NEW, OLD, CompareConfig, Comparison, VersionArgument
+from arena.compare.html_report import comparison_page
+from arena.compare.report import (
+    CompareReport,
+    RefusedComparison,
+    format_gain,
+    format_points,
+    make_compare_report,
+    mixture_hint,
+    remarks,
+    verdict_text,
+)
+from arena.referee import MatchSettings, Record
+from arena.run import Run, cache_folder, read_record_file, seed_key
+from arena.sandbox import SandboxChoice
+from ladder.pool import JobFailed
 from ladder.store import RunFolder
 
 if TYPE_CHECKING:
@@ -74,11 +101,11 @@ class _Command(options.GroupedCommand):
 @click.option(
     "--seats", type=click.IntRange(2, 10), metavar="N", help="Bots at a table.  [4, or fewer if there are fewer bots]"
 )
-@options.RULES
+@options.RULES_OPTION
 @click.option("--seed", type=int, metavar="N", help="Make the comparison repeatable; for bots that you trust.")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
 @options.sandbox_options
-@options.PASS_ENV
+@options.PASS_ENV_OPTION
 @options.limit_options
 @click.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-compare/<time>]"
@@ -89,7 +116,7 @@ class _Command(options.GroupedCommand):
     help="The time that is charged; auto: a bot's own time where the kernel tells it.  [auto]",
 )
 @click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the comparison in DIR.")
-@answers(Answer, Refused)
+@json_option(CompareReport, RefusedComparison)
 def compare(
     bots: tuple[str, ...],
     against: tuple[str, ...],
@@ -109,40 +136,40 @@ def compare(
     OLD and NEW are files or folders, as for arena run, sample:NAME, mybot@HEAD~1 (as it was at a revision of git), or
     with --ladder name@3. Every BOT after --against is an opponent; a block of games meets some of them.
     """
-    end_like_ctrl_c()
+    treat_sigterm_as_sigint()
     try:
-        with refusal_in_json(Refused) if as_json else nullcontext(), refusals():
+        with refusal_in_json(RefusedComparison) if as_json else nullcontext(), exit_on_refusal():
             if resume is not None:
                 config, folder = resume_run(CompareConfig, resume)
             else:
                 versions, arguments = _versions(bots, against, ladder)
-                asked = Asked.of(arguments, given)
+                asked = RunOptions.of(arguments, given)
                 of_bots = partial(_comparison_of, versions, points, cap)
-                config, folder = begin(asked, of_bots, "arena-compare")
+                config, folder = prepare_run(asked, of_bots, "arena-compare")
             this = Run(config, folder)
             comparison = Comparison(config, folder)
     except KeyboardInterrupt:
-        note("interrupted before the first game")
+        print_note("interrupted before the first game")
         sys.exit(130)
-    status, problem = play(this, folder, partial(_show_play, this, comparison, jobs or cores()))
+    status, problem = play_session(this, folder, partial(_show_play, this, comparison, jobs or count_cores()))
     _report(this, comparison, folder, as_json, problem)
     if status == 130:
-        note(f"interrupted; go on with: {again(config, folder)}")
+        print_note(f"interrupted; go on with: {resume_command(config, folder)}")
     sys.exit(status)
 
 
 def _versions(
     bots: tuple[str, ...], against: tuple[str, ...], ladder: Path | None
-) -> tuple[tuple[Version, ...], tuple[str, ...]]:
+) -> tuple[tuple[VersionArgument, ...], tuple[str, ...]]:
     """Return what OLD and NEW mean, and the arguments of all bots. Exits with 2 where one is missing."""
     if len(bots) != 2 or not against:
-        refuse(
+        usage_error(
             "name both versions and whom they meet: arena compare OLD NEW --against sample:honest sample:opportunist"
         )
     versions, arguments = [], []
     for name, given in zip(NAMES, bots, strict=True):
         path, meant = _place(given, ladder)
-        versions.append(Version(given, meant))
+        versions.append(VersionArgument(given, meant))
         arguments.append(f"{name}={path}")
     for given in against:
         path, _ = _place(given, ladder)
@@ -156,11 +183,11 @@ def _place(given: str, ladder: Path | None) -> tuple[str, str]:
     if not at or not path or os.path.lexists(given):
         return given, given if given.startswith("sample:") else os.path.abspath(os.path.expanduser(given))
     if ladder is not None:
-        from arena.cli.ladder.copies import version_copy  # a ladder's packages are an extra
+        from arena.cli.ladder.common import version_copy  # a ladder's packages are an extra
 
         return version_copy(ladder, given)
     try:
-        copy, commit = check_out(Path(os.path.expanduser(path)), revision, cache_folder())
+        copy, commit = check_out_revision(Path(os.path.expanduser(path)), revision, cache_folder())
     except BotError as problem:
         if revision.isdecimal():
             raise BotError(f"{problem}\nIf it is a version of a ladder's bot, add --ladder LADDER.") from None
@@ -169,17 +196,17 @@ def _place(given: str, ladder: Path | None) -> tuple[str, str]:
 
 
 def _comparison_of(
-    versions: tuple[Version, ...],
+    versions: tuple[VersionArgument, ...],
     points: float,
     cap: int,
-    asked: Asked,
+    asked: RunOptions,
     bots: tuple[Bot, ...],
-    terms: Terms,
-    choice: Choice,
+    terms: MatchSettings,
+    choice: SandboxChoice,
 ) -> CompareConfig:
     """Return the config of a comparison, and say what will be played. Exits with 2 if it can't be planned."""
     if bots[OLD].digest == bots[NEW].digest:
-        refuse(
+        usage_error(
             f"OLD and NEW have the same contents (SHA-256 {bots[NEW].digest[:12]}): there is nothing to compare.\n"
             "Save your change, or name another version. If they differ in files next to them, name their folders."
         )
@@ -200,12 +227,15 @@ def _comparison_of(
     try:
         plan = config.plan()
     except ValueError as problem:
-        refuse(str(problem))
+        usage_error(str(problem))
     for name, version in zip(NAMES, versions, strict=True):
-        meant = "" if version.meant == version.given else f" ({shown(version.meant)})"
-        note(f"{name} is {shown(version.given)}{meant}")
-    blocks = f"at most {counted(plan.rounds, 'block')} of {match_games} pairs"
-    note(f"{blocks} of {terms.rules.name} at {seats} seats, against {', '.join(shown(bot.name) for bot in bots[2:])}")
+        meant = "" if version.meant == version.given else f" ({escape_control(version.meant)})"
+        print_note(f"{name} is {escape_control(version.given)}{meant}")
+    blocks = f"at most {format_count(plan.rounds, 'block')} of {match_games} pairs"
+    print_note(
+        f"{blocks} of {terms.rules.name} at {seats} seats, against "
+        f"{', '.join(escape_control(bot.name) for bot in bots[2:])}"
+    )
     return config
 
 
@@ -216,16 +246,16 @@ def _show_play(this: Run, comparison: Comparison, jobs: int) -> None:
     if comparison.ended:
         return
     line = _line(comparison)
-    with progress(lambda: Text(line), lambda: line) as tell, closing(this.play(jobs)) as events:
+    with show_progress(lambda: Text(line), lambda: line) as tell, closing(this.play(jobs)) as events:
         for event in events:
             blocks = comparison.evidence.blocks
             comparison.take_in()
             if comparison.evidence.blocks > blocks:
                 line = _line(comparison)
             tell()
-            if isinstance(event, Voided):
-                note(f"match {event.job.spec.match} is void: {event.reason}")
-            if comparison.ended or (isinstance(event, Voided) and event.given_up):
+            if isinstance(event, JobFailed):
+                print_note(f"match {event.job.spec.match} is void: {event.reason}")
+            if comparison.ended or (isinstance(event, JobFailed) and event.given_up):
                 return  # no block counts before one that this machine couldn't play
 
 
@@ -236,9 +266,10 @@ def _line(comparison: Comparison) -> str:
         return "the first block is being played"
     seen = evidence.seen()
     return (
-        f"{counted(evidence.blocks, 'block')}, {len(comparison.pairs)} pairs: NEW {signed(seen.mean)} points "
-        f"({signed(seen.low)} to {signed(seen.high)}); evidence for better {seen.better:.2g}, "
-        f"for not better {seen.not_better:.2g} ({DOUBT:g} decide); {words(comparison)}"
+        f"{format_count(evidence.blocks, 'block')}, {len(comparison.pairs)} pairs: NEW {format_points(seen.mean)} "
+        "points "
+        f"({format_points(seen.low)} to {format_points(seen.high)}); evidence for better {seen.better:.2g}, "
+        f"for not better {seen.not_better:.2g} ({DECISION_THRESHOLD:g} decide); {verdict_text(comparison)}"
     )
 
 
@@ -246,34 +277,37 @@ def _report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool,
     """Print the answer, and write its page."""
 
     def record_of(match: int) -> Record:
-        return record_at(folder.record(match))
+        return read_record_file(folder.record(match))
 
     board = this.progress.board()
-    result = answer(comparison, board, str(folder.path), record_of, problem)
+    result = make_compare_report(comparison, board, str(folder.path), record_of, problem)
     file = folder.path / _PAGE
     try:
-        file.write_text(page(result), encoding="utf-8")
+        file.write_text(comparison_page(result), encoding="utf-8")
     except OSError as trouble:
-        note(f"the page can't be written: {trouble.strerror}")
+        print_note(f"the page can't be written: {trouble.strerror}")
     if as_json:
         print_json(result, folder.path)
         return
-    faults = (part for text in report.trouble(this, folder, board) for part in ("", text))
-    show(*_parts(result, file), *faults, kept=folder.path)
+    faults = (part for text in run_report.fault_parts(this, folder, board) for part in ("", text))
+    print_parts(*_parts(result, file), *faults, kept=folder.path)
 
 
-def _parts(result: Answer, file: Path) -> "list[RenderableType]":
+def _parts(result: CompareReport, file: Path) -> "list[RenderableType]":
     """Return what is printed at the end."""
     parts: list[RenderableType] = [result.words if result.verdict == "not known" else f"NEW is {result.words}"]
     if result.pairs:
         parts.append(
-            f"{counted(result.pairs, 'pair')} in {counted(result.blocks, 'block')}, {result.discordant} with another "
-            f"result: OLD won {result.old.won:.1%}, NEW {result.new.won:.1%}, {signed(result.difference)} points "
-            f"({signed(result.low)} to {signed(result.high)}; each end holds with 95 %, however often one looks)"
+            f"{format_count(result.pairs, 'pair')} in {format_count(result.blocks, 'block')}, {result.discordant} "
+            "with another "
+            f"result: OLD won {result.old.won:.1%}, NEW {result.new.won:.1%}, {format_points(result.difference)} "
+            "points "
+            f"({format_points(result.low)} to {format_points(result.high)}; each end holds with 95 %, however often "
+            "one looks)"
         )
         parts.append(
             f"evidence for better {result.better:.3g}, for not better by {100 * result.points:.3g} "
-            f"{result.not_better:.3g}; {DOUBT:g} decide; {hint(result)}"
+            f"{result.not_better:.3g}; {DECISION_THRESHOLD:g} decide; {mixture_hint(result)}"
         )
     parts += remarks(result)
     if result.differs:
@@ -282,8 +316,8 @@ def _parts(result: Answer, file: Path) -> "list[RenderableType]":
                 row.asked,
                 row.old,
                 row.new,
-                signed(row.points),
-                pays(row),
+                format_points(row.points),
+                format_gain(row),
                 str(row.pairs),
                 *map(_won, (row.old_won, row.new_won)),
             ]
@@ -293,7 +327,7 @@ def _parts(result: Answer, file: Path) -> "list[RenderableType]":
             *(Column(name, least=16) for name in ("asked", "OLD chose", "NEW chose")),
             *(Column(name, number=True) for name in ("adds\npoints", "pays\n(95 %)", "pairs", "OLD\nwon", "NEW\nwon")),
         ]
-        parts += ["", "where they differ first, in the same position", table(columns, rows)]
+        parts += ["", "where they differ first, in the same position", make_table(columns, rows)]
         if len(result.differs) > _SHOWN:
             parts.append(f"and {len(result.differs) - _SHOWN} more on the page")
     elif result.pairs and not result.by_opponents:

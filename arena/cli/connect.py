@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from arena import with_extra
-from arena.cli.ending import end_like_ctrl_c
-from arena.cli.out import fail, note, refuse, write
-from arena.cli.server import AwayError, RefusedError, Server, token_file, token_of
+from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, read_token, token_file
+from arena.cli.console import fail, print_note, print_text, treat_sigterm_as_sigint, usage_error
 
 
 @click.command()
@@ -49,34 +48,34 @@ def connect(
     error comes to this terminal. Ctrl-C leaves the table. Exits with 0 if the match was played to its end, else with 1.
     """
     try:
-        from arena.connect import ConnectError, carry
+        from arena.connect import ConnectError, connect_program
     except ModuleNotFoundError as missing:
-        refuse(f"arena connect needs {missing.name}: {with_extra('web')}")
+        usage_error(f"arena connect needs {missing.name}: {with_extra('web')}")
     if challenge is None and any(given.values()):
-        refuse("--games, --rules and --name are of a --challenge")
+        usage_error("--games, --rules and --name are of a --challenge")
     if shutil.which(command[0]) is None:
-        refuse(f"{command[0]} can't be started: there is no such program")
+        usage_error(f"{command[0]} can't be started: there is no such program")
     url = re.sub("^ws(?=s?:)", "http", url)
-    token = token_of(token_file(file), url)
+    token = read_token(token_file(file), url)
     try:
-        server = Server(url, token)
+        server = LadderClient(url, token)
     except ValueError as problem:
-        refuse(str(problem))
+        usage_error(str(problem))
     if server.readable:
-        note(f"{server.url} isn't encrypted: others on the way can read your token")
+        print_note(f"{server.url} isn't encrypted: others on the way can read your token")
     if challenge is not None:
         url = server.url + _open_table(server, challenge.split(","), command, given)
-    end_like_ctrl_c()
+    treat_sigterm_as_sigint()
     try:
-        played = asyncio.run(carry(re.sub("^http", "ws", url), token, command, note, away))
+        played = asyncio.run(connect_program(re.sub("^http", "ws", url), token, command, print_note, away))
     except ConnectError as problem:
-        (refuse if problem.usage else fail)(str(problem))
-    write(played.summary)
+        (usage_error if problem.usage else fail)(str(problem))
+    print_text(played.summary)
     if played.lost or played.games < played.of:
         fail("the match wasn't played to its end by this program")
 
 
-def _open_table(server: Server, bots: list[str], command: tuple[str, ...], given: dict[str, Any]) -> str:
+def _open_table(server: LadderClient, bots: list[str], command: tuple[str, ...], given: dict[str, Any]) -> str:
     """Have a table opened; return the path of the program's seat."""
     name = given.pop("name") or Path(command[-1]).stem
     asked = {
@@ -88,7 +87,7 @@ def _open_table(server: Server, bots: list[str], command: tuple[str, ...], given
     headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
     try:
         table = server.ask("/api/tables", [body], headers)
-    except (AwayError, RefusedError) as problem:
+    except (ServerUnreachableError, ServerRefusedError) as problem:
         fail(str(problem))
-    note(f"the table is at {server.url}{table['page']}")
+    print_note(f"the table is at {server.url}{table['page']}")
     return str(table["program"])

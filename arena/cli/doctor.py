@@ -1,18 +1,25 @@
-"""The command `arena doctor`: what this host can do for strangers' bots."""
+"""Implement `arena doctor`, which checks this host, and `arena sandbox`, which manages Docker images.
+
+`arena doctor` reports whether this host can run untrusted bots. The commands `arena sandbox ...` build and list
+images. Their exit codes: 0 ok, 1 a build or a check failed, 2 wrong use or no engine. Data goes to stdout, progress
+to stderr. Part of the composition root."""
 
 import sys
+import time
 
 import click
 
-from arena.cli.answers import answers, print_json
-from arena.cli.findings import finding_lines
-from arena.cli.out import write
-from arena.examine import Host, boxes, findings
-from arena.sandbox import ISOLATING
+from arena.checks import HostReport, check_host, try_sandboxes
+from arena.cli.check import finding_lines
+from arena.cli.console import Column, make_table, print_error, print_note, print_parts, print_text, usage_error
+from arena.cli.json_output import json_option, print_json
+from arena.sandbox import ISOLATING_SANDBOXES, SandboxError
+from arena.sandbox.docker import LANGUAGES, get_engine
+from arena.sandbox.docker import image as images
 
 
 @click.command()
-@answers(Host)
+@json_option(HostReport)
 def doctor(as_json: bool) -> None:
     """Check this host: sandboxes, languages, and what makes times vary.
 
@@ -21,13 +28,95 @@ def doctor(as_json: bool) -> None:
 
     Exit code 0 if a sandbox that isolates works, else 1.
     """
-    tried = boxes()
-    results = findings(tried)
-    works = any(tried[name] is None for name in ISOLATING)
+    tried = try_sandboxes()
+    results = check_host(tried)
+    works = any(tried[name] is None for name in ISOLATING_SANDBOXES)
     if as_json:
         reasons = {name: None if trouble is None else str(trouble) for name, trouble in tried.items()}
-        print_json(Host(works, reasons, tuple(results)))
+        print_json(HostReport(works, reasons, tuple(results)))
     else:
         widest = max(len(finding.what) for finding in results)
-        write("\n".join(line for finding in results for line in finding_lines(finding, widest)))
+        print_text("\n".join(line for finding in results for line in finding_lines(finding, widest)))
     sys.exit(0 if works else 1)
+
+
+@click.group()
+def sandbox() -> None:
+    """Prepare what keeps bots apart."""
+
+
+@sandbox.group()
+def image() -> None:
+    """Build and list the images of Docker boxes: one for each language.
+
+    Without a LANGUAGE a command is about all of them; rust and go only
+    build bots; native builds those in C and C++, and runs all that are compiled, and shell scripts.
+    """
+
+
+@image.command()
+@click.argument("languages", nargs=-1, metavar="[LANGUAGE]...", type=click.Choice(LANGUAGES))
+@click.option(
+    "--base", metavar="IMAGE", help="Image to start from; what it has isn't installed.  [debian:bookworm-slim]"
+)
+@click.option("--network", metavar="MODE", help="Network of the build, such as none or host.  [the engine's default]")
+@click.option("--verbose", "-v", is_flag=True, help="Show all that the builds say.")
+@json_option(images.Images)
+def build(languages: tuple[str, ...], base: str | None, network: str | None, verbose: bool, as_json: bool) -> None:
+    """Build the images."""
+    _need_engine()
+
+    def say(line: str) -> None:
+        if verbose:
+            print_note(f"  {line}")
+
+    failed, names = False, []
+    for language in languages or LANGUAGES:
+        print_note(f"building {images.image_tag(language)}")
+        try:
+            id = images.build_image(language, base, network, say)
+        except SandboxError as problem:
+            print_error(str(problem))
+            failed = True
+        else:
+            names.append(images.Image(language, images.image_tag(language), id))
+            if not as_json:
+                print_text(f"{images.image_tag(language)} {_short(id)}")
+    if as_json:
+        print_json(images.Images(tuple(names)))
+    sys.exit(1 if failed else 0)
+
+
+@image.command("list")
+@json_option(images.Images)
+def list_(as_json: bool) -> None:
+    """Print which images there are."""
+    _need_engine()
+    listed = images.list_images()
+    if as_json:
+        print_json(images.Images(tuple(listed)))
+        return
+    rows, missing = [], []
+    for each in listed:
+        if each.id is None or each.size is None or each.built is None:
+            missing.append(each.language)
+            rows.append([each.language, each.tag, "missing", "", ""])
+        else:
+            built = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.built))
+            rows.append([each.language, each.tag, _short(each.id), f"{each.size / 1e6:.0f} MB", built])
+    print_parts(make_table(["language", "image", "id", Column("size", number=True), "built"], rows))
+    if missing:
+        print_note(f"build what is missing: arena sandbox image build {' '.join(missing)}")
+
+
+def _need_engine() -> None:
+    """Exit with 2 where no engine answers."""
+    try:
+        here = get_engine()
+        here.call(here.api.ping)
+    except SandboxError as problem:
+        usage_error(str(problem))
+
+
+def _short(id: str) -> str:
+    return id.removeprefix("sha256:")[:12]

@@ -1,18 +1,29 @@
-"""The command `arena feed`: the lines that a bot was sent in a recorded match, for a debugger."""
+"""Implement `arena feed`, which prints a bot's recorded input, and `--debug`, which attaches a debugger.
 
+`arena feed` prints the lines that a bot was sent in a recorded match. `--debug BOT` of `arena play` and `arena watch`
+runs the bot as a plain process that a debugger can reach. It has no clock, isn't checked before the match and is
+never frozen. A shell redirects its standard error to the terminal or a file, prints its process id there, and becomes
+the bot."""
+
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
-from arena.bots import shown
+from arena.bots import escape_control
 from arena.cli.completion import complete_name
-from arena.cli.out import fail, reason, refuse
-from arena.referee import Record, RecordError, SentLine, sent_lines
-from arena.run import KeptError, record_at, records_at
-from ladder.store import record_name
+from arena.cli.console import fail, os_error_reason, print_note, usage_error
+from arena.cli.run import RunOptions
+from arena.referee import UNTIMED_MS, Record, RecordError, SentLine, Timing, sent_lines
+from arena.run import RecordFileError, find_record_files, read_record_file
+from arena.sandbox import LIMITS, Limits, Program, SandboxChoice
+from ladder.store import record_file_name
 
 
 @click.command()
@@ -37,7 +48,7 @@ def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | No
     """
     record = _record(path, match)
     if game is not None and game >= len(record.games):
-        refuse(f"match {record.header.match} has the games 0 to {len(record.games) - 1}")
+        usage_error(f"match {record.header.match} has the games 0 to {len(record.games) - 1}")
     bot = _bot(record, game, seat)
     try:
         lines = _of_game(list(sent_lines(record, bot)), game)
@@ -47,11 +58,11 @@ def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | No
         sys.stdout.buffer.write(lines)
         return
     if shutil.which(program[0]) is None:
-        refuse(f"there is no program {program[0]}")
+        usage_error(f"there is no program {program[0]}")
     try:
         done = subprocess.run(program, input=lines)
     except OSError as problem:
-        fail(reason(problem))
+        fail(os_error_reason(problem))
     sys.exit(done.returncode if done.returncode >= 0 else 128 - done.returncode)
 
 
@@ -67,16 +78,16 @@ def _of_game(lines: list[SentLine], game: int | None) -> bytes:
 def _record(path: Path, match: int | None) -> Record:
     """Return the record that is meant. Exits with 2 where there is none, or several."""
     try:
-        files = records_at(path)
+        files = find_record_files(path)
         # In a run's folder the match has its name; elsewhere all are looked through.
-        named = [file for file in files if match is not None and file.name == record_name(match)]
-        records = [record_at(file) for file in named or files]
-    except KeptError as problem:
-        refuse(str(problem))
+        named = [file for file in files if match is not None and file.name == record_file_name(match)]
+        records = [read_record_file(file) for file in named or files]
+    except RecordFileError as problem:
+        usage_error(str(problem))
     chosen = [record for record in records if match in (None, record.header.match)]
     if len(chosen) != 1:
         numbers = [record.header.match for record in records]
-        refuse(f"{path} has the matches {min(numbers)} to {max(numbers)}: choose one by --match")
+        usage_error(f"{path} has the matches {min(numbers)} to {max(numbers)}: choose one by --match")
     return chosen[0]
 
 
@@ -87,6 +98,59 @@ def _bot(record: Record, game: int | None, seat: str) -> int:
         if seat in names:
             return names.index(seat)
     if game is None or not seat.isdecimal() or int(seat) >= len(bots):
-        named = ", ".join(f"{shown(bot)} ({handle})" for bot, handle in zip(bots, handles, strict=True))
-        refuse(f"--seat {shown(seat)}: the bots are {named}; a number is a seat in the game of --game")
+        named = ", ".join(f"{escape_control(bot)} ({handle})" for bot, handle in zip(bots, handles, strict=True))
+        usage_error(f"--seat {escape_control(seat)}: the bots are {named}; a number is a seat in the game of --game")
     return record.games[game].seating[int(seat)]
+
+
+DEBUG = click.option(
+    "--debug",
+    metavar="BOT",
+    help="This bot has no clock, and writes its standard error where you see it. All bots are plain processes.",
+)
+_DAY_MS = 86_400_000
+_SHELL = 'exec 2>>"$0"; echo "arena: $1 is process $$" >&2; shift; exec "$@"'
+
+
+@dataclass(frozen=True, slots=True)
+class Debuggee:
+    """A bot under a debugger: its place among the table's bots, its name, the file of its standard error."""
+
+    bot: int
+    name: str
+    stderr: str
+
+    def program(self, program: Program) -> Program:
+        """Return how it is started: the process becomes the bot, and keeps its id."""
+        return replace(program, argv=("/bin/sh", "-c", _SHELL, self.stderr, self.name, *program.argv))
+
+    def limits(self, limits: Limits) -> Limits:
+        """Return its limits: all but that of CPU time."""
+        return replace(limits, cpu_s=int(LIMITS["cpu_s"].most))
+
+    def timing(self, timing: Timing) -> Timing:
+        """Return its times: a day to say hello, then no clock."""
+        return replace(timing, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_DAY_MS, own=False)
+
+
+def use_plain_processes(asked: RunOptions) -> RunOptions:
+    """Return what was asked for, in plain processes that nobody freezes. Exits with 2 if a sandbox was asked for."""
+    if asked.sandbox not in (None, "auto") and SandboxChoice(asked.sandbox).isolates:
+        usage_error(f"--debug starts bots as plain processes, for a debugger: leave out --sandbox {asked.sandbox}")
+    return replace(asked, sandbox="process", ponder=True)
+
+
+def select_debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
+    """Return the bot of that name, and say where its standard error goes. Exits with 2 if none at the table has it.
+
+    That is the terminal, if there is one and it is free (`live`), else a new file.
+    """
+    if name not in names:
+        usage_error(f"--debug {escape_control(name)}: the bots at the table are {', '.join(names)}")
+    if live and os.isatty(2):
+        return Debuggee(names.index(name), name, os.ttyname(2))
+    file, path = tempfile.mkstemp(".txt", "arena-debug-")
+    os.close(file)
+    pdb = "a terminal for it" if live else "--browser"
+    print_note(f"{name} writes its standard error to {path}; in another terminal: tail -f {path}; pdb needs {pdb}")
+    return Debuggee(names.index(name), name, path)

@@ -1,38 +1,118 @@
-"""The command `arena` itself: its entry point, and the group that holds all commands."""
+"""Define the command `arena`: its entry point, and its group of lazily imported commands.
+
+A command is imported when it is called. The group's help and shell completion need only one line for each command."""
 
 import atexit
 import errno
 import gc
 import os
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import click
 
-from arena import __version__
-from arena.cli.lazy import lazy_commands
-from arena.cli.out import fail, note, reason
+from arena import __version__, with_extra
+from arena.cli.console import fail, os_error_reason, print_note, usage_error
+
+_EXTRAS = {"sqlalchemy": "ladder", "alembic": "ladder", "prometheus_client": "ladder", "distributed": "cluster"}
+_EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "jinja2", "multipart", "argon2", "authlib"), "web")
+
+
+@contextmanager
+def require_extras() -> Iterator[None]:
+    """Exit with 2, saying how to install it, where a package of an extra is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as problem:
+        extra = _EXTRAS.get(problem.name or "")
+        if extra is None:
+            raise
+        usage_error(f"this needs the package {problem.name}: {with_extra(extra)}")
+
+
+class LazyCommand(click.Command):
+    """Stands in a group for the command of its name in a module."""
+
+    def __init__(self, name: str, module: str, short_help: str) -> None:
+        super().__init__(name, short_help=short_help)
+        self._module = module
+
+    def load(self) -> click.Command:
+        """Return the command itself."""
+        with require_extras():
+            command: click.Command = getattr(import_module(self._module), str(self.name))
+        return command
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return a context of the command itself: click goes on with that."""
+        if extra.get("resilient_parsing") and args and args[-1].startswith("-"):
+            args = args[:-1]  # its value is being completed: for the lack of it click would read no other word
+        return self.load().make_context(info_name, args, parent, **extra)
+
+
+def lazy_commands(modules: Mapping[str, Mapping[str, str]]) -> Sequence[click.Command]:
+    """Return commands from a table: module -> name -> its line in the group's help."""
+    return [LazyCommand(name, module, line) for module, lines in modules.items() for name, line in lines.items()]
+
 
 COMMANDS = {
-    "arena.cli.check": {"check": "Examine bots: do they start, and answer every kind of request?"},
-    "arena.cli.compare": {"compare": "Tell whether a new version of a bot is better than the old one."},
-    "arena.cli.connect": {"connect": "Let a program of this machine play at a ladder's table."},
-    "arena.cli.doctor": {"doctor": "Check this host: sandboxes, languages, what makes times vary."},
-    "arena.cli.feed": {"feed": "Write the lines that a bot was sent in a recorded match."},
-    "arena.cli.images": {"sandbox": "Prepare what keeps bots apart."},
-    "arena.cli.ladder": {"ladder": "Keep a ladder: bots are submitted, examined, played and rated."},
-    "arena.cli.new": {"new": "Make a new bot: a folder with a bot that plays already."},
-    "arena.cli.odds": {"odds": "Print how likely opponents hold each role."},
-    "arena.cli.play": {"play": "Sit down at the table with bots, in the terminal."},
-    "arena.cli.replay": {"replay": "Show recorded games in words, or as a page."},
-    "arena.cli.review": {"review": "Tell why a bot loses: the decisions that cost most."},
-    "arena.cli.rules": {"rules": "List the rulesets, or print the rules of one game as a sheet."},
-    "arena.cli.run": {"run": "Play bots against each other and print who is best."},
-    "arena.cli.stats": {"stats": "Tell how often bots win, bluff, challenge and are at fault."},
-    "arena.cli.submit": {"submit": "Submit a bot to a ladder's server, and see its examination."},
-    "arena.cli.verify": {"verify": "Replay records through the engine, and check them against their run."},
-    "arena.cli.watch": {"watch": "Watch bots play, turn by turn."},
+    "arena.cli.check": {
+        "check": "Examine bots: do they start, and answer every kind of request?",
+    },
+    "arena.cli.compare": {
+        "compare": "Tell whether a new version of a bot is better than the old one.",
+    },
+    "arena.cli.connect": {
+        "connect": "Let a program of this machine play at a ladder's table.",
+    },
+    "arena.cli.doctor": {
+        "doctor": "Check this host: sandboxes, languages, what makes times vary.",
+        "sandbox": "Prepare what keeps bots apart.",
+    },
+    "arena.cli.feed": {
+        "feed": "Write the lines that a bot was sent in a recorded match.",
+    },
+    "arena.cli.ladder": {
+        "ladder": "Keep a ladder: bots are submitted, examined, played and rated.",
+    },
+    "arena.cli.new": {
+        "new": "Make a new bot: a folder with a bot that plays already.",
+    },
+    "arena.cli.odds": {
+        "odds": "Print how likely opponents hold each role.",
+    },
+    "arena.cli.play": {
+        "play": "Sit down at the table with bots, in the terminal.",
+    },
+    "arena.cli.replay": {
+        "replay": "Show recorded games in words, or as a page.",
+    },
+    "arena.cli.review": {
+        "review": "Tell why a bot loses: the decisions that cost most.",
+    },
+    "arena.cli.rules": {
+        "rules": "List the rulesets, or print the rules of one game as a sheet.",
+    },
+    "arena.cli.run": {
+        "run": "Play bots against each other and print who is best.",
+    },
+    "arena.cli.stats": {
+        "stats": "Tell how often bots win, bluff, challenge and are at fault.",
+    },
+    "arena.cli.submit": {
+        "submit": "Submit a bot to a ladder's server, and see its examination.",
+    },
+    "arena.cli.verify": {
+        "verify": "Replay records through the engine, and check them against their run.",
+    },
+    "arena.cli.watch": {
+        "watch": "Watch bots play, turn by turn.",
+    },
 }
 
 
@@ -47,14 +127,14 @@ def main() -> None:
         # A bot's name or a path may be more than the terminal can show.
         sys.stdout.reconfigure(errors="backslashreplace")
     if "_ARENA_COMPLETE" in os.environ:
-        import_module("arena.cli.bash")  # other commands don't need it
+        import_module("arena.cli.completion")  # other commands don't need it
     try:
         cli(prog_name="arena")
     except OSError as problem:
         if problem.errno != errno.ENOSPC:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a help's rest is in Python's buffer, which is written at its end
-        fail(reason(problem))
+        fail(os_error_reason(problem))
 
 
 def show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -74,12 +154,12 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            note("interrupted")
+            print_note("interrupted")
             sys.exit(130)  # click's own code is 1
         except OSError as problem:
             if problem.filename is None and not isinstance(problem, FileNotFoundError):
                 raise  # it says too little without its traceback; click knows the reader that has gone
-            fail(reason(problem))  # and not wrong use: a service that ends so is started again
+            fail(os_error_reason(problem))  # and not wrong use: a service that ends so is started again
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from arena.bots import LANGUAGES, BotError, NewBot, new_bot, shown
-from arena.cli.answers import answers, print_json
-from arena.cli.out import fail, note, reason, refuse, write
+from arena.bots import LANGUAGES, BotError, NewBot, escape_control, new_bot
+from arena.cli.console import fail, os_error_reason, print_note, print_text, usage_error
+from arena.cli.json_output import json_option, print_json
 
 
 @click.command()
@@ -15,7 +15,7 @@ from arena.cli.out import fail, note, reason, refuse, write
 @click.option(
     "--lang", "language", type=click.Choice(LANGUAGES), default="python", help="What the bot is written in.  [python]"
 )
-@answers(NewBot)
+@json_option(NewBot)
 def new(path: Path, language: str, as_json: bool) -> None:
     """Make a new bot: a folder with a bot that plays already, its kit, bot.toml, a README and a test.
 
@@ -24,19 +24,19 @@ def new(path: Path, language: str, as_json: bool) -> None:
     try:
         result = new_bot(path, language)
     except BotError as problem:
-        refuse(str(problem))
+        usage_error(str(problem))
     except OSError as problem:
-        fail(f"the folder of {shown(path)} can't be made: {reason(problem)}")
+        fail(f"the folder of {escape_control(path)} can't be made: {os_error_reason(problem)}")
     if as_json:
         print_json(result)
         return
-    name, folder, run = result.name, shown(shlex.quote(str(path))), shlex.quote(f"{result.name}-run")
-    write(
-        f"{shown(name)} plays already; {shown(result.file)} is where your ideas go. Next:\n"
+    name, folder, run = result.name, escape_control(shlex.quote(str(path))), shlex.quote(f"{result.name}-run")
+    print_text(
+        f"{escape_control(name)} plays already; {escape_control(result.file)} is where your ideas go. Next:\n"
         f"  arena check {folder}\n"
         f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 240 --out {run}\n"
         f"  arena replay {run} --lost {shlex.quote(name)} --html lost.html"
     )
     if result.missing:
         missing = " and ".join(result.missing)
-        note(f"this machine has no {missing}, which it needs: arena doctor says what to install")
+        print_note(f"this machine has no {missing}, which it needs: arena doctor says what to install")

@@ -8,10 +8,10 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_rules
-from arena.cli.out import EASY, Column, counted, refuse, show, table
-from arena.cli.rules import load_or_refuse
+from arena.cli.console import MAX_PROSE_COLUMNS, Column, format_count, make_table, print_parts, usage_error
+from arena.cli.json_output import json_option, print_json
+from arena.cli.rules import load_ruleset_or_exit
 from arena.coup import Odds, Role, Ruleset
 from arena.coup import odds as calculate
 
@@ -45,7 +45,7 @@ class OddsAnswer:
     shell_complete=complete_rules,
     help="Ruleset, or a file .toml.  [coup]",
 )
-@answers(OddsAnswer)
+@json_option(OddsAnswer)
 def odds(own: str, players: int, revealed: str, influences: str | None, name: str, as_json: bool) -> None:
     """Print how likely opponents hold each role, from the cards you see.
 
@@ -54,17 +54,17 @@ def odds(own: str, players: int, revealed: str, influences: str | None, name: st
     It is told cards alone. The odds of a kit, and of a game's page, know what follows from the game, too: who was
     caught lacks the role, where proving is automatic.
     """
-    ruleset = load_or_refuse(name)
+    ruleset = load_ruleset_or_exit(name)
     mine = _roles("--own", own, ruleset)
     up = _roles("--revealed", revealed, ruleset)
     try:
         result = calculate(ruleset, players, mine, up, None if influences is None else _numbers(influences))
     except ValueError as problem:
-        refuse(str(problem))
+        usage_error(str(problem))
     if as_json:
         print_json(_odds_answer(ruleset, players, mine, up, result))
     else:
-        show(_odds_table(ruleset, players, mine, up, result), widest=EASY)
+        print_parts(_odds_table(ruleset, players, mine, up, result), widest=MAX_PROSE_COLUMNS)
 
 
 def _roles(option: str, text: str, ruleset: Ruleset) -> list[Role]:
@@ -72,14 +72,16 @@ def _roles(option: str, text: str, ruleset: Ruleset) -> list[Role]:
     known = {role.value: role for role in ruleset.roles}
     for word in words:
         if word not in known:
-            refuse(f"{option} {text!r} names {word!r}, no role; the roles of {ruleset.name} are {', '.join(known)}")
+            usage_error(
+                f"{option} {text!r} names {word!r}, no role; the roles of {ruleset.name} are {', '.join(known)}"
+            )
     return sorted(known[word] for word in words)
 
 
 def _numbers(text: str) -> list[int]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and len(word) == 1 for word in words):
-        refuse(f"--influences {text!r}: write a number for each opponent with commas between them, as in 2,2,1")
+        usage_error(f"--influences {text!r}: write a number for each opponent with commas between them, as in 2,2,1")
     return [int(word) for word in words]
 
 
@@ -108,7 +110,7 @@ def _odds_table(
 ) -> RenderableType:
     up = f", face up {', '.join(revealed)}" if revealed else ""
     counts = sorted({cards for cards in result.influences or result.by_influence if cards}, reverse=True)
-    numbers = ["unseen", *(f"with {counted(cards, 'card')}" for cards in counts)]
+    numbers = ["unseen", *(f"with {format_count(cards, 'card')}" for cards in counts)]
     if result.nobody is not None:
         numbers.append("nobody")
     rows = []
@@ -124,7 +126,7 @@ def _odds_table(
     return Group(
         Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{up}; {result.unseen} cards unseen"),
         Text(),
-        table(["role", *(Column(name, number=True) for name in numbers)], rows),
+        make_table(["role", *(Column(name, number=True) for name in numbers)], rows),
         Text(),
         *(Text(note, style="dim") for note in notes),
     )

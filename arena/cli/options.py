@@ -7,12 +7,22 @@ from typing import Any
 import click
 
 from arena.cli.completion import complete_rules
-from arena.cli.out import note, refuse
-from arena.referee import SETTABLE, TIMES, Timing
-from arena.run import load_limits
-from arena.sandbox import LIMITS, NAMES, Choice, Limits, Sandbox, Trouble, strongest, takers, why_not
+from arena.cli.console import print_note, usage_error
+from arena.referee import SETTABLE_LIMITS, TIME_LIMITS, Timing
+from arena.run import load_ruleset_limits
+from arena.sandbox import (
+    LIMITS,
+    SANDBOX_NAMES,
+    HostProblem,
+    Limits,
+    Sandbox,
+    SandboxChoice,
+    find_strongest,
+    sandboxes_with_option,
+    unavailable_reason,
+)
 
-RULES = click.option(
+RULES_OPTION = click.option(
     "--rules",
     metavar="NAME|FILE",
     shell_complete=complete_rules,
@@ -22,7 +32,7 @@ _GROUPS = {
     "Games": "games seats match_games rules seed strict open_names leave_out jobs resume",
     "Sandbox": "sandbox docker_runtime docker_image pass_env",
     "Limits": " ".join(LIMITS),
-    "Clock": " ".join(["clock", "ponder", *TIMES]),
+    "Clock": " ".join(["clock", "ponder", *TIME_LIMITS]),
     "Output": "out as_json json_schema as_csv",
 }
 
@@ -45,7 +55,7 @@ class GroupedCommand(click.Command):
 
 def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add one option for each time and each limit to a command, from their tables."""
-    for row in reversed(SETTABLE.values()):
+    for row in reversed(SETTABLE_LIMITS.values()):
         kind: Any = click.FloatRange if isinstance(row.default, float) else click.IntRange
         text = f"{row.about}  [{row.default:g}]"
         function = click.option(row.flag, type=kind(row.least, row.most), metavar="N", help=text)(function)
@@ -54,20 +64,20 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def limits_of(flags: dict[str, float | None], rules: str) -> tuple[Timing, Limits]:
     """Return a run's times and limits: the defaults, then the ruleset's, then the flags. Raises RulesetError."""
-    values: dict[str, Any] = dict(load_limits(rules))
+    values: dict[str, Any] = dict(load_ruleset_limits(rules))
     for name, value in flags.items():
         if value is None:
             continue
-        if SETTABLE[name].taken(value) is None:  # only NaN gets this far
-            refuse(f"{SETTABLE[name].flag} is {value:g}.\nIt is {SETTABLE[name].allowed}.")
+        if SETTABLE_LIMITS[name].taken(value) is None:  # only NaN gets this far
+            usage_error(f"{SETTABLE_LIMITS[name].flag} is {value:g}.\nIt is {SETTABLE_LIMITS[name].allowed}.")
         values[name] = value
-    times = Timing(**{name: value for name, value in values.items() if name in TIMES})
+    times = Timing(**{name: value for name, value in values.items() if name in TIME_LIMITS})
     return times, Limits(**{name: value for name, value in values.items() if name in LIMITS})
 
 
-def chosen(
+def choose_sandbox(
     sandbox: str | None, runtime: str | None, image: str | None, pass_env: Sequence[str] = ()
-) -> tuple[Choice, dict[str, Trouble]]:
+) -> tuple[SandboxChoice, dict[str, HostProblem]]:
     """Return the sandbox that was asked for, or for `auto` the strongest that works, with why stronger ones don't.
 
     Exits with 2 where one asked for by name can't be had.
@@ -77,30 +87,34 @@ def chosen(
         ("image", "--docker-image", image),
         ("pass_env", "--pass-env", pass_env),
     ):
-        if given and sandbox not in takers(field):
-            refuse(f"{option} is for --sandbox {', '.join(takers(field))}; add that, or leave it out")
+        if given and sandbox not in sandboxes_with_option(field):
+            usage_error(
+                f"{option} is for --sandbox {', '.join(sandboxes_with_option(field))}; add that, or leave it out"
+            )
     if sandbox is not None and sandbox != "auto":
-        choice = Choice(sandbox, runtime, image, tuple(pass_env))
-        demand(choice)
+        choice = SandboxChoice(sandbox, runtime, image, tuple(pass_env))
+        require_sandbox(choice)
         return choice, {}
-    name, reasons = strongest()
-    return Choice(name), reasons
+    name, reasons = find_strongest()
+    return SandboxChoice(name), reasons
 
 
-def demand(choice: Choice) -> None:
+def require_sandbox(choice: SandboxChoice) -> None:
     """Exit with 2, saying how to get it, if a sandbox doesn't work here. Nothing else is taken in its place."""
-    reason = why_not(choice.name, choice)
+    reason = unavailable_reason(choice.name, choice)
     if reason is not None:
-        refuse(f"the sandbox {choice.name} doesn't work here: {reason}\nSee arena doctor. No other was taken instead.")
+        usage_error(
+            f"the sandbox {choice.name} doesn't work here: {reason}\nSee arena doctor. No other was taken instead."
+        )
 
 
-def announce(choice: Choice, reasons: dict[str, Trouble], sandbox: Sandbox, how: str) -> None:
+def announce_sandbox(choice: SandboxChoice, reasons: dict[str, HostProblem], sandbox: Sandbox, how: str) -> None:
     """Say in one line which sandbox plays and what it blocks, and in a line each why no stronger one does."""
-    note(f"sandbox{how}: {sandbox.note}")
+    print_note(f"sandbox{how}: {sandbox.note}")
     for name, reason in reasons.items():
-        note(f"  not {name}: {reason}")
+        print_note(f"  not {name}: {reason}")
     if reasons and not choice.isolates:
-        note("  WARNING: bots can read your files, each other and the network. arena doctor says how to mend it.")
+        print_note("  WARNING: bots can read your files, each other and the network. arena doctor says how to mend it.")
 
 
 def announce_clock(timing: Timing, sandbox: Sandbox) -> None:
@@ -115,36 +129,38 @@ def announce_clock(timing: Timing, sandbox: Sandbox) -> None:
         others = "bots may compute while others think"
     else:
         others = "bots are frozen while others think" if sandbox.freezes else "bots can't be frozen while others think"
-    note(f"clock: {charged}; {others}")
+    print_note(f"clock: {charged}; {others}")
 
 
-def demand_limits(flags: dict[str, float | None], sandbox: Sandbox) -> None:
+def require_enforced_limits(flags: dict[str, float | None], sandbox: Sandbox) -> None:
     """Exit with 2 if a limit was given by its flag that the sandbox doesn't enforce here."""
     for field, value in flags.items():
         if value is not None and field in sandbox.unenforced:
             flag = LIMITS[field].flag
-            refuse(f"{flag} isn't enforced by the sandbox {sandbox.name} here: leave it out; see arena doctor")
+            usage_error(f"{flag} isn't enforced by the sandbox {sandbox.name} here: leave it out; see arena doctor")
 
 
-def demand_clock(timing: Timing, sandbox: Sandbox) -> None:
+def require_own_clock(timing: Timing, sandbox: Sandbox) -> None:
     """Exit with 2 if own time is to be charged and the sandbox can't tell it."""
     if timing.own and not sandbox.tells_waits:
-        refuse(f"the sandbox {sandbox.name} can't tell a bot's own time here; see arena doctor, or use --clock wall")
+        usage_error(
+            f"the sandbox {sandbox.name} can't tell a bot's own time here; see arena doctor, or use --clock wall"
+        )
 
 
-def demand_set(names: Sequence[str]) -> None:
+def require_set_variables(names: Sequence[str]) -> None:
     """Exit with 2 where a variable that bots shall get isn't set."""
     for name in names:
         if name not in os.environ:
-            refuse(f"--pass-env {name}: your environment has no such variable")
+            usage_error(f"--pass-env {name}: your environment has no such variable")
 
 
 def _set_here(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    demand_set(names)
+    require_set_variables(names)
     return names
 
 
-PASS_ENV = click.option(
+PASS_ENV_OPTION = click.option(
     "--pass-env",
     multiple=True,
     metavar="NAME",
@@ -159,7 +175,7 @@ def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:
         [
             click.option(
                 "--sandbox",
-                type=click.Choice(("auto", *NAMES)),
+                type=click.Choice(("auto", *SANDBOX_NAMES)),
                 help="How bots are kept apart; auto: the strongest that works.  [auto]",
             ),
             click.option(

@@ -10,14 +10,13 @@ import click
 from arena.bots import normal_name
 from arena.cli import options
 from arena.cli.completion import complete_bot
-from arena.cli.debug import DEBUG
-from arena.cli.ending import end_like_ctrl_c
-from arena.cli.host import Host
-from arena.cli.out import fail, reason, refuse
-from arena.cli.person import Screen
-from arena.cli.play_page import sit_in_browser
-from arena.cli.seating import CLOCK, PLACE, open_seating
-from arena.play import RecordFolder, Sitting
+from arena.cli.console import fail, os_error_reason, treat_sigterm_as_sigint, usage_error
+from arena.cli.feed import DEBUG
+from arena.cli.interactive import InteractiveGame
+from arena.cli.play_browser import play_in_browser
+from arena.cli.table_setup import CLOCK_OPTION, OUT_OPTION, open_table_setup
+from arena.cli.terminal import GameTerminal
+from arena.play import InteractiveMatch, RecordFolder
 
 
 @click.command(cls=options.GroupedCommand)
@@ -29,7 +28,7 @@ from arena.play import RecordFolder, Sitting
     metavar="N",
     help="Players at the table, you among them; sample bots fill it up.  [you and the BOTs; without BOTs 4]",
 )
-@options.RULES
+@options.RULES_OPTION
 @click.option("--name", default="person", metavar="NAME", help="Your name in the record.  [person]")
 @click.option("--browser", is_flag=True, help="Play on a page in the browser, on this machine alone.")
 @click.option(
@@ -41,10 +40,10 @@ from arena.play import RecordFolder, Sitting
 @click.option("--open-names", is_flag=True, help="All play under their names instead of letters.")
 @click.option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
 @options.sandbox_options
-@options.PASS_ENV
+@options.PASS_ENV_OPTION
 @options.limit_options
-@CLOCK
-@PLACE
+@CLOCK_OPTION
+@OUT_OPTION
 @DEBUG
 def play(
     bots: tuple[str, ...], name: str, browser: bool, port: int, speed: float, debug: str | None, **given: Any
@@ -55,17 +54,17 @@ def play(
     called is told after the match. What was played is kept: arena replay shows it, with all cards.
     """
     name = _check_name(name)
-    end_like_ctrl_c()
-    with open_seating(given, bots, 1, debug, browser) as table:
+    treat_sigterm_as_sigint()
+    with open_table_setup(given, bots, 1, debug, browser) as table:
         names = [*(bot.name for bot in table.bots), name]
         if name in names[:-1]:
-            refuse(f"a bot is called {name!r}: name yourself by --name")
+            usage_error(f"a bot is called {name!r}: name yourself by --name")
         if any(other.casefold() == "you" for other in names[:-1]):
-            refuse('a bot is called "you", as you are on the screen: name it by other=PATH')
+            usage_error('a bot is called "you", as you are on the screen: name it by other=PATH')
         if browser:
-            sit_in_browser(table, names, given, port, speed)
+            play_in_browser(table, names, given, port, speed)
             return
-        problem = _sit(Screen(), table, names, given)
+        problem = _sit(GameTerminal(), table, names, given)
     if problem is not None:
         fail(f"the match is void: {problem}")
 
@@ -74,17 +73,17 @@ def _check_name(name: str) -> str:
     try:
         return normal_name(name)
     except ValueError as problem:
-        refuse(f"--name: {problem}")
+        usage_error(f"--name: {problem}")
 
 
-def _sit(screen: Screen, table: Any, names: list[str], given: dict[str, Any]) -> str | None:
+def _sit(screen: GameTerminal, table: Any, names: list[str], given: dict[str, Any]) -> str | None:
     """Play, keep what was played, and tell about it; return what this machine failed at, None if it didn't."""
     spec = table.spec(given["games"], names, table.timings(1), given["open_names"])
     interrupted = False
     with _writing():
         folder = RecordFolder(table.folder)
-    sitting = Sitting(spec, len(table.bots), table.start)
-    host = Host(screen, sitting, folder)
+    sitting = InteractiveMatch(spec, len(table.bots), table.start)
+    host = InteractiveGame(screen, sitting, folder)
     try:
         with sitting:
             try:
@@ -109,4 +108,4 @@ def _writing() -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        fail(f"the record can't be written: {reason(problem)}")
+        fail(f"the record can't be written: {os_error_reason(problem)}")

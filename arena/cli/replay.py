@@ -11,18 +11,26 @@ from typing import Any
 
 import click
 
-from arena.cli.answers import answers, print_json
-from arena.cli.asking import Differences, ask, show_differences
 from arena.cli.completion import complete_name
-from arena.cli.out import counted, fail, fold_line, note, reason, refuse, width, write
-from arena.cli.unfold import Telling, ToldGames
-from arena.page import page
+from arena.cli.console import (
+    fail,
+    format_count,
+    os_error_reason,
+    print_note,
+    print_text,
+    terminal_columns,
+    usage_error,
+    wrap_line,
+)
+from arena.cli.json_output import json_option, print_json
+from arena.cli.narration import GameNarrator, NarratedGames
+from arena.cli.what_if import WhatIfReport, ask_bot_again, print_what_if
 from arena.referee import GameRecord, Record, RecordError
-from arena.run import KeptError, logs_of, records_in
-from arena.tell import as_object
+from arena.replay import make_replay_object, replay_page
+from arena.run import RecordFileError, read_logs, read_records
 
-_MOST_NAMES = 6  # of a page's title
-MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in seconds
+_MAX_NAMES = 6  # of a page's title
+MAX_GAMES = 240  # of a page: about 5 MB, which a browser still opens in seconds
 
 
 @click.command()
@@ -45,7 +53,7 @@ MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in second
     help="Ask this bot what it would choose, in place of the recorded one of its name or of --seat.",
 )
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page instead.")
-@answers(ToldGames, Differences)
+@json_option(NarratedGames, WhatIfReport)
 def replay(path: Path, html: Path | None, since: int | None, asked: str | None, as_json: bool, **chosen: Any) -> None:
     """Show recorded games in words, a line for each turn, or as a page.
 
@@ -61,27 +69,27 @@ def replay(path: Path, html: Path | None, since: int | None, asked: str | None, 
     if first is None:
         wanted = [f"{chosen['lost']} lost"] * bool(chosen["lost"]) + ["has a fault of a bot"] * chosen["faults"]
         if wanted and (chosen["match"], chosen["game"]) == (None, None):
-            refuse(f"no game of {path} is one that {' and that '.join(wanted)}")
-        refuse(f"{path} has no such game; arena stats {shlex.quote(str(path))} tells what there is")
+            usage_error(f"no game of {path} is one that {' and that '.join(wanted)}")
+        usage_error(f"{path} has no such game; arena stats {shlex.quote(str(path))} tells what there is")
     games = chain((first,), games)
     try:
         if asked is not None:
             if html is not None or since is not None:
-                refuse("--ask prints a table: not with --html or --from")
-            differences = ask(asked, chosen["seat"], list(games))
-            print_json(differences) if as_json else show_differences(differences)
+                usage_error("--ask prints a table: not with --html or --from")
+            differences = ask_bot_again(asked, chosen["seat"], list(games))
+            print_json(differences) if as_json else print_what_if(differences)
             return
         if html is not None:
             if since is not None:
-                refuse("--from is for the terminal: the page shows all turns")
+                usage_error("--from is for the terminal: the page shows all turns")
             write_page(html, path, list(games), chosen["lost"], chosen["seat"])
             return
-        tellings = (Telling(record, game, place_of(record, game, chosen["seat"])) for record, game, _ in games)
+        tellings = (GameNarrator(record, game, select_seat(record, game, chosen["seat"])) for record, game, _ in games)
         if as_json:
-            print_json(ToldGames(tuple(telling.told(since or 1) for telling in tellings)))
+            print_json(NarratedGames(tuple(telling.told(since or 1) for telling in tellings)))
             return
         for telling in tellings:
-            tell(telling, since or 1)
+            print_narration(telling, since or 1)
     except RecordError as problem:
         fail(str(problem))
 
@@ -92,7 +100,7 @@ def _choose_games(
     """Yield the games that are asked for, with their records and files. Exits with 2 where that can't be."""
     seen: set[str] = set()
     try:
-        for record, file in records_in(path, lambda why: note(f"left out: {why}")):
+        for record, file in read_records(path, lambda why: print_note(f"left out: {why}")):
             header = record.header
             seen.update(header.bots)
             if match not in (None, header.match) or (lost is not None and lost not in header.bots):
@@ -106,11 +114,11 @@ def _choose_games(
                     and (seat is None or seat in seats or seat.isdecimal())
                 ):
                     yield record, each, file
-    except KeptError as problem:
-        refuse(str(problem))
+    except RecordFileError as problem:
+        usage_error(str(problem))
     for name in (lost, None if seat is None or seat.isdecimal() else seat):
         if name is not None and name not in seen:
-            refuse(f"no bot of {path} is called {name!r}; there are {', '.join(sorted(seen))}")
+            usage_error(f"no bot of {path} is called {name!r}; there are {', '.join(sorted(seen))}")
 
 
 def _may_know(seat: str | None, record: Record, game: GameRecord, bot: int) -> bool:
@@ -118,7 +126,7 @@ def _may_know(seat: str | None, record: Record, game: GameRecord, bot: int) -> b
     return seat in (None, record.header.bots[bot], str(game.seating.index(bot)))
 
 
-def place_of(record: Record, game: GameRecord, seat: str | None) -> int | None:
+def select_seat(record: Record, game: GameRecord, seat: str | None) -> int | None:
     """Return the seat that was asked for by number or name, None for all. Exits with 2 where there is none."""
     if seat is None:
         return None
@@ -126,24 +134,24 @@ def place_of(record: Record, game: GameRecord, seat: str | None) -> int | None:
     if seat in names:
         return names.index(seat)
     if not seat.isdecimal() or int(seat) >= len(names):
-        refuse(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name")
+        usage_error(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name")
     return int(seat)
 
 
-def tell(telling: Telling, since: int = 1, pause_s: float = 0) -> None:
+def print_narration(telling: GameNarrator, since: int = 1, pause_s: float = 0) -> None:
     """Write one game in words, with a pause after each turn."""
-    columns = width()
-    write(telling.title)
+    columns = terminal_columns()
+    print_text(telling.title)
     game = telling.told(since)
     for turn in game.turns:
-        write(fold_line(f"{turn.turn:>4}  {turn.words}", columns))
+        print_text(wrap_line(f"{turn.turn:>4}  {turn.words}", columns))
         for fault in turn.faults:
-            write(fold_line(f"      ! {game.names[fault.seat]}: {fault.words}", columns))
-        write(click.style(fold_line(f"      {turn.table}", columns), dim=_takes_styles() or None))
+            print_text(wrap_line(f"      ! {game.names[fault.seat]}: {fault.words}", columns))
+        print_text(click.style(wrap_line(f"      {turn.table}", columns), dim=_takes_styles() or None))
         time.sleep(pause_s)
     for stray in game.strays:
-        write(fold_line(f"      ! {stray}", columns))
-    write(f"{game.ending}\n")
+        print_text(wrap_line(f"      ! {stray}", columns))
+    print_text(f"{game.ending}\n")
 
 
 def _takes_styles() -> bool:
@@ -164,23 +172,27 @@ def write_page(
     review: as `page` takes it. Exits with 2 for too many games, with 1 where the file can't be written.
     """
     if only is not None and any(only not in record.header.bots for record, _, _ in chosen):
-        refuse(f"--seat {only}: seats change from game to game; for a page name a bot")
-    if len(chosen) > MOST_GAMES:
-        refuse(f"{len(chosen)} games are too many for a page, {MOST_GAMES} aren't: choose by --match, --game or --lost")
+        usage_error(f"--seat {only}: seats change from game to game; for a page name a bot")
+    if len(chosen) > MAX_GAMES:
+        usage_error(
+            f"{len(chosen)} games are too many for a page, {MAX_GAMES} aren't: choose by --match, --game or --lost"
+        )
     matches = []
     bots = dict.fromkeys(bot for record, _, _ in chosen for bot in record.header.bots)
-    title = ", ".join(bots) if len(bots) <= _MOST_NAMES else f"{counted(len(bots), 'bot')} of {source.name}"
+    title = ", ".join(bots) if len(bots) <= _MAX_NAMES else f"{format_count(len(bots), 'bot')} of {source.name}"
     for path, group in groupby(chosen, key=lambda each: each[2]):
         games = list(group)
         record = replace(games[0][0], games=tuple(game for _, game, _ in games))
         eyes = None if only is None else (record.header.bots.index(only),)
-        matches.append(as_object(record, logs_of(path, record), eyes))
+        matches.append(make_replay_object(record, read_logs(path, record), eyes))
     try:
         file.write_text(
-            page(matches, f"Coup: {title}", bot if only is None else None, review), encoding="utf-8", errors="replace"
+            replay_page(matches, f"Coup: {title}", bot if only is None else None, review),
+            encoding="utf-8",
+            errors="replace",
         )
     except OSError as problem:
-        fail(f"{reason(problem)}; name another file")
+        fail(f"{os_error_reason(problem)}; name another file")
     cards = "all cards" if only is None else f"only what {only} could know"
     opens = f", and opens with what {bot} knew" if bot is not None and only is None else ""
-    note(f"{counted(len(chosen), 'game')} in {file}: open it in a browser. It holds {cards}{opens}")
+    print_note(f"{format_count(len(chosen), 'game')} in {file}: open it in a browser. It holds {cards}{opens}")

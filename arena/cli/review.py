@@ -10,17 +10,28 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from arena.bots import shown
-from arena.cli.answers import answers, print_json
+from arena.bots import escape_control
 from arena.cli.completion import complete_name
-from arena.cli.out import EASY, Column, counted, fail, note, progress, refuse, show, table, write
-from arena.cli.replay import MOST_GAMES, write_page
-from arena.cli.session import cores
+from arena.cli.console import (
+    MAX_PROSE_COLUMNS,
+    Column,
+    fail,
+    format_count,
+    make_table,
+    print_note,
+    print_parts,
+    print_text,
+    show_progress,
+    usage_error,
+)
+from arena.cli.json_output import json_option, print_json
+from arena.cli.replay import MAX_GAMES, write_page
+from arena.cli.run import count_cores
 from arena.local import JobError
 from arena.referee import Record, RecordError
-from arena.review import Decision, Habit, Review, UnknownRulesError
-from arena.review import review as look_at
-from arena.run import KeptError, records_in
+from arena.review import CostlyDecision, MistakePattern, Review, UnknownRulesError
+from arena.review import review_bot as look_at
+from arena.run import RecordFileError, read_records
 
 _CAUTION = (
     "By playouts of the sample bot strategist: it imagines the hidden cards from what the bot was sent, and plays each "
@@ -41,7 +52,7 @@ _CAUTION = (
     metavar="FILE",
     help="Write a page of these games as well, as the bot saw them.",
 )
-@answers(Review)
+@json_option(Review)
 def review(path: Path, bot: str, most: int, jobs: int | None, top: int, html: Path | None, as_json: bool) -> None:
     """Tell why a bot loses: the decisions of its lost games that gave most away, and what they have in common.
 
@@ -51,20 +62,20 @@ def review(path: Path, bot: str, most: int, jobs: int | None, top: int, html: Pa
 
     The page of --html has the games that were looked at, the chances beneath them, and links to the costly decisions.
     """
-    if html is not None and most > MOST_GAMES:
-        refuse(f"--most {most}: a page has room for {MOST_GAMES} games")
+    if html is not None and most > MAX_GAMES:
+        usage_error(f"--most {most}: a page has room for {MAX_GAMES} games")
     try:
-        kept = list(records_in(path, lambda why: note(f"left out: {why}")))
-    except KeptError as problem:
-        refuse(str(problem))
+        kept = list(read_records(path, lambda why: print_note(f"left out: {why}")))
+    except RecordFileError as problem:
+        usage_error(str(problem))
     records = [record for record, _ in kept if bot in record.header.bots]
     if not records:
         names = sorted({name for record, _ in kept for name in record.header.bots})
-        refuse(f"no bot of {path} is called {bot!r}; there are {', '.join(map(shown, names))}")
+        usage_error(f"no bot of {path} is called {bot!r}; there are {', '.join(map(escape_control, names))}")
     read = 0
 
     def line() -> str:
-        return f"{read} of {counted(len(records), 'match', 'es')} looked at"
+        return f"{read} of {format_count(len(records), 'match', 'es')} looked at"
 
     def count() -> None:
         nonlocal read
@@ -72,21 +83,21 @@ def review(path: Path, bot: str, most: int, jobs: int | None, top: int, html: Pa
         tell()
 
     try:
-        with progress(line, line) as tell:
-            answer = look_at(records, bot, most, (jobs or cores()) if sys.platform == "linux" else 1, count)
+        with show_progress(line, line) as tell:
+            answer = look_at(records, bot, most, (jobs or count_cores()) if sys.platform == "linux" else 1, count)
     except (RecordError, UnknownRulesError, JobError) as problem:
         fail(f"{path}: {problem}")
     if not answer.lost and (html is not None or not as_json):
-        note(f"{bot} lost no game of {path}" + (f": {html} isn't written" if html is not None else ""))
+        print_note(f"{bot} lost no game of {path}" + (f": {html} isn't written" if html is not None else ""))
     elif html is not None:
         _write_page(html, path, kept, answer)
     if as_json:
         print_json(answer)
     if as_json or not answer.lost:
         return
-    show(*_parts(answer, top), widest=EASY)
+    print_parts(*_parts(answer, top), widest=MAX_PROSE_COLUMNS)
     if answer.costly:
-        write(f"the first: {_command(path, answer.bot, answer.costly[0])}")
+        print_text(f"the first: {_command(path, answer.bot, answer.costly[0])}")
 
 
 def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], answer: Review) -> None:
@@ -103,13 +114,16 @@ def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], 
 
 def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
     of = "" if answer.games == answer.lost else f"; the first {answer.games} were looked at"
-    yield Text(f"{shown(answer.bot)} lost {counted(answer.lost, 'game')}{of}: {counted(answer.decisions, 'decision')}")
+    yield Text(
+        f"{escape_control(answer.bot)} lost {format_count(answer.lost, 'game')}{of}: "
+        f"{format_count(answer.decisions, 'decision')}"
+    )
     if not answer.costly:
         yield Text("no decision gave clearly more away than playouts are wrong by")
         return
     costly = answer.costly[:top]
     whole = len(answer.costly)
-    yield Text(f"\nthe {len(costly)} dearest of {counted(whole, 'decision')} that gave something away\n")
+    yield Text(f"\nthe {len(costly)} dearest of {format_count(whole, 'decision')} that gave something away\n")
     yield _table(costly)
     if answer.habits:
         yield Text("\nwhat they have in common, in wins given away in 100 lost games\n")
@@ -119,7 +133,7 @@ def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
     yield Text(f"\n{_CAUTION}\n")
 
 
-def _table(costly: Sequence[Decision]) -> RenderableType:
+def _table(costly: Sequence[CostlyDecision]) -> RenderableType:
     columns = [
         Column("wins given\naway", number=True),
         Column("chance\nafter it", number=True),
@@ -136,19 +150,19 @@ def _table(costly: Sequence[Decision]) -> RenderableType:
             str(each.match),
             str(each.game),
             str(each.turn),
-            shown(each.made),
-            shown(each.better),
+            escape_control(each.made),
+            escape_control(each.better),
         ]
         for each in costly
     ]
-    return table(columns, rows)
+    return make_table(columns, rows)
 
 
-def _habit(habit: Habit) -> Text:
+def _habit(habit: MistakePattern) -> Text:
     return Text(f"{habit.cost:5.1f} ({habit.low:.1f} to {habit.high:.1f})  {habit.words}, {habit.times} times")
 
 
-def _command(path: Path, bot: str, decision: Decision) -> str:
+def _command(path: Path, bot: str, decision: CostlyDecision) -> str:
     """Return the command that shows a decision's moment."""
     match = f" --match {decision.match}" if path.is_dir() else ""
     seat = shlex.quote(bot)

@@ -1,44 +1,281 @@
-"""The command `arena rules`: the presets, a game's rules as a sheet, the fields of a ruleset."""
+"""Implement the command `arena rules`: print the presets, the rules sheet and the fields of a ruleset.
+
+The sheet is generated: rows from `Ruleset.actions`, sentences from arena/coup/rules_text.py, the deck from
+`Ruleset.copies`, and the differences from the base game by comparison. It is ASCII and fits 60 columns."""
+
+import io
+from collections.abc import Iterator
 
 import click
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
-from arena.cli import sheet
-from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_rules
-from arena.cli.out import EASY, refuse, show
-from arena.coup import PRESETS, Ruleset
-from arena.run import FieldList, Rules, RulesetError, RulesList, field_list, load, load_limits, rules_of
+from arena.cli.console import MAX_PROSE_COLUMNS, Column, format_count, make_table, print_parts, usage_error
+from arena.cli.json_output import json_option, print_json
+from arena.coup import (
+    ABOUT,
+    COUP,
+    FIELDS,
+    PRESETS,
+    RULES_PAGE,
+    SET_UP,
+    Ruleset,
+    RulesetField,
+    action_table,
+    changed_fields,
+    list_document_differences,
+    list_program_differences,
+    no_effect_reason,
+    rules_sections,
+    seat_counts,
+    to_json_value,
+    to_toml,
+)
+from arena.run import (
+    FieldList,
+    RulesetError,
+    RulesetList,
+    RulesetSummary,
+    list_ruleset_fields,
+    load_ruleset,
+    load_ruleset_limits,
+    summarize_ruleset,
+)
+from ladder.formatting import format_range
+
+_DOCUMENTS = {
+    "blog": "a review of the game, for 2 to 6 players",
+    "classroom": "a classroom's sheet, for 3 to 6 players",
+    "andy": "Andy's sheet, for up to 5 players",
+    "treason": 'the page "About Treason Coup" of a game on the web',
+}
+_PLAIN = 64  # columns, of a phone
+_WORDS = 12  # columns of a text in a table: one of its words
+_FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'
+
+
+def presets_text() -> RenderableType:
+    """Return the list of presets, one line each."""
+    rows = [[rules.name, format_range(seat_counts(rules)), ABOUT[rules.name]] for rules in PRESETS.values()]
+    return make_table(["rules", "players", Column("what they are", least=_WORDS)], rows)
+
+
+def rules_sheet(rules: Ruleset) -> RenderableType:
+    """Return the rules of one game."""
+    seats = seat_counts(rules)
+    about = f": {ABOUT[rules.name]}" if rules == PRESETS.get(rules.name) else ""
+    others = changed_fields(rules)
+    return Group(
+        Text(f"{rules.name}{about}", style="bold"),
+        Text(f"{format_range(seats)} players. The last one alive wins. Roles: {', '.join(rules.roles)}."),
+        *_silence(rules),
+        Text(),
+        _actions(rules),
+        *_sentences(rules, seats),
+        *_from_document(rules),
+        *_from_kin(rules),
+        *_from_program(rules),
+        *_section("What differs from the base game"),
+        *(_difference(field, rules) for field in others),
+        *([] if others else [Text("Nothing: this is the base game.")]),
+        Text(),
+        *([Text("What a field means: arena rules --fields", style="dim")] if others else []),
+        _page(),
+    )
+
+
+def plain_rules_text(rules: Ruleset) -> str:
+    """Return the rules of one game as plain text, for a page."""
+    console = Console(file=io.StringIO(), width=_PLAIN, color_system=None)
+    with console.capture() as captured:
+        console.print(rules_sheet(rules))
+    return captured.get()
+
+
+def fields_table() -> RenderableType:
+    """Return the table of fields: default, allowed values and section of each, and how a file of rules looks."""
+    return Group(
+        *(part for field in FIELDS for part in _field(field)),
+        Text("A file of rules: an optional base and any of these fields, for --rules my.toml", style="bold"),
+        Padding(Text(_FILE), (0, 0, 0, 2)),
+        Text(),
+        _page(),
+    )
+
+
+def _silence(rules: Ruleset) -> Iterator[Text]:
+    own = find_document(rules)
+    if "-site" in rules.name and own:
+        yield Text(f"It follows the program of {_DOCUMENTS[own]}, also where the page says otherwise.")
+    elif own:
+        silent = "its program's way holds, else the rulebook's" if own == "treason" else "the rulebook holds"
+        yield Text(f"It follows {_DOCUMENTS[own]}. Where that says nothing, {silent}.")
+
+
+# ---------------------------------------------------------------- the table of actions
+
+
+def _actions(rules: Ruleset) -> Table:
+    columns: list[str | Column] = [
+        "action",
+        Column("effect", least=_WORDS),
+        "cost",
+        "claims",
+        Column("may be blocked by", least=_WORDS),
+    ]
+    rows = [
+        [row.action, row.effect, str(row.cost or "-"), row.claim or "-", row.blockers or "-"]
+        for row in action_table(rules)
+    ]
+    return make_table(columns, rows)
+
+
+# ---------------------------------------------------------------- sentences, deck, differences
+
+
+def _deck(rules: Ruleset, seats: list[int]) -> Table:
+    groups: dict[tuple[int, int], list[int]] = {}
+    for count in seats:
+        groups.setdefault((rules.copies(count), rules.limit(count)), []).append(count)
+    rows = []
+    for (copies, limit), counts in groups.items():
+        cards = copies * len(rules.roles)
+        left = [len(rules.roles) - count if rules.draft else cards - rules.hand * count for count in counts]
+        rows.append(
+            [format_range(counts), str(cards), str(copies), ", ".join(map(str, left)), format_count(limit, "turn")]
+        )
+    return make_table(["players", "cards", "of each role", "court deck left", "ends after"], rows)
+
+
+def _sentences(rules: Ruleset, seats: list[int]) -> Iterator[RenderableType]:
+    """Yield the sections of sentences, each with its section; the table of the deck goes before the set-up."""
+    for title, rows in rules_sections(rules):
+        yield from _section(title)
+        if title == SET_UP:
+            yield _deck(rules, seats)
+            yield Text()
+        for sentence in rows:
+            yield _item(f"{sentence.text} (#{sentence.section})")
+
+
+def find_document(rules: Ruleset) -> str | None:
+    """Return which document a preset follows: its name begins with it. None for the rulebook, or if it's no preset."""
+    own = rules.name.partition("-")[0]
+    return own if rules == PRESETS.get(rules.name) and own in _DOCUMENTS else None
+
+
+def _from_document(rules: Ruleset) -> Iterator[RenderableType]:
+    """Yield what a preset's document says otherwise, if there is anything."""
+    rows = list_document_differences(rules, find_document(rules) or "") if rules == PRESETS.get(rules.name) else []
+    if rows:
+        yield from _section("What the document says otherwise, or leaves open")
+        yield from (_item(f"{sentence.text} (#{sentence.section})") for sentence in rows)
+
+
+def _difference(field: RulesetField, rules: Ruleset, base: Ruleset = COUP) -> Table:
+    value = getattr(rules, field.name)
+    called = "the base game" if base is COUP else base.name
+    return _item(f"{field.name} = {to_toml(value)} (#{field.section}); {called} has {to_toml(field.effective(base))}")
+
+
+def _from_kin(rules: Ruleset) -> Iterator[RenderableType]:
+    """Yield what differs from the preset whose variant this one is by its name.
+
+    As treason-site is one of treason, and treason-site-original one of treason-original.
+    """
+    page = rules.name.replace("-site", "", 1)
+    kin = PRESETS.get(page if page != rules.name else rules.name.partition("-")[0])
+    if kin is None or kin == rules or rules != PRESETS.get(rules.name):
+        return
+    yield from _section(f"What differs from {kin.name}")
+    for field in changed_fields(rules, kin):
+        if no_effect_reason(rules, field.name) is None:
+            yield _difference(field, rules, kin)
+
+
+def _from_program(rules: Ruleset) -> Iterator[RenderableType]:
+    """Yield how a preset of treason differs from its program: in fields, and in what none can settle."""
+    if find_document(rules) != "treason":
+        return
+    yield from _section("What differs from treason's program")
+    for field in FIELDS:
+        value = getattr(rules, field.name)
+        if field.program not in (None, value) and no_effect_reason(rules, field.name) is None:
+            yield _item(f"{field.name} = {to_toml(value)}; the program has {to_toml(to_json_value(field.program))}")
+    for sentence in list_program_differences(rules):
+        yield _item(sentence)
+
+
+# ---------------------------------------------------------------- fields
+
+
+def _field(field: RulesetField) -> Iterator[RenderableType]:
+    yield Text(f"{field.name} = {_default(field)}", style="bold")
+    yield Padding(Text(f"{field.about} (#{field.section})"), (0, 0, 0, 2))
+    if field.needs:
+        yield Padding(Text(f"Only with {field.needs} = true."), (0, 0, 0, 2))
+    for option in field.options:
+        word = f" or {to_toml(option.word)}" if option.word else ""
+        yield Padding(Text(f"{to_toml(option.value)}{word}: {option.sentence}"), (0, 0, 0, 4))
+    if field.span or not field.options:
+        span = f"{field.span[0]} to {field.span[1]}" if field.span else field.allowed
+        yield Padding(Text(span), (0, 0, 0, 4))
+    yield Text()
+
+
+def _default(field: RulesetField) -> str:
+    return field.unset if field.default is None else to_toml(field.default)
+
+
+def _page() -> Text:
+    return Text(f"#section is one of {RULES_PAGE}, which explains all rules and their corner cases.", style="dim")
+
+
+# ---------------------------------------------------------------- form
+
+
+def _section(title: str) -> list[Text]:
+    return [Text(), Text(title, style="bold")]
+
+
+def _item(sentence: str) -> Table:
+    item = Table.grid(padding=(0, 1, 0, 0))
+    item.add_row("-", Text(sentence))
+    return item
 
 
 @click.command()
 @click.argument("name", required=False, metavar="[NAME|FILE.toml]", shell_complete=complete_rules)
 @click.option("--fields", "show_fields", is_flag=True, help="Print every field of a ruleset with its allowed values.")
-@answers(Rules, RulesList, FieldList)
+@json_option(RulesetSummary, RulesetList, FieldList)
 def rules(name: str | None, show_fields: bool, as_json: bool) -> None:
     """List the rulesets, or print the rules of one game as a sheet."""
     if show_fields and name is not None:
-        refuse("--fields is the same for all rulesets: it takes no name")
+        usage_error("--fields is the same for all rulesets: it takes no name")
     if as_json and show_fields:
-        print_json(field_list())
+        print_json(list_ruleset_fields())
     elif as_json and name is None:
-        print_json(RulesList(tuple(map(rules_of, PRESETS.values()))))
+        print_json(RulesetList(tuple(map(summarize_ruleset, PRESETS.values()))))
     elif as_json and name is not None:
-        print_json(rules_of(load_or_refuse(name), load_limits(name)))
+        print_json(summarize_ruleset(load_ruleset_or_exit(name), load_ruleset_limits(name)))
     elif show_fields:
-        show(sheet.fields(), widest=EASY)
+        print_parts(fields_table(), widest=MAX_PROSE_COLUMNS)
     elif name is None:
-        show(sheet.presets(), widest=EASY)
-        show("\nA sheet: arena rules NAME. Rules of your own: arena rules --fields")
+        print_parts(presets_text(), widest=MAX_PROSE_COLUMNS)
+        print_parts("\nA sheet: arena rules NAME. Rules of your own: arena rules --fields")
     else:
-        show(sheet.sheet(load_or_refuse(name)), widest=EASY)
-        limits = load_limits(name)
+        print_parts(rules_sheet(load_ruleset_or_exit(name)), widest=MAX_PROSE_COLUMNS)
+        limits = load_ruleset_limits(name)
         if limits:
-            show("\nLimits of each bot: " + ", ".join(f"{field} = {value:g}" for field, value in limits.items()))
+            print_parts("\nLimits of each bot: " + ", ".join(f"{field} = {value:g}" for field, value in limits.items()))
 
 
-def load_or_refuse(name: str) -> Ruleset:
+def load_ruleset_or_exit(name: str) -> Ruleset:
     """Return a ruleset by its name or its file; exit with 2 if it can't be read."""
     try:
-        return load(name)
+        return load_ruleset(name)
     except RulesetError as problem:
-        refuse(str(problem))
+        usage_error(str(problem))

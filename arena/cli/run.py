@@ -1,29 +1,409 @@
-"""The command `arena run`: a run is begun or taken up again, played, and reported."""
+"""Implement the command `arena run`: start or resume a run, play it to its end, and report.
 
+A new run converts the options to a config, builds and test-starts its bots, and creates its folder. A session resumes
+a run and plays it; if it is interrupted, it prints the cause and the command that resumes it."""
+
+import os
+import shlex
 import sys
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from arena.cli import options, report
-from arena.cli.answers import answers, print_json
+from arena.bots import (
+    Bot,
+    BotError,
+    escape_control,
+    is_missing_kit,
+    load_bots,
+    require_unchanged,
+    require_unchanged_commands,
+)
+from arena.cli import options, run_report
 from arena.cli.completion import complete_bot
-from arena.cli.ending import end_like_ctrl_c
-from arena.cli.new_run import Asked, begin, refusals, run_of
-from arena.cli.out import note, progress, refuse, show, write
-from arena.cli.session import again, cores, play, refusal_in_json, resume_run
-from arena.run import Run, RunConfig
-from ladder.pool import Voided
-from ladder.store import RunFolder
+from arena.cli.console import (
+    CommandEnd,
+    exit_on_os_error,
+    fail,
+    format_count,
+    os_error_reason,
+    print_error,
+    print_note,
+    print_parts,
+    print_text,
+    show_progress,
+    treat_sigterm_as_sigint,
+    usage_error,
+)
+from arena.cli.json_output import json_option, print_json
+from arena.coup import Ruleset
+from arena.referee import MatchSettings, Timing
+from arena.run import (
+    HostError,
+    RejectedBot,
+    RulesetError,
+    Run,
+    RunBuilds,
+    RunConfig,
+    preflight_all,
+    record_results,
+    remove_leftovers,
+    seed_key,
+)
+from arena.run import load_ruleset as load_rules
+from arena.sandbox import (
+    DISK_FULL_ERRNOS,
+    EXCLUDED_NAMES,
+    Sandbox,
+    SandboxChoice,
+    SandboxError,
+    is_disk_full,
+    make_sandbox,
+    no_space_message,
+    programs_of,
+    scratch_folder,
+)
+from ladder.pool import JobFailed
+from ladder.store import FolderError, RunFolder, new_run_folder_name
+from protocol import escape_bytes as show_value
+
+Config = TypeVar("Config", bound=RunConfig)
+
+_GAMES = 480
+_SEATS = 4
+_MATCH_GAMES = 12  # measured: the smallest error for the same CPU time, of 4 to 48 games a match
+_MATCH_GAMES_IN = {"docker": 24}  # where a start costs as much as 40 games, not 12 or 17
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The options of a new run as they were given; None for those that weren't. `limits`, times too, are by field."""
+
+    bots: tuple[str, ...]
+    seats: int | None
+    rules: str | None
+    seed: int | None
+    sandbox: str | None
+    docker_runtime: str | None
+    docker_image: str | None
+    pass_env: tuple[str, ...]
+    out: Path | None
+    clock: str | None
+    limits: dict[str, float | None]
+    # Not every command has these.
+    games: int | None = None
+    match_games: int | None = None
+    ponder: bool = False
+    strict: bool = False
+    open_names: bool = False
+    leave_out: bool | None = None  # None: the command has no such option
+
+    @classmethod
+    def of(cls, bots: tuple[str, ...], given: Mapping[str, Any]) -> "RunOptions":
+        """Take the values of all options: those that have a field by it, all others as limits."""
+        named = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
+        limits = {name: value for name, value in given.items() if name not in named}
+        return cls(bots=bots, limits=limits, **named)
+
+
+@contextmanager
+def exit_on_refusal() -> Iterator[None]:
+    """Turn why something can't be played into a message and an exit code: 2 for the input, 1 for this machine."""
+    try:
+        yield
+    except (BotError, FolderError, RulesetError) as problem:
+        usage_error(str(problem))
+    except SandboxError as problem:
+        fail(f"this machine can't start the bots: {problem}")
+    except OSError as problem:
+        exit_on_os_error(problem)
+
+
+OfBots = Callable[[RunOptions, tuple[Bot, ...], MatchSettings, SandboxChoice], Config]
+"""Makes the config of what these bots play, and says what that is. Exits with 2 if it can't be planned."""
+
+
+def prepare_run(asked: RunOptions, of_bots: OfBots[Config], parent: str) -> tuple[Config, RunFolder]:
+    """Prepare a run, and return its config and its folder, locked. Exits with 2 if it can't be played as asked.
+
+    parent: of the folder if none was named.
+    """
+    folder = RunFolder(asked.out or new_run_folder_name(parent), record_results)
+    folder.refuse_existing()  # now, not after minutes of building
+    if asked.seed is not None:
+        print_note(
+            f"seed {asked.seed}: a bot that knows or guesses it can compute all cards; a guess takes 288 MB and 1 s"
+        )
+        print_note(
+            "  likely seeds can be worked out in advance: against bots that you don't trust, 20 random digits or none"
+        )
+    choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
+    config = _config(asked, choice, of_bots)
+    require_outside_of_bots(folder.path, config.bots)
+    remove_leftovers(choice)
+    building = RunBuilds(folder.path)
+    building.remove_dead()
+    with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
+        options.announce_sandbox(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
+        config = replace(config, terms=replace(config.terms, timing=timing_of(asked, config.terms.timing, box)))
+        options.require_enforced_limits(asked.limits, box)
+        config = build_bots(config, box, building)
+        try:
+            config = preflight_bots(asked, config, box, scratch, of_bots)
+            config = building.settle(config, folder)
+        except BaseException:
+            building.discard()
+            raise
+    folder.lock()
+    return config, folder
+
+
+def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
+    """Exit with 2 if what is written to a folder would change a bot, which must stay as it is."""
+    place = folder.resolve()
+    for bot in bots:
+        own = bot.path.resolve()
+        if own.is_dir() and place.is_relative_to(own) and not EXCLUDED_NAMES.intersection(place.relative_to(own).parts):
+            usage_error(
+                f"{escape_control(folder)} lies in the folder of {escape_control(bot.name)}; name an --out beside it"
+            )
+
+
+def _config(asked: RunOptions, choice: SandboxChoice, of_bots: OfBots[Config]) -> Config:
+    """Return the config but for its clocks, which depend on the sandbox, and say what will be played."""
+    ruleset = load_rules(asked.rules or "coup")
+    bots, remarks = load_bots(asked.bots, programs_of(choice.name))
+    for remark in remarks:
+        print_note(remark)
+    if len(bots) < 2:
+        usage_error(f"a game needs at least 2 bots, {len(bots)} given: arena run mybot.py sample_bots/*.py")
+    return of_bots(asked, tuple(bots), terms_of(asked, ruleset), choice)
+
+
+def run_of(asked: RunOptions, bots: tuple[Bot, ...], terms: MatchSettings, choice: SandboxChoice) -> RunConfig:
+    """Return the config of a run of these bots, and say what will be played. Exits with 2 if there is no such plan."""
+    seats = seats_of(asked, len(bots), terms.rules)
+    config = RunConfig(
+        bots=bots,
+        seats=seats,
+        games=asked.games or _GAMES,
+        match_games=asked.match_games or match_games_of(choice.name, seats),
+        key=seed_key(asked.seed),
+        seed=asked.seed,
+        terms=terms,
+        sandbox=choice,
+    )
+    _announce_plan(config)
+    return config
+
+
+def match_games_of(sandbox: str, seats: int) -> int:
+    """Return how many games a match has by default."""
+    match_games = _MATCH_GAMES_IN.get(sandbox, _MATCH_GAMES)
+    return -(-match_games // seats) * seats
+
+
+def terms_of(asked: RunOptions, ruleset: Ruleset) -> MatchSettings:
+    """Return the terms, but for what the clock charges. --strict is one life: the first fault forfeits."""
+    timing, limits = options.limits_of(asked.limits, asked.rules or "coup")
+    terms = MatchSettings(rules=ruleset, timing=timing, limits=limits, open_names=asked.open_names)
+    return replace(terms, lives=1) if asked.strict else terms
+
+
+def seats_of(asked: RunOptions, bots: int, ruleset: Ruleset) -> int:
+    """Return the seats of a table. Exits with 2 for a number that the rules don't allow."""
+    seats = asked.seats or min(_SEATS, bots, ruleset.max_seats)
+    problem = ruleset.problem(seats)
+    if problem:
+        usage_error(problem)
+    return seats
+
+
+def _announce_plan(config: RunConfig) -> None:
+    """Say how many games will be played, and how. Exits with 2 if there is no such plan."""
+    try:
+        plan = config.plan()
+    except ValueError as problem:
+        usage_error(str(problem))
+    rounds = f"{format_count(plan.rounds, 'round')} of {format_count(plan.matches_per_round, 'match', 'es')}"
+    games = f"{format_count(plan.games, 'game')} of {config.terms.rules.name}"
+    print_note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
+
+
+def timing_of(asked: RunOptions, times: Timing, box: Sandbox) -> Timing:
+    """Return the clocks, and say what they charge. Exits with 2 if own time is asked for and can't be told."""
+    timing = replace(
+        times,
+        own=box.tells_waits if asked.clock in (None, "auto") else asked.clock == "own",
+        ponder=asked.ponder,
+    )
+    options.require_own_clock(timing, box)
+    options.announce_clock(timing, box)
+    return timing
+
+
+def build_bots(config: Config, box: Sandbox, building: RunBuilds) -> Config:
+    """Build what has to be built, and say where. Exits with 1 if a disk is full."""
+    names = [bot.name for bot in config.bots if bot.build is not None]
+    if not names and not any(is_missing_kit(bot, config.sandbox.isolates) for bot in config.bots):
+        return config
+    if names and config.sandbox.isolates:
+        print_note(f"building {', '.join(names)} in the sandbox")
+    elif names:
+        print_note("bots are built in their own folders, as you: the process sandbox keeps nothing from a build")
+    try:
+        return building.build(config, box)
+    except OSError as problem:
+        if problem.errno not in DISK_FULL_ERRNOS:
+            raise
+        fail(f"bots can't be built: {os_error_reason(problem)}")
+
+
+def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Path, of_bots: OfBots[Config]) -> Config:
+    """Look at every bot before anything is played.
+
+    Returns the config of those that can play. Exits with 2 if one can't; with --leave-out, if fewer than two can.
+    """
+
+    def mute(bot: Bot) -> None:
+        print_note(f"{bot.name} has said nothing for 2 s after its hello; it is waited for")
+
+    try:
+        unfit = preflight_all(config, box, scratch, mute)
+    except SandboxError as problem:
+        if is_disk_full(problem, scratch):
+            fail(f"{no_space_message(scratch.parent)}\nNothing was played yet.")
+        fail(f"this machine can't start the bots: {problem}")
+    if not unfit:
+        return config
+    why = "\n".join(line for each in unfit for line in _rejection_lines(each))
+    if not asked.leave_out:
+        more = "" if asked.leave_out is None else "; --leave-out plays without them"
+        usage_error(f"{why}\nNothing was played. arena check BOT tells more{more}.")
+    bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in unfit])
+    if len(bots) < 2:
+        usage_error(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: nothing was played.")
+    left_out = tuple((each.bot.name, _reason(each)) for each in unfit)
+    print_note(f"{why}\nleft out: {', '.join(name for name, _ in left_out)}")
+    return replace(of_bots(asked, bots, config.terms, config.sandbox), left_out=left_out)
+
+
+def _reason(unfit: RejectedBot) -> str:
+    """Return in one line why a bot can't play."""
+    return escape_control(unfit.step.text)
+
+
+def _rejection_lines(unfit: RejectedBot) -> Iterator[str]:
+    """Yield why a bot can't play: the exchange, the end of its standard error, and what to do."""
+    step = unfit.step
+    yield f"{unfit.bot.name} can't play: {_reason(unfit)}"
+    if step.got is not None:
+        yield f"  got: {show_value(step.got, 200)}"
+    yield from (f"  | {show_value(line, 200)}" for line in step.stderr)
+    yield from (f"  {escape_control(line)}" for line in step.do.split("\n") if line)
+
+
+def resume_run(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:
+    """Return the config of the run that was begun in a folder, and the folder, locked."""
+    _refuse_options()
+    folder = RunFolder(resume, record_results)
+    config = of.from_json(folder.config())
+    _check_before_resume(config)
+    folder.lock()
+    folder.load()
+    remove_leftovers(config.sandbox)
+    return config, folder
+
+
+def _refuse_options() -> None:
+    """Exit with 2 if an option beside --resume would change the run."""
+    context = click.get_current_context()
+    options_of = {each.name: each for each in context.command.params}
+    named = {name: "BOT" if name == "bots" else options_of[name].opts[0] for name in context.params}
+    free = [named[name] for name in ("jobs", "as_json", "as_csv") if name in named]
+    names = [
+        named[name]
+        for name in context.params
+        if name != "resume"
+        and named[name] not in free
+        and context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+    ]
+    if names:
+        only = f"{', '.join(free[:-1])} and {free[-1]}"
+        usage_error(f"--resume goes on with the run as it was begun: it takes no {', '.join(names)} (only {only})")
+
+
+def _check_before_resume(config: RunConfig) -> None:
+    """Refuse to go on with other files or commands, in another sandbox or by another clock than the run began with."""
+    require_unchanged(config.bots)
+    require_unchanged_commands(config.bots, programs_of(config.sandbox.name))
+    for bot in config.bots:
+        print_note(f"{bot.name}: {escape_control(shlex.join(bot.argv))}")
+    options.require_sandbox(config.sandbox)
+    options.require_set_variables(config.sandbox.pass_env)
+    with scratch_folder() as scratch, closing(make_sandbox(config.sandbox, scratch)) as box:
+        options.require_own_clock(config.terms.timing, box)
+        options.announce_sandbox(config.sandbox, {}, box, "")
+        options.announce_clock(config.terms.timing, box)
+
+
+def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tuple[int, str | None]:
+    """Let `show` play; return the exit code, and what stopped the run before its end, which is said on stderr."""
+    state = this.progress
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy comes: its threads cost more than to rate
+    try:
+        if state.resumed:
+            print_note(f"{state.resumed} of {state.plan.matches} matches are complete already")
+        show()
+        folder.end()
+    except KeyboardInterrupt:
+        return 130, None
+    except (BotError, FolderError) as problem:
+        text = str(problem)
+    except HostError as problem:
+        text = f"{problem}\nMend it (see arena doctor), and go on with: {resume_command(this.config, folder)}"
+    except OSError as problem:
+        go_on = resume_command(this.config, folder)
+        text = (
+            f"the results can't be written: {os_error_reason(problem)}\nWhat is complete is kept; go on with: {go_on}"
+        )
+    else:
+        return (1 if state.given_up else 0), None
+    print_error(text)
+    return 1, text
+
+
+def resume_command(config: RunConfig, folder: RunFolder) -> str:
+    """Return the command that goes on with a run."""
+    return f"arena {config.COMMAND} --resume {shlex.quote(str(folder.path))}"
+
+
+@contextmanager
+def refusal_in_json(refused: Callable[..., Any]) -> Iterator[None]:
+    """Print why a run doesn't begin as --json promises, besides: `refused(error=...)` makes the answer."""
+    try:
+        yield
+    except CommandEnd as ended:
+        print_json(refused(error=ended.text))
+        raise
+
+
+def count_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _shapes() -> tuple[type, ...]:
-    from arena.run.answer import Answer, Refused
+    from arena.run.report import RefusedRun, RunReport
 
-    return Answer, Refused
+    return RunReport, RefusedRun
 
 
 @click.command(cls=options.GroupedCommand)
@@ -45,7 +425,7 @@ def _shapes() -> tuple[type, ...]:
     "ones let bots meet more different opponents, so that fewer games tell as much.  "
     "[12, in Docker 24, or the next multiple]",
 )
-@options.RULES
+@options.RULES_OPTION
 @click.option(
     "--seed",
     type=int,
@@ -54,7 +434,7 @@ def _shapes() -> tuple[type, ...]:
 )
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
 @options.sandbox_options
-@options.PASS_ENV
+@options.PASS_ENV_OPTION
 @options.limit_options
 @click.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-runs/<time>]"
@@ -69,7 +449,7 @@ def _shapes() -> tuple[type, ...]:
 @click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
 @click.option("--leave-out", is_flag=True, help="Play without the bots that can't play, and say which.")
 @click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
-@answers(later=_shapes)
+@json_option(later=_shapes)
 @click.option("--csv", "as_csv", is_flag=True, help="Print the standings, and who beats whom, as CSV on stdout.")
 def run(
     bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: bool, as_csv: bool, **given: Any
@@ -83,46 +463,48 @@ def run(
     --sandbox process keeps nothing from a bot: it is for bots that you trust.
     """
     if as_json and as_csv:
-        refuse("--json and --csv are two forms of one answer: give one of them")
-    end_like_ctrl_c()
+        usage_error("--json and --csv are two forms of one answer: give one of them")
+    treat_sigterm_as_sigint()
     try:
-        with refusal_in_json(_shapes()[1]) if as_json else nullcontext(), refusals():
+        with refusal_in_json(_shapes()[1]) if as_json else nullcontext(), exit_on_refusal():
             config, folder = (
-                begin(Asked.of(bots, given), run_of, "arena-runs") if resume is None else resume_run(RunConfig, resume)
+                prepare_run(RunOptions.of(bots, given), run_of, "arena-runs")
+                if resume is None
+                else resume_run(RunConfig, resume)
             )
             this = Run(config, folder)
     except KeyboardInterrupt:
-        note("interrupted before the first game")
+        print_note("interrupted before the first game")
         sys.exit(130)
-    status, problem = play(this, folder, partial(_show_play, this, jobs or cores()))
+    status, problem = play_session(this, folder, partial(_show_play, this, jobs or count_cores()))
     _report(this, folder, as_json, as_csv, problem)
     if status == 130:
-        note(f"interrupted; go on with: {again(this.config, folder)}")
+        print_note(f"interrupted; go on with: {resume_command(this.config, folder)}")
     sys.exit(status)
 
 
 def _show_play(this: Run, jobs: int) -> None:
     """Play to the end; show the progress, and say which matches are void."""
-    live, line = report.Live(this.progress), partial(report.progress_line, this.progress)
-    with progress(lambda: live, line) as tell, closing(this.play(jobs)) as events:
+    live, line = run_report.LiveStandings(this.progress), partial(run_report.progress_line, this.progress)
+    with show_progress(lambda: live, line) as tell, closing(this.play(jobs)) as events:
         for event in events:
             tell()
-            if isinstance(event, Voided):
-                note(f"match {event.job.spec.match} is void: {event.reason}")
+            if isinstance(event, JobFailed):
+                print_note(f"match {event.job.spec.match} is void: {event.reason}")
 
 
 def _report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
     """Print the standings and what else there is to tell."""
     board = this.progress.board()
     if as_json or as_csv:
-        from arena.run.answer import answer, to_csv  # pydantic, whose models are slow to make
+        from arena.run.report import make_run_report, run_report_to_csv  # pydantic, whose models are slow to make
 
-        result = answer(this, folder, board, problem)
+        result = make_run_report(this, folder, board, problem)
         if as_json:
             print_json(result, folder.path)
         else:
-            write(to_csv(result), folder.path)
+            print_text(run_report_to_csv(result), folder.path)
     else:
-        show(*report.parts(this, folder, board), kept=folder.path)
+        print_parts(*run_report.report_parts(this, folder, board), kept=folder.path)
     for name, why in this.config.left_out:
-        note(f"left out: {name}: {why}")
+        print_note(f"left out: {name}: {why}")

@@ -1,19 +1,292 @@
-"""The command `arena stats`: what bots do, counted from records."""
+"""Implement the command `arena stats`: count bots' behaviour from records, as tables for 80 columns."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
+from rich.console import RenderableType
+from rich.text import Text
 
-from arena.cli import stats_tables
-from arena.cli.answers import answers, print_json
+from arena.bots import escape_control
 from arena.cli.completion import complete_name
-from arena.cli.out import counted, fail, note, progress, reason, refuse, show, write
-from arena.count import Fold
+from arena.cli.console import (
+    Column,
+    fail,
+    format_count,
+    make_table,
+    os_error_reason,
+    print_note,
+    print_parts,
+    print_text,
+    show_progress,
+    usage_error,
+)
+from arena.cli.json_output import json_option, print_json
 from arena.referee import RecordError
-from arena.run import KeptError, record_at, records_at
-from arena.stats import Answer, Profile, answer, page, to_csv, with_comparison
+from arena.run import RecordFileError, find_record_files, read_record_file
+from arena.stats import ALL, StatsAccumulator
+from arena.stats.plots import stats_page
+from arena.stats.report import (
+    ONE_MATCH,
+    SECTIONS,
+    ComparedBot,
+    DecisionTimes,
+    Profile,
+    Rate,
+    RateDifference,
+    Records,
+    StatsReport,
+    compare_bots,
+    make_stats_report,
+    stats_report_to_csv,
+)
+from ladder.formatting import NO_VALUE, format_interval, format_percent, format_range
+
+MAX_COLUMNS = 100  # columns; a line of prose is folded there, a table isn't
+_NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
+_ACTIONS = 7  # columns of actions in a table
+
+
+def stats_parts(stats: StatsReport, full: bool) -> Iterator[RenderableType]:
+    """Yield what is printed: all bots in short, or in full those that the answer holds, or what differs."""
+    if stats.comparison is not None:
+        yield stats_headline(stats.records)
+        yield ""
+        for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
+            yield from _pair(bot, pair)
+        yield Text(
+            "* clearly: beyond chance, with so many rates compared; where nothing differs, 1 page in 20 has a star",
+            "dim",
+        )
+        if stats.of_one_match:
+            yield Text(ONE_MATCH, "dim")
+        return
+    yield stats_headline(stats.records)
+    if full:
+        for bot in stats.bots:
+            yield from _whole(bot, stats.records)
+        if stats.of_one_match:
+            yield ""
+            yield Text(ONE_MATCH, "dim")
+        return
+    yield from _short(stats)
+    yield ""
+    if _without(*(rate for bot in stats.bots for rate in _intervals(bot))):
+        yield Text(ONE_MATCH, "dim")
+    yield Text("all of one bot: --bot NAME; two bots: --bot NAME --with NAME; all numbers: --json, --csv", "dim")
+
+
+def stats_headline(records: Records) -> str:
+    """Return in one line what was counted."""
+    text = (
+        f"{format_count(records.games, 'game')} of {', '.join(map(escape_control, records.rules))} at "
+        f"{format_range(records.seats)} seats"
+    )
+    if records.turns is not None:
+        text += f"; {records.turns.median} turns (80 %: {records.turns.p10}-{records.turns.p90})"
+    return f"{text}, {records.draws} drawn" if records.draws else text
+
+
+# ---------------------------------------------------------------- all bots in short
+
+
+def _short(stats: StatsReport) -> Iterator[RenderableType]:
+    yield ""
+    rows = []
+    for bot in stats.bots:
+        won, two = bot.won.get(ALL), bot.won_by_left.get("2")
+        out = NO_VALUE if bot.out is None else str(bot.out.median)
+        rows.append([bot.bot, str(bot.games), _percent(won), _interval(won), _of(two), _interval(two), out])
+    yield _table(["bot", "games", "won", "95 %", "won of\nthe last two", "95 %", "out in\nturn"], rows)
+    yield ""
+    rows = []
+    for bot in stats.bots:
+        bluffs, called, caught = (bot.bluffs.get(ALL), bot.called.get(ALL), bot.caught.get(ALL))
+        number = NO_VALUE if bluffs is None else str(bluffs.of)
+        rows.append(
+            [bot.bot, number, _percent(bluffs), _interval(bluffs), _percent(called), _interval(called), _of(caught)]
+        )
+    yield _table(["bot", "claims", "bluffs", "95 %", "called", "95 %", "bluffs\ncalled"], rows)
+    yield ""
+    rows = []
+    for bot in stats.bots:
+        claims, right, lies = (bot.challenges.get(name) for name in ("made", "right", "of_lies"))
+        blocks, bluffed = (bot.blocks.get(name) for name in ("made", "bluffed"))
+        rows.append([bot.bot, _of(claims), _of(right), _of(lies), _of(blocks), _of(bluffed)])
+    yield _table(
+        [
+            "bot",
+            "challenges\nof claims",
+            "right\nof these",
+            "challenges\nof lies",
+            "blocks\nof actions",
+            "bluffs\nof these",
+        ],
+        rows,
+    )
+    yield from _actions(stats.bots)
+    yield ""
+    rows = []
+    for bot in stats.bots:
+        took = bot.took.get(ALL)
+        times = [NO_VALUE] * 3 if took is None else [str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)]
+        faults = ", ".join(f"{code} {count}" for code, count in bot.faults.items()) or NO_VALUE
+        rows.append([bot.bot, *times, faults])
+    yield _table(
+        ["bot", "requests", f"{_clock(stats.records)} ms,\nmedian", "99 %\nwithin", "faults"], rows, texts=("faults",)
+    )
+
+
+def _actions(bots: Sequence[Profile]) -> Iterator[RenderableType]:
+    """Yield what each bot does in its turns; of many actions in several tables."""
+    names = list(dict.fromkeys(name for bot in bots for name in bot.actions))
+    for start in range(0, len(names), _ACTIONS):
+        some = names[start : start + _ACTIONS]
+        rows = []
+        for bot in bots:
+            turns = format_range([rate.of for rate in bot.actions.values()])
+            rows.append([bot.bot, turns, *(_percent(bot.actions.get(name), 0) for name in some)])
+        yield ""
+        yield _table(["bot", "turns", *(_heading(name) for name in some)], rows)
+
+
+# ---------------------------------------------------------------- one bot in full
+
+
+def _whole(bot: Profile, records: Records) -> Iterator[RenderableType]:
+    out = "" if bot.out is None else f"; out in turn {bot.out.median} (80 %: {bot.out.p10}-{bot.out.p90})"
+    yield (
+        f"{escape_control(bot.bot)}: {format_count(bot.games, 'game')} in "
+        f"{format_count(bot.matches, 'match', 'es')}{out}"
+    )
+    for section, (title, about) in SECTIONS.items():
+        rates: Mapping[str, Rate] = getattr(bot, section)
+        if not rates:
+            continue
+        attacks = bot.attacks if section == "attacked" else {}
+        kinds = list(dict.fromkeys(kind for made in attacks.values() for kind in made))
+        rows = [
+            [_name(section, name), _number(rate.count), str(rate.of), _percent(rate), _interval(rate)]
+            + [str(attacks.get(name, {}).get(kind, 0)) for kind in kinds]
+            for name, rate in rates.items()
+        ]
+        yield ""
+        yield _table([title, "count", "of", "share", "95 %", *map(_heading, kinds)], rows)
+        yield Text(about, "dim")
+    if bot.took:
+        yield ""
+        rows = [[kind, str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)] for kind, took in bot.took.items()]
+        yield _table([f"{_clock(records)} time, ms", "requests", "median", "99 % within"], rows)
+    if bot.faults:
+        yield ""
+        yield _table(["faults", "count"], [[code, str(count)] for code, count in bot.faults.items()])
+
+
+# ---------------------------------------------------------------- two bots
+
+
+def _pair(bot: Profile, pair: ComparedBot) -> Iterator[RenderableType]:
+    """Yield each rate of a bot now and before, and its times."""
+    every = [each for names in pair.differences.values() for each in names.values()]
+    yield (
+        f"{_pair_name(pair)}: {sum(each.clear for each in every)} of {format_count(len(every), 'rate')} differ clearly "
+        "*"
+    )
+    for section, names in pair.differences.items():
+        title, about = SECTIONS[section]
+        yield ""
+        rows = [[_name(section, name), *_both(each)] for name, each in names.items()]
+        yield _table([title, "before", "now", "difference", "95 %", ""], rows, texts=("",))
+        yield Text(about, "dim")
+    times = [
+        [kind, _ms(before.median_ms), _ms(now.median_ms), _ms(before.p99_ms), _ms(now.p99_ms)]
+        for kind, before, now in _took(bot, pair)
+    ]
+    if times:
+        yield ""
+        yield _table(["time, ms", "median\nbefore", "now", "99 % within\nbefore", "now"], times)
+        yield ""
+
+
+def _pair_name(pair: ComparedBot) -> str:
+    return escape_control(f"{pair.bot}, before: {pair.before.bot}")
+
+
+def _both(difference: RateDifference) -> list[str]:
+    return [
+        _of(difference.before),
+        _of(difference.now),
+        f"{100 * difference.difference:+.1f}",
+        NO_VALUE
+        if difference.difference_95 is None
+        else "{:+.1f} to {:+.1f}".format(*(100 * end for end in difference.difference_95)),
+        "*" if difference.clear else "",
+    ]
+
+
+def _took(now: Profile, pair: ComparedBot) -> Iterator[tuple[str, DecisionTimes, DecisionTimes]]:
+    for kind, took in now.took.items():
+        if kind in pair.before.took:
+            yield kind, pair.before.took[kind], took
+
+
+# ---------------------------------------------------------------- cells
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = ()) -> RenderableType:
+    """Return a table of numbers, whose first column holds names, as may those in `texts`."""
+    columns = [
+        Column(name, number=place > 0 and name not in texts, least=_NAME_WIDTH if not place or name in texts else None)
+        for place, name in enumerate(names)
+    ]
+    return make_table(columns, [[escape_control(cell) for cell in row] for row in rows])
+
+
+def _percent(rate: Rate | None, digits: int = 1) -> str:
+    return format_percent(None if rate is None else rate.share, digits)
+
+
+def _interval(rate: Rate | None) -> str:
+    return format_interval(*((None, None) if rate is None or rate.share_95 is None else rate.share_95))
+
+
+def _intervals(bot: Profile) -> tuple[Rate | None, ...]:
+    """Return the rates of a bot whose intervals stand in the tables in short."""
+    return bot.won.get(ALL), bot.won_by_left.get("2"), bot.bluffs.get(ALL), bot.called.get(ALL)
+
+
+def _without(*rates: Rate | None) -> bool:
+    """Return whether a rate has no interval."""
+    return any(rate is not None and rate.share_95 is None for rate in rates)
+
+
+def _of(rate: Rate | None) -> str:
+    """Return a rate with the number that it is of: "46% of 1096"."""
+    return NO_VALUE if rate is None else f"{rate.share:.0%} of {rate.of}"
+
+
+def _number(count: float) -> str:
+    """Return a count; wins may be parts of one."""
+    return f"{count:.0f}" if count == round(count) else f"{count:.1f}"
+
+
+def _ms(time: float) -> str:
+    return f"{time:.2f}" if time < 10 else f"{time:.0f}"
+
+
+def _clock(records: Records) -> str:
+    return records.clocks[0] if len(records.clocks) == 1 else "own or wall"
+
+
+def _name(section: str, name: str) -> str:
+    """Return what a row is called: a bot's name as it is, a word of ours with blanks."""
+    return name if section == "attacked" else name.replace("_", " ")
+
+
+def _heading(name: str) -> str:
+    """Return a name as a column's heading, of short lines."""
+    return "assas-\nsinate" if name == "assassinate" else name.replace("_", "\n")
 
 
 @click.command()
@@ -28,7 +301,7 @@ from arena.stats import Answer, Profile, answer, page, to_csv, with_comparison
     shell_complete=complete_name,
     help="The bot to compare with, of the same records.",
 )
-@answers(Answer)
+@json_option(StatsReport)
 @click.option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one a line.")
 @click.option(
     "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."
@@ -48,11 +321,11 @@ def stats(
     arena stats RUN --bot mybot --with mybot-2 tells what differs between two bots of one run.
     """
     if not paths:
-        refuse("name a run's folder or a record, as arena run prints it at its end")
+        usage_error("name a run's folder or a record, as arena run prints it at its end")
     if sum((as_json, as_csv, html is not None)) > 1:
-        refuse("--json, --csv and --html are forms of one answer: give one of them")
+        usage_error("--json, --csv and --html are forms of one answer: give one of them")
     if other is not None and bot is None:
-        refuse("--with names the bot to compare with: add --bot NAME, the bot that is compared")
+        usage_error("--with names the bot to compare with: add --bot NAME, the bot that is compared")
     found, fold = _count(paths, None if bot is None or other is None else (bot, other))
     result = _answer(found, fold, bot, other)
     if html is not None:
@@ -60,77 +333,77 @@ def stats(
     elif as_json:
         print_json(result)
     elif as_csv:
-        write(to_csv(result))
+        print_text(stats_report_to_csv(result))
     else:
-        show(*stats_tables.parts(result, full=bot is not None), widest=stats_tables.WIDEST)
+        print_parts(*stats_parts(result, full=bot is not None), widest=MAX_COLUMNS)
     sys.exit(1 if found.records.left_out else 0)
 
 
-def _count(paths: Sequence[Path], pair: tuple[str, str] | None) -> tuple[Answer, Fold]:
+def _count(paths: Sequence[Path], pair: tuple[str, str] | None) -> tuple[StatsReport, StatsAccumulator]:
     """Return what the records hold, and of a pair of bots what ties them; say which can't be read.
 
     Exits with 2 where none can.
     """
     try:
-        files = list({file.resolve(): file for path in paths for file in records_at(path)}.values())
-    except KeptError as problem:
-        refuse(str(problem))
-    fold = Fold(pair)
+        files = list({file.resolve(): file for path in paths for file in find_record_files(path)}.values())
+    except RecordFileError as problem:
+        usage_error(str(problem))
+    fold = StatsAccumulator(pair)
     left_out: list[str] = []
 
     def line() -> str:
-        return f"{fold.records + len(left_out)} of {counted(len(files), 'record')} read, {fold.games} games"
+        return f"{fold.records + len(left_out)} of {format_count(len(files), 'record')} read, {fold.games} games"
 
-    with progress(line, line) as tell:
+    with show_progress(line, line) as tell:
         for file in files:
             trouble = _add(fold, file)
             if trouble is not None:
                 left_out.append(trouble)
             tell()
     if not fold.records:
-        more = f"; and {counted(len(left_out) - 1, 'file')} more can't be read" if len(left_out) > 1 else ""
-        refuse(f"{left_out[0]}{more}")
+        more = f"; and {format_count(len(left_out) - 1, 'file')} more can't be read" if len(left_out) > 1 else ""
+        usage_error(f"{left_out[0]}{more}")
     for each in left_out:
-        note(f"left out: {each}")
-    return answer(fold, [str(path) for path in paths], left_out), fold
+        print_note(f"left out: {each}")
+    return make_stats_report(fold, [str(path) for path in paths], left_out), fold
 
 
-def _add(fold: Fold, file: Path) -> str | None:
+def _add(fold: StatsAccumulator, file: Path) -> str | None:
     """Count the record in a file, or return why it can't be."""
     try:
-        fold.add(record_at(file))
-    except KeptError as problem:
+        fold.add(read_record_file(file))
+    except RecordFileError as problem:
         return str(problem)
     except RecordError as problem:
         return f"{file}: {problem}"
     return None
 
 
-def _answer(found: Answer, fold: Fold, bot: str | None, other: str | None) -> Answer:
+def _answer(found: StatsReport, fold: StatsAccumulator, bot: str | None, other: str | None) -> StatsReport:
     """Return the answer with the bots that were asked for. Exits with 2 for one that isn't there."""
     if bot is None:
         return found
     if other is None:
         return found.model_copy(update={"bots": [_profile(found, bot)]})
-    return with_comparison(found, fold, _profile(found, bot), _profile(found, other))
+    return compare_bots(found, fold, _profile(found, bot), _profile(found, other))
 
 
-def _write_page(file: Path, answer: Answer) -> None:
+def _write_page(file: Path, answer: StatsReport) -> None:
     whose = answer.bots[0].bot if len(answer.bots) == 1 else "all bots"
     try:
-        file.write_text(page(answer, f"{whose} in {_where(answer)}"), encoding="utf-8", errors="replace")
+        file.write_text(stats_page(answer, f"{whose} in {_where(answer)}"), encoding="utf-8", errors="replace")
     except OSError as problem:
-        fail(f"{reason(problem)}; name another file")
-    note(f"{counted(len(answer.bots), 'bot')} in {file}: open it in a browser")
+        fail(f"{os_error_reason(problem)}; name another file")
+    print_note(f"{format_count(len(answer.bots), 'bot')} in {file}: open it in a browser")
 
 
-def _profile(answer: Answer, name: str) -> Profile:
+def _profile(answer: StatsReport, name: str) -> Profile:
     profiles = {each.bot: each for each in answer.bots}
     if name not in profiles:
         known = ", ".join(profiles)
-        refuse(f'no bot called "{name}" plays in {_where(answer)}; there are {known}')
+        usage_error(f'no bot called "{name}" plays in {_where(answer)}; there are {known}')
     return profiles[name]
 
 
-def _where(answer: Answer) -> str:
+def _where(answer: StatsReport) -> str:
     return ", ".join(answer.records.paths)

@@ -16,23 +16,23 @@ from urllib.parse import quote
 import click
 from pydantic import TypeAdapter
 
-from arena.bots import BotError, pack, shown
-from arena.cli.answers import answers, print_json
-from arena.cli.findings import has_failure, step_lines, verdict_line
-from arena.cli.out import error, fail, note, reason, refuse, write
-from arena.cli.server import AwayError, RefusedError, Server, token_file, token_of
-from arena.examine import StepView
+from arena.bots import BotError, escape_control, pack
+from arena.checks import CheckStepView
+from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, read_token, token_file
+from arena.cli.check import has_failure, step_lines, verdict_line
+from arena.cli.console import fail, os_error_reason, print_error, print_note, print_text, usage_error
+from arena.cli.json_output import json_option, print_json
 
-LOOK_S = 1.0  # between two looks at an examination
-PATIENCE_S = 120.0  # with a server that is away meanwhile
-READ_S = 300.0  # for the answer to an upload
-TRIES = 10  # at a server that is busy with others' uploads
+POLL_INTERVAL_S = 1.0  # between two looks at an examination
+RETRY_TIMEOUT_S = 120.0  # with a server that is away meanwhile
+UPLOAD_TIMEOUT_S = 300.0  # for the answer to an upload
+MAX_TRIES = 10  # at a server that is busy with others' uploads
 
-_STEPS = TypeAdapter(tuple[StepView, ...])
+_STEPS = TypeAdapter(tuple[CheckStepView, ...])
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
+class SubmissionReport:
     """What became of a submission. state: queued, examined (at the moment), fit, or unfit for a `reason`.
 
     late: the deadline in whose grace it came; left: submissions of today; disabled: why it won't play although it be
@@ -48,7 +48,7 @@ class Submitted:
     disabled: str | None
     state: str = "queued"
     reason: str | None = None
-    steps: tuple[StepView, ...] = ()
+    steps: tuple[CheckStepView, ...] = ()
 
 
 @click.command()
@@ -63,7 +63,7 @@ class Submitted:
     help="The file with your token.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
 )
 @click.option("--no-wait", is_flag=True, help="Don't wait for its examination.")
-@answers(Submitted)
+@json_option(SubmissionReport)
 def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bool, as_json: bool) -> None:
     """Submit a bot to the ladder at URL: a file, a folder, a zip or a tar. Then wait for its examination.
 
@@ -74,42 +74,44 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
     """
     file = token_file(file)
     with _exit_on_refusal(url, file):
-        server = Server(url, token_of(file, url))
+        server = LadderClient(url, read_token(file, url))
         if server.readable:
-            note(f"{server.url} isn't encrypted: others on the way can read your token")
-        sent = Submitted(**_send(server, bot, name))
+            print_note(f"{server.url} isn't encrypted: others on the way can read your token")
+        sent = SubmissionReport(**_send(server, bot, name))
         where = f"/bots/{quote(sent.name, safe='')}/{sent.number}"
         try:
             print_submission(sent.label, sent.again, sent.left, sent.late, sent.disabled)
             if no_wait:
-                note(f"its examination: {server.url}{where}")
+                print_note(f"its examination: {server.url}{where}")
             else:
                 if not as_json:
-                    write(click.style(shown(sent.label), bold=True))
+                    print_text(click.style(escape_control(sent.label), bold=True))
                 sent = _follow(server, where, sent, as_json)
         except KeyboardInterrupt:
-            note(f"{sent.label} stays in, and is examined; see {server.url}{where}")
+            print_note(f"{sent.label} stays in, and is examined; see {server.url}{where}")
             raise
     if as_json:
         print_json(sent)
     elif not no_wait:
         if sent.state == "unfit" and not has_failure(sent.steps):
-            error(sent.reason or "it is unfit")
+            print_error(sent.reason or "it is unfit")
         else:
-            write(verdict_line(sent.label, sent.steps))
+            print_text(verdict_line(sent.label, sent.steps))
     sys.exit(1 if sent.state == "unfit" else 0)
 
 
 def print_submission(label: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
     """Say what became of a submission."""
     if again:
-        note(f"{label} has the same files: nothing was taken in")
+        print_note(f"{label} has the same files: nothing was taken in")
     else:
-        note(f"{label} is taken in, and waits for its examination" + ("" if left is None else f"; {left} more today"))
+        print_note(
+            f"{label} is taken in, and waits for its examination" + ("" if left is None else f"; {left} more today")
+        )
     if disabled is not None:
-        note(f"the bot is disabled ({shown(disabled)}): what is fit plays once staff activates it")
+        print_note(f"the bot is disabled ({escape_control(disabled)}): what is fit plays once staff activates it")
     if late is not None:
-        note(f"it comes after the deadline {late}, in its grace: it counts, as late")
+        print_note(f"it comes after the deadline {late}, in its grace: it counts, as late")
 
 
 @contextmanager
@@ -117,27 +119,29 @@ def _exit_on_refusal(url: str, file: Path) -> Iterator[None]:
     """Exit with 2 for what was asked wrongly, and with 1 where the server can't just now."""
     try:
         yield
-    except RefusedError as problem:
+    except ServerRefusedError as problem:
         what = str(problem)
         if problem.status == 401:
             what += f"\nIt is the one in {file}. Your account's page makes another: {url.rstrip('/')}/account"
-        (fail if problem.status == 429 or problem.status >= 500 else refuse)(what)
-    except AwayError as problem:
+        (fail if problem.status == 429 or problem.status >= 500 else usage_error)(what)
+    except ServerUnreachableError as problem:
         fail(str(problem))
     except BotError as problem:
-        refuse(str(problem))
+        usage_error(str(problem))
     except (KeyError, TypeError, ValueError) as problem:
-        refuse(str(problem) if type(problem) is ValueError else f"{url} answers otherwise than a ladder: {problem!r}")
+        usage_error(
+            str(problem) if type(problem) is ValueError else f"{url} answers otherwise than a ladder: {problem!r}"
+        )
 
 
-def _send(server: Server, bot: Path, name: str | None) -> dict[str, Any]:
+def _send(server: LadderClient, bot: Path, name: str | None) -> dict[str, Any]:
     """Send the bot, and return what the server says of it; one that is busy is asked again when it says."""
     most = server.ask("/api/submit")["upload_mb"]  # a wrong address or token shows before anything is sent
     with _archive(bot) as (file, called):
         size = file.seek(0, os.SEEK_END)
         if size > most << 20:
-            refuse(f"{bot} has {size / 2**20:.1f} MB, packed, and {most} MB are allowed")
-        for last in (*[False] * (TRIES - 1), True):
+            usage_error(f"{bot} has {size / 2**20:.1f} MB, packed, and {most} MB are allowed")
+        for last in (*[False] * (MAX_TRIES - 1), True):
             boundary = secrets.token_hex(16)
             head = _part(boundary, f'name="name"\r\n\r\n{name or ""}\r\n')
             head += _part(boundary, f'name="files"; filename="{called}"\r\n\r\n')
@@ -145,11 +149,11 @@ def _send(server: Server, bot: Path, name: str | None) -> dict[str, Any]:
             length = len(head) + size + len(tail)
             headers = {"Content-Type": f"multipart/form-data; boundary={boundary}", "Content-Length": str(length)}
             try:
-                return dict(server.ask("/api/submissions", _pieces(head, file, tail), headers, READ_S))
-            except RefusedError as problem:
+                return dict(server.ask("/api/submissions", _pieces(head, file, tail), headers, UPLOAD_TIMEOUT_S))
+            except ServerRefusedError as problem:
                 if problem.status != 503 or problem.again_s is None or last:
                     raise
-                note(f"{problem} Again in {problem.again_s} s.")
+                print_note(f"{problem} Again in {problem.again_s} s.")
                 time.sleep(problem.again_s)
     raise AssertionError("the last try returns or raises")
 
@@ -183,15 +187,15 @@ def _archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
             with bot.open("rb") as file:
                 yield file, name
     except OSError as problem:
-        fail(reason(problem))
+        fail(os_error_reason(problem))
 
 
-def _follow(server: Server, where: str, sent: Submitted, quiet: bool) -> Submitted:
+def _follow(server: LadderClient, where: str, sent: SubmissionReport, quiet: bool) -> SubmissionReport:
     """Wait for the end of an examination, and return what came of it; print each step as it ends, unless `quiet`."""
     away_since: float | None = None
     last = ""
-    printed: tuple[StepView, ...] = ()
-    doing: StepView | None = None
+    printed: tuple[CheckStepView, ...] = ()
+    doing: CheckStepView | None = None
     while True:
         try:
             state = server.ask(f"/api{where}")
@@ -200,23 +204,23 @@ def _follow(server: Server, where: str, sent: Submitted, quiet: bool) -> Submitt
             steps = _STEPS.validate_python(state["examination"]["steps"])
             ended = tuple(step for step in steps if step.level != "now")
             if ended[: len(printed)] != printed:
-                note("its examination began anew")
+                print_note("its examination began anew")
                 printed = ()
             for step in () if quiet else ended[len(printed) :]:
-                write("\n".join(step_lines(step)))
+                print_text("\n".join(step_lines(step)))
             printed = ended
             if version["state"] not in ("queued", "examined"):
                 return replace(sent, state=version["state"], reason=version["reason"], steps=steps)
             if version["state"] != last == "queued":
-                note("it is being examined")
+                print_note("it is being examined")
             last = version["state"]
             if steps != ended and doing != steps[-1]:
                 doing = steps[-1]
-                note(f"{doing.what}: {shown(doing.text)}")
-        except (AwayError, RefusedError) as problem:
+                print_note(f"{doing.what}: {escape_control(doing.text)}")
+        except (ServerUnreachableError, ServerRefusedError) as problem:
             away_since = away_since or time.monotonic()
-            passing = isinstance(problem, AwayError) or problem.status >= 500
-            if not passing or time.monotonic() - away_since > PATIENCE_S:
-                note(f"{sent.label} stays in; see {server.url}{where}")
+            passing = isinstance(problem, ServerUnreachableError) or problem.status >= 500
+            if not passing or time.monotonic() - away_since > RETRY_TIMEOUT_S:
+                print_note(f"{sent.label} stays in; see {server.url}{where}")
                 raise
-        time.sleep(LOOK_S)
+        time.sleep(POLL_INTERVAL_S)

@@ -1,19 +1,19 @@
-"""The command `arena verify`: records, replayed."""
+"""Implement the command `arena verify`: replay records and verify their results."""
 
 import sys
 from pathlib import Path
 
 import click
 
-from arena.cli.answers import answers, print_json
-from arena.cli.out import counted, fail, refuse, write
+from arena.cli.console import fail, format_count, print_text, usage_error
+from arena.cli.json_output import json_option, print_json
 from arena.compare import CompareConfig
-from arena.run import KeptError, Replayed, replay_all
+from arena.run import RecordFileError, VerificationReport, verify_all
 
 
 @click.command()
 @click.argument("path", metavar="DIR|RECORD", type=click.Path(path_type=Path))
-@answers(Replayed)
+@json_option(VerificationReport)
 def verify(path: Path, as_json: bool) -> None:
     """Replay records through the engine, and check them against the plan of their run.
 
@@ -22,19 +22,21 @@ def verify(path: Path, as_json: bool) -> None:
     proves.
     """
     try:
-        replayed = replay_all(path, CompareConfig)
-    except KeptError as problem:
-        refuse(str(problem))
+        replayed = verify_all(path, CompareConfig)
+    except RecordFileError as problem:
+        usage_error(str(problem))
     if as_json:
         print_json(replayed, path)
         sys.exit(1 if replayed.differences else 0)
     if replayed.differences:
         fail("\n".join(replayed.differences))
-    what = f"{counted(replayed.games, 'game')} in {counted(replayed.records, 'record')}"
-    write(f"{what}: every move legal, every event and result the same", path)
+    what = f"{format_count(replayed.games, 'game')} in {format_count(replayed.records, 'record')}"
+    print_text(f"{what}: every move legal, every event and result the same", path)
     if replayed.planned is None:
-        write("there is no run.json or final.json, so the plan of the matches can't be checked", path)
+        print_text("there is no run.json or final.json, so the plan of the matches can't be checked", path)
     elif replayed.records < replayed.planned:
-        write(f"{replayed.records} of the {replayed.planned} matches of the plan are there", path)
+        print_text(f"{replayed.records} of the {replayed.planned} matches of the plan are there", path)
     if replayed.faults:
-        write(f"that a bot was at fault, no replay can show: {counted(replayed.faults, 'fault')} in them", path)
+        print_text(
+            f"that a bot was at fault, no replay can show: {format_count(replayed.faults, 'fault')} in them", path
+        )

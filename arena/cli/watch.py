@@ -10,16 +10,15 @@ import click
 
 from arena.cli import options
 from arena.cli.completion import complete_bot
-from arena.cli.debug import DEBUG
-from arena.cli.ending import end_like_ctrl_c
-from arena.cli.out import counted, fail, note, reason, refuse
-from arena.cli.replay import place_of, tell
-from arena.cli.seating import CLOCK, PLACE, Seating, open_seating, where_kept
-from arena.cli.unfold import Telling
+from arena.cli.console import fail, format_count, os_error_reason, print_note, treat_sigterm_as_sigint, usage_error
+from arena.cli.feed import DEBUG
+from arena.cli.narration import GameNarrator
+from arena.cli.replay import print_narration, select_seat
+from arena.cli.table_setup import CLOCK_OPTION, OUT_OPTION, TableSetup, announce_records, open_table_setup
 from arena.play import RecordFolder
 from arena.referee import ArenaError, Record, RecordError, play_match
 
-USUAL_S = 1.2  # a turn with a challenge takes about as long to read
+DEFAULT_PAUSE_S = 1.2  # a turn with a challenge takes about as long to read
 
 
 @click.command(cls=options.GroupedCommand)
@@ -31,18 +30,22 @@ USUAL_S = 1.2  # a turn with a challenge takes about as long to read
     metavar="N",
     help="Players at the table; sample bots fill it up.  [the BOTs; for one or none 4]",
 )
-@options.RULES
+@options.RULES_OPTION
 @click.option(
-    "--speed", type=click.FloatRange(0.05, 30), default=USUAL_S, metavar="S", help=f"Seconds a turn.  [{USUAL_S:g}]"
+    "--speed",
+    type=click.FloatRange(0.05, 30),
+    default=DEFAULT_PAUSE_S,
+    metavar="S",
+    help=f"Seconds a turn.  [{DEFAULT_PAUSE_S:g}]",
 )
 @click.option("--seat", metavar="N|BOT", help="What this seat, or this bot, could know.  [all cards]")
 @click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
 @click.option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
 @options.sandbox_options
-@options.PASS_ENV
+@options.PASS_ENV_OPTION
 @options.limit_options
-@CLOCK
-@PLACE
+@CLOCK_OPTION
+@OUT_OPTION
 @DEBUG
 def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | None, **given: Any) -> None:
     """Watch bots play: a line for each turn, at a pace to read along.
@@ -50,33 +53,33 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
     BOT is as for arena run. The games are played first, then shown, and kept: arena replay shows them again. Where
     standard output is no terminal, all is written at once.
     """
-    end_like_ctrl_c()
-    with open_seating(given, bots, 0, debug) as table:
+    treat_sigterm_as_sigint()
+    with open_table_setup(given, bots, 0, debug) as table:
         _check_seat(seat, [bot.name for bot in table.bots])
         record = _play(table, given)
         folder = table.folder
-    tellings = [Telling(record, game, place_of(record, game, seat)) for game in record.games]
+    tellings = [GameNarrator(record, game, select_seat(record, game, seat)) for game in record.games]
     try:
         for telling in tellings:
-            tell(telling, pause_s=speed if sys.stdout.isatty() else 0)
+            print_narration(telling, pause_s=speed if sys.stdout.isatty() else 0)
     except RecordError as problem:
         fail(str(problem))
     finally:
-        note(where_kept(folder, "again", record.games))
+        print_note(announce_records(folder, "again", record.games))
 
 
 def _check_seat(seat: str | None, names: list[str]) -> None:
     """Exit with 2, before anything is played, if there is no such seat."""
     if seat is not None and seat not in names and not (seat.isdecimal() and int(seat) < len(names)):
-        refuse(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name: {', '.join(names)}")
+        usage_error(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name: {', '.join(names)}")
 
 
-def _play(table: Seating, given: dict[str, Any]) -> Record:
+def _play(table: TableSetup, given: dict[str, Any]) -> Record:
     """Play the games, and keep them."""
     spec = table.spec(given["games"], [bot.name for bot in table.bots], table.timings(0), given["open_names"])
     try:
         folder = RecordFolder(table.folder)  # first: what can't be kept isn't played
-        note(f"playing {counted(len(spec.seatings), 'game')} of {spec.terms.rules.name}")
+        print_note(f"playing {format_count(len(spec.seatings), 'game')} of {spec.terms.rules.name}")
         try:
             result = play_match(spec, table.start)
             folder.keep(result.record, result.logs)
@@ -85,5 +88,5 @@ def _play(table: Seating, given: dict[str, Any]) -> Record:
     except ArenaError as problem:
         fail(f"the match is void: {problem}")
     except OSError as problem:
-        fail(f"the record can't be written: {reason(problem)}")
+        fail(f"the record can't be written: {os_error_reason(problem)}")
     return result.record

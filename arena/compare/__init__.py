@@ -4,7 +4,6 @@
 often one looks. Must not know click, and prints nothing.
 """
 
-from arena.compare.comparison import Comparison, Pair
-from arena.compare.config import NAMES, NEW, OLD, CompareConfig, Version
-from arena.compare.differing import Difference, Differences, differences
-from arena.compare.evidence import DOUBT, Evidence, Summary
+from arena.compare.comparison import NAMES, NEW, OLD, CompareConfig, Comparison, GamePair, VersionArgument
+from arena.compare.divergence import Divergence, Divergences, find_divergences
+from arena.compare.evidence import DECISION_THRESHOLD, Evidence, Summary

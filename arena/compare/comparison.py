@@ -1,17 +1,94 @@
-"""How a comparison stands: a fold over its store, block by block in their order."""
+"""Define what a comparison plays, and aggregate its stored results, block by block in order.
+
+The config contains OLD, NEW, their opponents and the stopping rule. A block is one match played twice, with OLD and
+with NEW in the same slot and with the same key. So cards, seats, handles and the opponents' dice are the same. A game
+of one half and its counterpart in the other are a pair. Match 2b is OLD's half of block b, match 2b + 1 is NEW's."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import chain, count, groupby, islice
+from typing import Any, ClassVar, Self
 
-from arena.compare.config import NAMES, NEW, OLD, CompareConfig, match_of
 from arena.compare.evidence import Evidence
+from arena.coup import derive_key
+from arena.run import RunConfig, keyed_shuffle
 from ladder.results import GameResult
-from ladder.store import Store
+from ladder.schedule import MatchPlan, PlannedMatch, check_games, plan_matches, require_even_match_games
+from ladder.store import FolderError, Store
+
+OLD, NEW = 0, 1  # their places among the bots; the opponents follow
+NAMES = ("OLD", "NEW")
+
+
+def match_of(block: int, half: int) -> int:
+    """Return the number of the match that is OLD's or NEW's half of a block."""
+    return 2 * block + half
+
+
+def block_of(match: int) -> int:
+    """Return the block that a match is half of."""
+    return match // 2
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class VersionArgument:
+    """One of the two as the user named it, and what that meant: a path, a commit, a ladder's version."""
+
+    given: str
+    meant: str
+
+
+@dataclass(frozen=True)
+class CompareConfig(RunConfig):
+    """A run of pairs. `points`: the difference of win share that counts as better. `games`: of both, at most."""
+
+    COMMAND: ClassVar[str] = "compare"
+
+    points: float = 0.05
+    versions: tuple[VersionArgument, ...] = ()
+
+    def plan(self) -> MatchPlan:
+        """Return both halves of all blocks up to the cap. Raises ValueError, with what is allowed, for no such plan."""
+        seats = self.seats - 1
+        opponents = len(self.bots) - 2
+        if opponents < seats:
+            raise ValueError(
+                f"{self.seats} seats for {opponents} opponent{'s' * (opponents != 1)}: --against names {seats} or more"
+            )
+        check_games(self.games)
+        require_even_match_games(self.seats, self.match_games)
+        blocks = -(-self.games // (2 * self.match_games))
+        shuffle = keyed_shuffle(self.key, "opponents")
+        if seats == 1:
+            drawn = chain.from_iterable(shuffle(range(opponents), str(number)) for number in count())
+            met: list[tuple[int, ...]] = [(bot,) for bot in islice(drawn, blocks)]
+        else:
+            met = [
+                table.bots for table in plan_matches(opponents, seats, blocks * seats, seats, shuffle).tables[:blocks]
+            ]
+        halves = (
+            PlannedMatch(match_of(block, half), (half, *(2 + bot for bot in bots)))
+            for block, bots in enumerate(met)
+            for half in (OLD, NEW)
+        )
+        return MatchPlan(blocks, 2, self.match_games, tuple(halves))
+
+    def key_of(self, match: int) -> bytes:
+        """Return the key of a match, which is that of its block."""
+        return derive_key(self.key, f"block|{block_of(match)}")
+
+    @classmethod
+    def from_json(cls, config: dict[str, Any]) -> Self:
+        """Return the config that run.json holds. Raises FolderError for one of another version or form."""
+        read = super().from_json(config)
+        try:
+            return replace(read, versions=tuple(VersionArgument(**version) for version in config["versions"]))
+        except TypeError as problem:
+            raise FolderError(f"run.json was changed: {problem!r}; start a new comparison") from None
+
+
+@dataclass(frozen=True, slots=True)
+class GamePair:
     """What a game was worth to OLD and to NEW: the same deal, the same seat, the same opponents."""
 
     block: int
@@ -28,7 +105,7 @@ class Comparison:
 
     def __init__(self, config: CompareConfig, store: Store) -> None:
         self.config = config
-        self.pairs: list[Pair] = []
+        self.pairs: list[GamePair] = []
         self.evidence = Evidence(config.points, config.match_games)
         self.blocks = config.plan().rounds
         self._store = store
@@ -65,7 +142,7 @@ class Comparison:
             [_worth(game, name) for game in self._store.results(match)]
             for match, name in zip(halves, NAMES, strict=True)
         ]
-        pairs = [Pair(self._next, game, old, new) for game, (old, new) in enumerate(zip(*worth, strict=True))]
+        pairs = [GamePair(self._next, game, old, new) for game, (old, new) in enumerate(zip(*worth, strict=True))]
         self.pairs += pairs
         self.evidence.add(sum(pair.new - pair.old for pair in pairs) / len(pairs))
 

@@ -24,12 +24,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-DOUBT = 20.0  # evidence that decides; 1 in DOUBT is the chance of a wrong verdict
+DECISION_THRESHOLD = 20.0  # evidence that decides; 1 in DOUBT is the chance of a wrong verdict
 # Of the money: how much is staked for so many times the points, how much for such a part of a block's SD. Of what was
 # simulated this takes the fewest pairs at +5 points, and a third of what it took at +18 where a point counts.
 _FOR_POINTS, _TIMES = 0.9, 1.1
 _FOR_MORE, _DEVIATIONS = 0.1, 0.7
-_MOST = 0.98  # staked of what there is, so that no block ends a bet
+_MAX_STAKE = 0.98  # staked of what there is, so that no block ends a bet
 _VARIANCE = 0.25  # of a pair, before any block tells; 0.2 where one pair in five ends differently
 _WEIGHT = 5  # blocks that this guess is worth
 _HINT_BLOCKS = 15  # from which the studentised mixture means something
@@ -64,7 +64,7 @@ class Evidence:
         self.points = points
         self._pairs = pairs  # of a block
         self._bets: list[_Bet] = []
-        self._money = (_Money(), _Money())  # evidence for better, evidence for not better
+        self._money = (_Wealth(), _Wealth())  # evidence for better, evidence for not better
         self._logs = [(0.0, 0.0)]  # after each block: for better, for not better
 
     def add(self, difference: float) -> None:
@@ -83,7 +83,7 @@ class Evidence:
     @property
     def verdict(self) -> bool | None:
         """Tell whether NEW is better, by the first block that decided; None if none has."""
-        enough = math.log(DOUBT)
+        enough = math.log(DECISION_THRESHOLD)
         return next((better >= enough for better, other in self._logs if max(better, other) >= enough), None)
 
     def seen(self, blocks: int | None = None) -> Summary:
@@ -108,7 +108,7 @@ class Evidence:
         mean = math.fsum(bet.x for bet in self._bets) / len(self._bets)
         gain = self.points * (mean - self.points / 2) / self._variance()  # of a block, as a logarithm
         have = self._logs[-1][0 if gain > 0 else 1]
-        left = (math.log(DOUBT) - have) / max(abs(gain), 1e-9)
+        left = (math.log(DECISION_THRESHOLD) - have) / max(abs(gain), 1e-9)
         return max(1, math.ceil(left)) if left < _FAR else None
 
     def _variance(self) -> float:
@@ -127,7 +127,7 @@ class _Bet(NamedTuple):
     more: float
 
 
-class _Money(NamedTuple):
+class _Wealth(NamedTuple):
     """The logarithms of what each part of the money has become."""
 
     points: float = math.log(_FOR_POINTS)
@@ -139,14 +139,14 @@ class _Money(NamedTuple):
         most = max(self)
         return most + math.log(math.exp(self.points - most) + math.exp(self.more - most))
 
-    def after(self, bet: _Bet, sign: int, difference: float) -> "_Money":
+    def after(self, bet: _Bet, sign: int, difference: float) -> "_Wealth":
         """Return what it is after a bet that the truth is above (sign 1) or below (-1) a difference."""
         x = sign * (bet.x - difference)
-        return _Money(self.points + _won(bet.points * x), self.more + _won(bet.more * x))
+        return _Wealth(self.points + _won(bet.points * x), self.more + _won(bet.more * x))
 
 
 def _won(stake: float) -> float:
-    return math.log1p(max(-_MOST, min(_MOST, math.tanh(stake))))
+    return math.log1p(max(-_MAX_STAKE, min(_MAX_STAKE, math.tanh(stake))))
 
 
 def _end(bets: Sequence[_Bet], sign: int) -> float:
@@ -154,10 +154,10 @@ def _end(bets: Sequence[_Bet], sign: int) -> float:
     out, inside = -1.0 * sign, 1.0 * sign
 
     def ruled_out(difference: float) -> bool:
-        money = _Money()
+        money = _Wealth()
         for bet in bets:
             money = money.after(bet, sign, difference)
-        return money.log >= math.log(DOUBT)
+        return money.log >= math.log(DECISION_THRESHOLD)
 
     if not ruled_out(out):
         return out

@@ -4,5 +4,5 @@ The program is the user's own process, with no sandbox around it. Must not know 
 is told to the caller in words.
 """
 
-from arena.connect.carrying import ConnectError, carry
-from arena.connect.tidings import Tidings
+from arena.connect.client import ConnectError, connect_program
+from arena.connect.match_reporter import MatchReporter

@@ -6,51 +6,34 @@ while state.board.phase.asked:
     state, events = apply(state, answers, chance)
 """
 
-from arena.coup.card import card, effect
-from arena.coup.chance import Chance, derived, draw, permuted
+from arena.coup.engine import IllegalMoveError, apply_moves, deal_game, first_seat
 from arena.coup.events import (
     PRIVATE,
-    Acted,
+    ActionDeclared,
+    ActionOutcome,
     Blocked,
+    CardExamined,
     Challenged,
     CoinReason,
     Coins,
     Converted,
     Drafted,
     Event,
-    Examination,
     Exchanged,
     Exiled,
     Forfeited,
     HandShown,
-    How,
     LossReason,
     Lost,
     Resolved,
-    Said,
-    Saying,
     Shown,
     Sided,
+    StatementKind,
+    StatementMade,
     Unproven,
 )
-from arena.coup.fields import (
-    FIELD,
-    FIELDS,
-    RULES_PAGE,
-    FieldRule,
-    changed,
-    differences,
-    from_dict,
-    plain,
-    seat_counts,
-    to_dict,
-    toml,
-    unknown_field,
-    why_idle,
-    why_unplayable,
-)
-from arena.coup.knowledge import NOTHING_KNOWN, Held, Knowledge, Known, concerning
-from arena.coup.legal import default, legal
+from arena.coup.knowledge import NOTHING_KNOWN, CertainCards, CertainHand, Knowledge, concerning
+from arena.coup.legal import list_legal_moves, pick_default_move
 from arena.coup.moves import (
     CHALLENGE,
     DECLINE,
@@ -61,58 +44,73 @@ from arena.coup.moves import (
     PASS,
     REPLACE_SHOWN,
     SHOW_HAND,
-    Act,
-    Answer,
+    ActionMove,
     Block,
     Challenge,
     Decline,
-    Examined,
+    ExamineDecision,
     Forfeit,
     Keep,
+    KeepShown,
     Lose,
     Move,
+    MoveOrForfeit,
     Pass,
     Pick,
-    Retain,
     Reveal,
     Show,
     ShowHand,
     Side,
-    notation,
-    parse,
+    action_table,
+    describe_effect,
+    format_move,
+    parse_move,
 )
 from arena.coup.odds import Odds, chance_held, chance_of_role, nobody_holds, odds
-from arena.coup.play import IllegalMoveError, apply, deal, first_seat
-from arena.coup.rules import (
-    ABOUT,
-    COUP,
-    PRESETS,
-    Action,
-    Allegiance,
-    Blockers,
-    ExchangeReturn,
-    Role,
-    Ruleset,
-    Talk,
+from arena.coup.rng import KeyedRng, derive_key, draw_number, permute
+from arena.coup.rules import ABOUT, COUP, PRESETS, Action, Allegiance, Blockers, ExchangeReturn, Role, Ruleset, Talk
+from arena.coup.rules_text import (
+    SECTIONS,
+    SET_UP,
+    RuleTemplate,
+    RuleText,
+    list_document_differences,
+    list_program_differences,
+    rules_sections,
 )
-from arena.coup.sentences import SECTIONS, SET_UP, Sentence, Told, beyond_document, beyond_fields, sections
+from arena.coup.ruleset_schema import (
+    FIELD_BY_NAME,
+    FIELDS,
+    RULES_PAGE,
+    RulesetField,
+    changed_fields,
+    from_dict,
+    no_effect_reason,
+    replace_fields,
+    seat_counts,
+    to_dict,
+    to_json_value,
+    to_toml,
+    unknown_field_message,
+    unplayable_reason,
+)
 from arena.coup.state import (
     BlockWindow,
     Board,
     ChallengeWindow,
     ChoosingSide,
     Claim,
+    DecidingKeepShown,
     Drafting,
-    Ending,
     Examining,
     Exchanging,
+    GameEnding,
     Losing,
     Over,
     Phase,
     Proving,
-    Retaining,
     Revealing,
     State,
     Turn,
 )
-from arena.coup.view import View, private_to, seen, view
+from arena.coup.view import View, event_for_seat, list_private_seats, view_from_seat

@@ -40,7 +40,7 @@ class LossReason(StrEnum):
     CHALLENGE = "challenge"
 
 
-class How(StrEnum):
+class ActionOutcome(StrEnum):
     """How an action ended. Each follows from the events before it, so it tells nothing hidden."""
 
     DONE = "done"  # it took effect
@@ -50,7 +50,7 @@ class How(StrEnum):
     ACTOR_GONE = "actor_gone"  # the actor forfeited before the action had ended
 
 
-class Saying(StrEnum):
+class StatementKind(StrEnum):
     """What a seat says beside its answer (rules.md#talk)."""
 
     HOLD = "hold"  # it holds a card of the role
@@ -68,7 +68,7 @@ _BOTH = {"seen_by": ("seat", "target")}
 
 
 @dataclass(frozen=True, slots=True)
-class Acted:
+class ActionDeclared:
     """A seat declared its action, claiming a role, or none, or (`denies`) that it doesn't have the role."""
 
     word: ClassVar = "action"
@@ -223,7 +223,7 @@ class Converted:
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
+class CardExamined:
     """A seat has looked at a card of the target (`role`), which was handed back or replaced (`cards`: the hand now)."""
 
     word: ClassVar = "examined"
@@ -244,24 +244,24 @@ class Resolved:
     seat: int
     action: Action
     target: int | None
-    how: How
+    how: ActionOutcome
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StatementMade:
     """A seat said something beside its answer. No step of the engine makes or reads it: words change nothing."""
 
     word: ClassVar = "say"
 
     seat: int
-    says: Saying
+    says: StatementKind
     role: Role | None = None
     target: int | None = None
     text: str | None = None
 
 
 Event = (
-    Acted
+    ActionDeclared
     | Coins
     | Challenged
     | Shown
@@ -275,9 +275,9 @@ Event = (
     | Drafted
     | Sided
     | Converted
-    | Examination
+    | CardExamined
     | Resolved
-    | Said
+    | StatementMade
 )
 
 # The private fields of the events that have some, each with the fields that name who sees it.

@@ -12,10 +12,10 @@ from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 from arena.coup.events import (
-    Acted,
+    ActionDeclared,
+    CardExamined,
     Drafted,
     Event,
-    Examination,
     Exchanged,
     Forfeited,
     HandShown,
@@ -28,7 +28,7 @@ from arena.coup.state import Exchanging
 from arena.coup.view import View
 
 
-class Held(NamedTuple):
+class CertainHand(NamedTuple):
     """What is certain of one opponent's hidden cards: roles that it has, one for each card, and roles that it lacks."""
 
     seat: int
@@ -36,18 +36,18 @@ class Held(NamedTuple):
     lacks: tuple[Role, ...]
 
 
-class Known(NamedTuple):
+class CertainCards(NamedTuple):
     """What is certain to one seat: of opponents in the game, by seat, and cards in the court deck. Sorted.
 
     A role of which the seat sees all copies, in its own cards or face up, is in nobody's `lacks`. `deck` leaves out
     what follows from the numbers of hidden cards, `has` and `lacks`.
     """
 
-    players: tuple[Held, ...] = ()
+    players: tuple[CertainHand, ...] = ()
     deck: tuple[Role, ...] = ()
 
 
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN = CertainCards()
 _TOGETHER = 3  # opponents whose hands are kept together: a world of three takes 12 bits, of four 16
 _ROLES = range(5)  # roles are numbered in the order of the rules
 _HANDS = [*combinations_with_replacement(_ROLES, 2)]
@@ -171,7 +171,7 @@ class Knowledge:
         self._together = self._draft = False
         self._face_up = [0] * 5  # by role: cards of `_up` among the unseen ones
 
-    def known(self, view: View, events: Sequence[Event]) -> Known:
+    def known(self, view: View, events: Sequence[Event]) -> CertainCards:
         """Return what is certain; the same object if nothing has changed. To a seat that is out of the game nothing is.
 
         `events` are the seat's copies of those since the last call that are of a kind in `concerning`, in order.
@@ -179,7 +179,7 @@ class Knowledge:
         if self._seat >= 0 and not view.board.influence[self._seat]:
             return NOTHING_KNOWN
         for event in events:
-            owner = event.target if type(event) is Examination else event.seat
+            owner = event.target if type(event) is CardExamined else event.seat
             if owner == self._seat:
                 self._own(event, view)
             elif len(self._up[owner]) < 2 and type(event) in _STEPS:
@@ -361,7 +361,7 @@ class Knowledge:
         else:
             back = self._list(event.roles if type(event) is HandShown else [event.role])
         came = _without(hand, _without(pool, back))
-        if type(event) is Examination and self._draws_first:
+        if type(event) is CardExamined and self._draws_first:
             self._take(came)
             self._return(back)
             self._deal()
@@ -369,7 +369,7 @@ class Knowledge:
             self._return(back)
             self._take(came)
 
-    def _acted(self, seat: int, event: Acted) -> None:
+    def _acted(self, seat: int, event: ActionDeclared) -> None:
         self._replaced = False
 
     def _lost(self, seat: int, event: Lost) -> None:
@@ -413,7 +413,7 @@ class Knowledge:
         self._worlds[key] = before & ~held
         self._worlds[key] = after | self._swap(seat, _ROLES, self._dealable(seat))
 
-    def _examined(self, seat: int, event: Examination) -> None:
+    def _examined(self, seat: int, event: CardExamined) -> None:
         """Follow the cards of a seat that was examined."""
         role = None if event.role is None else self._roles[event.role]
         if event.replaced:
@@ -423,7 +423,7 @@ class Knowledge:
 
     # --- what follows -------------------------------------------------------------------------------------------------
 
-    def _certain(self, drawn: int) -> Known:
+    def _certain(self, drawn: int) -> CertainCards:
         """Return what is certain while somebody has drawn so many cards that the seat doesn't see."""
         roles, players, found, hidden = self._rules.roles, [], [], 0
         for seat, (key, _) in self._at.items():
@@ -434,7 +434,7 @@ class Knowledge:
                 found.append((has, lacks, 2 - len(up)))
                 told = [roles[role] for role in lacks if self._unseen[role] > self._face_up[role]]
                 if has or told:
-                    players.append(Held(seat, tuple([roles[role] for role in has]), tuple(told)))
+                    players.append(CertainHand(seat, tuple([roles[role] for role in has]), tuple(told)))
         deck = self._located
         if self._together:
             worlds, more = self._worlds[-1], self._table.more
@@ -446,7 +446,7 @@ class Knowledge:
         if not players and not any(deck):
             return NOTHING_KNOWN
         cards = [role for role, count in zip(roles, deck, strict=True) for _ in range(count - drawn)]
-        return Known(tuple(players), tuple(cards))
+        return CertainCards(tuple(players), tuple(cards))
 
     def _in_deck(self, role: int, hidden: int, found: list[tuple[list[int], list[int], int]]) -> int:
         """Return how many cards of a role certainly lie in the deck, if that doesn't follow from numbers."""
@@ -470,14 +470,14 @@ def _without(cards: Sequence[int], gone: Iterable[int]) -> list[int]:
 
 
 _STEPS: dict[type[Event], Callable[[Knowledge, int, Any], None]] = {
-    Acted: Knowledge._acted,
+    ActionDeclared: Knowledge._acted,
     Lost: Knowledge._lost,
     Forfeited: Knowledge._forfeited,
     Shown: Knowledge._shown,
     HandShown: Knowledge._hand_shown,
     Unproven: Knowledge._unproven,
     Exchanged: Knowledge._exchanged,
-    Examination: Knowledge._examined,
+    CardExamined: Knowledge._examined,
 }
 
 
@@ -486,7 +486,7 @@ def concerning(rules: Ruleset) -> frozenset[type[Event]]:
     """Return the kinds of events that can change what a seat knows for certain."""
     kinds = {*_STEPS, Drafted}
     if rules.exchange_return is not ExchangeReturn.CLAIMED_ROLE:
-        kinds.remove(Acted)
+        kinds.remove(ActionDeclared)
     if rules.prove is not Proof.AUTOMATIC and rules.embezzle_concede:
         kinds.remove(Unproven)
     return frozenset(kinds)

@@ -17,7 +17,7 @@ from arena.coup.moves import (
     PASS,
     REPLACE_SHOWN,
     SHOW_HAND,
-    Act,
+    ActionMove,
     Block,
     Keep,
     Lose,
@@ -33,21 +33,21 @@ from arena.coup.state import (
     ChallengeWindow,
     ChoosingSide,
     Claim,
+    DecidingKeepShown,
     Drafting,
     Examining,
     Exchanging,
+    FailedChallenge,
     Losing,
     Over,
-    Past,
     Proving,
-    Retaining,
     Revealing,
     Turn,
 )
 from arena.coup.view import View
 
 
-def legal(view: View) -> tuple[Move, ...]:
+def list_legal_moves(view: View) -> tuple[Move, ...]:
     """Return all moves of a seat that is asked now, in a fixed order; never empty. For other seats: undefined."""
     phase = view.board.phase
     match phase:
@@ -64,7 +64,7 @@ def legal(view: View) -> tuple[Move, ...]:
             return _lose_moves(view.cards)
         case Exchanging():
             return _exchanges(view, phase.pending, phase.past)
-        case Retaining():
+        case DecidingKeepShown():
             return _RETAIN_MOVES
         case Revealing():
             return _reveal_moves(view.cards)
@@ -89,7 +89,7 @@ _SIDE_MOVES: tuple[Move, ...] = tuple(Side(allegiance) for allegiance in Allegia
 
 def _turn_moves(view: View) -> tuple[Move, ...]:
     board = view.board
-    others = clockwise(board.influence, view.seat)
+    others = seats_clockwise(board.influence, view.seat)
     foes = others if not board.sides else enemies(board.sides, view.seat, others)
     coins = min(board.coins[view.seat], max(_RICH, board.rules.forced_coup))
     return _acts(board.rules, coins, others, foes)
@@ -110,9 +110,9 @@ def _acts(rules: Ruleset, coins: int, others: tuple[int, ...], foes: tuple[int, 
 
 
 @lru_cache(maxsize=1000)
-def _act(action: Action, target: int | None) -> Act:
+def _act(action: Action, target: int | None) -> ActionMove:
     """Return the one shared Act of these values, which saves memory."""
-    return Act(action, target)
+    return ActionMove(action, target)
 
 
 def enemies(sides: Sequence[Allegiance], seat: int, others: tuple[int, ...]) -> tuple[int, ...]:
@@ -126,7 +126,7 @@ def _block_moves(rules: Ruleset, action: Action, targeted: bool) -> tuple[Move, 
     return (PASS, *(Block(role) for role in rules.rule(action, targeted).block_roles))
 
 
-def row_of(rules: Ruleset, act: Act) -> ActionRule:
+def row_of(rules: Ruleset, act: ActionMove) -> ActionRule:
     """Return the row of the action table that an act plays by."""
     return rules.rule(act.action, act.target is not None)
 
@@ -154,7 +154,7 @@ def _reveal_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
     return tuple(Reveal(role) for role in sorted(set(cards)))
 
 
-def _exchanges(view: View, pending: Act, past: Past) -> tuple[Move, ...]:
+def _exchanges(view: View, pending: ActionMove, past: FailedChallenge) -> tuple[Move, ...]:
     rules = view.board.rules
     claimed = row_of(rules, pending).claim
     if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE and not past.replaced and claimed in view.cards:
@@ -180,17 +180,20 @@ def _keep_moves(hand: tuple[Role, ...], drawn: tuple[Role, ...]) -> tuple[Move, 
     return (Keep(hand), *(Keep(kept) for kept in sorted(others)))
 
 
-def default(view: View, pick: Callable[[int], int]) -> Move:
+def pick_default_move(view: View, pick: Callable[[int], int]) -> Move:
     """Return the move that is played for a seat that gave none: `pick(n)` draws from 0..n-1 where chance decides."""
     phase = view.board.phase
-    moves = legal(view)
+    moves = list_legal_moves(view)
     match phase:
         case Turn():
-            if moves[0] == Act(Action.INCOME):
+            if moves[0] == ActionMove(Action.INCOME):
                 return moves[0]
             # Forced to coup: the next seat clockwise that may be a target.
             return next(
-                m for t in clockwise(view.board.influence, view.seat) for m in moves if m == Act(Action.COUP, t)
+                m
+                for t in seats_clockwise(view.board.influence, view.seat)
+                for m in moves
+                if m == ActionMove(Action.COUP, t)
             )
         case Losing():
             return Lose(view.cards[pick(len(view.cards))])
@@ -203,7 +206,7 @@ def default(view: View, pick: Callable[[int], int]) -> Move:
 
 
 @lru_cache(maxsize=10_000)
-def clockwise(influence: tuple[int, ...], seat: int) -> tuple[int, ...]:
+def seats_clockwise(influence: tuple[int, ...], seat: int) -> tuple[int, ...]:
     """Return the other seats that are in the game, clockwise from a seat."""
     return tuple(s for s in (*range(seat + 1, len(influence)), *range(seat)) if influence[s])
 

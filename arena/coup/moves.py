@@ -1,17 +1,19 @@
-"""What a seat may choose, and the notation a record writes it in.
+"""Define the moves that a seat can choose, their notation in records, and the action table for display.
 
-A move is a small frozen value; the engine hands out the same objects again and again. The notation is one word without
-blanks, as in `steal:2`, `block:duke`, `keep:captain+duke`; `-` is a pass, `!` a challenge, `#` a forfeit.
-"""
+A move is a small frozen value; the engine returns the same objects repeatedly. The notation is one word without
+blanks, such as `steal:2`, `block:duke` or `keep:captain+duke`. `-` is a pass, `!` a challenge and `#` a forfeit.
+
+The action table has one row per action. It is derived from `Ruleset.actions`, which is also the engine's input. The
+rules sheet and the table page show it."""
 
 from dataclasses import dataclass
 from functools import lru_cache
 
-from arena.coup.rules import Action, Allegiance, Role
+from arena.coup.rules import Action, ActionRule, Allegiance, Blockers, Effect, ExchangeReturn, Role, Ruleset
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ActionMove:
     """Take an action on one's own turn, aimed at the seat `target` if it has one."""
 
     action: Action
@@ -67,7 +69,7 @@ class ShowHand:
 
 
 @dataclass(frozen=True, slots=True)
-class Retain:
+class KeepShown:
     """Keep the card that was just shown (True), or have it replaced."""
 
     shown: bool
@@ -95,7 +97,7 @@ class Reveal:
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class ExamineDecision:
     """Hand the examined card back, or force its owner to swap it."""
 
     swap: bool
@@ -107,23 +109,36 @@ class Forfeit:
 
 
 Move = (
-    Act | Pass | Challenge | Block | Show | Decline | Lose | Keep | ShowHand | Retain | Pick | Side | Reveal | Examined
+    ActionMove
+    | Pass
+    | Challenge
+    | Block
+    | Show
+    | Decline
+    | Lose
+    | Keep
+    | ShowHand
+    | KeepShown
+    | Pick
+    | Side
+    | Reveal
+    | ExamineDecision
 )
-Answer = Move | Forfeit
+MoveOrForfeit = Move | Forfeit
 
 PASS = Pass()
 CHALLENGE = Challenge()
 DECLINE = Decline()
 SHOW_HAND = ShowHand()
-REPLACE_SHOWN = Retain(shown=False)
-KEEP_SHOWN = Retain(shown=True)
-HAND_BACK = Examined(swap=False)
-FORCE_SWAP = Examined(swap=True)
+REPLACE_SHOWN = KeepShown(shown=False)
+KEEP_SHOWN = KeepShown(shown=True)
+HAND_BACK = ExamineDecision(swap=False)
+FORCE_SWAP = ExamineDecision(swap=True)
 FORFEIT = Forfeit()
 
 
 # The words that say all of a move, and the verbs of moves that name a role.
-_SINGLE: dict[str, Answer] = {
+_SINGLE: dict[str, MoveOrForfeit] = {
     "-": PASS,
     "!": CHALLENGE,
     "decline": DECLINE,
@@ -146,10 +161,10 @@ _VERBS = {kind: verb for verb, kind in _OF_ROLE.items()}
 
 
 @lru_cache(maxsize=10_000)  # every answer is written, and few are new
-def notation(move: Answer) -> str:
+def format_move(move: MoveOrForfeit) -> str:
     """Write a move as one word without blanks; `parse` is the inverse."""
     match move:
-        case Act(action, target):
+        case ActionMove(action, target):
             return action.value if target is None else f"{action.value}:{target}"
         case Block(role) | Show(role) | Lose(role) | Pick(role) | Reveal(role):
             return f"{_VERBS[type(move)]}:{role.value}"
@@ -161,17 +176,17 @@ def notation(move: Answer) -> str:
             return _WORDS[move]
 
 
-def parse(word: str) -> Answer:
+def parse_move(word: str) -> MoveOrForfeit:
     """Read a move from its notation. Raises ValueError for anything that `notation` can't have written."""
     if word in _SINGLE:
         return _SINGLE[word]
     move = _parsed(word)
-    if notation(move) != word:  # int() also reads "01" and "1_0", and "income:" would be an income
+    if format_move(move) != word:  # int() also reads "01" and "1_0", and "income:" would be an income
         raise ValueError(f"{word!r} is no move")
     return move
 
 
-def _parsed(word: str) -> Answer:
+def _parsed(word: str) -> MoveOrForfeit:
     verb, _, rest = word.partition(":")
     if verb in _OF_ROLE:
         return _OF_ROLE[verb](Role(rest))
@@ -181,4 +196,60 @@ def _parsed(word: str) -> Answer:
         case "keep":
             return Keep(tuple(Role(role) for role in rest.split("+")))
         case _:
-            return Act(Action(verb), int(rest) if rest else None)
+            return ActionMove(Action(verb), int(rest) if rest else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRow:
+    """An action: what it does, its cost in coins, what it claims to have ("no duke" to have none), who may stop it."""
+
+    action: str
+    effect: str
+    cost: int
+    claim: str | None
+    blockers: str | None
+
+
+def action_table(rules: Ruleset) -> list[ActionRow]:
+    """Return the actions of a game, in the order of its rules."""
+    return [
+        ActionRow(row.action.value, describe_effect(row, rules), row.cost, _claim(row), _blockers(row, rules))
+        for row in rules.actions
+    ]
+
+
+def describe_effect(row: ActionRule, rules: Ruleset) -> str:
+    """Return what an action does, in words."""
+    match row.effect:
+        case Effect.GAIN:
+            return f"take {_quantity(row.gain, 'coin')}"
+        case Effect.STEAL:
+            return f"take up to {_quantity(row.gain, 'coin')} from the target"
+        case Effect.HIT:
+            return "the target loses an influence"
+        case Effect.EXCHANGE:
+            back = "the claimed one" if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE else str(rules.draw)
+            return f"draw {_quantity(rules.draw, 'card')}, return {back}"
+        case Effect.EXAMINE:
+            return "look at a card of the target; hand it back or have it replaced"
+        case Effect.CONVERT:
+            return f"turn {'the target' if row.targeted else 'yourself'} to the other side; coins go to the reserve"
+        case Effect.EMBEZZLE:
+            return "take all coins of the reserve"
+
+
+def _claim(row: ActionRule) -> str | None:
+    return None if row.claim is None else f"no {row.claim}" if row.denies else row.claim.value
+
+
+def _blockers(row: ActionRule, rules: Ruleset) -> str | None:
+    if row.blocked_by is Blockers.NOBODY:
+        return None
+    # rules.md#own-side bans blocks of foreign aid alone: an ally may block an attack where anyone may.
+    other_side = rules.reformation and row.action is Action.FOREIGN_AID
+    who = "the other side" if other_side else "anyone" if row.blocked_by is Blockers.ANYONE else "the target"
+    return f"{who} as {' or '.join(row.block_roles)}{'; see Blocks' if other_side else ''}"
+
+
+def _quantity(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

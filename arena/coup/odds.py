@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 
-from arena.coup.knowledge import Known
+from arena.coup.knowledge import CertainCards
 from arena.coup.rules import Role, Ruleset
 from arena.coup.view import View
 
@@ -74,12 +74,12 @@ def odds(
     Raises ValueError (one line) for what can't happen at a table of these rules.
     """
     others = seats - 1
-    _demand_table(rules, seats, own, revealed)
+    _require_possible_table(rules, seats, own, revealed)
     lost = len(revealed) - (rules.hand - len(own))
     if influences is None and (lost == 0 or others == 1):
         influences = [rules.hand] * others if lost == 0 else [rules.hand - lost]
     if influences is not None:
-        _demand_influences(rules, others, lost, influences)
+        _require_possible_influences(rules, others, lost, influences)
 
     seen = Counter((*own, *revealed))
     unseen = rules.copies(seats) * len(rules.roles) - seen.total()
@@ -99,7 +99,7 @@ def odds(
     )
 
 
-def chance_held(view: View, known: Known, seat: int, role: Role) -> float:
+def chance_held(view: View, known: CertainCards, seat: int, role: Role) -> float:
     """Return how likely a seat holds at least one card of a role, from what another seat sees and knows for certain.
 
     0 or 1 of oneself and where it is certain. It takes no account of claims. The kits' `odds` are the same numbers.
@@ -130,7 +130,7 @@ def chance_held(view: View, known: Known, seat: int, role: Role) -> float:
     return 1 - comb(unseen - left, cards) / comb(unseen, cards)
 
 
-def _demand_table(rules: Ruleset, seats: int, own: Sequence[Role], revealed: Sequence[Role]) -> None:
+def _require_possible_table(rules: Ruleset, seats: int, own: Sequence[Role], revealed: Sequence[Role]) -> None:
     """Raise ValueError if no table of so many shows these cards."""
     problem = rules.problem(seats)
     if problem:
@@ -152,7 +152,7 @@ def _demand_table(rules: Ruleset, seats: int, own: Sequence[Role], revealed: Seq
         raise ValueError(f"at most {most} cards are face up while an opponent lives, not {len(revealed)}")
 
 
-def _demand_influences(rules: Ruleset, others: int, lost: int, influences: Sequence[int]) -> None:
+def _require_possible_influences(rules: Ruleset, others: int, lost: int, influences: Sequence[int]) -> None:
     """Raise ValueError if so many opponents can't have these numbers of cards when they have lost so many."""
     if len(influences) != others:
         raise ValueError(f"there are {others} opponents, and {len(influences)} influences are given")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from arena.coup.events import How, LossReason
-from arena.coup.moves import Act
+from arena.coup.events import ActionOutcome, LossReason
+from arena.coup.moves import ActionMove
 from arena.coup.rules import Allegiance, Role, Ruleset
 
 
@@ -27,7 +27,7 @@ class Claim:
     denies: bool = False
 
 
-class Then(StrEnum):
+class AfterLoss(StrEnum):
     """What comes after an influence is lost, if the turn goes on."""
 
     BLOCK = "block"  # the block window, if the action has one
@@ -35,17 +35,17 @@ class Then(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class FailedChallenge:
     """A failed challenge of the action: who lost it, and whether the card was replaced."""
 
     challenger: int | None = None
     replaced: bool = False
 
 
-NOTHING = Past()
+NO_FAILED_CHALLENGE = FailedChallenge()
 
 
-class Ending(StrEnum):
+class GameEnding(StrEnum):
     """How a game ended, but not who won."""
 
     LAST_STANDING = "last_standing"
@@ -82,7 +82,7 @@ class ChallengeWindow:
     """All living seats but the claimant may challenge, the first clockwise from the claimant counts."""
 
     asked: tuple[int, ...]
-    pending: Act
+    pending: ActionMove
     claim: Claim
 
 
@@ -91,7 +91,7 @@ class BlockWindow:
     """Those who may block the pending action, clockwise from the actor; `proven`: a challenge of it has failed."""
 
     asked: tuple[int, ...]
-    pending: Act
+    pending: ActionMove
     proven: bool
 
 
@@ -100,17 +100,17 @@ class Proving:
     """The claimant shows the card or declines."""
 
     asked: tuple[int, ...]
-    pending: Act
+    pending: ActionMove
     claim: Claim
     challenger: int
 
 
 @dataclass(frozen=True, slots=True)
-class Retaining:
+class DecidingKeepShown:
     """The claimant has shown the card and keeps it or has it replaced."""
 
     asked: tuple[int, ...]
-    pending: Act
+    pending: ActionMove
     claim: Claim
     challenger: int
 
@@ -120,10 +120,10 @@ class Losing:
     """A seat with more than one influence chooses which to lose; `then` is a How where that ends the action."""
 
     asked: tuple[int, ...]
-    pending: Act
+    pending: ActionMove
     reason: LossReason
-    then: Then | How
-    past: "Past"
+    then: AfterLoss | ActionOutcome
+    past: "FailedChallenge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,8 @@ class Exchanging:
     """The actor has drawn and chooses what to keep."""
 
     asked: tuple[int, ...]
-    pending: Act
-    past: "Past"
+    pending: ActionMove
+    past: "FailedChallenge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Revealing:
     """The target chooses the card that the inquisitor sees."""
 
     asked: tuple[int, ...]
-    pending: Act
+    pending: ActionMove
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class Examining:
     """The inquisitor has seen a card and hands it back or forces a swap."""
 
     asked: tuple[int, ...]
-    pending: Act
+    pending: ActionMove
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class Over:
     """The game has ended. `winner` is None in a draw, which the survivors share."""
 
     asked: tuple[int, ...]  # always empty
-    ending: Ending
+    ending: GameEnding
     winner: int | None
     survivors: tuple[int, ...]
 
@@ -168,7 +168,7 @@ Phase = (
     | ChallengeWindow
     | BlockWindow
     | Proving
-    | Retaining
+    | DecidingKeepShown
     | Losing
     | Exchanging
     | Revealing

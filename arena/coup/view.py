@@ -22,7 +22,7 @@ class View(NamedTuple):
     seen: Role | None = None
 
 
-def view(state: State, seat: int) -> View:
+def view_from_seat(state: State, seat: int) -> View:
     """Return what the seat sees of the state."""
     board = state.board
     if seat != board.actor:
@@ -30,7 +30,7 @@ def view(state: State, seat: int) -> View:
     return View(board, seat, state.hands[seat], state.drawn, state.discards[seat] if state.discards else (), state.seen)
 
 
-def seen(event: Event, seat: int | None) -> Event:
+def event_for_seat(event: Event, seat: int | None) -> Event:
     """Return the event as the seat sees it; None is a spectator, who sees no private part."""
     private = PRIVATE.get(type(event))
     if private is None:
@@ -41,7 +41,7 @@ def seen(event: Event, seat: int | None) -> Event:
     return replace(event, **hidden) if hidden else event
 
 
-def private_to(event: Event) -> tuple[int, ...]:
+def list_private_seats(event: Event) -> tuple[int, ...]:
     """Return the seats whose copy of the event holds more than the public one."""
     private = PRIVATE.get(type(event))
     if private is None:

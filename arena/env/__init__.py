@@ -20,10 +20,8 @@ except ImportError as missing:
 
     raise ImportError(f"arena.env needs {missing.name}: {with_extra('env')}") from missing
 
-from arena.env.aec import env, raw_env
-from arena.env.observation import Watcher
-from arena.env.parallel import parallel_env
+from arena.env.environments import env, parallel_env, raw_env
+from arena.env.game import ObservationEncoder, Opponent
 from arena.env.policy_bot import save_bot
-from arena.env.rival import Rival
 
-__all__ = ["Rival", "Watcher", "env", "parallel_env", "raw_env", "save_bot"]
+__all__ = ["ObservationEncoder", "Opponent", "env", "parallel_env", "raw_env", "save_bot"]

@@ -1,33 +1,129 @@
-"""One game after another as an environment plays them: who is asked, what they observe, what their answers did.
+"""Run consecutive games for an environment: agents to act, observations, legal actions and opponents.
 
-Answers are sealed. The game goes on when every asked seat has answered; until then no observation changes.
-"""
+Answers are sealed: the game continues when every asked seat has answered, and no observation changes before.
 
+An action is an index into the fixed list for a ruleset and a number of seats. Its word is the move's notation with a
+relative target: `steal:+1` is the next seat clockwise from the actor, living or not. So one policy can play every
+seat. Observations come from `coup_env`, the encoder that bots include, applied to the engine's views. An opponent is
+a bot of `arena.local` in an agent's seat: it sees only what its seat may know, and its move becomes an action."""
+
+import json
 import os
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from arena.coup import (
+    PASS,
     PRESETS,
+    ActionMove,
     Board,
-    Chance,
-    Ending,
     Event,
+    GameEnding,
+    KeyedRng,
     Move,
     Over,
     Ruleset,
     State,
     View,
-    apply,
-    deal,
-    derived,
+    apply_moves,
+    deal_game,
+    derive_key,
     first_seat,
-    legal,
-    view,
+    format_move,
+    list_legal_moves,
+    view_from_seat,
 )
-from arena.env.actions import Actions, Menu
-from arena.env.observation import OwnCards, Watcher
+from arena.local import BotArgument, LocalPlayer, name_bots
+from arena.referee import MatchSettings, MatchSpec, hello, legal_moves, messages
+from protocol.kits import coup_env
+
+WAIT = 0  # the action of a seat that isn't asked
+Mask = NDArray[np.int8]
+
+
+class Actions:
+    """The actions of one ruleset at one size of table. `words` has one entry for each; `wait` is the first."""
+
+    def __init__(self, rules: Ruleset, seats: int) -> None:
+        self._seats = seats
+        self.words = coup_env.action_words(messages.make_ruleset(rules, seats), seats)
+        self._index = {word: index for index, word in enumerate(self.words)}
+        self.menus: tuple[dict[int, LegalActions], ...] = tuple(
+            {} for _ in range(seats)
+        )  # a seat's, by their moves' identity
+        self.waiting = LegalActions((), {WAIT: PASS}, self._mask([WAIT]))
+
+    def menu(self, moves: tuple[Move, ...], seat: int) -> "LegalActions":
+        """Return the legal moves of a seat as actions, and keep them: the engine hands out the same tuples again."""
+        menus = self.menus[seat]
+        if len(menus) >= _MAX_CACHED_MENUS:
+            menus.clear()
+        by_action = {self._index[self._word(move, seat)]: move for move in moves}
+        menus[id(moves)] = menu = LegalActions(moves, by_action, self._mask([*by_action]))
+        return menu
+
+    def _word(self, move: Move, seat: int) -> str:
+        if isinstance(move, ActionMove) and move.target is not None:
+            return f"{move.action.value}:+{(move.target - seat) % self._seats}"
+        return format_move(move)
+
+    def _mask(self, legal: list[int]) -> Mask:
+        mask = np.zeros(len(self.words), np.int8)
+        mask[legal] = 1
+        return mask
+
+
+class LegalActions:
+    """What one seat may do at one request: moves by their actions, and the mask (read it, or copy it)."""
+
+    __slots__ = ("by_action", "mask", "moves")
+
+    def __init__(self, moves: tuple[Move, ...], by_action: dict[int, Move], mask: Mask) -> None:
+        self.moves = moves  # held, so that its identity stays taken
+        self.by_action = by_action
+        self.mask = mask
+
+
+_MAX_CACHED_MENUS = 2_000  # of a seat; under 30 MB together
+
+Array = NDArray[np.int16]
+
+_KINDS = {**messages.KINDS, Over: ""}
+OwnCards = dict[Any, Any]  # what is counted of a seat's own cards, kept from game to game
+
+
+def observation_fields(seats: int) -> dict[str, tuple[slice, str]]:
+    """Return where each field stands in the array, and what it says; players are counted clockwise from oneself."""
+    places, begin = {}, 0
+    for part in coup_env.fields(seats):
+        places[part.name] = slice(begin, begin + part.size), part.says
+        begin += part.size
+    return places
+
+
+class ObservationEncoder(coup_env.Watcher):
+    """What is told of one game, as numbers: it is given the engine's events and views."""
+
+    __slots__ = ("_buffers",)
+
+    def __init__(self, rules: Ruleset, seats: int, own: OwnCards | None = None) -> None:
+        super().__init__(rules.roles, seats, own)
+        # One for each seat, written again and again. No view of them is stored: a copy's would be of other memory.
+        self._buffers = [array("h", bytes(2 * coup_env.size(seats))) for _ in range(seats)]
+
+    def observe(self, view: View) -> Array:
+        """Return what a seat observes; an array of its own."""
+        board, seat = view.board, view.seat
+        if board is not self._board:
+            self.see(board, _KINDS[type(board.phase)])
+        self.fill(self._buffers[seat], seat, view[2:])
+        return np.array(self._buffers[seat])
+
 
 Observation = dict[str, Any]
 
@@ -43,7 +139,7 @@ class _MissingBeforeReset:
 
 
 @dataclass(slots=True)
-class Course:
+class GameTranscript:
     """One game from its deal on, for a bot that follows it."""
 
     key: bytes  # one object for all games of a seed; the same seed again has one of its own
@@ -53,7 +149,7 @@ class Course:
     end: Board | None = None  # when it is over
 
 
-class Game:
+class EnvironmentGames:
     """The games of one environment, one at a time."""
 
     def __init__(self, rules: str | Ruleset, seats: int) -> None:
@@ -71,7 +167,7 @@ class Game:
         self.state: State = _MissingBeforeReset()  # type: ignore[assignment]
         # who is asked now, in the order in which their answers count
         self.asked: tuple[int, ...] = _MissingBeforeReset()  # type: ignore[assignment]
-        self.course: Course = _MissingBeforeReset()  # type: ignore[assignment]
+        self.course: GameTranscript = _MissingBeforeReset()  # type: ignore[assignment]
         self._own: OwnCards = {}
         self._key: bytes | None = None
         self._number = 0
@@ -80,18 +176,18 @@ class Game:
     def reset(self, seed: int | None) -> None:
         """Deal a game. The same seed deals the same games; None goes on with the last seed, or draws one."""
         if seed is not None:
-            self._key = derived(b"arena.env", f"seed|{int(seed)}")
+            self._key = derive_key(b"arena.env", f"seed|{int(seed)}")
             self._number = self._starter = 0
         elif self._key is None:
             self._key = os.urandom(32)
         else:
             self._number += 1
-        self._chance = Chance(self._key, self._number)
-        self.state = deal(self.rules, self.seats, self._chance, self._starter)
-        self.course = Course(self._key, self._number, self.state)
-        self._watcher = Watcher(self.rules, self.seats, self._own)
+        self._chance = KeyedRng(self._key, self._number)
+        self.state = deal_game(self.rules, self.seats, self._chance, self._starter)
+        self.course = GameTranscript(self._key, self._number, self.state)
+        self._watcher = ObservationEncoder(self.rules, self.seats, self._own)
         self._answers: dict[int, Move] = {}
-        self._menus: dict[int, Menu] = {}
+        self._menus: dict[int, LegalActions] = {}
         self.asked = self.state.board.phase.asked
 
     @property
@@ -102,18 +198,18 @@ class Game:
 
     def observe(self, seat: int) -> Observation:
         """Return what a seat observes, and the mask of what it may do: to wait, if it isn't asked or has answered."""
-        sight = view(self.state, seat)
+        sight = view_from_seat(self.state, seat)
         menu = (self._menus.get(seat) or self._menu(sight)) if seat in self.asked else self.actions.waiting
         return {"observation": self._watcher.observe(sight), "action_mask": menu.mask.copy()}
 
-    def menu(self, seat: int) -> Menu:
+    def menu(self, seat: int) -> LegalActions:
         """Return what a seat may do now."""
         if seat not in self.asked:
             return self.actions.waiting
-        return self._menus.get(seat) or self._menu(view(self.state, seat))
+        return self._menus.get(seat) or self._menu(view_from_seat(self.state, seat))
 
-    def _menu(self, sight: View) -> Menu:
-        moves, seat = legal(sight), sight.seat
+    def _menu(self, sight: View) -> LegalActions:
+        moves, seat = list_legal_moves(sight), sight.seat
         menu = self.actions.menus[seat].get(id(moves))
         if menu is None or menu.moves is not moves:
             menu = self.actions.menu(moves, seat)
@@ -153,7 +249,7 @@ class Game:
     def go_on(self, answers: list[Move]) -> tuple[int, ...]:
         """Play on with the moves of all asked seats, in their order; return the seats that then left the game."""
         was = self.state.board.influence
-        self.state, events = apply(self.state, answers, self._chance)
+        self.state, events = apply_moves(self.state, answers, self._chance)
         self._menus = {}
         board = self.state.board
         phase = board.phase
@@ -181,7 +277,7 @@ class Game:
     def drawn(self) -> bool:
         """Tell whether the game was cut off by the limit of turns."""
         over = self.over
-        return over is not None and over.ending is Ending.TURN_LIMIT
+        return over is not None and over.ending is GameEnding.TURN_LIMIT
 
     def text(self) -> str:
         """Return what everybody sees, a line a seat."""
@@ -193,3 +289,72 @@ class Game:
             lost = f", lost {', '.join(revealed)}" if revealed else ""
             lines.append(f"{'>' if seat == board.actor else ' '} {seat}: {coins} coins, {influence} cards{lost}")
         return "\n".join(lines)
+
+
+class Opponent:
+    """The actions of one agent, chosen by a bot: `game.rival("player_1", "sample:honest")`.
+
+    All games of a seed are one match: with the next seed a class makes a new bot. It hears of a game's end when it is
+    first asked in the next one.
+    """
+
+    def __init__(self, game: EnvironmentGames, seat: int, bot: BotArgument) -> None:
+        self._game = game
+        self._seat = seat
+        ((self._name, self._bot),) = name_bots({f"player_{seat}": bot}).items()
+        self._course: GameTranscript | None = None
+        self._state: object = None  # at which the bot was asked last, and what it did there
+        self._action = WAIT
+
+    def action(self) -> int:
+        """Return the bot's action: `wait` if its seat isn't asked now. Raises what `arena.local` raises."""
+        game = self._game
+        if self._seat not in game.asked:
+            return WAIT
+        if self._state is not game.state:  # a bot is asked once
+            self._action = self._asked()
+            self._state = game.state
+        return self._action
+
+    def _asked(self) -> int:
+        game, seat, player = self._game, self._seat, self._followed(self._game.course)
+        menu, times = game.menu(seat), self._spec.timing(seat)
+        player.number += 1
+        sight, number = view_from_seat(game.state, seat), game.course.number
+        legal, events, known = (
+            legal_moves.make_legal_moves(menu.moves),
+            self._events(game.course),
+            self._feed.known(sight),
+        )
+        message = messages.make_request(
+            sight, known, number, player.number, events, legal, times.limit_ms, times.bank_ms
+        )
+        return [*menu.by_action][player.choice(message, legal)]
+
+    def _followed(self, course: GameTranscript) -> LocalPlayer:
+        """Return the player, who knows that this game has begun."""
+        past = self._course
+        if past is course:
+            return self._player
+        if past is not None and past.end is not None:
+            self._player.tell(messages.make_game_over(past.number, past.end, self._events(past)))
+        if past is None or past.key is not course.key:
+            self._begin_match(course.key)
+        self._course, self._sent, self._feed = course, 0, messages.MessageCursor(self._game.seats)
+        sight, seed = view_from_seat(course.start, self._seat), self._spec.game_seed(self._seat, course.number)
+        self._player.tell(messages.make_game_start(sight, course.number, seed, self._spec.handles))
+        return self._player
+
+    def _begin_match(self, key: bytes) -> None:
+        game = self._game
+        agents = tuple(f"player_{seat}" for seat in range(game.seats))
+        seatings = (tuple(range(game.seats)),)
+        self._spec = MatchSpec(0, derive_key(key, "rivals"), agents, seatings, MatchSettings(rules=game.rules))
+        self._player = LocalPlayer(self._name, self._bot)
+        self._player.greet(json.loads(hello(self._spec, self._seat)))
+
+    def _events(self, course: GameTranscript) -> list[dict[str, Any]]:
+        """Return the events that the bot hasn't been told, as its seat sees them."""
+        self._feed.add(course.events[self._sent :])
+        self._sent = len(course.events)
+        return self._feed.take(self._seat)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from arena.env.form import Form
+from arena.env.environments import BaseEnv
 from protocol.kits import coup_env
 
 _BOT = '''"""Plays by a policy that was trained in arena.env, which is in weights.json."""
@@ -39,7 +39,7 @@ _MANIFEST = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 
 def save_bot(
     folder: str | Path,
-    game: Form,
+    game: BaseEnv,
     layers: Iterable[tuple[Any, Any]],
     activation: Literal["tanh", "relu", "none"] = "tanh",
     choice: Literal["best", "drawn"] = "best",

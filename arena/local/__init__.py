@@ -10,27 +10,22 @@ process can, and one that never returns is waited for. Must not know sandboxes' 
 line.
 """
 
-from arena.local.jobs import JobError, in_jobs
-from arena.local.match import play_match
-from arena.local.players import Given, Player, Replies, WrongReplyError, entrants
-from arena.local.results import Results, Share
-from arena.local.sample import sample
-from arena.local.session import play
-from arena.local.sweep import sweep
-from arena.local.table import Rows
+from arena.local.match import BotArgument, LocalPlayer, ReplyingBot, WrongReplyError, name_bots, play_match, sample
+from arena.local.results import Results, Rows, WinRate
+from arena.local.session import JobError, play, play_in_processes, sweep
 
 __all__ = [
-    "Given",
+    "BotArgument",
     "JobError",
-    "Player",
-    "Replies",
+    "LocalPlayer",
+    "ReplyingBot",
     "Results",
     "Rows",
-    "Share",
+    "WinRate",
     "WrongReplyError",
-    "entrants",
-    "in_jobs",
+    "name_bots",
     "play",
+    "play_in_processes",
     "play_match",
     "sample",
     "sweep",

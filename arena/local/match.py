@@ -1,24 +1,230 @@
-"""A match in this process: the loop of `arena.referee`'s, without pipes, clocks and faults.
+"""Play a match in this process: the referee's loop without pipes, clocks and faults.
 
-Seats of one window are asked one after the other, and none sees what another answered: the game goes on when all have.
-"""
+Seats of one window are asked in turn and can't see each other's answers: the game continues when all have answered. A
+bot is any object with `reply(message: dict) -> dict | None`, as the kit's `Bot`; sample bots are available by name,
+such as `sample:honest`. Replies must follow the protocol, as those of a process, but a mistake costs no life: it
+raises."""
 
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import module_from_spec, spec_from_file_location
+from typing import Any, Protocol
 
-from arena.coup import Chance, Exiled, Move, Over, Said, State, Talk, apply, deal, first_seat, legal, view
-from arena.local.players import Player
-from arena.referee import GameRecord, MatchSpec, Notes, Record, hello, menus, messages
+from arena.bots import kit_of_file, sample_file
+from arena.coup import (
+    Board,
+    Exiled,
+    KeyedRng,
+    Move,
+    Over,
+    State,
+    StatementMade,
+    Talk,
+    apply_moves,
+    deal_game,
+    first_seat,
+    list_legal_moves,
+    view_from_seat,
+)
+from arena.referee import GameRecord, GameRecorder, MatchSpec, Record, SayError, hello, legal_moves, messages, read_say
+from protocol import Malformed, parse_hello, parse_reply
+from protocol.kits import coup_kit
 
 
-def play_match(spec: MatchSpec, players: Sequence[Player], keep_moves: bool) -> Record:
+def sample(name: str) -> type[coup_kit.Bot]:
+    """Return the class of the sample bot `name`, such as "sample:honest".
+
+    Raises BotError for a name that is none, ValueError for a sample that isn't written in Python with the kit.
+    """
+    path = sample_file(name)
+    if path is not None and path.is_dir():
+        path /= "bot.py"
+    if path is None or not path.is_file() or kit_of_file(path) != "python":
+        raise ValueError(f"{name!r} is no sample bot that plays in this process, as sample:honest does")
+    title = "sample_bot_" + name.removeprefix("sample:").removesuffix(".py")  # a folder's file is always bot.py
+    if title not in sys.modules:
+        spec = spec_from_file_location(title, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        with _the_arenas_kit():
+            spec.loader.exec_module(module)
+        sys.modules[title] = module
+    values = vars(sys.modules[title]).values()
+    classes = [value for value in values if isinstance(value, type) and value.__module__ == title]
+    return next(value for value in classes if issubclass(value, coup_kit.Bot))
+
+
+@contextmanager
+def _the_arenas_kit() -> Iterator[None]:
+    """Let `import coup_kit` mean the arena's kit, and afterwards what it meant before."""
+    before = sys.modules.get("coup_kit")
+    sys.modules["coup_kit"] = coup_kit
+    try:
+        yield
+    finally:
+        del sys.modules["coup_kit"]
+        if before is not None:
+            sys.modules["coup_kit"] = before
+
+
+Message = dict[str, Any]
+
+
+class ReplyingBot(Protocol):
+    """A bot that gets messages one by one and returns its reply, or None where nothing is asked."""
+
+    def reply(self, message: Message, /) -> Message | None:
+        """Take in a message of the protocol, and return the reply to it, if it asks for one."""
+
+
+BotFactory = Callable[[], ReplyingBot]
+# What a caller names as a bot: an object, a class or function that makes one for each match, or "sample:honest".
+BotArgument = ReplyingBot | BotFactory | str
+
+
+class WrongReplyError(Exception):
+    """A bot gave a reply that the protocol doesn't allow. Says which bot, at which request, and what it replied."""
+
+
+def name_bots(bots: Sequence[BotArgument] | Mapping[str, BotArgument]) -> dict[str, ReplyingBot | BotFactory]:
+    """Return the bots by name: the given one, or that of the class; of equal ones the later get a number.
+
+    Raises ValueError or TypeError for what can't play, BotError for the name of no sample bot.
+    """
+    if isinstance(bots, str):
+        raise TypeError(f"give a list of bots: [{bots!r}]")
+    if isinstance(bots, Mapping):
+        named = {name: _known(bot) for name, bot in bots.items()}
+    else:
+        named = {}
+        for bot in map(_known, bots):
+            name = _name(bot)
+            count = 2
+            while name in named:
+                name, count = f"{_name(bot)}-{count}", count + 1
+            named[name] = bot
+    objects = [bot for bot in named.values() if not _makes(bot)]
+    for name, bot in named.items():
+        if not callable(getattr(bot, "reply", None)) and not callable(bot):
+            raise TypeError(f"{name!r} is no bot: give a class, or an object, with the method reply(message)")
+    if len({id(bot) for bot in objects}) < len(objects):
+        raise ValueError("one object can't sit in two seats: give its class, or an object for each seat")
+    return named
+
+
+def require_factories(named: Mapping[str, ReplyingBot | BotFactory], when: str) -> None:
+    """Raise ValueError for a bot that is an object, since it remembers from match to match; `when` names the option."""
+    for name, bot in named.items():
+        if not _makes(bot):
+            raise ValueError(f"{name!r} is an object, which remembers all matches: {when} give its class")
+
+
+def _known(bot: BotArgument) -> ReplyingBot | BotFactory:
+    if not isinstance(bot, str):
+        return bot
+    if not bot.startswith("sample:"):
+        raise TypeError(f"{bot!r} is no bot: give a class, an object with the method reply(message), or sample:honest")
+    return sample(bot)
+
+
+def _makes(bot: ReplyingBot | BotFactory) -> bool:
+    """Tell whether a bot has yet to be made: a class has the method `reply` too, but no object that it is of."""
+    return isinstance(bot, type) or not hasattr(bot, "reply")
+
+
+def _name(bot: ReplyingBot | BotFactory) -> str:
+    named = bot if hasattr(bot, "__name__") else type(bot)
+    return str(getattr(named, "__name__", "bot"))
+
+
+class LocalPlayer:
+    """One bot in one match. `number` is the id of its last request."""
+
+    __slots__ = ("_reply", "name", "number", "said")
+
+    def __init__(self, name: str, bot: ReplyingBot | BotFactory) -> None:
+        self.name = name
+        player: Any = bot() if _makes(bot) else bot  # type: ignore[operator]
+        if not callable(getattr(player, "reply", None)):
+            raise TypeError(f"{name!r} made a {type(player).__name__}, which has no method reply(message)")
+        self._reply = player.reply
+        self.number = 0
+        self.said: tuple[StatementMade, ...] = ()  # beside the last choice
+
+    def greet(self, message: Message) -> None:
+        """Tell the bot which match it plays; it must reply with a hello."""
+        greeting = self._said(message)
+        if not isinstance(greeting, dict) or isinstance(parse_hello(greeting), Malformed):
+            raise WrongReplyError(
+                f'bot {self.name!r} replied {greeting!r} to the hello: reply with {{"type": "hello"}}'
+            )
+
+    def tell(self, message: Message) -> None:
+        """Tell the bot something that asks for nothing."""
+        answer = self._said(message)
+        if answer is not None:
+            raise WrongReplyError(
+                f"bot {self.name!r} replied {answer!r} to {message['type']}, which asks for nothing: return None"
+            )
+
+    def choice(self, message: Message, menu: legal_moves.LegalMoves, board: Board | None = None) -> int:
+        """Return the index of the move that the bot chooses at a request; what it says is read where it is heard.
+
+        board: the present one where there is talk, else None.
+        """
+        reply = self._said(message)
+        answer = parse_reply(reply) if isinstance(reply, dict) else None
+        if answer is None:
+            raise self._wrong(message, reply, "a reply is a dict with id, and choice or move")
+        if isinstance(answer, Malformed):
+            raise self._wrong(message, reply, answer.message)
+        if answer.id != self.number:
+            raise self._wrong(message, reply, f"the request's id is {self.number}")
+        index = menu.find(answer.move) if answer.move is not None else answer.choice
+        if index is None or not 0 <= index < len(menu.moves):
+            raise self._wrong(message, reply, "the move is not in the list of legal moves")
+        if board is not None:
+            try:
+                self.said = read_say(answer.say, board, message["you"]["seat"])
+            except SayError as problem:
+                raise self._wrong(message, reply, f"say: {problem}") from None
+        return index
+
+    def _said(self, message: Message) -> Any:
+        try:
+            return self._reply(message)
+        except Exception as problem:
+            problem.add_note(f"This came from the bot {self.name!r}, {_moment(message)}.")
+            raise
+
+    def _wrong(self, message: Message, reply: Any, why: str) -> WrongReplyError:
+        return WrongReplyError(f"bot {self.name!r} replied {reply!r} {_moment(message)}: {why}")
+
+
+def _moment(message: Message) -> str:
+    """Say at which message something went wrong. The bot may have changed the message, so nothing in it is certain."""
+    values = {name: message.get(name) for name in ("kind", "id", "game")}
+    if message.get("type") != "request":
+        return f"at {message.get('type')!r}"
+    state = message.get("state")
+    turn = state.get("turn") if isinstance(state, dict) else None
+    return (
+        f"at the request {values['kind']!r} (id {values['id']!r}, game {values['game']!r}, turn {turn!r}) "
+        f"with legal {message.get('legal')!r}"
+    )
+
+
+def play_match(spec: MatchSpec, players: Sequence[LocalPlayer], keep_moves: bool) -> Record:
     """Play all games of a match. Without `keep_moves` the record has results, but no moves: it can't be replayed."""
     for number, player in enumerate(players):
         player.greet(json.loads(hello(spec, number)))
     last_winner: int | None = None
     games = []
     for number, seating in enumerate(spec.seatings):
-        notes = Notes(number, seating, first_seat(seating, last_winner))
+        notes = GameRecorder(number, seating, first_seat(seating, last_winner))
         record = _Game(spec, notes, [players[bot] for bot in seating], keep_moves).play()
         last_winner = None if record.winner is None else seating[record.winner]
         games.append(record)
@@ -30,29 +236,29 @@ def play_match(spec: MatchSpec, players: Sequence[Player], keep_moves: bool) -> 
 class _Game:
     """One game: who sits where, what they were told, what is kept of it."""
 
-    def __init__(self, spec: MatchSpec, notes: Notes, players: Sequence[Player], keep_moves: bool) -> None:
+    def __init__(self, spec: MatchSpec, notes: GameRecorder, players: Sequence[LocalPlayer], keep_moves: bool) -> None:
         self.spec = spec
         self.notes = notes
         self.players = players
         self.keep_moves = keep_moves
         self.handles = [spec.handles[bot] for bot in notes.seating]
         self.times = [spec.timing(bot) for bot in notes.seating]
-        self.feed = messages.Feed(spec.seats)
+        self.feed = messages.MessageCursor(spec.seats)
         self.talk = spec.terms.rules.talk is not Talk.OFF
-        self.said: list[Said] = []  # beside the present answers
+        self.said: list[StatementMade] = []  # beside the present answers
 
     def play(self) -> GameRecord:
         """Play to the end of the game, and return its record."""
         notes = self.notes
-        chance = Chance(self.spec.key, notes.game)
-        state = deal(self.spec.terms.rules, self.spec.seats, chance, notes.starter)
+        chance = KeyedRng(self.spec.key, notes.game)
+        state = deal_game(self.spec.terms.rules, self.spec.seats, chance, notes.starter)
         for seat, player in enumerate(self.players):
             seed = self.spec.game_seed(notes.seating[seat], notes.game)
-            player.tell(messages.game_start(view(state, seat), notes.game, seed, self.handles))
+            player.tell(messages.make_game_start(view_from_seat(state, seat), notes.game, seed, self.handles))
         eliminated: list[tuple[int, int]] = []
         while state.board.phase.asked:
             answers = self.answers(state)
-            after, events = apply(state, answers, chance)
+            after, events = apply_moves(state, answers, chance)
             if self.talk:
                 events = (*sorted(self.said, key=lambda statement: statement.seat), *events)
             self.feed.add(events)
@@ -64,7 +270,7 @@ class _Game:
         over = state.board.phase
         assert isinstance(over, Over)
         for seat, player in enumerate(self.players):
-            player.tell(messages.game_over(notes.game, state.board, self.feed.take(seat)))
+            player.tell(messages.make_game_over(notes.game, state.board, self.feed.take(seat)))
         if self.keep_moves:
             return notes.record(state)
         return GameRecord(
@@ -85,12 +291,12 @@ class _Game:
         self.said = []
         for seat in state.board.phase.asked:
             player, times = self.players[seat], self.times[seat]
-            sight = view(state, seat)
-            moves = legal(sight)
+            sight = view_from_seat(state, seat)
+            moves = list_legal_moves(sight)
             player.number += 1
             known, events = self.feed.known(sight), self.feed.take(seat)
-            menu = menus.menu(moves)
-            message = messages.request(
+            menu = legal_moves.make_legal_moves(moves)
+            message = messages.make_request(
                 sight, known, self.notes.game, player.number, events, menu, times.limit_ms, times.bank_ms
             )
             choice = player.choice(message, menu, state.board if self.talk else None)

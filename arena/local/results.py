@@ -1,20 +1,40 @@
-"""What games in this process ended with: win shares with their counts, for each bot and for each of its seats."""
+"""Aggregate the results of games in this process: win rates with counts, for each bot and each of its seats.
+
+Tables are lists of dicts with the same keys, for a notebook or a spreadsheet; they print as columns."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from arena.count import Fold
-from arena.local.table import Rows
-from arena.referee import Record, write
-from ladder.rating import Z, wilson
+from arena.referee import Record, write_record
+from arena.stats import StatsAccumulator
+from ladder.rating import Z_95, wilson_interval
 from ladder.results import GameResult
-from ladder.store import record_name
+from ladder.store import record_file_name
+
+
+class Rows(list[dict[str, Any]]):
+    """What `pandas.DataFrame(rows)` and `csv.DictWriter` take; printed, it is a table."""
+
+    def __str__(self) -> str:
+        """Return the rows below their names, numbers to four digits, None as "-"."""
+        if not self:
+            return "no rows"
+        lines = [list(self[0]), *([_cell(value) for value in row.values()] for row in self)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        )
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class WinRate:
     """How often a bot won: `wins` of `games`, where a draw counts as the bot's part of it."""
 
     wins: float
@@ -28,7 +48,7 @@ class Share:
     @property
     def interval(self) -> tuple[float, float]:
         """Return Wilson's 95 % interval of the share, which takes games as independent."""
-        return wilson(self.value, Z * Z / self.games) if self.games else (0.0, 1.0)
+        return wilson_interval(self.value, Z_95 * Z_95 / self.games) if self.games else (0.0, 1.0)
 
     def __str__(self) -> str:
         """Return the share in words, in percent: `27.4 % (24.7 to 30.3) of 1000 games`."""
@@ -48,12 +68,12 @@ class Results:
     records: tuple[Record, ...] = ()
 
     @cached_property
-    def shares(self) -> Mapping[str, Share]:
+    def shares(self) -> Mapping[str, WinRate]:
         """Return the win share of each bot, best first."""
         shares = {bot: _share(self._of(bot)) for bot in self.bots}
         return dict(sorted(shares.items(), key=lambda pair: -pair[1].value))
 
-    def by_seat(self, bot: str) -> tuple[Share, ...]:
+    def by_seat(self, bot: str) -> tuple[WinRate, ...]:
         """Return the win share of a bot in each seat, from seat 0, who starts where the rules don't say otherwise."""
         seats = len(self.games[0].seats)
         return tuple(_share((won, at) for won, at in self._of(bot) if at == seat) for seat in range(seats))
@@ -75,7 +95,7 @@ class Results:
         """
         if not self.records:
             raise ValueError("no records were kept: play(..., records=True)")
-        fold = Fold()
+        fold = StatsAccumulator()
         for record in self.records:
             fold.add(record)
         return Rows(
@@ -105,8 +125,8 @@ class Results:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         files = []
         for record in self.records:
-            files.append(folder / record_name(record.header.match))
-            files[-1].write_text(write(record), encoding="utf-8")
+            files.append(folder / record_file_name(record.header.match))
+            files[-1].write_text(write_record(record), encoding="utf-8")
         return files
 
     def _of(self, bot: str) -> Iterator[tuple[float, int]]:
@@ -121,6 +141,6 @@ class Results:
         return "\n".join(f"{bot!r}: {share}" for bot, share in self.shares.items())
 
 
-def _share(games: Iterator[tuple[float, int]]) -> Share:
+def _share(games: Iterator[tuple[float, int]]) -> WinRate:
     worth = [won for won, _ in games]
-    return Share(sum(worth), len(worth))
+    return WinRate(sum(worth), len(worth))

@@ -1,25 +1,138 @@
-"""Who plays whom in this process: tables, seats and keys as in a run."""
+"""Play bots against each other in this process or its forks, and sweep a bot's parameters.
 
+Tables, seats and keys are those of a run. Worker processes are forked, so a bot that only a notebook or `__main__`
+defines can play there too. Process i modulo their number plays the match at i, and answers arrive in match order, so
+the results don't depend on the speed of processes. A sweep plays one bot with many parameter values on the same
+deals, so their differences are paired."""
+
+import ctypes
 import os
+import pickle
 import random
-from collections.abc import Mapping, Sequence
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
+from itertools import product
+from math import fsum, sqrt
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from statistics import stdev
+from time import monotonic
+from typing import Any, TypeVar
 
-from arena.coup import Ruleset, derived
-from arena.local.jobs import in_jobs
-from arena.local.match import play_match
-from arena.local.players import Given, Player, entrants, refuse_objects
-from arena.local.results import Results
-from arena.referee import MatchSpec, Record, Terms
-from arena.run import game_results, keyed_shuffle, load
+from arena.coup import Ruleset, derive_key
+from arena.local.match import BotArgument, LocalPlayer, ReplyingBot, name_bots, play_match, require_factories
+from arena.local.results import Results, Rows
+from arena.referee import MatchSettings, MatchSpec, Record
+from arena.run import game_results, keyed_shuffle, load_ruleset
+from arena.stats import student_t_quantile
 from ladder.results import GameResult
-from ladder.schedule import Table, plan, seatings
+from ladder.schedule import PlannedMatch, plan_matches, seat_orders
+
+Played = TypeVar("Played")
+_LAST_S = 1.0  # after the last answer, to write out what bots printed, and to end their threads
+
+
+class JobError(Exception):
+    """A process ended before its matches did, or an exception of a bot can't be brought out of it."""
+
+
+def play_in_processes(
+    play: Callable[[int], Played], matches: Sequence[int], jobs: int
+) -> Generator[Played, None, None]:
+    """Yield what `play` returns of each place in `matches`, in order; close the iterator, and no process is left.
+
+    `matches` are their numbers, for messages. One job is this process. The first exception in the order comes out, with
+    a note of its traceback. Raises ValueError where forking isn't safe, JobError for a process that ended early.
+    """
+    if jobs < 2:
+        yield from map(play, range(len(matches)))
+        return
+    if not sys.platform.startswith("linux"):
+        raise ValueError("jobs above 1 fork this process, which is safe on Linux alone: leave jobs at 1")
+    context = get_context("fork")
+    ends = [context.Pipe(duplex=False) for _ in range(jobs)]
+    readers = [reader for reader, _ in ends]
+    processes = []
+    try:
+        for job, (_, writer) in enumerate(ends):
+            others = [*readers, *(other for _, other in ends[job + 1 :])]
+            work = (play, range(job, len(matches), jobs), writer, others, os.getpid())
+            process = context.Process(target=_work, args=work, daemon=True)
+            process.start()
+            processes.append(process)
+            writer.close()  # here, so that the end of the process is the end of its answers
+        for place, match in enumerate(matches):
+            try:
+                played, problem = readers[place % jobs].recv()
+            except (EOFError, OSError):  # at the end of a message, or in the middle of one
+                processes[place % jobs].join()
+                code = processes[place % jobs].exitcode
+                raise JobError(
+                    f"the process of match {match} ended with exit code {code}: a bot or the system ended it. "
+                    "With one job this process plays"
+                ) from None
+            if problem is not None:
+                raise problem
+            yield played
+        end = monotonic() + _LAST_S
+        for process in processes:
+            process.join(max(0.0, end - monotonic()))
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.join()
+        for reader in readers:
+            reader.close()
+
+
+def _work(
+    play: Callable[[int], Played],
+    places: Sequence[int],
+    writer: Connection,
+    others: Sequence[Connection],
+    parent: int,
+) -> None:
+    """Play matches in this process and send what each gave, until the first exception."""
+    pr_set_pdeathsig = 1  # linux/prctl.h
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)  # a notebook's kernel is restarted by a kill
+    if os.getppid() != parent:
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which kills its processes
+    for other in others:
+        other.close()
+    try:
+        for place in places:
+            try:
+                played = play(place)
+            except Exception as problem:
+                writer.send((None, _portable(problem)))
+                return
+            writer.send((played, None))
+    except BrokenPipeError:
+        return  # the parent has gone
+
+
+def _portable(problem: Exception) -> Exception:
+    """Return the exception with its traceback as a note; as a JobError where pickle can't bring it to the parent."""
+    stack = "".join(traceback.format_tb(problem.__traceback__)).rstrip()
+    problem.add_note(f"In the process that played it:\n{stack}")
+    try:
+        pickle.loads(pickle.dumps(problem))
+    except Exception:
+        there = "".join(traceback.format_exception(problem)).rstrip()
+        return JobError(f"a bot raised {type(problem).__name__}, which pickle can't carry:\n{there}")
+    return problem
+
 
 _MATCH_GAMES = 12  # as in `arena run`: what a bot learns of others, it learns in so many games
 
 
 def play(
-    bots: Sequence[Given] | Mapping[str, Given],
+    bots: Sequence[BotArgument] | Mapping[str, BotArgument],
     games: int = 1000,
     *,
     rules: str | Ruleset = "coup",
@@ -42,12 +155,12 @@ def play(
     allowed raises WrongReplyError. Raises ValueError for numbers that make no plan and for what `jobs` above 1 can't
     play, RulesetError for rules that aren't there, JobError for a process that a bot ended.
     """
-    named = entrants(bots)
-    ruleset = load(rules) if isinstance(rules, str) else rules
+    named = name_bots(bots)
+    ruleset = load_ruleset(rules) if isinstance(rules, str) else rules
     seats = len(named) if seats is None else seats
     match_games = -(-_MATCH_GAMES // seats) * seats if match_games is None and seats else match_games or 0
-    key = os.urandom(32) if seed is None else derived(b"arena.local", f"seed|{seed}")
-    planned = plan(len(named), seats, games, match_games, keyed_shuffle(key, "schedule"))
+    key = os.urandom(32) if seed is None else derive_key(b"arena.local", f"seed|{seed}")
+    planned = plan_matches(len(named), seats, games, match_games, keyed_shuffle(key, "schedule"))
     problem = ruleset.problem(seats)
     if problem:
         raise ValueError(problem)
@@ -55,21 +168,21 @@ def play(
     if jobs < 1:
         raise ValueError(f"jobs={jobs}: one process or more")
     if jobs > 1:
-        refuse_objects(named, f"with jobs={jobs}")
+        require_factories(named, f"with jobs={jobs}")
 
-    def played(table: Table) -> tuple[list[GameResult], Record | None]:
-        own = derived(key, f"match|{table.match}")
+    def played(table: PlannedMatch) -> tuple[list[GameResult], Record | None]:
+        own = derive_key(key, f"match|{table.match}")
         spec = MatchSpec(
             match=table.match,
             key=own,
             bots=tuple(names[bot] for bot in table.bots),
-            seatings=seatings(seats, match_games, keyed_shuffle(own, "seats")),
-            terms=Terms(rules=ruleset),
+            seatings=seat_orders(seats, match_games, keyed_shuffle(own, "seats")),
+            terms=MatchSettings(rules=ruleset),
         )
         if jobs > 1:
             random.seed(own)  # else every process would roll the same
         try:
-            record = play_match(spec, [Player(name, named[name]) for name in spec.bots], keep_moves=records)
+            record = play_match(spec, [LocalPlayer(name, named[name]) for name in spec.bots], keep_moves=records)
         except Exception as problem:
             problem.add_note(f"It was match {table.match}" + ("." if seed is None else f" of seed {seed}."))
             raise
@@ -79,9 +192,84 @@ def play(
     kept: list[Record] = []
     jobs = min(jobs, len(planned.tables))
     tables = planned.tables
-    with closing(in_jobs(lambda place: played(tables[place]), [table.match for table in tables], jobs)) as matches:
+    with closing(
+        play_in_processes(lambda place: played(tables[place]), [table.match for table in tables], jobs)
+    ) as matches:
         for ended, record in matches:
             results += ended
             if record is not None:
                 kept.append(record)
     return Results(names, tuple(results), tuple(kept))
+
+
+_COLUMNS = {"share", "low", "high", "games", "gain", "gain_low", "gain_high"}
+
+
+def sweep(
+    make_bot: Callable[..., ReplyingBot],
+    values: Mapping[str, Iterable[Any]],
+    against: Sequence[BotArgument] | Mapping[str, BotArgument],
+    games: int = 1000,
+    *,
+    rules: str | Ruleset = "coup",
+    seats: int | None = None,
+    match_games: int | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+) -> Rows:
+    """Play `make_bot(**values)` for each combination of values, and return a row of each, in the order given.
+
+    Each row has the values; `share`, `low`, `high`: the win share with its 95 % interval; `games`; and `gain`,
+    `gain_low`, `gain_high`: the difference to the first row's share with its 95 % interval, from the matches' paired
+    differences (Student's t; None of fewer than two matches). All rows have the same cards, seats and opponents' dice.
+    An interval is of its row alone: of 20 rows one misses. The other arguments, and what is raised, are `play`'s.
+    """
+    tried = {parameter: list(given) for parameter, given in values.items()}
+    if not tried or not all(tried.values()):
+        raise ValueError('give each parameter values to try: {"doubt": [0.1, 0.2]}')
+    if taken := tried.keys() & _COLUMNS:
+        raise ValueError(f"a parameter can't be called as a column of the table is: {', '.join(sorted(taken))}")
+    rivals = name_bots(against)
+    require_factories(rivals, "in a sweep")
+    name = getattr(make_bot, "__name__", "bot")
+    while name in rivals:
+        name += "-swept"
+    rows = Rows()
+    first: dict[int, float] = {}
+    for chosen in product(*tried.values()):
+        given = dict(zip(tried, chosen, strict=True))
+        bots: dict[str, BotArgument] = {name: _maker(make_bot, given), **rivals}
+        try:
+            results = play(bots, games, rules=rules, seats=seats, match_games=match_games, seed=seed, jobs=jobs)
+        except Exception as problem:
+            problem.add_note(f"In the sweep's row {given}.")
+            raise
+        share = results.shares[name]
+        matches = _by_match(results, name)
+        first = first or matches
+        gain, low, high = _gain([matches[match] - first[match] for match in matches])
+        interval = dict(zip(("low", "high"), share.interval, strict=True))
+        paired = {"gain": gain, "gain_low": low, "gain_high": high}
+        rows.append({**given, "share": share.value, **interval, "games": share.games, **paired})
+    return rows
+
+
+def _maker(make_bot: Callable[..., ReplyingBot], given: Mapping[str, Any]) -> Callable[[], ReplyingBot]:
+    return lambda: make_bot(**given)
+
+
+def _by_match(results: Results, name: str) -> dict[int, float]:
+    """Return the bot's win share in each match that it played; all have as many games."""
+    worth: dict[int, list[float]] = {}
+    for game in results.games:
+        if name in game.seats:
+            worth.setdefault(game.match, []).append(game.worth(game.seats.index(name)))
+    return {match: fsum(won) / len(won) for match, won in worth.items()}
+
+
+def _gain(gains: Sequence[float]) -> tuple[float, float | None, float | None]:
+    mean = fsum(gains) / len(gains)
+    if len(gains) < 2:
+        return mean, None, None
+    half = student_t_quantile(len(gains) - 1) * stdev(gains) / sqrt(len(gains))
+    return mean, max(-1.0, mean - half), min(1.0, mean + half)

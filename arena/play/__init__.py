@@ -4,8 +4,16 @@ Whatever a person sees of a game comes from the lines that its box gets, so it k
 Must not know terminals, keys or click, and prints nothing.
 """
 
-from arena.play.menu import NUMBERS, Option, menu
-from arena.play.playing import GameOver, Happening, Line, MatchEnd, Message, Playing, Progress, Waiting
-from arena.play.record_folder import RecordFolder
-from arena.play.sight import GameView, Row, Sight
-from arena.play.sitting import Sitting
+from arena.play.live_match import (
+    GameEnded,
+    InteractiveMatch,
+    LineReceived,
+    LiveMatch,
+    MatchEnd,
+    MatchEvent,
+    Message,
+    RecordFolder,
+    StateUpdate,
+    WaitingFor,
+)
+from arena.play.player_view import NUMBERS, GameView, MoveOption, PlayerView, TableRow, make_move_menu

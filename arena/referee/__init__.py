@@ -3,22 +3,37 @@
 Imports the engine, the protocol and the Box type. Must not know files, ladders, ratings or how a sandbox isolates.
 """
 
-from arena.referee import menus, messages, wire
-from arena.referee.capture import Capture
-from arena.referee.exchange import Exchange
-from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Facts, Fault, ending
-from arena.referee.game_record import GameRecord, Notes
-from arena.referee.judge import Account, Allowance, Instead, Wrong, allowance, facts_of, how_spent, new_account, verdict
-from arena.referee.marks import by_game, by_turn, own_lines
-from arena.referee.match import hello, play_match
-from arena.referee.meter import Meter
-from arena.referee.record import Header, Record, RecordError, read, replay, verify, write
-from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
-from arena.referee.result import MatchResult
-from arena.referee.seat import Seat
+from arena.referee import legal_moves, messages, wire
+from arena.referee.clock import Meter
+from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Facts, Fault, exit_fault
+from arena.referee.game_record import GameRecord, GameRecorder
+from arena.referee.judge import (
+    FaultVerdict,
+    PlayerBudget,
+    RequestBudget,
+    SubstitutedMove,
+    describe_time_use,
+    facts_of,
+    judge_reply,
+    make_request_budget,
+    new_player_budget,
+)
+from arena.referee.match import MatchObserver, MatchResult, MatchSpec, hello, play_match
+from arena.referee.record import MatchHeader, Record, RecordError, read_record, replay_game, verify_record, write_record
+from arena.referee.seat import (
+    BoundedLog,
+    FaultSample,
+    MalformedLine,
+    ProcessExited,
+    Reply,
+    ReplyReceived,
+    Seat,
+    TimedOut,
+    lines_by_turn,
+    list_own_lines,
+    split_by_game,
+)
 from arena.referee.sent_lines import SentLine, sent_lines
-from arena.referee.spec import MatchSpec
-from arena.referee.table import Table
-from arena.referee.talk import SayError, clean, read_say, written
-from arena.referee.terms import SETTABLE, TIMES, UNTIMED_MS, Terms, Timing
-from arena.referee.watch import Watch
+from arena.referee.settings import SETTABLE_LIMITS, TIME_LIMITS, UNTIMED_MS, MatchSettings, Timing
+from arena.referee.table import SeatPoller
+from arena.referee.table_talk import SayError, clean_text, read_say, statement_payload

@@ -133,7 +133,7 @@ _ROWS = (
 FAULTS = {row.code: row for row in _ROWS}
 
 
-def ending(code: str, ended: Exit | None, limits: Limits) -> tuple[str, str | None]:
+def exit_fault(code: str, ended: Exit | None, limits: Limits) -> tuple[str, str | None]:
     """Return the fault's code of a process that is gone for `code`, and its detail: the limit, and how it ended."""
     if code == LIMITS["output_kb"].code:
         return code, LIMITS["output_kb"].told(limits)

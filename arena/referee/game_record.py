@@ -1,14 +1,94 @@
-"""What is kept of one game: the notes that are taken while it is played, and the value that they make at its end."""
+"""Record one game: moves, events and faults, the outcomes of chance, and a check of the faults.
 
-from collections.abc import Sequence
+The recorder takes notes while the game is played and turns them into a `GameRecord` at its end.
+
+A chance outcome is one word. `draw:captain+duke` are cards from the court deck, taken into a hand or sorted by an
+exchange. `look:duke` is the card that an inquisitor sees where its owner didn't choose it. The words are in the order
+of occurrence, which the moves fix. A reader of a record therefore needs neither the engine nor the key.
+
+A replay can verify that faults are consistent with the moves, the lives and the forfeits of the match. It can't
+verify dropped lines, or a fault whose default move the bot could have chosen itself."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from arena.coup import Answer, Event, Exiled, Forfeited, Over, Said, State
+from arena.coup import (
+    FORFEIT,
+    CardExamined,
+    Drafted,
+    Event,
+    Examining,
+    Exchanging,
+    Exiled,
+    Forfeited,
+    HandShown,
+    KeyedRng,
+    Lost,
+    Move,
+    MoveOrForfeit,
+    Over,
+    Pick,
+    Reveal,
+    Role,
+    Shown,
+    State,
+    StatementMade,
+    View,
+    format_move,
+    pick_default_move,
+)
 from arena.referee import wire
-from arena.referee.draws import draws
-from arena.referee.faults import Fault
-from arena.referee.talk import Placed, heard
+from arena.referee.faults import FAULTS, Consequence, Fault
+from arena.referee.settings import MatchSettings
+from arena.referee.table_talk import Placed, list_statements
+
+_Cards = tuple[Role, ...]
+_MOVE_CARDS = frozenset((Lost, Shown, HandShown, Drafted, CardExamined))
+
+
+def list_chance_outcomes(
+    before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]
+) -> list[str]:
+    """Return the draws of one step of the engine, as `apply` took and gave it."""
+    words = []
+    hands = list(before.hands)
+    for event in events:
+        if type(event) not in _MOVE_CARDS:
+            continue
+        match event:
+            case Lost(seat, role):
+                hands[seat] = _without(hands[seat], (role,))
+            case Shown(seat, role, cards) if cards is not None:
+                words.append(_word("draw", _without(cards, _without(hands[seat], (role,)))))
+                hands[seat] = cards
+            case HandShown(seat, _, cards) if cards is not None:
+                words.append(_word("draw", cards))
+                hands[seat] = cards
+            case Drafted(seat, cards) if cards is not None:
+                pick = answers[seat]
+                assert isinstance(pick, Pick)
+                words.append(_word("draw", _without(cards, (pick.role,))))
+            case CardExamined(_, target, _, role, cards) if cards is not None and role is not None:
+                words.append(_word("draw", _without(cards, _without(hands[target], (role,)))))
+    if isinstance(after.board.phase, Exchanging):
+        words.append(_word("draw", after.drawn))
+    if isinstance(after.board.phase, Examining) and after.seen is not None and not isinstance(answers[0], Reveal):
+        words.append(_word("look", (after.seen,)))
+    return words
+
+
+def _without(cards: _Cards, gone: _Cards) -> _Cards:
+    """Return a hand without some of its cards; what is left is sorted as it was."""
+    left = list(cards)
+    for role in gone:
+        left.remove(role)
+    return tuple(left)
+
+
+def _word(verb: str, cards: _Cards) -> str:
+    return f"{verb}:{'+'.join(role.value for role in cards)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +124,7 @@ class GameRecord:
         return self.seating.index(bot) not in self.survivors
 
 
-class Notes:
+class GameRecorder:
     """What was noted of a game so far; `feed` has its events.
 
     Who asks the seats adds `words` and `times`, and `said` where there is talk; the referee adds `faults`.
@@ -69,7 +149,7 @@ class Notes:
         self.game = game
         self.seating = seating
         self.starter = starter
-        self.feed = wire.Feed(len(seating))
+        self.feed = wire.LineCursor(len(seating))
         self.words: list[str] = []
         self.times: list[int] = []
         self.said: list[Placed] = []
@@ -79,11 +159,11 @@ class Notes:
         self._draws: list[str] = []
         self._eliminated: list[tuple[int, int]] = []
 
-    def heard(self) -> list[Said]:
+    def heard(self) -> list[StatementMade]:
         """Return what was said in the step that isn't noted yet: events that come before its own."""
-        return heard(self.said, len(self._by))
+        return list_statements(self.said, len(self._by))
 
-    def step(self, before: State, answers: Sequence[Answer], after: State, events: Sequence[Event]) -> None:
+    def step(self, before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]) -> None:
         """Note what one step of the engine led to."""
         if not self._by:
             self._start = _start(before)
@@ -91,7 +171,7 @@ class Notes:
         for event in events:
             if isinstance(event, _OUT):
                 self._eliminated.append((event.seat, before.board.turn))
-        self._draws += draws(before, answers, after, events)
+        self._draws += list_chance_outcomes(before, answers, after, events)
         self.feed.add(events)
 
     def record(self, state: State) -> GameRecord:
@@ -134,3 +214,58 @@ def _start(state: State) -> dict[str, Any]:
     if board.sides:
         start["sides"] = [side.value for side in board.sides]
     return start
+
+
+_GIVEN_UP = format_move(FORFEIT)
+
+
+def default_move(sight: View, moment: int, chance: KeyedRng) -> Move:
+    """Return the move that is played for a seat that has a fault. moment: the game's events without what was said."""
+    # The stream's label is the game's moment: neither a fault of one bot nor its words shift another draw.
+    return pick_default_move(sight, lambda below: chance.number(f"default {sight.seat}", moment, below))
+
+
+def find_fault_problems(
+    terms: MatchSettings, game: GameRecord, defaults: Mapping[int, str], forfeits: Counter[int]
+) -> Iterator[str]:
+    """Yield why no referee has noted the faults of a game so.
+
+    defaults: the default move of each place at which there is a fault. forfeits: of each bot in the games before; those
+    of this game are added.
+    """
+    lives = dict.fromkeys(game.seating, terms.lives)
+    retired = {bot for bot in game.seating if forfeits[bot] >= terms.forfeits}
+    movers = [game.seating[seat] for seat in game.by]
+    given_up = {place for place, word in enumerate(game.words) if word == _GIVEN_UP}
+    for fault in game.faults:
+        if not _fits(fault, game, movers, defaults, lives, retired):
+            at = "" if fault.step is None else f" at move {fault.step}"
+            yield f"the fault {fault.code} of bot {fault.bot}{at} doesn't fit the moves and the faults before it"
+        elif FAULTS[fault.code].consequence is Consequence.FORFEIT and fault.step in given_up:
+            given_up.remove(fault.step)
+            forfeits[fault.bot] += 1
+    for place in sorted(given_up):
+        yield f"bot {movers[place]} forfeits at move {place}, and no fault says why"
+    for place, (bot, word) in enumerate(zip(movers, game.words, strict=True)):
+        if bot in retired and word != _GIVEN_UP:
+            yield f"bot {bot} chooses move {place}, after {terms.forfeits} forfeits in this match"
+            return
+
+
+def _fits(
+    fault: Fault, game: GameRecord, movers: list[int], defaults: Mapping[int, str], lives: dict[int, int],
+    retired: set[int],
+) -> bool:  # fmt: skip
+    """Return whether a fault fits; take the life that it costs."""
+    cost, bot, place = FAULTS[fault.code].consequence, fault.bot, fault.step
+    if cost is Consequence.FREE or place is None:
+        return cost is Consequence.FREE and place is None and fault.used is None
+    if place >= len(game.words) or movers[place] != bot:
+        return False
+    if cost is Consequence.FORFEIT:
+        whole = (lives[bot] == 0) == (fault.code == "out_of_lives") and (bot in retired) == (fault.code == "retired")
+        return whole and fault.used == game.words[place] == _GIVEN_UP
+    lives[bot] -= 1
+    if lives[bot] == 0:
+        return fault.used is None and game.words[place] == _GIVEN_UP
+    return lives[bot] > 0 and fault.used == game.words[place] == defaults.get(place)

@@ -1,52 +1,141 @@
-"""A match: one table of bots, one process each, a number of games. The loop: ask, time, judge, apply.
+"""Play one match: a table of bots, one process each, for a given number of games.
 
-`play_match` runs in its caller's thread until the match is complete and returns everything that is worth keeping; it
-writes no file. Processes live for the whole match; one whose bot forfeits is ended at once and started anew for the
-next game. All chance comes from the match's key. Whatever a bot does ends in a row of the fault table; an ArenaError (a
-process that this machine can't start, a sandbox that breaks, a host that stands still) ends the match itself, which is
-then void.
-"""
+`play_match` runs the loop of asking, timing, judging and applying in its caller's thread until the match is complete.
+It takes a `MatchSpec`, returns a `MatchResult` with everything worth storing, and writes no file. A process lives for
+the whole match; after a forfeit it is stopped, and restarted for the next game. All randomness comes from the match's
+key.
+
+Misbehaviour of a bot, of any kind, is a row of the fault table. An ArenaError ends the match itself, which is then a
+failed attempt: the machine can't start a process, the sandbox breaks, or the host stalls.
+
+An observer is notified of the seats that the table waits for and of the end of each game. The data that an observer
+receives must not reach a bot."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from arena.coup import (
     FORFEIT,
-    Answer,
     Board,
-    Chance,
+    Event,
+    KeyedRng,
     Move,
+    MoveOrForfeit,
     State,
     Talk,
     View,
-    apply,
-    deal,
+    apply_moves,
+    deal_game,
+    derive_key,
     first_seat,
-    legal,
-    notation,
-    view,
+    format_move,
+    list_legal_moves,
+    view_from_seat,
 )
-from arena.referee import menus, messages, wire
-from arena.referee.charges import default_move
-from arena.referee.exchange import Exchange
-from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
-from arena.referee.game_record import GameRecord, Notes
-from arena.referee.judge import Instead, Wrong, allowance, new_account, verdict
-from arena.referee.marks import game_mark, turn_mark
-from arena.referee.record import Record
-from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
-from arena.referee.result import MatchResult
-from arena.referee.seat import Seat
-from arena.referee.spec import MatchSpec
-from arena.referee.table import Ask, Table
-from arena.referee.talk import SayError, read_say
-from arena.referee.terms import Terms, Timing
-from arena.referee.waits import Waits
-from arena.referee.watch import Watch
+from arena.referee import legal_moves, messages, wire
+from arena.referee.clock import RunQueueClock
+from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, exit_fault
+from arena.referee.game_record import GameRecord, GameRecorder, default_move
+from arena.referee.judge import FaultVerdict, SubstitutedMove, judge_reply, make_request_budget, new_player_budget
+from arena.referee.record import MatchHeader, Record, handles_of
+from arena.referee.seat import (
+    FaultSample,
+    MalformedLine,
+    ProcessExited,
+    Reply,
+    ReplyReceived,
+    Seat,
+    TimedOut,
+    game_marker,
+    turn_marker,
+)
+from arena.referee.settings import MatchSettings, Timing
+from arena.referee.table import Ask, SeatPoller
+from arena.referee.table_talk import SayError, read_say
 from arena.sandbox import Box, ProgramError, SandboxError
-from protocol import LINE_LIMIT, Greeting, encode, framing, show
+from protocol import LINE_LIMIT, Greeting, encode, escape_bytes, framing
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSpec:
+    """What a match is made of. `seatings` has one entry a game: the bot (index into `bots`) of each seat.
+
+    `timings` has the times of each bot where they aren't the same for all, as the terms have them: a person has no
+    clock. A bot is told its own alone. `digests` of the bots' files are for the record.
+    """
+
+    match: int
+    key: bytes
+    bots: tuple[str, ...]
+    seatings: tuple[tuple[int, ...], ...]
+    terms: MatchSettings = field(default_factory=MatchSettings)
+    timings: tuple[Timing, ...] = ()
+    digests: tuple[str, ...] = ()
+
+    @property
+    def seats(self) -> int:
+        """Return the number of seats of the table."""
+        return len(self.bots)
+
+    @property
+    def handles(self) -> tuple[str, ...]:
+        """Return the name under which each bot plays."""
+        return handles_of(self.key, self.bots, self.terms)
+
+    @property
+    def header(self) -> MatchHeader:
+        """Return what the record says of the whole match."""
+        return MatchHeader(self.match, self.key, self.bots, self.handles, self.terms, self.timings, self.digests)
+
+    def timing(self, bot: int) -> Timing:
+        """Return the times of a bot."""
+        return self.timings[bot] if self.timings else self.terms.timing
+
+    def bot_seed(self, bot: int) -> str:
+        """Return the seed that a bot is given for its own randomness: 32 hexadecimal digits of a stream of its own."""
+        return derive_key(self.key, f"bot|{bot}").hex()[:32]
+
+    def game_seed(self, bot: int, game: int) -> str:
+        """Return the same for one game: in another match of this key the bot rolls the same dice in this game."""
+        return derive_key(self.key, f"bot|{bot}|game|{game}").hex()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchResult:
+    """A complete match: its record, and the standard error of each process as (bot, number, bytes).
+
+    `exchanges` has the first faulty exchange of each bot and kind of fault, in the order in which they came. `times`
+    has for each bot what its requests took, in microseconds, as the record has them. `peaks` has for each bot the most
+    memory, in bytes, that a process of it has had; None where the sandbox doesn't tell.
+    """
+
+    record: Record
+    logs: tuple[tuple[int, int, bytes], ...]
+    exchanges: tuple[FaultSample, ...]
+    times: tuple[tuple[int, ...], ...]
+    peaks: tuple[int | None, ...]
+    requests: int
+    startup_s: float
+
+
+class MatchObserver:
+    """Is told, in the match's own thread, what happens. This one doesn't look."""
+
+    def asked(self, bots: Sequence[int]) -> None:
+        """See that these bots, by their indices, are being waited for from now on."""
+
+    def answered(self) -> None:
+        """See that all who were asked in a game have answered; what follows waits for the return."""
+
+    def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
+        """See a game begin, or what happened in it, from event number `first` on, and the state that it led to."""
+
+    def game_over(self, game: GameRecord) -> bool:
+        """See a game that has ended; tell whether the next one, if there is one, is wanted."""
+        return True
+
 
 _GOT_SHOWN = 1000  # bytes of a faulty line that are kept in the record
 _ECHO_SHOWN = 200  # bytes of it that are sent back to the bot
@@ -60,7 +149,7 @@ def play_match(
     launch: Launch,
     clock: Callable[[], float] = time.monotonic,
     waited_ns: Callable[[], int] | None = None,
-    watch: Watch | None = None,
+    watch: MatchObserver | None = None,
 ) -> MatchResult:
     """Play all games of a match. `launch(i)` starts bot i of the spec, under the terms' limits.
 
@@ -68,7 +157,7 @@ def play_match(
     `watch` is told what happens, and may end the match after any game. Raises ArenaError, after ending all processes,
     if this machine failed.
     """
-    match = _Match(spec, launch, clock, waited_ns, watch or Watch())
+    match = _Match(spec, launch, clock, waited_ns, watch or MatchObserver())
     try:
         with closing(match):
             return match.play()
@@ -85,7 +174,7 @@ def hello(spec: MatchSpec, bot: int) -> bytes:
         {
             "type": "hello",
             "protocol": framing.PROTOCOL,
-            "ruleset": messages.ruleset(spec.terms.rules, spec.seats),
+            "ruleset": messages.make_ruleset(spec.terms.rules, spec.seats),
             "limits": {
                 "limit_ms": timing.limit_ms,
                 "bank_ms": timing.bank_ms,
@@ -119,8 +208,8 @@ def error_line(number: int, code: str, detail: str | None, got: bytes | None, us
             "id": number,
             "code": code,
             "message": f"{message}; {rule.help}",
-            "got": None if got is None else show(got, _ECHO_SHOWN),
-            "used": None if used is None else menus.move_payload(used),
+            "got": None if got is None else escape_bytes(got, _ECHO_SHOWN),
+            "used": None if used is None else legal_moves.move_payload(used),
             "lives": lives,
         }
     )
@@ -149,13 +238,13 @@ class _Player:
         "warned",
     )
 
-    def __init__(self, bot: int, terms: Terms, timing: Timing) -> None:
+    def __init__(self, bot: int, terms: MatchSettings, timing: Timing) -> None:
         self.bot = bot
         self.timing = timing
-        self.allowed = allowance(timing, terms.limits)
-        self.account = new_account(terms.lives, timing)
+        self.allowed = make_request_budget(timing, terms.limits)
+        self.account = new_player_budget(terms.lives, timing)
         self.seat: Seat | None = None
-        self.absent = Gone("start_failed")  # why there is no process, if there is none
+        self.absent = ProcessExited("start_failed")  # why there is no process, if there is none
         self.processes = 0
         self.forfeits = 0
         self.drained = False  # a timeout has emptied its bank, for the rest of the match
@@ -171,21 +260,21 @@ class _Match:
         launch: Launch,
         clock: Callable[[], float],
         waited_ns: Callable[[], int] | None,
-        watch: Watch,
+        watch: MatchObserver,
     ) -> None:
         self.spec = spec
         self.terms = terms = spec.terms
         self.launch = launch
         self.clock = clock
-        self.waits = Waits()
+        self.waits = RunQueueClock()
         self.watch = watch
         self.players = [_Player(bot, terms, spec.timing(bot)) for bot in range(spec.seats)]
         if any(timing.ponder != terms.timing.ponder for timing in spec.timings):
             raise ValueError("all bots of a match may ponder, or none: who is frozen goes by the terms")
         own = any(player.timing.own for player in self.players)
-        self.table = Table(clock, own, terms.timing.ponder, terms.limits.cores, waited_ns or self.waits)
+        self.table = SeatPoller(clock, own, terms.timing.ponder, terms.limits.cores, waited_ns or self.waits)
         self.logs: list[tuple[int, int, bytes]] = []
-        self.exchanges: dict[tuple[int, str], Exchange] = {}
+        self.exchanges: dict[tuple[int, str], FaultSample] = {}
         self.times: list[list[int]] = [[] for _ in spec.bots]
         self.peaks: list[int | None] = [None] * spec.seats
         self.last_winner: int | None = None  # a bot; None at first and after a draw
@@ -235,9 +324,9 @@ class _Match:
         for (player, _), reply in zip(started, replies, strict=True):
             why = self.no_hello(player, reply)
             if why is not None:
-                player.refused = reply.line if isinstance(reply, Unreadable) else None
+                player.refused = reply.line if isinstance(reply, MalformedLine) else None
                 self.end_process(player)
-                player.absent = Gone("start_failed", detail=why, hello=reply)
+                player.absent = ProcessExited("start_failed", detail=why, hello=reply)
         self.startup += self.clock() - began
 
     def start(self, player: _Player) -> Seat | None:
@@ -247,7 +336,7 @@ class _Match:
         try:
             seat = Seat(self.launch(player.bot), self.terms.flood_bytes)
         except ProgramError as problem:
-            player.absent = Gone("start_failed", detail=str(problem))
+            player.absent = ProcessExited("start_failed", detail=str(problem))
             return None
         player.seat = seat
         self.table.add(seat, player.timing.own)
@@ -256,23 +345,23 @@ class _Match:
     def no_hello(self, player: _Player, reply: Reply) -> str | None:
         """Return why a reply to the hello is none, None if it is one."""
         match reply:
-            case Answered(message) if isinstance(message, Greeting):
+            case ReplyReceived(message) if isinstance(message, Greeting):
                 return None
-            case Unreadable(problem, line):
-                return f"its first line was no hello: {problem.message}: {show(line, _ECHO_SHOWN)}"
+            case MalformedLine(problem, line):
+                return f"its first line was no hello: {problem.message}: {escape_bytes(line, _ECHO_SHOWN)}"
             case TimedOut():
                 return f"no hello within {player.timing.start_ms} ms"
-            case Gone(code, ended):
-                code, detail = ending(code, ended, self.terms.limits)
+            case ProcessExited(code, ended):
+                code, detail = exit_fault(code, ended, self.terms.limits)
                 return detail or FAULTS[code].message
         raise AssertionError(reply)  # the hello is number 0, and only a greeting answers that
 
-    def keep(self, player: _Player, wrong: Wrong, game: int | None = None, step: int | None = None) -> None:
+    def keep(self, player: _Player, wrong: FaultVerdict, game: int | None = None, step: int | None = None) -> None:
         """Keep a faulty exchange, if it is the first of its bot and kind."""
         code, _, got, facts = wrong
         if (player.bot, code) not in self.exchanges:
             sent = player.sent.removesuffix(b"\n")
-            self.exchanges[player.bot, code] = Exchange(player.bot, code, game, step, sent, got, facts)
+            self.exchanges[player.bot, code] = FaultSample(player.bot, code, game, step, sent, got, facts)
 
     def end_process(self, player: _Player) -> None:
         seat = player.seat
@@ -289,11 +378,11 @@ class _Match:
     def game(self, number: int) -> GameRecord:
         spec = self.spec
         seating = spec.seatings[number]
-        chance = Chance(spec.key, number)
+        chance = KeyedRng(spec.key, number)
         starter = first_seat(seating, self.last_winner)
-        state = deal(self.terms.rules, spec.seats, chance, starter)
+        state = deal_game(self.terms.rules, spec.seats, chance, starter)
         self.start_processes()
-        record = _Game(self, Notes(number, seating, starter), chance).play(state)
+        record = _Game(self, GameRecorder(number, seating, starter), chance).play(state)
         self.last_winner = None if record.winner is None else seating[record.winner]
         return record
 
@@ -301,7 +390,7 @@ class _Match:
 class _Game:
     """One game of a match: who sits where, what was sent, what is recorded."""
 
-    def __init__(self, match: _Match, notes: Notes, chance: Chance) -> None:
+    def __init__(self, match: _Match, notes: GameRecorder, chance: KeyedRng) -> None:
         self.match = match
         self.notes = notes
         self.chance = chance
@@ -317,7 +406,7 @@ class _Game:
         watch.moved(notes.game, state, 0, ())
         while state.board.phase.asked:
             answers = self.answers(state)
-            after, events = apply(state, answers, self.chance)
+            after, events = apply_moves(state, answers, self.chance)
             events = (*notes.heard(), *events) if self.talk else events
             first = notes.feed.count
             notes.step(state, answers, after, events)
@@ -331,33 +420,35 @@ class _Game:
         spec, number = self.match.spec, self.notes.game
         handles = [spec.handles[player.bot] for player in self.players]
         for seat, player in enumerate(self.players):
-            player.account = new_account(self.match.terms.lives, player.timing, player.drained)
+            player.account = new_player_budget(self.match.terms.lives, player.timing, player.drained)
             if player.seat is not None:
-                player.seat.mark(game_mark(number))
+                player.seat.mark(game_marker(number))
                 player.seat.send(
-                    wire.game_start(view(state, seat), number, spec.game_seed(player.bot, number), handles)
+                    wire.encode_game_start(
+                        view_from_seat(state, seat), number, spec.game_seed(player.bot, number), handles
+                    )
                 )
 
     def close(self, board: Board) -> None:
         """Tell every bot how the game ended."""
         for seat, player in enumerate(self.players):
             if player.seat is not None:
-                player.seat.send(wire.game_over(self.notes.game, board, self.notes.feed.take(seat)))
+                player.seat.send(wire.encode_game_over(self.notes.game, board, self.notes.feed.take(seat)))
                 self.report_strays(player, player.seat)
         self.notes.faults += self.unsaid.values()
 
-    def answers(self, state: State) -> list[Answer]:
+    def answers(self, state: State) -> list[MoveOrForfeit]:
         """Ask all seats of the present phase at once; return their answers in the phase's order."""
         board = state.board
         self.moment = state.events
-        question = wire.Question(board, self.notes.game)
-        mark = turn_mark(board.turn)
+        question = wire.PhaseRequests(board, self.notes.game)
+        mark = turn_marker(board.turn)
         asked = []
         asks = []
         for number in board.phase.asked:
             player = self.players[number]
-            sight = view(state, number)
-            menu = menus.menu(legal(sight))
+            sight = view_from_seat(state, number)
+            menu = legal_moves.make_legal_moves(list_legal_moves(sight))
             asked.append((player, sight, menu))
             if player.seat is not None:
                 asks.append(self.request(player, player.seat, question, mark, sight, menu))
@@ -371,7 +462,13 @@ class _Game:
         ]
 
     def request(
-        self, player: _Player, seat: Seat, question: wire.Question, mark: str, sight: View, menu: menus.Menu
+        self,
+        player: _Player,
+        seat: Seat,
+        question: wire.PhaseRequests,
+        mark: str,
+        sight: View,
+        menu: legal_moves.LegalMoves,
     ) -> Ask:
         """Return the request to a bot, which is told first what was wrong with lines that it sent unasked."""
         if seat.stray_count > player.warned and seat.gone is None:
@@ -384,39 +481,39 @@ class _Game:
         player.sent = line = question.line(sight, known, number, events, menu, limit_ms, bank_ms(bank_s))
         return (seat, number, line, player.allowed.free_s + bank_s)
 
-    def absence(self, player: _Player) -> Gone:
+    def absence(self, player: _Player) -> ProcessExited:
         """Return the reply of a bot that has no process."""
-        return Gone("retired") if player.forfeits >= self.match.terms.forfeits else player.absent
+        return ProcessExited("retired") if player.forfeits >= self.match.terms.forfeits else player.absent
 
-    def judge(self, reply: Reply, player: _Player, sight: View, menu: menus.Menu) -> Answer:
+    def judge(self, reply: Reply, player: _Player, sight: View, menu: legal_moves.LegalMoves) -> MoveOrForfeit:
         """Return the answer that counts for a seat, and record what it took and what was wrong."""
         notes = self.notes
-        choice, wrong, player.account = verdict(reply, len(menu.moves), menu.find, player.account, player.allowed)
+        choice, wrong, player.account = judge_reply(reply, len(menu.moves), menu.find, player.account, player.allowed)
         own_us = round(reply.own_s * 1_000_000)
         notes.times.append(own_us)
         if wrong is None:
             assert type(choice) is int
             self.match.times[player.bot].append(own_us)
-            if self.talk and isinstance(reply, Answered):
+            if self.talk and isinstance(reply, ReplyReceived):
                 self.listen(reply, player, sight)
             notes.words.append(menu.words[choice])
             return menu.moves[choice]
-        if not isinstance(reply, Gone):
+        if not isinstance(reply, ProcessExited):
             self.match.times[player.bot].append(own_us)
         player.drained = player.drained or wrong.code == "timeout"
-        if choice is Instead.DEFAULT:
+        if choice is SubstitutedMove.DEFAULT:
             return self.default(player, sight, wrong)
         return self.forfeit(player, wrong)
 
-    def listen(self, reply: Answered, player: _Player, sight: View) -> None:
+    def listen(self, reply: ReplyReceived, player: _Player, sight: View) -> None:
         """Note what a seat says beside a legal move; what it can't say costs it nothing but these words."""
         notes = self.notes
         assert not isinstance(reply.message, Greeting)
         try:
             said = read_say(reply.message.say, sight.board, sight.seat)
         except SayError as problem:
-            wrong = Wrong("bad_say", str(problem), reply.line)
-            fault = Fault(player.bot, wrong.code, got=show(reply.line, _GOT_SHOWN), detail=wrong.detail)
+            wrong = FaultVerdict("bad_say", str(problem), reply.line)
+            fault = Fault(player.bot, wrong.code, got=escape_bytes(reply.line, _GOT_SHOWN), detail=wrong.detail)
             before = self.unsaid.get(player.bot)
             self.unsaid[player.bot] = fault if before is None else replace(before, count=before.count + 1)
             self.match.keep(player, wrong, notes.game, len(notes.words))
@@ -424,37 +521,37 @@ class _Game:
         else:
             notes.said += [(len(notes.words), statement) for statement in said]
 
-    def default(self, player: _Player, sight: View, wrong: Wrong) -> Answer:
+    def default(self, player: _Player, sight: View, wrong: FaultVerdict) -> MoveOrForfeit:
         """Play a move for a bot, and tell it why."""
         move = default_move(sight, self.moment, self.chance)
-        self.note(player, wrong, notation(move))
-        self.notes.words.append(notation(move))
+        self.note(player, wrong, format_move(move))
+        self.notes.words.append(format_move(move))
         self.tell_fault(player, wrong, move)
         return move
 
-    def tell_fault(self, player: _Player, wrong: Wrong, used: Move | None) -> None:
+    def tell_fault(self, player: _Player, wrong: FaultVerdict, used: Move | None) -> None:
         """Tell a bot what is wrong with its reply, and what was played instead, if anything was."""
         assert player.seat is not None
         number, lives = player.seat.number, player.account.lives
         player.seat.send(error_line(number, wrong.code, wrong.detail, wrong.line, used, lives))
 
-    def forfeit(self, player: _Player, wrong: Wrong) -> Answer:
+    def forfeit(self, player: _Player, wrong: FaultVerdict) -> MoveOrForfeit:
         """Take a bot out of the game: its process ends, a new one is started for the next game."""
         if FAULTS[wrong.code].consequence is not Consequence.FORFEIT:  # the fault that cost the last life
             self.note(player, wrong, None)
-            wrong = Wrong("out_of_lives", None, None)
+            wrong = FaultVerdict("out_of_lives", None, None)
         if player.seat is not None:
             self.match.table.freeze_idle()  # the others: to end a process may take long
             self.report_strays(player, player.seat)
             self.match.end_process(player)
-        self.note(player, wrong, notation(FORFEIT))
-        self.notes.words.append(notation(FORFEIT))
+        self.note(player, wrong, format_move(FORFEIT))
+        self.notes.words.append(format_move(FORFEIT))
         player.forfeits += 1
         return FORFEIT
 
-    def note(self, player: _Player, wrong: Wrong, used: str | None) -> None:
+    def note(self, player: _Player, wrong: FaultVerdict, used: str | None) -> None:
         """Record a fault at the present decision; `used` is the move that was played instead."""
-        got = None if wrong.line is None else show(wrong.line, _GOT_SHOWN)
+        got = None if wrong.line is None else escape_bytes(wrong.line, _GOT_SHOWN)
         step = len(self.notes.words)
         self.notes.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
         if wrong.code == "start_failed":
@@ -473,7 +570,7 @@ class _Game:
                     "id": None,
                     "code": rule.code,
                     "message": f"{rule.message} was dropped; {rule.help}",
-                    "got": show(seat.last_stray, _ECHO_SHOWN),
+                    "got": escape_bytes(seat.last_stray, _ECHO_SHOWN),
                     "used": None,
                     "lives": player.account.lives,
                 }
@@ -485,5 +582,7 @@ class _Game:
         count, example = seat.take_strays()
         player.warned = 0
         if count:
-            self.match.keep(player, Wrong("stray_line", None, example), self.notes.game)
-            self.notes.faults.append(Fault(player.bot, "stray_line", got=show(example, _GOT_SHOWN), count=count))
+            self.match.keep(player, FaultVerdict("stray_line", None, example), self.notes.game)
+            self.notes.faults.append(
+                Fault(player.bot, "stray_line", got=escape_bytes(example, _GOT_SHOWN), count=count)
+            )

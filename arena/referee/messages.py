@@ -1,49 +1,161 @@
-"""The one place that maps the engine to the protocol: views and events to messages, as dicts.
+"""Map the engine to the protocol: views and events become messages, as dicts. No other module does this.
 
-`wire` writes them as lines, bots in this process get them as they are. Each is a function of a View and of events that
-went through `view.seen`, so what a seat may not know can't reach it. Every dict and list of a message is made for one
-seat: what a bot does to it changes nothing for others. A test holds every message against the models of `protocol`.
+`wire` writes messages as lines; bots in this process receive the dicts. Each message is a function of a View and of
+events that passed `event_for_seat`, so hidden facts can't reach a seat. Every dict and list is made for one seat: a
+bot that changes it affects no other seat. A test checks every message against the models of `protocol`.
 
-Enumerations are read by `_value_`, which takes a quarter of the time of `value`.
-"""
+An event cursor contains the events of one game in message form, with the first event that each seat hasn't received
+yet.
 
-from collections.abc import Sequence
+For speed, forms of events and phases are cached by a flat tuple of their fields, since hashing and comparing
+dataclasses takes longer than all other work on them. Enumerations are read by `_value_`, in a quarter of the time of
+`value`."""
+
+from collections.abc import Callable, Container, Hashable, Sequence
 from dataclasses import MISSING, fields
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, get_args
+from operator import attrgetter
+from typing import Any, Generic, TypeVar, get_args
 
 from arena.coup import (
     FIELDS,
-    Act,
+    PRIVATE,
     Action,
+    ActionMove,
     Allegiance,
     BlockWindow,
     Board,
+    CertainCards,
     ChallengeWindow,
     ChoosingSide,
     Claim,
+    DecidingKeepShown,
     Drafting,
     Event,
     Examining,
     Exchanging,
-    Known,
+    Knowledge,
     Losing,
     Over,
     Phase,
     Proving,
-    Retaining,
     Revealing,
     Role,
     Ruleset,
     Turn,
     View,
-    plain,
-    seen,
+    concerning,
+    event_for_seat,
+    list_private_seats,
+    to_json_value,
 )
-from arena.referee import feed
-from arena.referee.menus import Menu
-from arena.referee.once import Once
+from arena.referee.legal_moves import LegalMoves
+
+Form = TypeVar("Form")  # a text for the wire, a dict for bots in this process
+
+
+class EventCursor(Generic[Form]):
+    """Give each seat every event once, in order, in a form that is made of its number and of what the seat sees."""
+
+    __slots__ = ("_concerning", "_form", "_known", "_minds", "_news", "_own", "_private", "_public", "_taken")
+
+    def __init__(self, seats: int, form: Callable[[int, Event], Form]) -> None:
+        self._form = form
+        self._public: list[Form] = []  # all events, as everybody sees them
+        self._private: dict[int, Event] = {}  # by number, those that have more than everybody sees
+        self._own: list[dict[int, Form]] = [{} for _ in range(seats)]  # a seat's own form of some of them, by number
+        self._taken = [0] * seats
+        self._minds: list[Knowledge | None] = [None] * seats
+        self._known = [CertainCards()] * seats
+        self._concerning: Container[type[Event]] = get_args(Event)  # until the rules are known
+        self._news: list[list[Event]] = [[] for _ in range(seats)]  # what matters and a seat's mind hasn't had, by seat
+
+    @property
+    def count(self) -> int:
+        """Return how many events there were."""
+        return len(self._public)
+
+    def add(self, events: Sequence[Event]) -> None:
+        """Take in what happened."""
+        form, public = self._form, self._public
+        for number, event in enumerate(events, start=len(public)):
+            if type(event) not in PRIVATE:
+                public.append(form(number, event))
+                if type(event) in self._concerning:
+                    for news in self._news:
+                        news.append(event)
+                continue
+            copy = event_for_seat(event, None)
+            public.append(form(number, copy))
+            self._private[number] = event
+            for news in self._news:
+                news.append(copy)
+            for seat in list_private_seats(event):
+                self._news[seat][-1] = mine = event_for_seat(event, seat)
+                self._own[seat][number] = form(number, mine)
+
+    def known(self, view: View) -> CertainCards:
+        """Return what is certain to a seat that is asked; once for each of its requests."""
+        seat = view.seat
+        mind, news = self._minds[seat], self._news[seat]
+        if mind is None:
+            mind = self._minds[seat] = Knowledge(view)
+            self._concerning = concerning(view.board.rules)
+        if news or view.drawn or view.seen is not None:
+            self._known[seat] = mind.known(view, news)
+            news.clear()
+        return self._known[seat]
+
+    def take(self, seat: int) -> list[Form]:
+        """Return what the seat hasn't had, and count it as sent."""
+        first = self._taken[seat]
+        self._taken[seat] = len(self._public)
+        events = self._public[first:]
+        own = self._own[seat]
+        if own:
+            for number, event in own.items():
+                events[number - first] = event
+            own.clear()
+        return events
+
+
+_MAX_CACHED_FORMS = 10_000  # a few MB of texts
+
+
+def _flat(kind: type[Any]) -> Callable[[Any], Hashable]:
+    """Return what reads the kind of an event or a phase, and all fields of it that a message may tell."""
+    names = []
+    for part in fields(kind):
+        if part.type in (ActionMove, Claim):
+            names += [f"{part.name}.{inner.name}" for inner in fields(part.type)]
+        elif part.name not in ("asked", "then", "past"):
+            names.append(part.name)
+    return attrgetter("__class__", *names)
+
+
+_FLAT = {kind: _flat(kind) for kind in get_args(Event | Phase)}
+
+
+class SerializationCache(Generic[Form]):
+    """The forms that `make` gives to events or phases, which nobody may change."""
+
+    __slots__ = ("_forms", "_make")
+
+    def __init__(self, make: Callable[..., Form]) -> None:
+        self._forms: dict[Hashable, Form] = {}
+        self._make = make
+
+    def of(self, value: Event | Phase, *more: int) -> Form:
+        """Return the form of an event or a phase, and of numbers that matter beside it."""
+        key = (_FLAT[type(value)](value), *more)
+        form = self._forms.get(key)
+        if form is None:
+            if len(self._forms) >= _MAX_CACHED_FORMS:
+                self._forms.clear()
+            form = self._forms[key] = self._make(value, *more)
+        return form
+
 
 Message = dict[str, Any]
 
@@ -55,7 +167,7 @@ KINDS: dict[type[Any], str] = {
     Proving: "prove",
     Losing: "lose",
     Exchanging: "exchange",
-    Retaining: "keep_shown",
+    DecidingKeepShown: "keep_shown",
     Revealing: "examine_show",
     Examining: "examine_decide",
     Drafting: "draft",
@@ -70,10 +182,12 @@ _RULES_FIRST = (
 _NOT_TOLD = ("min_seats", "max_seats")  # a bot needs the seats of its own table
 
 
-def ruleset(rules: Ruleset, seats: int) -> Message:
+def make_ruleset(rules: Ruleset, seats: int) -> Message:
     """Return the ruleset as it stands in the hello line: its fields, and what follows from them for so many seats."""
     copies = rules.copies(seats)
-    values: Message = {rule.name: plain(rule.effective(rules, seats)) for rule in FIELDS if rule.name not in _NOT_TOLD}
+    values: Message = {
+        rule.name: to_json_value(rule.effective(rules, seats)) for rule in FIELDS if rule.name not in _NOT_TOLD
+    }
     values |= {
         "seats": seats,
         "deck": {role.value: copies for role in sorted(rules.roles)},
@@ -83,30 +197,41 @@ def ruleset(rules: Ruleset, seats: int) -> Message:
     return {name: values[name] for name in dict.fromkeys((*_RULES_FIRST, *values))}
 
 
-def game_start(view: View, game: int, seed: str, players: Sequence[str]) -> Message:
+def make_game_start(view: View, game: int, seed: str, players: Sequence[str]) -> Message:
     """Return the message that opens a game for one seat; `seed` is for the dice of its bot."""
-    return {**opening(view.seat, game, seed, players), "you": you(*view[1:]), "state": state(view.board)}
+    return {
+        **make_opening(view.seat, game, seed, players),
+        "you": make_own_view(*view[1:]),
+        "state": make_public_state(view.board),
+    }
 
 
-def opening(seat: int, game: int, seed: str, players: Sequence[str]) -> Message:
+def make_opening(seat: int, game: int, seed: str, players: Sequence[str]) -> Message:
     """Return the message that opens a game, but for hand and state."""
     return {"type": "game_start", "game": game, "game_seed": seed, "seat": seat, "players": list(players)}
 
 
-def request(
-    view: View, known: Known, game: int, number: int, events: list[Message], menu: Menu, limit_ms: int, bank_ms: int
+def make_request(
+    view: View,
+    known: CertainCards,
+    game: int,
+    number: int,
+    events: list[Message],
+    menu: LegalMoves,
+    limit_ms: int,
+    bank_ms: int,
 ) -> Message:
     """Return the request to one seat; `number` is its id, and `events` becomes part of it."""
-    board, own = view.board, you(*view[1:])
+    board, own = view.board, make_own_view(*view[1:])
     if known.players or known.deck:
-        own["known"] = certain(known)
+        own["known"] = make_certain_knowledge(known)
     return {
         "type": "request",
         "id": number,
         "kind": KINDS[type(board.phase)],
         "game": game,
         "events": events,
-        "state": state(board),
+        "state": make_public_state(board),
         "you": own,
         **own_fields(board.actor, board.phase),
         "legal": menu.payloads(),
@@ -114,12 +239,12 @@ def request(
     }
 
 
-def moment(
+def make_moment(
     game: int,
     players: Sequence[str],
     board: Board,
     view: View | None,
-    known: Known,
+    known: CertainCards,
     first: int,
     events: Sequence[Event],
 ) -> Message:
@@ -133,22 +258,22 @@ def moment(
         "type": "moment",
         "game": game,
         "players": list(players),
-        "events": [event(number, happened, seat) for number, happened in enumerate(events, start=first)],
-        "state": state(board),
+        "events": [make_event(number, happened, seat) for number, happened in enumerate(events, start=first)],
+        "state": make_public_state(board),
     }
     if view is not None:
-        message["you"] = you(*view[1:])
+        message["you"] = make_own_view(*view[1:])
         if known.players or known.deck:
-            message["you"]["known"] = certain(known)
+            message["you"]["known"] = make_certain_knowledge(known)
     return message
 
 
-def game_over(game: int, board: Board, events: list[Message]) -> Message:
+def make_game_over(game: int, board: Board, events: list[Message]) -> Message:
     """Return the message that ends a game, with the events that the seat hasn't had yet, and the state at its end."""
-    return {**ending(game, board), "events": events, "state": state(board)}
+    return {**make_ending(game, board), "events": events, "state": make_public_state(board)}
 
 
-def ending(game: int, board: Board) -> Message:
+def make_ending(game: int, board: Board) -> Message:
     """Return how a game ended, in whose last state the board is."""
     over = board.phase
     assert isinstance(over, Over)
@@ -175,12 +300,12 @@ _FIELDS = {
 }
 
 
-def event(number: int, happened: Event, seat: int | None) -> Message:
+def make_event(number: int, happened: Event, seat: int | None) -> Message:
     """Return the event, the game's `number`th from 0, as the seat sees it (None: a spectator)."""
-    return _own(_shared(number, seen(happened, seat)))
+    return _own(_shared(number, event_for_seat(happened, seat)))
 
 
-def whole_event(number: int, happened: Event) -> Message:
+def make_full_event(number: int, happened: Event) -> Message:
     """Return the event with all that it has: unless it went through `seen`, that is for nobody at the table."""
     return _own(_shared(number, happened))
 
@@ -204,7 +329,7 @@ def _plain(value: Any) -> Any:
     return value._value_ if isinstance(value, StrEnum) else value
 
 
-_UNNUMBERED = Once(unnumbered)
+_UNNUMBERED = SerializationCache(unnumbered)
 
 
 def _shared(number: int, happened: Event) -> Message:
@@ -221,7 +346,7 @@ _WITH_LISTS = frozenset(
 )
 
 
-class Feed(feed.Feed[Message]):
+class MessageCursor(EventCursor[Message]):
     """The events of one game as dicts."""
 
     __slots__ = ()
@@ -247,7 +372,7 @@ def own_fields(actor: int, phase: Phase) -> Message:
             return {}
         case BlockWindow():
             return {"pending": _pending(actor, phase.pending), "proven": phase.proven}
-        case Proving() | Retaining():
+        case Proving() | DecidingKeepShown():
             pending, claim = _pending(actor, phase.pending), _claim(phase.claim)
             return {"pending": pending, "claim": claim, "challenger": phase.challenger}
         case Losing():
@@ -258,7 +383,7 @@ def own_fields(actor: int, phase: Phase) -> Message:
             raise ValueError("nothing is asked when the game is over")
 
 
-def _pending(actor: int, pending: Act) -> Message:
+def _pending(actor: int, pending: ActionMove) -> Message:
     target = {} if pending.target is None else {"target": pending.target}
     return {"actor": actor, "action": pending.action._value_, **target}
 
@@ -272,16 +397,16 @@ def _claimed(role: str, denies: bool) -> str:
     return f"not_{role}" if denies else role
 
 
-def state(board: Board) -> Message:
+def make_public_state(board: Board) -> Message:
     """Return the public state of a game."""
     message: Message = {"turn": board.turn, "actor": board.actor, "deck": board.deck}
     if board.rules.reformation:
         message["reserve"] = board.reserve
-    message["players"] = players(board.coins, board.influence, board.revealed, board.sides)
+    message["players"] = make_players(board.coins, board.influence, board.revealed, board.sides)
     return message
 
 
-def players(
+def make_players(
     coins: tuple[int, ...],
     influence: tuple[int, ...],
     revealed: tuple[tuple[Role, ...], ...],
@@ -297,7 +422,7 @@ def players(
     return rows
 
 
-def you(
+def make_own_view(
     seat: int, cards: tuple[Role, ...], drawn: tuple[Role, ...], discards: tuple[Role, ...], seen: Role | None
 ) -> Message:
     """Return what only the seat sees: the fields of its view but for the board."""
@@ -311,7 +436,7 @@ def you(
     return message
 
 
-def certain(known: Known) -> Message:
+def make_certain_knowledge(known: CertainCards) -> Message:
     """Return what a seat knows for certain; what is empty is left out."""
     message: Message = {}
     if known.players:

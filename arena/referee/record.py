@@ -21,35 +21,40 @@ from typing import Any
 from arena.coup import (
     FORFEIT,
     Allegiance,
-    Answer,
-    Chance,
-    Ending,
     Event,
+    GameEnding,
     IllegalMoveError,
+    KeyedRng,
+    MoveOrForfeit,
     Role,
-    Said,
     State,
-    apply,
-    deal,
-    draw,
+    StatementMade,
+    apply_moves,
+    deal_game,
+    draw_number,
     first_seat,
-    legal,
-    notation,
-    parse,
-    permuted,
-    view,
+    format_move,
+    list_legal_moves,
+    parse_move,
+    permute,
+    view_from_seat,
 )
-from arena.referee.charges import default_move, misfits
 from arena.referee.faults import FAULTS, Fault
-from arena.referee.game_record import GameRecord, Notes
-from arena.referee.talk import SayError, check, from_record, heard, written
-from arena.referee.terms import Terms, Timing
+from arena.referee.game_record import GameRecord, GameRecorder, default_move, find_fault_problems
+from arena.referee.settings import MatchSettings, Timing
+from arena.referee.table_talk import (
+    SayError,
+    list_statements,
+    read_recorded_statements,
+    require_sayable,
+    statement_payload,
+)
 
 VERSION = 4
-READS = (3, 4)
+READABLE_VERSIONS = (3, 4)
 _TIMES = "times_us"  # the field that no comparison looks at
 _ROLES, _SIDES = frozenset(role.value for role in Role), frozenset(side.value for side in Allegiance)
-_ENDINGS = frozenset(ending.value for ending in Ending)
+_ENDINGS = frozenset(ending.value for ending in GameEnding)
 
 
 class RecordError(Exception):
@@ -57,7 +62,7 @@ class RecordError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class MatchHeader:
     """What holds for all games of a match. `timings`: each bot's times, if they weren't the terms' for all.
 
     `digests`: of the bots' files; empty in records of matches that are no run's.
@@ -67,7 +72,7 @@ class Header:
     key: bytes
     bots: tuple[str, ...]
     handles: tuple[str, ...]
-    terms: Terms = field(default_factory=Terms)
+    terms: MatchSettings = field(default_factory=MatchSettings)
     timings: tuple[Timing, ...] = ()
     digests: tuple[str, ...] = ()
 
@@ -76,14 +81,14 @@ class Header:
 class Record:
     """A whole match, as it was played or read."""
 
-    header: Header
+    header: MatchHeader
     games: tuple[GameRecord, ...]
 
 
 # ---------------------------------------------------------------- write and read
 
 
-def write(record: Record) -> str:
+def write_record(record: Record) -> str:
     """Return the record as text."""
     header, games = record.header, record.games
     lines = [
@@ -112,7 +117,7 @@ def _game_payload(game: GameRecord) -> dict[str, Any]:
         "moves": " ".join(game.words),
         "by": "".join(map(str, game.by)),
         "draws": " ".join(game.draws),
-        **({"said": [{"move": place, **written(said)} for place, said in game.said]} if game.said else {}),
+        **({"said": [{"move": place, **statement_payload(said)} for place, said in game.said]} if game.said else {}),
         "faults": [_fault_payload(fault) for fault in game.faults],
         "winner": game.winner,
         "reason": game.reason,
@@ -141,7 +146,7 @@ def _checksum(lines: Sequence[dict[str, Any]]) -> str:
     return digest.hexdigest()
 
 
-def read(text: str) -> Record:
+def read_record(text: str) -> Record:
     """Return the record in a text that `write` made. Raises RecordError for one that is cut off, changed or foreign."""
     if not text:
         raise RecordError("this is no record: it is empty")
@@ -159,9 +164,9 @@ def read(text: str) -> Record:
     if "record" not in lines[0]:
         raise RecordError("this is no record: the first line has no field named record")
     version = lines[0]["record"]
-    if version not in READS:
+    if version not in READABLE_VERSIONS:
         raise RecordError(
-            f"the record has version {version}, this arena reads versions {' and '.join(map(str, READS))}"
+            f"the record has version {version}, this arena reads versions {' and '.join(map(str, READABLE_VERSIONS))}"
         )
     if not lines[-1].get("end"):
         raise RecordError("the record is cut off: it has no end line")
@@ -179,13 +184,13 @@ def read(text: str) -> Record:
         raise RecordError(f"the record lacks something: {problem!r}") from problem
 
 
-def _header(payload: dict[str, Any]) -> Header:
-    return Header(
+def _header(payload: dict[str, Any]) -> MatchHeader:
+    return MatchHeader(
         match=payload["match"],
         key=bytes.fromhex(payload["key"]),
         bots=tuple(payload["bots"]),
         handles=tuple(payload["handles"]),
-        terms=Terms.from_json(payload["terms"]),
+        terms=MatchSettings.from_json(payload["terms"]),
         timings=tuple(Timing.from_json(timing) for timing in payload.get("timings", ())),
         digests=tuple(payload.get("digests", ())),
     )
@@ -199,7 +204,7 @@ def _game(payload: dict[str, Any], version: int) -> GameRecord:
         words=tuple(payload["moves"].split()),
         by=tuple(map(int, told["by"])),
         times=_times(payload),
-        said=from_record(payload.get("said", ()), tuple(map(int, told["by"]))),
+        said=read_recorded_statements(payload.get("said", ()), tuple(map(int, told["by"]))),
         faults=tuple(map(_fault, payload["faults"])),
         eliminated=tuple((seat, turn) for seat, turn in payload["eliminated"]),
         winner=payload["winner"],
@@ -222,7 +227,7 @@ def _times(payload: dict[str, Any]) -> tuple[int, ...]:
     return tuple(times)
 
 
-def _checked(header: Header, game: GameRecord, version: int) -> GameRecord:
+def _checked(header: MatchHeader, game: GameRecord, version: int) -> GameRecord:
     """Return the game with what records of version 3 lack. Raises ValueError for what no match has."""
     _check(header, game)
     if version == VERSION:
@@ -232,7 +237,7 @@ def _checked(header: Header, game: GameRecord, version: int) -> GameRecord:
     return replace(game, start=again.start, by=again.by, draws=again.draws)
 
 
-def _check_names(header: Header) -> None:
+def _check_names(header: MatchHeader) -> None:
     """Raise ValueError for a header that no match has: anybody may write a checksum."""
     if not _are_counts(header.match) or not _are_texts(*header.bots, *header.handles, *header.digests):
         raise ValueError("match is a number, and bots and handles have names")
@@ -240,7 +245,7 @@ def _check_names(header: Header) -> None:
         raise ValueError(f"{len(header.bots)} bots have {len(header.handles)} handles")
 
 
-def _check(header: Header, game: GameRecord) -> None:
+def _check(header: MatchHeader, game: GameRecord) -> None:
     """Raise ValueError for what the checksum doesn't hold, or holds though no match has it."""
     if sorted(game.seating) != list(range(len(header.bots))):
         raise ValueError(f"the seats of game {game.game} aren't those of {len(header.bots)} bots")
@@ -259,7 +264,7 @@ def _check(header: Header, game: GameRecord) -> None:
         raise ValueError(f"game {game.game} ended by {game.reason!r}")
 
 
-def _check_start(header: Header, game: GameRecord) -> None:
+def _check_start(header: MatchHeader, game: GameRecord) -> None:
     """Raise ValueError where a game can't have begun so at a table of so many."""
     start, seats = game.start, len(header.bots)
     sides = start.get("sides", ())
@@ -292,20 +297,20 @@ def _fault(payload: dict[str, Any]) -> Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EngineStep:
     """One step of a replay: the state that was asked, the answers, what they led to."""
 
     before: State
-    answers: tuple[Answer, ...]
+    answers: tuple[MoveOrForfeit, ...]
     after: State
     events: tuple[Event, ...]
 
 
-def replay(header: Header, game: GameRecord) -> Iterator[Step]:
+def replay_game(header: MatchHeader, game: GameRecord) -> Iterator[EngineStep]:
     """Play a recorded game again, step by step. Raises RecordError at a move that isn't legal or a missing one."""
-    chance = Chance(header.key, game.game)
+    chance = KeyedRng(header.key, game.game)
     try:
-        state = deal(header.terms.rules, len(game.seating), chance, game.starter)
+        state = deal_game(header.terms.rules, len(game.seating), chance, game.starter)
     except ValueError as problem:
         raise RecordError(f"game {game.game}: {problem}") from None
     place = 0
@@ -317,34 +322,34 @@ def replay(header: Header, game: GameRecord) -> Iterator[Step]:
         answers = []
         for seat, word in zip(asked, words, strict=True):
             try:
-                answer = parse(word)
+                answer = parse_move(word)
             except ValueError:
                 raise RecordError(f"game {game.game}, move {place}: {word!r} is no move") from None
-            if answer != FORFEIT and answer not in legal(view(state, seat)):
+            if answer != FORFEIT and answer not in list_legal_moves(view_from_seat(state, seat)):
                 raise RecordError(f"game {game.game}, move {place}: {word!r} is not legal for seat {seat}")
             answers.append(answer)
             place += 1
         try:
-            after, events = apply(state, answers, chance)
+            after, events = apply_moves(state, answers, chance)
         except IllegalMoveError as problem:
             raise RecordError(f"game {game.game}, move {place}: {problem}") from problem
         if game.said:
             events = (*_heard(game, state, place - len(asked), place), *events)
-        yield Step(state, tuple(answers), after, events)
+        yield EngineStep(state, tuple(answers), after, events)
         state = after
     if place != len(game.words):
         raise RecordError(f"game {game.game}: {len(game.words) - place} moves come after its end")
 
 
-def _heard(game: GameRecord, state: State, first: int, end: int) -> list[Said]:
+def _heard(game: GameRecord, state: State, first: int, end: int) -> list[StatementMade]:
     """Return what was said in a step, whose moves have these places. Raises RecordError for what couldn't be said."""
     statements = [(place, statement) for place, statement in game.said if first <= place < end]
     for at in range(first, end):
         try:
-            check([statement for place, statement in statements if place == at], state.board)
+            require_sayable([statement for place, statement in statements if place == at], state.board)
         except SayError as problem:
             raise RecordError(f"game {game.game}, move {at}: what was said is wrong: {problem}") from problem
-    return heard(statements, first)
+    return list_statements(statements, first)
 
 
 # What the engine says again, and what messages call it.
@@ -362,12 +367,12 @@ _VERIFIED = {
 }
 
 
-def handles_of(key: bytes, bots: tuple[str, ...], terms: Terms) -> tuple[str, ...]:
+def handles_of(key: bytes, bots: tuple[str, ...], terms: MatchSettings) -> tuple[str, ...]:
     """Return the name under which each bot of a match plays: its own, or a letter drawn for this match."""
-    return bots if terms.open_names else tuple(permuted("ABCDEFGHIJ"[: len(bots)], draw(key, "handles")))
+    return bots if terms.open_names else tuple(permute("ABCDEFGHIJ"[: len(bots)], draw_number(key, "handles")))
 
 
-def verify(record: Record) -> None:
+def verify_record(record: Record) -> None:
     """Replay every game and check that events, result and faults are what they would be.
 
     Handles, the games' order and their starters follow from the key and the results. Raises RecordError at the first
@@ -387,27 +392,27 @@ def verify(record: Record) -> None:
             was, now = getattr(game, field_name), getattr(again, field_name)
             if was != now:
                 raise RecordError(f"game {game.game}: the {name} differ: the record has {was}, the engine {now}")
-        for misfit in misfits(header.terms, game, _defaults(header, game), forfeits):
+        for misfit in find_fault_problems(header.terms, game, _defaults(header, game), forfeits):
             raise RecordError(f"game {game.game}: {misfit}")
 
 
-def _defaults(header: Header, game: GameRecord) -> dict[int, str]:
+def _defaults(header: MatchHeader, game: GameRecord) -> dict[int, str]:
     """Return the default move, in notation, of each place at which a fault is noted."""
     places = {fault.step for fault in game.faults}
     if not places - {None}:
         return {}
-    chance = Chance(header.key, game.game)
-    asked = ((step.before, seat) for step in replay(header, game) for seat in step.before.board.phase.asked)
+    chance = KeyedRng(header.key, game.game)
+    asked = ((step.before, seat) for step in replay_game(header, game) for seat in step.before.board.phase.asked)
     return {
-        place: notation(default_move(view(state, seat), state.events, chance))
+        place: format_move(default_move(view_from_seat(state, seat), state.events, chance))
         for place, (state, seat) in enumerate(asked)
         if place in places
     }
 
 
-def _played_again(header: Header, game: GameRecord) -> GameRecord:
+def _played_again(header: MatchHeader, game: GameRecord) -> GameRecord:
     """Return what the engine says of a game with these moves. Raises RecordError as `replay` does."""
-    notes = Notes(game.game, game.seating, game.starter)
-    for step in replay(header, game):
+    notes = GameRecorder(game.game, game.seating, game.starter)
+    for step in replay_game(header, game):
         notes.step(step.before, step.answers, step.after, step.events)
     return notes.record(step.after)

@@ -7,14 +7,13 @@ sent back in an error is cut where the record cuts it, and errors about stray li
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from arena.coup import FORFEIT, Forfeit, Over, legal, notation, parse, view
-from arena.referee import menus, wire
+from arena.coup import FORFEIT, Forfeit, Over, format_move, list_legal_moves, parse_move, view_from_seat
+from arena.referee import legal_moves, wire
 from arena.referee.faults import FAULTS, Consequence, Fault
 from arena.referee.game_record import GameRecord
-from arena.referee.judge import Account, new_account
-from arena.referee.match import bank_ms, error_line, hello
-from arena.referee.record import Record, replay
-from arena.referee.spec import MatchSpec
+from arena.referee.judge import PlayerBudget, new_player_budget
+from arena.referee.match import MatchSpec, bank_ms, error_line, hello
+from arena.referee.record import Record, replay_game
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +61,24 @@ class _Reader:
             yield hello(self.spec, self.bot), None
             self.alive = all(fault.code != "start_failed" for fault in faults)
         seat = game.seating.index(self.bot)
-        account = new_account(self.header.terms.lives, self.timing, self.drained)
-        feed, place, begun = wire.Feed(len(game.seating)), 0, False
-        for step in replay(self.header, game):
+        account = new_player_budget(self.header.terms.lives, self.timing, self.drained)
+        feed, place, begun = wire.LineCursor(len(game.seating)), 0, False
+        for step in replay_game(self.header, game):
             if not begun and self.alive:
                 handles = [self.spec.handles[number] for number in game.seating]
                 seed = self.spec.game_seed(self.bot, game.game)
-                yield wire.game_start(view(step.before, seat), game.game, seed, handles), None
+                yield wire.encode_game_start(view_from_seat(step.before, seat), game.game, seed, handles), None
             begun = True
             asked = step.before.board.phase.asked
             if seat in asked:
                 at = place + asked.index(seat)
                 if self.alive:
                     self.number += 1
-                    sight = view(step.before, seat)
-                    question, menu = wire.Question(step.before.board, game.game), menus.menu(legal(sight))
+                    sight = view_from_seat(step.before, seat)
+                    question, menu = (
+                        wire.PhaseRequests(step.before.board, game.game),
+                        legal_moves.make_legal_moves(list_legal_moves(sight)),
+                    )
                     bank = bank_ms(account.bank_s)
                     known, events, limit_ms = feed.known(sight), feed.take(seat), self.timing.limit_ms
                     line = question.line(sight, known, self.number, events, menu, limit_ms, bank)
@@ -88,11 +90,11 @@ class _Reader:
             feed.add(step.events)
         board = step.after.board
         if self.alive and isinstance(board.phase, Over):
-            yield wire.game_over(game.game, board, feed.take(seat)), None
+            yield wire.encode_game_over(game.game, board, feed.take(seat)), None
 
     def _answered(
-        self, account: Account, word: str, own_s: float, faults: Sequence[Fault]
-    ) -> tuple[Account, bytes | None]:
+        self, account: PlayerBudget, word: str, own_s: float, faults: Sequence[Fault]
+    ) -> tuple[PlayerBudget, bytes | None]:
         """Return what the bot has left after an answer, and the error that it was sent, if one was."""
         free_s = self.timing.limit_ms / 1000
         if self.timing.timed:
@@ -102,13 +104,13 @@ class _Reader:
                 self.drained, account = True, account._replace(bank_s=0.0)
             if FAULTS[fault.code].consequence is Consequence.LIFE:
                 account = account._replace(lives=account.lives - 1)
-        if word == notation(FORFEIT):
+        if word == format_move(FORFEIT):
             self.alive, self.forfeits = False, self.forfeits + 1
             return account, None
         told = next((fault for fault in faults if fault.used is not None), None)
         if told is None or not self.alive:
             return account, None
-        used = parse(told.used or "")
+        used = parse_move(told.used or "")
         assert not isinstance(used, Forfeit), "a default move is none"
         got = None if told.got is None else told.got.encode()
         return account, error_line(self.number, told.code, told.detail, got, used, account.lives)

@@ -28,10 +28,9 @@ import select
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from arena.referee.meter import Meter
-from arena.referee.replies import Answered, Gone, Misplaced, Reply, TimedOut, Unreadable
-from arena.referee.seat import Seat
-from arena.sandbox import Exit, SandboxError, readable
+from arena.referee.clock import Meter
+from arena.referee.seat import MalformedLine, ProcessExited, Reply, ReplyReceived, Seat, TimedOut, UnexpectedLine
+from arena.sandbox import Exit, SandboxError, wait_readable
 from protocol import Malformed
 
 _TICK_S = 0.02  # how often processes are looked at: one may die while a child holds its output open, or break a limit
@@ -45,11 +44,11 @@ _DYING_S = 0.1  # how long a process that closed its output may take to end and 
 
 # A line that wants an answer: its seat, its number, the line, and the time that it may cost, in s (infinite: no clock).
 Ask = tuple[Seat, int, bytes, float]
-_WRONG = (Malformed, Misplaced)  # a tuple: isinstance takes three times as long for a union
+_WRONG = (Malformed, UnexpectedLine)  # a tuple: isinstance takes three times as long for a union
 _Asked = tuple[Seat, Meter]
 
 
-class Table:
+class SeatPoller:
     """A set of seats polled together.
 
     `clock` returns seconds and must be monotonic. `own`: seats are charged their own time, and may use `cores` at once;
@@ -186,8 +185,8 @@ class Table:
         if late_s > 0 and (late_s < _OVERSLEPT_S or seat not in self._overslept or meter.cpu_s > meter.allowed_s):
             return self._timed_out(seat, meter)
         if isinstance(answer, _WRONG):
-            return Unreadable(answer, seat.line, meter.own_s)
-        return Answered(answer, seat.line, meter.own_s)
+            return MalformedLine(answer, seat.line, meter.own_s)
+        return ReplyReceived(answer, seat.line, meter.own_s)
 
     def _timed_out(self, seat: Seat, meter: Meter) -> TimedOut:
         cpu_s = meter.cpu_s * max(1.0, self._cores) if meter.marked else None
@@ -218,7 +217,7 @@ class Table:
             for seat in self._meters:
                 stack.callback(self.remove, seat)
 
-    def _gone(self, seat: Seat, meter: Meter) -> Gone:
+    def _gone(self, seat: Seat, meter: Meter) -> ProcessExited:
         """Return what is known of a seat that is gone: a stream that ended may be a process that did.
 
         If the process has ended, the end of its standard error is kept.
@@ -231,14 +230,14 @@ class Table:
             self._look(1)
         code = seat.gone or "closed"
         if ended is None:
-            return Gone(code)
+            return ProcessExited(code)
         self._drain_stderr(seat)
-        return Gone("exited" if code == "closed" else code, ended)
+        return ProcessExited("exited" if code == "closed" else code, ended)
 
     def _drain_stderr(self, seat: Seat) -> None:
         """Read what a process wrote to standard error before it ended, as much as a pipe holds."""
         for _ in range(_DRAIN_READS):
-            if seat.box.stderr not in self._by_descriptor or not readable(seat.box.stderr):
+            if seat.box.stderr not in self._by_descriptor or not wait_readable(seat.box.stderr):
                 return
             if not seat.receive_stderr():
                 return
@@ -268,7 +267,7 @@ class Table:
         for seat, meter in waiting:
             if seat.box.exit() is not None:
                 # Its last lines may still lie in the pipe; after them, nobody is there to answer.
-                while seat.waiting and seat.gone is None and readable(seat.box.stdout):
+                while seat.waiting and seat.gone is None and wait_readable(seat.box.stdout):
                     self._receive(seat, meter, self._clock())
                 if seat.waiting and seat.gone is None:
                     seat.leave("exited")

@@ -11,29 +11,29 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import repeat
 
-from arena.coup import Allegiance, Board, Event, Known, Phase, Role, View, seen
-from arena.referee import feed, messages
-from arena.referee.menus import Menu
-from arena.referee.once import Once
+from arena.coup import Allegiance, Board, CertainCards, Event, Phase, Role, View, event_for_seat
+from arena.referee import messages
+from arena.referee.legal_moves import LegalMoves
+from arena.referee.messages import SerializationCache
 from protocol import encode
 
 MATCH_OVER = encode({"type": "match_over"})
 _text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
-def game_start(view: View, game: int, seed: str, players: Sequence[str]) -> bytes:
+def encode_game_start(view: View, game: int, seed: str, players: Sequence[str]) -> bytes:
     """Return the line that opens a game for one seat; `seed` is for the dice of its bot."""
-    head = _text(messages.opening(view.seat, game, seed, players))[:-1]
+    head = _text(messages.make_opening(view.seat, game, seed, players))[:-1]
     return f'{head},"you":{_you(*view[1:])},"state":{_state(view.board)}}}\n'.encode()
 
 
-def game_over(game: int, board: Board, events: Sequence[str]) -> bytes:
+def encode_game_over(game: int, board: Board, events: Sequence[str]) -> bytes:
     """Return the line that ends a game, with the encoded events that the seat hasn't had yet."""
-    head = _text(messages.ending(game, board))[:-1]
+    head = _text(messages.make_ending(game, board))[:-1]
     return f'{head},"events":[{",".join(events)}],"state":{_state(board)}}}\n'.encode()
 
 
-class Question:
+class PhaseRequests:
     """The requests of one phase: what all asked seats are sent alike is encoded once."""
 
     __slots__ = ("_after", "_before", "_head")
@@ -44,7 +44,14 @@ class Question:
         self._after = f'{_OWN.of(board.phase, board.actor)},"legal":'
 
     def line(
-        self, view: View, known: Known, number: int, events: Sequence[str], menu: Menu, limit_ms: int, bank_ms: int
+        self,
+        view: View,
+        known: CertainCards,
+        number: int,
+        events: Sequence[str],
+        menu: LegalMoves,
+        limit_ms: int,
+        bank_ms: int,
     ) -> bytes:
         """Return the request line of one seat; `number` is the request's id, times are in milliseconds."""
         you = _you(*view[1:])
@@ -65,7 +72,7 @@ def _unnumbered(happened: Event) -> str:
     return _text(messages.unnumbered(happened))[1:]
 
 
-_OWN, _EVENTS = Once(_own_fields), Once(_unnumbered)
+_OWN, _EVENTS = SerializationCache(_own_fields), SerializationCache(_unnumbered)
 
 
 def _state(board: Board) -> str:
@@ -88,42 +95,42 @@ def _players(
 @lru_cache(maxsize=10_000)
 def _player(coins: int, influence: int, revealed: tuple[Role, ...], side: Allegiance | None) -> str:
     sides = () if side is None else (side,)
-    return _text(messages.players((coins,), (influence,), (revealed,), sides)[0])
+    return _text(messages.make_players((coins,), (influence,), (revealed,), sides)[0])
 
 
 @lru_cache(maxsize=10_000)
 def _you(
     seat: int, cards: tuple[Role, ...], drawn: tuple[Role, ...], discards: tuple[Role, ...], seen: Role | None
 ) -> str:
-    return _text(messages.you(seat, cards, drawn, discards, seen))
+    return _text(messages.make_own_view(seat, cards, drawn, discards, seen))
 
 
 @lru_cache(maxsize=10_000)
-def _known(known: Known) -> str:
-    return _text(messages.certain(known))
+def _known(known: CertainCards) -> str:
+    return _text(messages.make_certain_knowledge(known))
 
 
-def event(number: int, happened: Event, seat: int | None) -> str:
+def encode_event(number: int, happened: Event, seat: int | None) -> str:
     """Return the event, the game's `number`th from 0, as the seat sees it (None: a spectator), without a newline."""
-    return whole_event(number, seen(happened, seat))
+    return encode_full_event(number, event_for_seat(happened, seat))
 
 
-def whole_event(number: int, happened: Event) -> str:
+def encode_full_event(number: int, happened: Event) -> str:
     """Return the event with all that it has: unless it went through `seen`, that is for nobody at the table."""
     return f'{{"n":{number},{_EVENTS.of(happened)}'
 
 
-class Feed(feed.Feed[str]):
+class LineCursor(messages.EventCursor[str]):
     """The events of one game as texts."""
 
     __slots__ = ()
 
     def __init__(self, seats: int) -> None:
-        super().__init__(seats, whole_event)
+        super().__init__(seats, encode_full_event)
 
     def digest(self) -> str:
         """Return the SHA-256 of all events with their private parts, one a line."""
         whole = list(self._public)
         for number, happened in self._private.items():
-            whole[number] = whole_event(number, happened)
+            whole[number] = encode_full_event(number, happened)
         return hashlib.sha256("\n".join(whole).encode()).hexdigest()

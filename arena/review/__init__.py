@@ -4,21 +4,30 @@ All of it is made from the lines that the seat was sent, so no hidden card can c
 command line.
 """
 
-from arena.review.again import AnswerPair, ask_again
-from arena.review.judge import Evaluation, Judge, UnknownRulesError
-from arena.review.review import Chance, Curve, Decision, Habit, Review, lost_games, review
+from arena.review.move_evaluation import MoveEvaluation, MoveEvaluator, UnknownRulesError
+from arena.review.review import (
+    CostlyDecision,
+    DecisionPair,
+    MistakePattern,
+    Review,
+    WinProbability,
+    WinProbabilityCurve,
+    lost_games,
+    replay_decisions,
+    review_bot,
+)
 
 __all__ = [
-    "AnswerPair",
-    "Chance",
-    "Curve",
-    "Decision",
-    "Evaluation",
-    "Habit",
-    "Judge",
+    "CostlyDecision",
+    "DecisionPair",
+    "MistakePattern",
+    "MoveEvaluation",
+    "MoveEvaluator",
     "Review",
     "UnknownRulesError",
-    "ask_again",
+    "WinProbability",
+    "WinProbabilityCurve",
     "lost_games",
-    "review",
+    "replay_decisions",
+    "review_bot",
 ]

@@ -1,5 +1,9 @@
-"""Why a bot lost: over its lost games the decisions that cost most, what they have in common, and its chances."""
+"""Explain a bot's lost games: its costliest decisions, their patterns, and its win probability over time.
 
+A what-if replay sends a changed bot the requests of a recorded match and compares its choices. The bot receives the
+recorded lines whatever it answers, so its memory of its own answers can differ from the events."""
+
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -7,23 +11,24 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from arena.local import in_jobs
-from arena.referee import Record, sent_lines
-from arena.review.judge import Evaluation, Judge
-from ladder.rating import Z
-from protocol.words import tell_move
+from arena.local import play_in_processes
+from arena.referee import Record, SentLine, sent_lines
+from arena.review.move_evaluation import MoveEvaluation, MoveEvaluator
+from ladder.rating import Z_95
+from protocol import ParsedReply, decode, parse_reply
+from protocol.event_text import describe_move
 
 _HABITS = 3  # decisions that are shown
 _TIMES = 3  # what happened less often is no habit
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class CostlyDecision:
     """A decision that gave something away. The moves are in words, `turn` is its turn, `place` its place in the
     game's curve, from 0.
 
     chance: how likely the bot won after it, 0 to 1. given: by how much of a game `better` was better; error: its
-    standard error. Both are what playouts say, see `arena.review.judge`.
+    standard error. Both are what playouts say, see `arena.review.move_evaluation`.
     """
 
     match: int
@@ -40,7 +45,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Chance:
+class WinProbability:
     """How likely a bot was to win after its decision in a turn, 0 to 1, and the standard error of that."""
 
     turn: int
@@ -50,17 +55,17 @@ class Chance:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class WinProbabilityCurve:
     """The chances of a lost game, by what the seat knew, in the order of its decisions."""
 
     match: int
     game: int
     seat: int
-    chances: tuple[Chance, ...]
+    chances: tuple[WinProbability, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Habit:
+class MistakePattern:
     """What costly decisions have in common. cost: wins given away in a hundred lost games, with the ends of its 95 %
     interval, which takes games as independent."""
 
@@ -82,9 +87,9 @@ class Review:
     lost: int
     games: int
     decisions: int
-    costly: tuple[Decision, ...]
-    habits: tuple[Habit, ...]
-    curves: tuple[Curve, ...]
+    costly: tuple[CostlyDecision, ...]
+    habits: tuple[MistakePattern, ...]
+    curves: tuple[WinProbabilityCurve, ...]
 
 
 def lost_games(record: Record, bot: str) -> list[int]:
@@ -95,7 +100,7 @@ def lost_games(record: Record, bot: str) -> list[int]:
     return [game.game for game in record.games if game.lost_by(place)]
 
 
-def review(
+def review_bot(
     records: Iterable[Record], bot: str, most: int, jobs: int = 1, done: Callable[[], None] = lambda: None
 ) -> Review:
     """Return what a bot's first `most` lost games tell. The same records give the same review, whatever `jobs` is.
@@ -105,62 +110,64 @@ def review(
     and JobError as `arena.local.play` does.
     """
     lost = decisions = 0
-    costly: list[Decision] = []
+    costly: list[CostlyDecision] = []
     alike: dict[str, list[tuple[tuple[int, int], float]]] = defaultdict(list)
-    curves: list[Curve] = []
+    curves: list[WinProbabilityCurve] = []
     work: list[tuple[Record, list[int]]] = []
     for record in records:
         games = lost_games(record, bot)
         work.append((record, games[: max(0, most - lost)]))
         lost += len(games)
     numbers = [record.header.match for record, _ in work]
-    with closing(in_jobs(lambda place: _evaluations(bot, *work[place]), numbers, min(jobs, len(work)))) as pieces:
+    with closing(
+        play_in_processes(lambda place: _evaluations(bot, *work[place]), numbers, min(jobs, len(work)))
+    ) as pieces:
         for (record, games), evaluations in zip(work, pieces, strict=True):
-            chances: dict[int, list[Chance]] = {game: [] for game in games}
+            chances: dict[int, list[WinProbability]] = {game: [] for game in games}
             for evaluation in evaluations:
                 decisions += 1
                 turn, kind = evaluation.request["state"]["turn"], evaluation.request["kind"]
-                chances[evaluation.game].append(Chance(turn, kind, evaluation.chance, evaluation.error))
-                if evaluation.given - Z * evaluation.given_error > evaluation.margin:
+                chances[evaluation.game].append(WinProbability(turn, kind, evaluation.chance, evaluation.error))
+                if evaluation.given - Z_95 * evaluation.given_error > evaluation.margin:
                     costly.append(_decision(record, evaluation, len(chances[evaluation.game]) - 1))
                     alike[_habit(evaluation)].append(((record.header.match, evaluation.game), evaluation.given))
             place = record.header.bots.index(bot) if games else 0
             for game in record.games:
                 if game.game in chances:
                     seat = game.seating.index(place)
-                    curves.append(Curve(record.header.match, game.game, seat, tuple(chances[game.game])))
+                    curves.append(WinProbabilityCurve(record.header.match, game.game, seat, tuple(chances[game.game])))
             done()
     costly.sort(key=lambda decision: -decision.given)
     habits = sorted(_habits(alike, len(curves)), key=lambda habit: -habit.cost)[:_HABITS]
     return Review(bot, lost, len(curves), decisions, tuple(costly), tuple(habits), tuple(curves))
 
 
-def _evaluations(bot: str, record: Record, games: Sequence[int]) -> list[Evaluation]:
+def _evaluations(bot: str, record: Record, games: Sequence[int]) -> list[MoveEvaluation]:
     if not games:
         return []
-    return list(Judge().judge(list(sent_lines(record, record.header.bots.index(bot))), frozenset(games)))
+    return list(MoveEvaluator().judge(list(sent_lines(record, record.header.bots.index(bot))), frozenset(games)))
 
 
-def _decision(record: Record, evaluation: Evaluation, place: int) -> Decision:
+def _decision(record: Record, evaluation: MoveEvaluation, place: int) -> CostlyDecision:
     seating = next(game.seating for game in record.games if game.game == evaluation.game)
     names = [record.header.bots[bot] for bot in seating]
     request = evaluation.request
-    return Decision(
+    return CostlyDecision(
         match=record.header.match,
         game=evaluation.game,
         seat=request["you"]["seat"],
         place=place,
         turn=request["state"]["turn"],
         kind=request["kind"],
-        made=tell_move(evaluation.move, names),
-        better=tell_move(evaluation.better, names),
+        made=describe_move(evaluation.move, names),
+        better=describe_move(evaluation.better, names),
         chance=evaluation.chance,
         given=evaluation.given,
         error=evaluation.given_error,
     )
 
 
-def _habits(alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], games: int) -> Iterator[Habit]:
+def _habits(alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], games: int) -> Iterator[MistakePattern]:
     """Yield the habits whose cost isn't by chance."""
     for words, given in alike.items():
         if len(given) < _TIMES or games < 2:
@@ -169,12 +176,12 @@ def _habits(alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], games:
         for game, cost in given:
             by_game[game] += cost
         costs = [*by_game.values(), *[0.0] * (games - len(by_game))]
-        cost, half = 100 * fmean(costs), 100 * Z * stdev(costs) / games**0.5
+        cost, half = 100 * fmean(costs), 100 * Z_95 * stdev(costs) / games**0.5
         if cost > half:
-            yield Habit(words, len(given), cost, cost - half, cost + half)
+            yield MistakePattern(words, len(given), cost, cost - half, cost + half)
 
 
-def _habit(evaluation: Evaluation) -> str:
+def _habit(evaluation: MoveEvaluation) -> str:
     """Say what a costly decision is a case of."""
     move, better, request = evaluation.move, evaluation.better, evaluation.request
     cards, seat = request["you"]["cards"], request["you"]["seat"]
@@ -205,3 +212,76 @@ def _habit(evaluation: Evaluation) -> str:
 
 def _action(move: Mapping[str, Any]) -> str:
     return str(move["action"]).replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPair:
+    """A request, what the recorded bot chose, and what the program chooses now, in words.
+
+    then: None where a fault chose. now: None where no allowed answer came.
+    """
+
+    match: int
+    game: int
+    turn: int
+    kind: str
+    then: str | None
+    now: str | None
+
+
+def replay_decisions(record: Record, bot: int, ask: Callable[[bytes], bytes]) -> Iterator[DecisionPair]:
+    """Yield each request of a bot with the answer of a program to it, in order.
+
+    ask: gives lines to a new process, and returns what that printed. Raises RecordError as `sent` does.
+    """
+    for lines in _processes(list(sent_lines(record, bot))):
+        replies = _replies(ask(b"".join(each.line for each in lines)))
+        for each in lines:
+            message = json.loads(each.line)
+            if message["type"] == "request":
+                yield _pair(record, each, message, replies.get(message["id"]))
+
+
+def _processes(lines: list[SentLine]) -> Iterator[list[SentLine]]:
+    """Yield the lines of each process: one that is new is greeted."""
+    hellos = [place for place, each in enumerate(lines) if each.line.startswith(b'{"type":"hello"')]
+    for first, end in zip(hellos, [*hellos[1:], len(lines)], strict=True):
+        yield lines[first:end]
+
+
+def _replies(printed: bytes) -> dict[int, ParsedReply]:
+    """Return the answers by their ids; what is none is passed over."""
+    replies = {}
+    for line in printed.split(b"\n"):
+        message = decode(line)
+        answer = parse_reply(message) if isinstance(message, dict) else None
+        if isinstance(answer, ParsedReply):
+            replies[answer.id] = answer
+    return replies
+
+
+def _pair(record: Record, each: SentLine, request: dict[str, Any], answer: ParsedReply | None) -> DecisionPair:
+    seating = next(game.seating for game in record.games if game.game == each.game)
+    names = [record.header.bots[bot] for bot in seating]
+    legal = request["legal"]
+    now = None
+    if answer is not None:
+        spelled = {_key(move): place for place, move in enumerate(legal)}
+        now = answer.choice if answer.move is None else spelled.get(_key(answer.move))
+    words = [describe_move(move, names) for move in legal]
+    return DecisionPair(
+        record.header.match,
+        each.game,
+        request["state"]["turn"],
+        request["kind"],
+        None if each.choice is None else words[each.choice],
+        words[now] if now is not None and 0 <= now < len(words) else None,
+    )
+
+
+def _key(move: dict[str, Any]) -> str:
+    """Return a text that is equal for equal moves: types count (true is not 1), the order of a list doesn't."""
+    return json.dumps(
+        {name: sorted(value, key=str) if isinstance(value, list) else value for name, value in move.items()},
+        sort_keys=True,
+    )

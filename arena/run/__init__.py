@@ -3,19 +3,50 @@
 Must not know click, and prints nothing.
 """
 
-from arena.run.building import Building
 from arena.run.config import RunConfig, keyed_shuffle, seed_key
-from arena.run.example import Example, example
-from arena.run.executor import open_executor
-from arena.run.final import FinalPlan, final_plan
-from arena.run.job import Job, Played
-from arena.run.kept import KeptError, logs_of, record_at, records_at, records_in
-from arena.run.looking import Unfit, look_at_all
-from arena.run.parcel import MissingError, Parcel, cache_folder, check_machine, play_parcel
-from arena.run.progress import Progress
-from arena.run.results import game_results, record_results
-from arena.run.rules_file import FieldList, Rules, RulesetError, RulesList, field_list, load, load_limits, rules_of
-from arena.run.session import HostError, Run, clean_up, local_workers
-from arena.run.times import Times
-from arena.run.verification import Replayed, replay_all
-from arena.run.worker import NoRoomError, Worker, begin, play
+from arena.run.fault_report import FaultReport, make_fault_report
+from arena.run.preflight import RejectedBot, RunBuilds, preflight_all
+from arena.run.record_files import (
+    RecordFileError,
+    find_record_files,
+    game_results,
+    read_logs,
+    read_record_file,
+    read_records,
+    record_results,
+)
+from arena.run.rules_file import (
+    FieldList,
+    RulesetError,
+    RulesetList,
+    RulesetSummary,
+    list_ruleset_fields,
+    load_ruleset,
+    load_ruleset_limits,
+    summarize_ruleset,
+)
+from arena.run.session import (
+    FinalPlan,
+    HostError,
+    Progress,
+    Run,
+    final_plan,
+    local_workers,
+    open_executor,
+    remove_leftovers,
+)
+from arena.run.verification import VerificationReport, verify_all
+from arena.run.worker import (
+    Job,
+    LatencyHistogram,
+    MatchOutput,
+    MissingBotsError,
+    OutOfSpaceError,
+    Worker,
+    WorkItem,
+    cache_folder,
+    play_job,
+    play_work_item,
+    require_suitable_machine,
+    start_worker,
+)

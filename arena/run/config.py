@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Self
 
 from arena import __version__
 from arena.bots import Bot
-from arena.coup import derived
-from arena.referee import MatchSpec, Terms
-from arena.sandbox import Choice
-from ladder.schedule import Plan, Shuffle, plan, seatings
+from arena.coup import derive_key
+from arena.referee import MatchSettings, MatchSpec
+from arena.sandbox import SandboxChoice
+from ladder.schedule import MatchPlan, Shuffle, plan_matches, seat_orders
 from ladder.store import FolderError
 
 VERSION = 7  # of run.json; 6 gave no game_seed
@@ -43,11 +43,11 @@ class RunConfig:
     match_games: int
     key: bytes
     seed: int | None = None
-    terms: Terms = field(default_factory=Terms)
-    sandbox: Choice = field(default_factory=Choice)
+    terms: MatchSettings = field(default_factory=MatchSettings)
+    sandbox: SandboxChoice = field(default_factory=SandboxChoice)
     left_out: tuple[tuple[str, str], ...] = ()
 
-    def plan(self) -> Plan:
+    def plan(self) -> MatchPlan:
         """Return who plays whom. Raises ValueError, with what is allowed, for numbers that make no plan."""
         return _planned(len(self.bots), self.seats, self.games, self.match_games, self.key)
 
@@ -58,14 +58,14 @@ class RunConfig:
             match=match,
             key=key,
             bots=tuple(self.bots[bot].name for bot in bots),
-            seatings=seatings(self.seats, self.match_games, keyed_shuffle(key, "seats")),
+            seatings=seat_orders(self.seats, self.match_games, keyed_shuffle(key, "seats")),
             terms=self.terms,
             digests=tuple(self.bots[bot].digest for bot in bots),
         )
 
     def key_of(self, match: int) -> bytes:
         """Return the key of a match."""
-        return derived(self.key, f"match|{match}")
+        return derive_key(self.key, f"match|{match}")
 
     def to_json(self) -> dict[str, Any]:
         """Return what run.json holds."""
@@ -93,8 +93,8 @@ class RunConfig:
         try:
             values = {each.name: config[each.name] for each in fields(cls)}
             values["key"] = bytes.fromhex(config["key"])
-            values["terms"] = Terms.from_json(config["terms"])
-            values["sandbox"] = Choice.from_json(config["sandbox"])
+            values["terms"] = MatchSettings.from_json(config["terms"])
+            values["sandbox"] = SandboxChoice.from_json(config["sandbox"])
             values["left_out"] = tuple((name, why) for name, why in config["left_out"])
             values["bots"] = tuple(
                 Bot(
@@ -116,8 +116,8 @@ class RunConfig:
 
 
 @functools.lru_cache(maxsize=2)  # a long plan takes seconds, and is needed for its announcement and for playing
-def _planned(bots: int, seats: int, games: int, match_games: int, key: bytes) -> Plan:
-    return plan(bots, seats, games, match_games, keyed_shuffle(key, "schedule"))
+def _planned(bots: int, seats: int, games: int, match_games: int, key: bytes) -> MatchPlan:
+    return plan_matches(bots, seats, games, match_games, keyed_shuffle(key, "schedule"))
 
 
 def seed_key(seed: int | None) -> bytes:

@@ -8,7 +8,8 @@
     limit_ms = 200
     memory_mb = 512
 
-Must not know: runs, bots, the command line. Which fields there are and what they take is in arena/coup/fields.py.
+Must not know: runs, bots, the command line. Which fields there are and what they take is in
+arena/coup/ruleset_schema.py.
 
 What would surprise is refused, not guessed: unknown fields, values of the wrong type, fields without effect, rules that
 no number of players can play, a preset's name on other rules. A field that the base sets and that the file makes
@@ -23,25 +24,25 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from arena.bots import read_toml, shown
+from arena.bots import escape_control, read_toml
 from arena.coup import (
     COUP,
-    FIELD,
+    FIELD_BY_NAME,
     FIELDS,
     PRESETS,
     Ruleset,
-    changed,
-    plain,
+    no_effect_reason,
+    replace_fields,
     seat_counts,
     to_dict,
-    toml,
-    unknown_field,
-    why_idle,
-    why_unplayable,
+    to_json_value,
+    to_toml,
+    unknown_field_message,
+    unplayable_reason,
 )
-from arena.referee import SETTABLE
+from arena.referee import SETTABLE_LIMITS
 
-ENDING = ".toml"
+RULESET_SUFFIX = ".toml"
 
 
 class RulesetError(Exception):
@@ -49,7 +50,7 @@ class RulesetError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RulesetSummary:
     """A ruleset: for how many players, its fields as plain values, and what [limits] of its file sets."""
 
     name: str
@@ -59,14 +60,14 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class RulesList:
+class RulesetList:
     """All presets."""
 
-    rows: tuple[Rules, ...]
+    rows: tuple[RulesetSummary, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class FieldLine:
+class FieldSummary:
     """A field of rulesets: its value in the base game, and what is allowed, as they are written in TOML."""
 
     name: str
@@ -80,22 +81,25 @@ class FieldLine:
 class FieldList:
     """All fields of rulesets."""
 
-    rows: tuple[FieldLine, ...]
+    rows: tuple[FieldSummary, ...]
 
 
-def rules_of(rules: Ruleset, limits: Mapping[str, float] | None = None) -> Rules:
+def summarize_ruleset(rules: Ruleset, limits: Mapping[str, float] | None = None) -> RulesetSummary:
     """Return a ruleset as programs read it."""
-    return Rules(rules.name, tuple(seat_counts(rules)), to_dict(rules), limits or {})
+    return RulesetSummary(rules.name, tuple(seat_counts(rules)), to_dict(rules), limits or {})
 
 
-def field_list() -> FieldList:
+def list_ruleset_fields() -> FieldList:
     """Return the fields of rulesets as programs read them."""
     return FieldList(
-        tuple(FieldLine(rule.name, rule.about, rule.section, plain(rule.default), rule.allowed) for rule in FIELDS)
+        tuple(
+            FieldSummary(rule.name, rule.about, rule.section, to_json_value(rule.default), rule.allowed)
+            for rule in FIELDS
+        )
     )
 
 
-def load(name_or_path: str) -> Ruleset:
+def load_ruleset(name_or_path: str) -> Ruleset:
     """Return the preset of this name, or the ruleset in a file if the text ends in .toml or has a slash.
 
     Raises RulesetError.
@@ -107,7 +111,7 @@ def load(name_or_path: str) -> Ruleset:
     raise RulesetError(f"there is no ruleset {_no_preset(name_or_path)}, or a file such as my.toml.")
 
 
-def load_limits(name_or_path: str) -> dict[str, float]:
+def load_ruleset_limits(name_or_path: str) -> dict[str, float]:
     """Return what [limits] of a ruleset file sets, by field (SETTABLE); none for a preset. Raises RulesetError."""
     return _file(Path(name_or_path))[1] if _is_file(name_or_path) else {}
 
@@ -115,30 +119,30 @@ def load_limits(name_or_path: str) -> dict[str, float]:
 def _limits(values: object) -> dict[str, float]:
     """Return the values of [limits], checked. Raises ValueError with two lines: what is wrong, and what is allowed."""
     if not isinstance(values, dict):
-        raise ValueError(f"limits is {toml(values)}.\nWrite a table: [limits], and below it memory_mb = 512")
+        raise ValueError(f"limits is {to_toml(values)}.\nWrite a table: [limits], and below it memory_mb = 512")
     checked = {}
     for name, value in values.items():
-        if name not in SETTABLE:
-            raise ValueError(unknown_field(name, dict.fromkeys(SETTABLE)))
-        taken = SETTABLE[name].taken(value)
+        if name not in SETTABLE_LIMITS:
+            raise ValueError(unknown_field_message(name, dict.fromkeys(SETTABLE_LIMITS)))
+        taken = SETTABLE_LIMITS[name].taken(value)
         if taken is None:
-            raise ValueError(f"limits.{name} is {toml(value)}.\nIt is {SETTABLE[name].allowed}.")
+            raise ValueError(f"limits.{name} is {to_toml(value)}.\nIt is {SETTABLE_LIMITS[name].allowed}.")
         checked[name] = taken
     return checked
 
 
 def _is_file(name_or_path: str) -> bool:
-    return name_or_path.endswith(ENDING) or "/" in name_or_path
+    return name_or_path.endswith(RULESET_SUFFIX) or "/" in name_or_path
 
 
 def _no_preset(name: str) -> str:
     meant = get_close_matches(name, PRESETS, n=1)
     hint = f"; did you mean {meant[0]}?" if meant else "."
-    return f"{toml(name)}{hint}\nThere are {', '.join(PRESETS)}"
+    return f"{to_toml(name)}{hint}\nThere are {', '.join(PRESETS)}"
 
 
 def _file(path: Path) -> tuple[Ruleset, dict[str, float]]:
-    where = shown(path)
+    where = escape_control(path)
     try:
         data = _read(path, where)
         limits = data.pop("limits", {})
@@ -162,24 +166,24 @@ def _ruleset(data: dict[str, object], stem: str) -> Ruleset:
     """Return the ruleset of a file's fields. Raises ValueError with one or two lines."""
     base = data.pop("base", COUP.name)
     for name in data:
-        if name not in FIELD:
-            raise ValueError(unknown_field(name, dict.fromkeys(["base", *FIELD])))
+        if name not in FIELD_BY_NAME:
+            raise ValueError(unknown_field_message(name, dict.fromkeys(["base", *FIELD_BY_NAME])))
     if not isinstance(base, str) or base not in PRESETS:
         raise ValueError(f"there is no base {_no_preset(str(base))}.")
     if "name" not in data:
         data["name"] = stem
-    rules = changed(PRESETS[base], data)
+    rules = replace_fields(PRESETS[base], data)
     if rules.draft and "max_seats" not in data:
         rules = replace(rules, max_seats=2)
     for name in data:
-        idle = why_idle(rules, name)
+        idle = no_effect_reason(rules, name)
         if idle:
             raise ValueError(f"{name} has no effect {idle}.\nLeave it out, or change that.")
-    left = [rule for rule in FIELDS if rule.name not in data and why_idle(rules, rule.name)]
+    left = [rule for rule in FIELDS if rule.name not in data and no_effect_reason(rules, rule.name)]
     rules = replace(rules, **{rule.name: rule.default for rule in left})
-    conflict = why_unplayable(rules)
+    conflict = unplayable_reason(rules)
     if conflict:
         raise ValueError(f"nobody can play this: {conflict}.")
     if rules.name in PRESETS and rules != PRESETS[rules.name]:
-        raise ValueError(f'{toml(rules.name)} is the name of a preset, which these rules are not.\nAdd name = "..."')
+        raise ValueError(f'{to_toml(rules.name)} is the name of a preset, which these rules are not.\nAdd name = "..."')
     return rules

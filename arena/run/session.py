@@ -1,45 +1,174 @@
-"""One session of a run: its jobs' way through the workers to the store."""
+"""Run one session of a run: send its jobs through the workers to the store, and compute its progress.
 
+Work items are played in processes of this machine or on a Dask cluster, with the same interface. Progress is computed
+from the store alone and never stored, so it can't disagree with it. A ladder's final can be played again: its plan
+comes from final.json of the exported folder and from the published commitment."""
+
+import hashlib
+import json
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Self
 
-from arena.bots import BotCache, check_unchanged, portable
-from arena.referee import ArenaError
-from arena.run.config import RunConfig
-from arena.run.job import Job, Played
-from arena.run.progress import Progress
-from arena.run.worker import NoRoomError, begin, play
-from arena.sandbox import Choice, programs_of, remove_dead_scratch, scratch_folder, sweep, sweep_all
-from ladder.pool import Completed, Idle, Jobs, Said, Voided, Workers, run
-from ladder.store import Store, VoidMatch
+from arena import __version__
+from arena.bots import BotCache, make_portable, require_unchanged
+from arena.coup import derive_key
+from arena.referee import ArenaError, MatchSettings, MatchSpec
+from arena.run.config import RunConfig, keyed_shuffle
+from arena.run.worker import (
+    Job,
+    LatencyHistogram,
+    MatchOutput,
+    OutOfSpaceError,
+    play_job,
+    require_suitable_machine,
+    start_worker,
+)
+from arena.sandbox import (
+    SandboxChoice,
+    cleanup_all_stale,
+    cleanup_stale,
+    programs_of,
+    remove_dead_scratch,
+    scratch_folder,
+)
+from ladder.pool import (
+    Idle,
+    JobCompleted,
+    JobFailed,
+    LocalExecutor,
+    RetryingJobs,
+    WorkerExecutor,
+    WorkerMessage,
+    drive_jobs,
+)
+from ladder.run_standings import RunStandings, StandingsCounter
+from ladder.schedule import MatchPlan, plan_matches, seat_orders
+from ladder.store import FailedMatch, FolderError, Store
+
+if TYPE_CHECKING:
+    from ladder.pool.cluster import Tls
+
+
+NOTICED_S = 2.0  # of waiting; less isn't worth a word
+
+
+class Progress:
+    """How far a run is. `requests`, `startup_s`, `seconds`, `times`, `peaks`, `held_up` are of this session alone."""
+
+    def __init__(self, plan: MatchPlan, bots: Sequence[str], store: Store, clock: Callable[[], float]) -> None:
+        self.plan = plan
+        self.resumed = len(store.kept())
+        self.requests = 0
+        self.startup_s = 0.0
+        self.times = {bot: LatencyHistogram() for bot in bots}
+        self.peaks: dict[str, int] = {}  # bot -> bytes, where it is known
+        self._waits: dict[str, tuple[int, float]] = {}
+        self._store = store
+        self._clock = clock
+        self._began = clock()
+        self._ended: float | None = None
+        self._bots = bots
+        self._tally = StandingsCounter(bots)
+        self._begun = self._tallied = 0  # matches, in the order in which they were kept
+        self._take_in()
+
+    @property
+    def done(self) -> int:
+        """Return the number of matches that are kept."""
+        return len(self._store.kept())
+
+    @property
+    def voided(self) -> int:
+        """Return how often a match was void."""
+        return len(self._store.voids())
+
+    @property
+    def given_up(self) -> list[FailedMatch]:
+        """Return the last void attempt of each match that was given up."""
+        return [void for void in self._store.voids() if void.given_up]
+
+    @property
+    def fresh_games(self) -> int:
+        """Return the number of games that this session played."""
+        return (self.done - self.resumed) * self.plan.match_games
+
+    @property
+    def seconds(self) -> float:
+        """Return how long this session has played, or did until its end."""
+        return (self._clock() if self._ended is None else self._ended) - self._began
+
+    def count(self, played: MatchOutput) -> None:
+        """Count what a match took, and its results, which the store has by now."""
+        self._take_in()
+        self.requests += played.requests
+        self.startup_s += played.startup_s
+        for bot, times in played.times:
+            self.times[bot].add(times)
+        for bot, peak in played.peaks:
+            self.peaks[bot] = max(peak, self.peaks.get(bot, 0))
+        for bot, timeouts, seconds in played.waits:
+            before, waited = self._waits.get(bot, (0, 0.0))
+            self._waits[bot] = (before + timeouts, waited + seconds)
+
+    def held_up(self) -> list[tuple[str, int, float]]:
+        """Return (bot, timeouts, seconds in all) of the bots whose timeouts the run has waited for, the worst first."""
+        found = [(bot, timeouts, seconds) for bot, (timeouts, seconds) in self._waits.items() if seconds >= NOTICED_S]
+        return sorted(found, key=lambda row: (-row[2], row[0]))
+
+    def end(self) -> None:
+        """Stop the session's clock."""
+        self._ended = self._clock()
+
+    def shares(self) -> list[tuple[str, int, float]]:
+        """Return (bot, games, win share) of every bot, best first. It costs little while games are played."""
+        return self._tally.shares()
+
+    def board(self) -> RunStandings:
+        """Return the board of all kept matches."""
+        self._take_in()
+        return self._tally.board()
+
+    def _take_in(self) -> None:
+        """Count the matches that were kept since; all of them, where Ctrl-C cut off the counting of one."""
+        kept = self._store.kept()
+        if self._begun != self._tallied:
+            self._tally, self._begun, self._tallied = StandingsCounter(self._bots), 0, 0
+        while self._tallied < len(kept):
+            self._begun = self._tallied + 1
+            self._tally.add(self._store.results(kept[self._tallied]))
+            self._tallied += 1
+
 
 PAUSES_S = (2.0, 10.0)  # after a match's first and second void: a Docker daemon restarts in some seconds
-GIVE_UP = 3  # matches given up in a row, none played between them: then it's this machine, and the run stops
+MAX_ABANDONED = 3  # matches given up in a row, none played between them: then it's this machine, and the run stops
 _CHECK_S = 1.0  # how often the bots' files are compared with their digests while games are played
 
-Event = Completed[Job, Played] | Voided[Job] | Said[Job] | Idle
+PoolEvent = JobCompleted[Job, MatchOutput] | JobFailed[Job] | WorkerMessage[Job] | Idle
 
 
 class HostError(Exception):
     """Say in one line why no match can be played on this machine."""
 
 
-def clean_up(choice: Choice) -> None:
+def remove_leftovers(choice: SandboxChoice) -> None:
     """Remove what arenas that were killed left on this machine: folders, groups, containers.
 
     What other sandboxes than the chosen one left is looked for only after a run that was killed, which is known by its
     scratch folder: to ask a Docker engine takes 0.2 s.
     """
     if remove_dead_scratch():
-        sweep_all()
+        cleanup_all_stale()
     else:
-        sweep(choice.name)
+        cleanup_stale(choice.name)
 
 
 @contextmanager
-def local_workers(config: RunConfig, jobs: int) -> Iterator[Workers]:
+def local_workers(config: RunConfig, jobs: int) -> Iterator[LocalExecutor]:
     """Give `jobs` worker processes of this machine that play the run's bots from where they stand.
 
     At the end they are asked to leave, and what one that had to be killed left is removed. Raises OSError.
@@ -50,12 +179,12 @@ def local_workers(config: RunConfig, jobs: int) -> Iterator[Workers]:
         cache = BotCache(folder)
         for bot in config.bots:
             cache.link(bot)
-        workers = Workers(jobs, begin, (folder,))
+        workers = LocalExecutor(jobs, start_worker, (folder,))
         try:
             yield workers
         finally:
             workers.shutdown(cancel_futures=True)
-            clean_up(config.sandbox)
+            remove_leftovers(config.sandbox)
 
 
 class Run:
@@ -67,7 +196,7 @@ class Run:
         self.progress = Progress(config.plan(), [bot.name for bot in config.bots], store, clock)
         self._clock = clock
 
-    def play(self, jobs: int) -> Generator[Event, None, None]:
+    def play(self, jobs: int) -> Generator[PoolEvent, None, None]:
         """Play what isn't kept yet in `jobs` processes of this machine, and yield what happens.
 
         Raises BotError if a bot's files change, HostError if this machine fails again and again, or has no room for
@@ -83,22 +212,24 @@ class Run:
 
     def play_with(
         self, executor: Executor, width: int, pauses_s: Sequence[float] = PAUSES_S
-    ) -> Generator[Event, None, None]:
+    ) -> Generator[PoolEvent, None, None]:
         """Play what isn't kept yet with an executor whose workers have begun, `width` matches at a time; see `play`."""
         lost = 0
         checked = self._clock()
         try:
-            for event in run(Jobs(self._jobs(), pauses_s), play, executor, lambda: width, (ArenaError,)):
+            for event in drive_jobs(
+                RetryingJobs(self._jobs(), pauses_s), play_job, executor, lambda: width, (ArenaError,)
+            ):
                 if self._clock() - checked > _CHECK_S:
-                    check_unchanged(self.config.bots)
+                    require_unchanged(self.config.bots)
                     checked = self._clock()
                 lost = self._note(event, lost)
                 yield event
-                if lost >= GIVE_UP:
+                if lost >= MAX_ABANDONED:
                     reason = self.progress.given_up[-1].reason
-                    raise HostError(f"{GIVE_UP} matches in a row were void too often: {reason}")
-            check_unchanged(self.config.bots)
-        except NoRoomError as problem:
+                    raise HostError(f"{MAX_ABANDONED} matches in a row were void too often: {reason}")
+            require_unchanged(self.config.bots)
+        except OutOfSpaceError as problem:
             raise HostError(str(problem)) from problem
         finally:
             self.progress.end()
@@ -106,7 +237,7 @@ class Run:
 
     def _jobs(self) -> Iterator[Job]:
         config = self.config
-        bots = [portable(bot, programs_of(config.sandbox.name)) for bot in config.bots]
+        bots = [make_portable(bot, programs_of(config.sandbox.name)) for bot in config.bots]
         tables = self.progress.plan.tables
         todo = set(self.store.todo(table.match for table in tables))
         for table in tables:
@@ -114,14 +245,115 @@ class Run:
                 spec = config.spec(table.match, table.bots)
                 yield Job(spec, tuple(bots[bot] for bot in table.bots), config.sandbox)
 
-    def _note(self, event: Event, lost: int) -> int:
+    def _note(self, event: PoolEvent, lost: int) -> int:
         """Store what happened; return how many matches have been given up in a row."""
         match event:
-            case Completed(_, played):
+            case JobCompleted(_, played):
                 self.store.keep(played.match)
                 self.progress.count(played)
                 return 0
-            case Voided(job, problem, given_up):
-                self.store.void(VoidMatch(job.spec.match, str(problem), given_up))
+            case JobFailed(job, problem, given_up):
+                self.store.void(FailedMatch(job.spec.match, str(problem), given_up))
                 return lost + given_up
         return lost
+
+
+@contextmanager
+def open_executor(
+    choice: SandboxChoice,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    tls: "Tls | None" = None,
+    patience_s: float = 600.0,
+) -> Iterator[WorkerExecutor]:
+    """Give `jobs` worker processes of this machine, or the workers of the Dask cluster whose scheduler is named.
+
+    At the end what is still played is ended, on a cluster forgotten. tls, patience_s: see DaskExecutor, whose
+    ExecutorLostError is raised.
+    """
+    if scheduler is not None:
+        from ladder.pool.cluster import DaskExecutor  # asyncio takes a tenth of the start of a run
+
+        kind = f"coup-arena {__version__} {choice.name} {choice.runtime or ''} {choice.image or ''}".strip()
+        cluster = DaskExecutor(scheduler, kind, partial(require_suitable_machine, __version__, choice), tls, patience_s)
+        try:
+            yield cluster
+        finally:
+            cluster.shutdown(cancel_futures=True)
+        return
+    workers = LocalExecutor(jobs)
+    try:
+        yield workers
+    finally:
+        workers.shutdown(cancel_futures=True)
+        remove_leftovers(choice)
+
+
+@dataclass(frozen=True, slots=True)
+class FinalPlan:
+    """A final: its key decides the tables, the seats and every card.
+
+    versions: label, digest, and a number of which equal ones don't meet. games: of each version, at least. matches: the
+    ladder's number of each match of the plan; empty before they are queued.
+    """
+
+    name: str
+    key: bytes
+    versions: tuple[tuple[str, str, int], ...]
+    seats: int
+    games: int
+    match_games: int
+    terms: MatchSettings
+    matches: tuple[int, ...] = ()
+
+    def plan(self) -> MatchPlan:
+        """Return who plays whom. Raises ValueError for versions that can't play a final."""
+        owners = tuple(owner for _, _, owner in self.versions)
+        return final_plan(self.key, owners, self.seats, self.games, self.match_games)
+
+    def spec(self, place: int, bots: Sequence[int]) -> MatchSpec:
+        """Return the spec of the match at a place of the plan."""
+        key = derive_key(self.key, f"match|{place}")
+        labels = tuple(self.versions[bot][0] for bot in bots)
+        rows = seat_orders(self.seats, self.match_games, keyed_shuffle(key, "seats"))
+        return MatchSpec(self.matches[place], key, labels, rows, self.terms)
+
+    def publication(self) -> str:
+        """Return what is published before a final: it fixes deals, tables, terms and versions."""
+        terms = hashlib.sha256(json.dumps(self.terms.to_json(), sort_keys=True).encode()).hexdigest()
+        lines = [
+            f"final {self.name}",
+            f"SHA-256 of the key: {hashlib.sha256(self.key).hexdigest()}",
+            f"SHA-256 of the terms: {terms}",
+            f"{self.terms.rules.name} at {self.seats} seats: "
+            f"{self.plan().matches} matches of {self.match_games} games, "
+            f"so that each version plays {self.games} or more",
+            "versions, the digests of their files, and numbers of which equal ones don't meet:",
+            *(f"  {label}  {digest}  {owner}" for label, digest, owner in self.versions),
+        ]
+        return "\n".join(lines) + "\n"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what final.json holds."""
+        return {**asdict(self), "key": self.key.hex(), "terms": self.terms.to_json()}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """Return the final that final.json holds. Raises FolderError for anything else."""
+        try:
+            known = {name: values[name] for name in cls.__dataclass_fields__}
+            known |= {"key": bytes.fromhex(values["key"]), "terms": MatchSettings.from_json(values["terms"])}
+            known |= {"versions": tuple(map(tuple, values["versions"])), "matches": tuple(values["matches"])}
+            final = cls(**known)
+            if len(final.matches) != final.plan().matches:
+                raise ValueError(f"{len(final.matches)} matches")
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            raise FolderError(f"final.json was changed: {problem!r}") from None
+        return final
+
+
+@lru_cache(maxsize=2)  # a long plan takes seconds, and is needed for its publication and for its matches
+def final_plan(key: bytes, owners: tuple[int, ...], seats: int, games: int, match_games: int) -> MatchPlan:
+    """Return the tables of a final, at which each entrant plays at least `games` games. Raises ValueError."""
+    total = -(-games * len(owners) // seats)
+    return plan_matches(len(owners), seats, total, match_games, keyed_shuffle(key, "schedule"), owners)

@@ -13,20 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arena.bots import shown
-from arena.referee import Header, Record, RecordError, verify
+from arena.bots import escape_control
+from arena.referee import MatchHeader, Record, RecordError, verify_record
 from arena.run.config import RunConfig, seed_key
-from arena.run.final import FinalPlan
-from arena.run.kept import KeptError, record_at, records_at
-from arena.run.results import game_results
-from ladder.store import FolderError, record_name
+from arena.run.record_files import RecordFileError, find_record_files, game_results, read_record_file
+from arena.run.session import FinalPlan
+from ladder.store import FolderError, record_file_name
 
 _SHOWN = 20  # differences
 _LONG = 300  # characters of one
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class VerificationReport:
     """What was replayed. faults: that one happened, no replay can show.
 
     planned: the matches of the folder's plan; None where it has no plan. differences: what isn't as it would be, in
@@ -40,7 +39,7 @@ class Replayed:
     differences: tuple[str, ...] = ()
 
 
-def replay_all(path: Path, *configs: type[RunConfig]) -> Replayed:
+def verify_all(path: Path, *configs: type[RunConfig]) -> VerificationReport:
     """Replay the records at a path, and check a folder's against its plan and its results.jsonl.
 
     configs: of the runs that run.json may be of, other than those of arena run. Raises KeptError where there is no
@@ -50,12 +49,12 @@ def replay_all(path: Path, *configs: type[RunConfig]) -> Replayed:
     told: list[str] = []
     count = 0
     for found in folder.differences():
-        text = shown(found)
+        text = escape_control(found)
         told += [text if len(text) <= _LONG else f"{text[:_LONG]}..."] if len(told) < _SHOWN else []
         count += 1
     told += [f"and {count - _SHOWN} more"] if count > _SHOWN else []
     planned = None if folder.plan is None else len(folder.tables)
-    return Replayed(len(folder.files), folder.games, folder.faults, planned, tuple(told))
+    return VerificationReport(len(folder.files), folder.games, folder.faults, planned, tuple(told))
 
 
 class _Folder:
@@ -63,16 +62,16 @@ class _Folder:
 
     def __init__(self, path: Path, configs: tuple[type[RunConfig], ...]) -> None:
         self.path = path
-        self.files = records_at(path)
+        self.files = find_record_files(path)
         self.games = self.faults = 0
         self.ended = 0  # the matches that there were when all had ended, 0 if they never had
         try:
             self.plan = self._plan(configs) if path.is_dir() else None
             self.tables = {} if self.plan is None else {table.match: table.bots for table in self.plan.plan().tables}
         except (AttributeError, FolderError, KeyError, RecursionError, TypeError, ValueError) as problem:
-            raise KeptError(f"{path} can't be verified: {problem}") from None
+            raise RecordFileError(f"{path} can't be verified: {problem}") from None
         except OSError as problem:
-            raise KeptError(f"{path} can't be verified: {problem.filename}: {problem.strerror}") from None
+            raise RecordFileError(f"{path} can't be verified: {problem.filename}: {problem.strerror}") from None
 
     def _plan(self, configs: tuple[type[RunConfig], ...]) -> RunConfig | FinalPlan | None:
         for name in ("final.json", "run.json"):
@@ -106,9 +105,9 @@ class _Folder:
         with listed.open("rb") if has_results else nullcontext() as results:
             for file in self.files:
                 try:
-                    record = record_at(file)
-                except KeptError as problem:
-                    raise KeptError(f"{problem}; only a whole record can be verified") from None
+                    record = read_record_file(file)
+                except RecordFileError as problem:
+                    raise RecordFileError(f"{problem}; only a whole record can be verified") from None
                 yield from (f"{file}: {what}" for what in self._of_record(file, record))
                 self.games += len(record.games)
                 self.faults += sum(len(game.faults) for game in record.games)
@@ -129,7 +128,7 @@ class _Folder:
     def _of_record(self, file: Path, record: Record) -> Iterator[str]:
         """Yield how a record differs from the match that its file is named after, and from what the engine plays."""
         match = int(file.stem) if file.stem.isdecimal() else -1
-        if self.plan is not None and (file.name != record_name(match) or match not in self.tables):
+        if self.plan is not None and (file.name != record_file_name(match) or match not in self.tables):
             yield f"the plan has no match of this name: it has {len(self.tables)} matches"
         elif self.plan is not None:
             spec = self.plan.spec(match, self.tables[match])
@@ -143,12 +142,12 @@ class _Folder:
                 if game.seating != seats:
                     yield f"game {game.game}: the seats are {game.seating} in the record, and by the plan {seats}"
         try:
-            verify(record)
+            verify_record(record)
         except RecordError as problem:
             yield str(problem)
 
 
-def _fields(header: Header) -> dict[str, object]:
+def _fields(header: MatchHeader) -> dict[str, object]:
     """Return all that a header says, by the names that it has in records; what is in an object by dotted names."""
     fields: dict[str, object] = {each: getattr(header, each) for each in header.__dataclass_fields__}
     fields |= {"key": header.key.hex(), "terms": header.terms.to_json()}

@@ -4,37 +4,47 @@ Knows bytes, limits and processes; must not know that there is a game, a protoco
 else of ours. A backend stands behind `Sandbox`.
 """
 
-from arena.sandbox.backend import Backend
 from arena.sandbox.backends import (
-    backend,
-    make,
+    ISOLATING_SANDBOXES,
+    SANDBOX_NAMES,
+    Backend,
+    SandboxChoice,
+    cleanup_all_stale,
+    cleanup_stale,
+    find_strongest,
+    get_backend,
+    make_sandbox,
     programs_of,
-    strongest,
-    sweep,
-    sweep_all,
-    takers,
-    why_no_strangers,
-    why_not,
+    sandboxes_with_option,
+    unavailable_reason,
+    untrusted_problem,
 )
-from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError, Spent
-from arena.sandbox.bundle import NOT_GIVEN, copy_files
-from arena.sandbox.cause import caused
-from arena.sandbox.choice import ISOLATING, NAMES, Choice
-from arena.sandbox.inside import InsideBox, InsideSandbox, Peer, Script, replies
+from arena.sandbox.box import (
+    CLOSE_MS,
+    Box,
+    Counted,
+    CpuUsage,
+    Exit,
+    Program,
+    ProgramError,
+    Sandbox,
+    SandboxError,
+    with_cause,
+)
+from arena.sandbox.child_process import spawn, wait_readable
+from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy, trouble_of
+from arena.sandbox.in_process import InProcessBox, InProcessSandbox, Script, ScriptPeer, make_reply_script
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.process import ProcessSandbox
-from arena.sandbox.programs import Programs, forbids_programs, is_executable
-from arena.sandbox.spawning import spawn
-from arena.sandbox.trees import (
-    FULL,
-    full,
-    locked,
-    no_room,
+from arena.sandbox.program_files import EXCLUDED_NAMES, Programs, copy_files, is_executable, is_noexec
+from arena.sandbox.scratch import (
+    DISK_FULL_ERRNOS,
+    is_disk_full,
+    lock_folder,
+    no_space_message,
     remove_dead_scratch,
     remove_tree,
     scratch_folder,
     sync_tree,
 )
-from arena.sandbox.trouble import Remedy, Trouble, TroubleError, trouble_of
-from arena.sandbox.wait import readable

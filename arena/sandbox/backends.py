@@ -1,77 +1,124 @@
-"""What there is to know of each sandbox, and the strongest that works here.
+"""List the available sandboxes and select one by name, or the strongest that works on this machine.
 
-Must not know how a sandbox isolates. A sandbox is a module arena.sandbox.NAME with a `BACKEND`; it is imported when it
-is first asked for, so that a run in plain processes needs neither bubblewrap nor a Docker client.
+A sandbox is a module or package arena.sandbox.NAME with a `BACKEND`: one row with everything that other code needs
+except the boxes. It is imported at its first use, so a run in plain processes needs neither bubblewrap nor a Docker
+client.
 
-`auto` tries ISOLATING in its order and takes the first that works; `process`, which keeps nothing from a program, only
-if none does. A sandbox that was asked for by name is never replaced by another: `why_not` then says how to get it.
-"""
+`auto` tries ISOLATING_SANDBOXES in its order and takes the first that works; `process`, which isolates no program, is
+the last resort. A sandbox that the user names is never replaced by another: the error explains how to make it
+available. Must not know how a sandbox isolates."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from arena.sandbox.backend import Backend
 from arena.sandbox.box import Sandbox
-from arena.sandbox.choice import ISOLATING, NAMES, Choice
+from arena.sandbox.host_problems import HostProblem
 from arena.sandbox.linux import cgroup
-from arena.sandbox.programs import Programs
-from arena.sandbox.trouble import Trouble
+from arena.sandbox.program_files import Programs
+
+# In the order in which `auto` tries them. bubblewrap blocks as much as Docker, starts 10 times faster, needs no daemon.
+ISOLATING_SANDBOXES = ("bubblewrap", "docker")
+SANDBOX_NAMES = ("process", *ISOLATING_SANDBOXES)
 
 
-def backend(name: str) -> Backend:
+@dataclass(frozen=True, slots=True)
+class SandboxChoice:
+    """Name a sandbox; `runtime` (such as runsc) and `image` are for those that take them, None for their default.
+
+    `pass_env` names variables of this process's environment that programs get, where a sandbox takes it; their values
+    are kept nowhere.
+    """
+
+    name: str = "process"
+    runtime: str | None = None
+    image: str | None = None
+    pass_env: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, payload: dict[str, Any]) -> "SandboxChoice":
+        """Return the choice that a JSON object holds. Raises TypeError for another object."""
+        return cls(**{**payload, "pass_env": tuple(payload.get("pass_env", ()))})
+
+    @property
+    def isolates(self) -> bool:
+        """Whether it keeps anything from a program."""
+        return self.name in ISOLATING_SANDBOXES
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """Hold what there is to know of one sandbox.
+
+    make: return it, with its temporary files below the folder; raises SandboxError if it can't be had. why_not: say why
+    it doesn't work here and how to get it, None because a trial worked. sweep: remove what its dead users left on this
+    machine (groups, containers, folders); never raises. programs: where it finds interpreters. takes: the fields of
+    Choice, beside the name, that it reads.
+    """
+
+    make: Callable[[SandboxChoice, Path], Sandbox]
+    why_not: Callable[[SandboxChoice], HostProblem | None]
+    sweep: Callable[[], object]
+    programs: Callable[[], Programs]
+    takes: tuple[str, ...] = ()
+
+
+def get_backend(name: str) -> Backend:
     """Return the row of a sandbox."""
     found: Backend = import_module(f"arena.sandbox.{name}").BACKEND
     return found
 
 
-def make(choice: Choice, scratch: Path) -> Sandbox:
+def make_sandbox(choice: SandboxChoice, scratch: Path) -> Sandbox:
     """Return the chosen sandbox, with its temporary files below `scratch`. Raises SandboxError if it can't be had."""
-    return backend(choice.name).make(choice, scratch)
+    return get_backend(choice.name).make(choice, scratch)
 
 
-def why_not(name: str, choice: Choice | None = None) -> Trouble | None:
+def unavailable_reason(name: str, choice: SandboxChoice | None = None) -> HostProblem | None:
     """Say why a sandbox doesn't work here and how to get it, or return None because a trial worked."""
-    return backend(name).why_not(choice or Choice(name))
+    return get_backend(name).why_not(choice or SandboxChoice(name))
 
 
-def strongest() -> tuple[str, dict[str, Trouble]]:
+def find_strongest() -> tuple[str, dict[str, HostProblem]]:
     """Return the strongest sandbox that works here, and for each stronger one why it doesn't."""
-    reasons: dict[str, Trouble] = {}
-    for name in ISOLATING:
-        reason = why_not(name)
+    reasons: dict[str, HostProblem] = {}
+    for name in ISOLATING_SANDBOXES:
+        reason = unavailable_reason(name)
         if reason is None:
             return name, reasons
         reasons[name] = reason
     return "process", reasons
 
 
-def why_no_strangers(choice: Choice) -> Trouble | None:
+def untrusted_problem(choice: SandboxChoice) -> HostProblem | None:
     """Say why a sandbox may not run strangers' bots on this host and how to get there, or return None if it may.
 
     It must isolate, work, and have control groups: without them one bot can make another late, and limits of memory
     and processes come too late.
     """
     if not choice.isolates:
-        return Trouble("it keeps nothing from a bot")
-    return why_not(choice.name, choice) or cgroup.lacking()
+        return HostProblem("it keeps nothing from a bot")
+    return unavailable_reason(choice.name, choice) or cgroup.cgroup_problem()
 
 
 def programs_of(name: str) -> Programs:
     """Return where a sandbox finds interpreters and what a command names."""
-    return backend(name).programs()
+    return get_backend(name).programs()
 
 
-def takers(field: str) -> tuple[str, ...]:
+def sandboxes_with_option(field: str) -> tuple[str, ...]:
     """Return the sandboxes that read a field of Choice."""
-    return tuple(name for name in NAMES if field in backend(name).takes)
+    return tuple(name for name in SANDBOX_NAMES if field in get_backend(name).takes)
 
 
-def sweep(name: str) -> None:
+def cleanup_stale(name: str) -> None:
     """Remove what dead users of a sandbox left on this machine; never raises."""
-    backend(name).sweep()
+    get_backend(name).sweep()
 
 
-def sweep_all() -> None:
+def cleanup_all_stale() -> None:
     """Remove what dead users of any sandbox left on this machine; never raises."""
-    for name in NAMES:
-        sweep(name)
+    for name in SANDBOX_NAMES:
+        cleanup_stale(name)

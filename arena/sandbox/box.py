@@ -1,18 +1,19 @@
-"""What every sandbox offers: a program goes in, a box with three pipes comes out.
+"""Define the interface of every sandbox: start a program in a box with three pipes, and report its end.
 
-Must not know how a backend isolates, nor what the bytes mean.
-
-A `Sandbox` starts a `Program` under `Limits` and hands out a `Box`. The box owns the process and the referee's ends of
-its three pipes until `close()`; nobody else closes, reaps or kills. Nothing of a box blocks, but `close()` for at most
-`CLOSE_MS`. Whose fault a failed start is, is its type:
+A `Sandbox` starts a `Program` under `Limits` and returns a `Box`. The box owns the process and the referee's ends of
+its pipes until `close()`; other code never closes, reaps or kills them. Only `close()` blocks, for at most
+`CLOSE_MS`. The type of the exception shows which side caused a failed start:
 
     Exception
-    +- ProgramError   theirs: the program can't be started as it was given
-    +- SandboxError   ours: this machine or the sandbox couldn't do it; says nothing about the program
-"""
+    +- ProgramError   the program's: it can't be started as it was given
+    +- SandboxError   the host's: the machine or the sandbox failed; it implies no fault of the program
+
+A limit is reported as the cause of an end only if the kernel or the sandbox killed the program for it. A refused fork
+and the loss of a child are only counted, because the program may end much later and for another reason. Must not know
+how a backend isolates or counts, nor what the bytes mean."""
 
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -23,7 +24,7 @@ Counted = tuple[tuple[str, int], ...]  # pairs of a field of Limits and how ofte
 CLOSE_MS = 100  # SIGKILL takes 1 to 3 ms on a busy laptop; a process that needs longer may hang in the kernel for ever
 
 
-class Spent(NamedTuple):
+class CpuUsage(NamedTuple):
     """What one task (a thread) has spent: time on a core, and time in which it was ready and got none, in ns.
 
     `sleeps` counts how often it went to wait for something else; `ready`: it is on a core, or waits for one.
@@ -56,7 +57,8 @@ class Program:
 
     argv[0] is a path, or a name looked up on PATH; a relative path counts from `cwd`. The program runs in `cwd`.
     `files` is the program's own file or folder, None for `cwd`. An isolating sandbox shows it a copy at /bot and the
-    system's programs, and nothing else; see arena/sandbox/bundle.py. `wraps` is the command that argv is a shell script
+    system's programs, and nothing else; see arena/sandbox/program_files.py. `wraps` is the command that argv is a
+    shell script
     around, () where argv is the command itself: a sandbox that has other programs for each language goes by it.
     `bytecode` are files that an isolating sandbox adds to the copy: paths in `__pycache__` folders, and what is there.
     """
@@ -132,7 +134,7 @@ class Box(Protocol):
         Files that they read count, as far as the kernel keeps them for the box.
         """
 
-    def spent(self) -> dict[int, Spent] | None:
+    def spent(self) -> dict[int, CpuUsage] | None:
         """Return what each task of the program and its descendants has spent, by its number; None where it isn't told.
 
         A wait for a core counts when it has ended. A task that has ended is left out.
@@ -190,3 +192,27 @@ class Sandbox(Protocol):
 
     def close(self) -> None:
         """Give back what is held between boxes; its boxes are closed before."""
+
+
+_BY_SIGNAL = {row.signal: field for field, row in LIMITS.items() if row.signal is not None}
+
+
+def with_cause(ended: Exit, counted: Counted = (), killed_for: str | None = None, cpu_used_up: bool = False) -> Exit:
+    """Add to an end the limit that caused it, and what was counted.
+
+    killed_for: the field of the limit for which the sandbox has sent SIGKILL. cpu_used_up: whether all CPU time is
+    used, so that SIGKILL may be the kernel's for a program that ignores SIGXCPU.
+    """
+    return replace(ended, limit=_limit(ended, counted, killed_for, cpu_used_up), counted=counted)
+
+
+def _limit(ended: Exit, counted: Counted, killed_for: str | None, cpu_used_up: bool) -> str | None:
+    if ended.signal is None:
+        return None
+    if ended.signal != signal.SIGKILL:
+        return _BY_SIGNAL.get(ended.signal)
+    if killed_for is not None:
+        return killed_for
+    if "memory_mb" in dict(counted):
+        return "memory_mb"
+    return "cpu_s" if cpu_used_up else None

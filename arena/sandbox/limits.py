@@ -80,7 +80,7 @@ def _limit(default: Any, least: float, most: float, unit: str, about: str, **mor
     return field(default=default, metadata={"row": LimitRule(default, least, most, unit, about, **more)})
 
 
-_MB_MOST = 1_048_576
+_MAX_MB = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Limits:
     memory_mb: int = _limit(
         256,  # node and a JVM play in 100
         16,  # Python alone needs 10
-        _MB_MOST,
+        _MAX_MB,
         "MB",
         "Memory of a bot, files in /tmp included.",
         code="out_of_memory",
@@ -133,7 +133,7 @@ class Limits:
     file_size_mb: int = _limit(
         64,  # a log gone wild stops before the disk is full; no sample bot writes any
         1,
-        _MB_MOST,
+        _MAX_MB,
         "MB",
         "Size of each file that a bot writes.",
         code="file_too_large",
@@ -144,21 +144,21 @@ class Limits:
     tmp_mb: int = _limit(
         16,  # isolate's default too
         1,
-        _MB_MOST,
+        _MAX_MB,
         "MB",
         "Size of a bot's /tmp.",
     )
     open_files: int = _limit(
         256,  # a JVM or node opens below 100; isolate allows 64, macOS gives a user 256
         16,  # starting an interpreter takes some
-        _MB_MOST,
+        _MAX_MB,
         "",
         "Files that a bot may hold open.",
     )
     output_kb: int = _limit(
         1024,  # between two requests; a reply has under 200 bytes
         64,  # one line may have 64
-        _MB_MOST,
+        _MAX_MB,
         "KB",
         "Output of a bot between two requests.",
         code="flood",

@@ -50,16 +50,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from arena.sandbox.backend import Backend
-from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError
-from arena.sandbox.cause import caused
-from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
+from arena.sandbox.backends import Backend
+from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError, with_cause
+from arena.sandbox.child_process import PROGRAM_ERRNOS, ChildBox, ChildSandbox, reap_late, reap_later, spawn
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Cgroup, Watch, cgroup, children, launch, tasks
-from arena.sandbox.programs import Programs, behind, forbids_programs
-from arena.sandbox.spawning import spawn
-from arena.sandbox.trees import remove_tree
-from arena.sandbox.wait import reap_late, reap_later
+from arena.sandbox.linux import Cgroup, ProcessMonitor, cgroup, launch, list_children, processes
+from arena.sandbox.program_files import Programs, is_noexec, resolve_shim
+from arena.sandbox.scratch import remove_tree
 
 MARKER = "ARENA_BOX"  # environment variable; its value tells one box's descendants from another's
 REAP_POLL_S = 0.001  # the dead arrive within a few ms, so a finer step gains nothing
@@ -98,7 +95,7 @@ class ProcessSandbox(ChildSandbox):
     @property
     def tells_waits(self) -> bool:
         """Whether this is Linux, and its kernel tells it."""
-        return sys.platform == "linux" and tasks.told()
+        return sys.platform == "linux" and processes.has_schedstat()
 
     def start(self, program: Program, limits: Limits) -> "ProcessBox":
         """Start the program; see `Sandbox.start`."""
@@ -146,7 +143,7 @@ class ProcessBox(ChildBox):
         group: Cgroup | None,
     ) -> None:
         watched = group is None and sys.platform == "linux"
-        super().__init__(popen, limits, group, Watch(self._roots) if watched else None)
+        super().__init__(popen, limits, group, ProcessMonitor(self._roots) if watched else None)
         self._private = private
         self._marker = marker
         if group is not None:
@@ -186,7 +183,7 @@ class ProcessBox(ChildBox):
 
     def _judge(self, ended: Exit) -> Exit:
         """Add which limit, if any, ended the program."""
-        return caused(ended, self._counted(well=ended.code == 0), self._excess, self._used_up())
+        return with_cause(ended, self._counted(well=ended.code == 0), self._excess, self._used_up())
 
     # -- the end
 
@@ -202,7 +199,7 @@ class ProcessBox(ChildBox):
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._popen.wait(deadline - time.monotonic())
             if self._exit is None:
-                self._exit = caused(_exit_of(code), killed_for=self._excess)
+                self._exit = with_cause(_exit_of(code), killed_for=self._excess)
         while self.dying():
             if time.monotonic() >= deadline:
                 reap_later(self.dying)
@@ -213,7 +210,7 @@ class ProcessBox(ChildBox):
         """Kill the strays and reap what is dead of a killed box; tell whether another look is needed."""
         dying = self._popen.poll() is None or _reap_group(self._popen.pid)
         dying = dying or (self._group is not None and self._group.populated())
-        for pid in children("self"):
+        for pid in list_children("self"):
             if pid in self._strays or self._owns(pid):
                 dying = True  # even if reaped now: its own children come to us
                 self._strays.add(pid)  # the dead show no environment
@@ -232,7 +229,7 @@ class ProcessBox(ChildBox):
 
     def _roots(self) -> list[int]:
         """Return the program and its orphans, now our children."""
-        ours = set(children("self")) - {self._popen.pid}
+        ours = set(list_children("self")) - {self._popen.pid}
         self._orphans = {pid: self._orphans.get(pid) or self._owns(pid) for pid in ours}
         return [self._popen.pid, *(pid for pid, orphan in self._orphans.items() if orphan)]
 
@@ -266,7 +263,7 @@ def _spawn(
     calls += launch.join(group)
     calls += launch.set_rlimits(launch.rlimits(limits, rough, fork_limit))
     try:
-        argv = (behind(program.argv[0], program.cwd), *program.argv[1:])
+        argv = (resolve_shim(program.argv[0], program.cwd), *program.argv[1:])
         return spawn(argv, str(program.cwd), env, calls)
     except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
         raise ProgramError(f"{program.argv[0]!r}: {error}") from error
@@ -287,9 +284,9 @@ def _threads_of_user(uid: int) -> int:
 def _blame(error: OSError, program: Program, path: str) -> ProgramError | SandboxError:
     """Tell a program that can't be run from a machine that can't run one."""
     name = program.argv[0]
-    if error.errno == errno.EACCES and forbids_programs(name):
+    if error.errno == errno.EACCES and is_noexec(name):
         return SandboxError(f"{name} lies on a file system that is mounted noexec: use another folder, or set TMPDIR")
-    why = THEIR_ERRNOS.get(error.errno or 0)
+    why = PROGRAM_ERRNOS.get(error.errno or 0)
     if why is None:
         return SandboxError(f"can't start {name}: {error.strerror or error}")
     if error.filename == str(program.cwd) != name:
@@ -350,7 +347,7 @@ def _variables_of(pid: int) -> list[bytes]:
 BACKEND = Backend(
     make=lambda choice, scratch: ProcessSandbox(scratch, pass_env=choice.pass_env),
     why_not=lambda choice: None,
-    sweep=cgroup.sweep,
+    sweep=cgroup.cleanup_stale,
     programs=Programs,
     takes=("pass_env",),
 )

@@ -1,23 +1,8 @@
-"""What bots do: their statistics over many records, as one object; and how two bots differ.
+"""What a bot does, counted from records, and shares with their intervals.
 
-Must not know terminals or files. What is counted, `arena.count` counts.
+Must not know terminals, files or pydantic, since each worker of a ladder loads it. A fold over `arena.replay.steps`:
+it holds numbers, never a record.
 """
 
-from arena.stats.answer import (
-    ONE_MATCH,
-    SECTIONS,
-    Answer,
-    Compared,
-    Difference,
-    Profile,
-    Rate,
-    Records,
-    Took,
-    Turns,
-    answer,
-    rate_of,
-    rates_of,
-    to_csv,
-)
-from arena.stats.compare import with_comparison
-from arena.stats.plots import page
+from arena.stats.counting import ALL, LOSSES, BotCounts, StatsAccumulator, count_play_styles
+from arena.stats.proportion import LEVEL, Interval, JointCounts, Proportion, proportion_difference, student_t_quantile

@@ -8,9 +8,18 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from arena.bots import shown
-from arena.page import frame, style
-from arena.stats.answer import ONE_MATCH, SECTIONS, Answer, Compared, Difference, Profile, Rate, Took
+from arena.bots import escape_control
+from arena.replay import html_page, style_sheets
+from arena.stats.report import (
+    ONE_MATCH,
+    SECTIONS,
+    ComparedBot,
+    DecisionTimes,
+    Profile,
+    Rate,
+    RateDifference,
+    StatsReport,
+)
 
 _WIDTH = 360  # of a plot, in units of its own: on a phone about a pixel each
 _LEFT, _RIGHT = 112, 22
@@ -25,7 +34,7 @@ class _Row:
 
     label: str
     now: Rate
-    differs: Difference | None = None
+    differs: RateDifference | None = None
 
     @property
     def before(self) -> Rate | None:
@@ -37,17 +46,17 @@ class _Row:
         return self.differs is not None and self.differs.clear
 
 
-def page(answer: Answer, title: str) -> str:
+def stats_page(answer: StatsReport, title: str) -> str:
     """Return the HTML of a page with all rates of an answer."""
     compared = {} if answer.comparison is None else {pair.bot: pair for pair in answer.comparison.bots}
     sections = "".join(_section(name, answer.bots, compared) for name in SECTIONS)
     single = " class='single'" if len(answer.bots) == 1 else ""
     head = f"<header>\n<h1>{_safe(title)}</h1>\n{_head(answer)}</header>\n"
     body = f"<main{single}>\n{head}{sections}{_times(answer.bots, compared)}</main>"
-    return frame(title, body, [style("look", "stats")], [])
+    return html_page(title, body, [style_sheets("look", "stats")], [])
 
 
-def _head(answer: Answer) -> str:
+def _head(answer: StatsReport) -> str:
     records = answer.records
     matches = f"{records.records} match{'' if records.records == 1 else 'es'}"
     lines = [f"{records.games} games in {matches} of {', '.join(records.rules)}, from {', '.join(records.paths)}."]
@@ -81,7 +90,7 @@ def _sign(which: str) -> str:
 # ---------------------------------------------------------------- sections
 
 
-def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, Compared]) -> str:
+def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, ComparedBot]) -> str:
     plots = list(_plots(name, bots, compared))
     if not plots:
         return ""
@@ -94,7 +103,9 @@ def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, Compared
     )
 
 
-def _plots(section: str, bots: Sequence[Profile], compared: Mapping[str, Compared]) -> Iterator[tuple[str, list[_Row]]]:
+def _plots(
+    section: str, bots: Sequence[Profile], compared: Mapping[str, ComparedBot]
+) -> Iterator[tuple[str, list[_Row]]]:
     """Yield the plots of a section: what they are of, and their rows."""
     names = list(dict.fromkeys(name for bot in bots for name in getattr(bot, section)))
     if len(bots) == 1:
@@ -107,7 +118,7 @@ def _plots(section: str, bots: Sequence[Profile], compared: Mapping[str, Compare
         yield _name(section, name), rows
 
 
-def _row(section: str, name: str, label: str, bot: Profile, compared: Mapping[str, Compared]) -> _Row:
+def _row(section: str, name: str, label: str, bot: Profile, compared: Mapping[str, ComparedBot]) -> _Row:
     differences = compared[bot.bot].differences if bot.bot in compared else {}
     return _Row(label, getattr(bot, section)[name], differences.get(section, {}).get(name))
 
@@ -151,7 +162,7 @@ def _axis(height: int, end: float) -> str:
 
 def _marks(place: int, row: _Row, end: float) -> str:
     middle = _ROW * place + _ROW // 2 + 2
-    label = shown(row.label)
+    label = escape_control(row.label)
     short = label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
     parts = [f"<text x='{_LEFT - 10}' y='{middle + 4}' text-anchor='end'>{html.escape(short)}</text>"]
     for which, rate, shift in (("before", row.before, 4), ("now", row.now, 0 if row.before is None else -4)):
@@ -211,7 +222,7 @@ def _numbers(*texts: str) -> str:
     return "".join(f"<td class='number'>{text}</td>" for text in texts)
 
 
-def _times(bots: Sequence[Profile], compared: Mapping[str, Compared]) -> str:
+def _times(bots: Sequence[Profile], compared: Mapping[str, ComparedBot]) -> str:
     rows = "".join(
         f"<tr><th scope='row'>{_safe(kind if len(bots) == 1 else f'{bot.bot}, {kind}')}</th>"
         f"{_took(took, compared.get(bot.bot), kind)}</tr>\n"
@@ -223,7 +234,7 @@ def _times(bots: Sequence[Profile], compared: Mapping[str, Compared]) -> str:
     return f"<section class='panel'>\n<h2>time for a request, ms</h2>\n{table}</section>\n"
 
 
-def _took(took: Took, pair: Compared | None, kind: str) -> str:
+def _took(took: DecisionTimes, pair: ComparedBot | None, kind: str) -> str:
     if pair is None:
         return _numbers(str(took.requests), f"{took.median_ms:.2f}", f"{took.p99_ms:.2f}")
     was = pair.before.took.get(kind)
@@ -242,4 +253,4 @@ def _details(summary: str, heads: Sequence[str], body: str, state: str = "") -> 
 
 def _safe(text: str) -> str:
     """Return plain text as HTML, with escapes for what can't be printed."""
-    return html.escape(shown(text))
+    return html.escape(escape_control(text))

@@ -3,16 +3,25 @@
 Must not know what a job is. The same on the machines of a cluster is `ladder.pool.cluster`.
 """
 
-from ladder.pool.executors import (
-    Call,
-    ExecutorLostError,
-    OverdueError,
-    Pool,
-    RefusedError,
-    WorkerDiedError,
-    Workers,
-    say,
-    shares_of_cores,
-    within,
+from ladder.pool.drive import (
+    MAX_FAILED_ATTEMPTS,
+    MAX_WORKER_DEATHS,
+    Idle,
+    JobCompleted,
+    JobFailed,
+    RetryingJobs,
+    WorkerMessage,
+    drive_jobs,
 )
-from ladder.pool.runner import DEATHS, VOIDS, Completed, Idle, Jobs, Said, Voided, run
+from ladder.pool.executors import (
+    CallTimeoutError,
+    ExecutorLostError,
+    LocalExecutor,
+    WorkerCall,
+    WorkerDiedError,
+    WorkerExecutor,
+    WorkerRejectedError,
+    assign_cores,
+    limit_time,
+    report_progress,
+)

@@ -2,6 +2,6 @@
 
 import sys
 
-from ladder.pool.executors import serve
+from ladder.pool.executors import run_worker
 
-serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+run_worker(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

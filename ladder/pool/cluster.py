@@ -35,7 +35,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from ladder.pool.executors import Call, ExecutorLostError, Pool, RefusedError, WorkerDiedError, Workers
+from ladder.pool.executors import (
+    ExecutorLostError,
+    LocalExecutor,
+    WorkerCall,
+    WorkerDiedError,
+    WorkerExecutor,
+    WorkerRejectedError,
+)
 
 if TYPE_CHECKING:
     from distributed import Client, Security, Worker
@@ -59,7 +66,7 @@ class Tls:
     key: Path
 
 
-class DaskExecutor(Pool):
+class DaskExecutor(WorkerExecutor):
     """An executor over the workers of the scheduler at `address`, such as tcp://10.0.0.1:8786.
 
     kind: what an admitted worker may run; executors of the same kind on a cluster share their admissions. tls: None for
@@ -124,7 +131,7 @@ class DaskExecutor(Pool):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Send a call to the cluster; it waits there until an admitted worker is free."""
-        future: Call[T] = Call()
+        future: WorkerCall[T] = WorkerCall()
         data = pickle.dumps(_Call(_run, (self._kind, self._topic, fn, args, kwargs)))
         with self._lock:
             if self._closed:
@@ -174,7 +181,7 @@ class DaskExecutor(Pool):
         key, data = event[1]
         with self._lock:
             spoke = next((future for future, sent in self._running.items() if sent.key == key), None)
-        if isinstance(spoke, Call):
+        if isinstance(spoke, WorkerCall):
             spoke.hear(pickle.loads(data))
 
     def _cancelled(self, future: Future[Any]) -> None:
@@ -296,7 +303,7 @@ class _Call:
         return self._made
 
 
-_pool: Workers | None = None  # this Dask worker's own
+_pool: LocalExecutor | None = None  # this Dask worker's own
 _pool_lock = threading.Lock()
 
 
@@ -309,11 +316,11 @@ def _run(kind: str, topic: str, fn: Callable[..., object], args: tuple[Any, ...]
     try:
         call = _processes().submit(fn, *args, **kwargs)
         while not wait_for([call], timeout=_HEAR_S).done:
-            for word in call.words() if isinstance(call, Call) else ():
+            for word in call.words() if isinstance(call, WorkerCall) else ():
                 worker.log_event(topic, (key, pickle.dumps(word)))
         return pickle.dumps((True, call.result()))
     except Exception as problem:
-        if isinstance(problem, RefusedError):
+        if isinstance(problem, WorkerRejectedError):
             _offer(kind, 0)
         problem.__traceback__ = None
         return pickle.dumps((False, problem))
@@ -323,13 +330,13 @@ def _admit(kind: str, admit: Callable[[], object]) -> bytes:
     """Let this worker run calls of a kind if it may; return the reason why not, None for none, pickled."""
     try:
         _processes().submit(admit).result()
-    except (RefusedError, WorkerDiedError) as problem:
+    except (WorkerRejectedError, WorkerDiedError) as problem:
         return pickle.dumps(str(problem))
     _offer(kind, _threads())
     return pickle.dumps(None)
 
 
-def _processes() -> Workers:
+def _processes() -> LocalExecutor:
     """Return this Dask worker's processes; they end with it, and their calls as those of a laptop that are stopped."""
     global _pool
     with _pool_lock:
@@ -342,7 +349,7 @@ def _processes() -> Workers:
                     workers.shutdown(cancel_futures=True)
 
             worker = get_worker()
-            workers = _pool = Workers(_threads())
+            workers = _pool = LocalExecutor(_threads())
             sync(worker.loop, worker.plugin_add, Ending(), f"processes of {__name__}", callback_timeout=_CONNECT_S)
         return _pool
 

@@ -43,11 +43,11 @@ class WorkerDiedError(Exception):
     """The worker process ended in the middle of a call."""
 
 
-class OverdueError(WorkerDiedError):
+class CallTimeoutError(WorkerDiedError):
     """The call took longer than it may, and the kernel ended its worker."""
 
 
-class RefusedError(Exception):
+class WorkerRejectedError(Exception):
     """Say in one line why this worker's machine runs no such call: nothing of it was begun, another worker may."""
 
 
@@ -55,7 +55,7 @@ class ExecutorLostError(Exception):
     """Say in one line that calls can't be brought to the workers, or their results back; they may have been run."""
 
 
-class Call(Future[T]):
+class WorkerCall(Future[T]):
     """The future of a call that may say something before it returns."""
 
     def __init__(self) -> None:
@@ -71,10 +71,10 @@ class Call(Future[T]):
         return [self._words.get() for _ in range(self._words.qsize())]
 
 
-_Queued = tuple[Call[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+_Queued = tuple[WorkerCall[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
-class Pool(Executor):
+class WorkerExecutor(Executor):
     """An executor over workers that may come and go, and may refuse. Futures are Calls."""
 
     def width(self) -> int:
@@ -94,7 +94,7 @@ class Pool(Executor):
         return None
 
 
-class Workers(Pool):
+class LocalExecutor(WorkerExecutor):
     """An executor over `jobs` worker processes. Calls, arguments and results must pickle. Use it as a context manager.
 
     Each worker calls `initializer(*initargs)` before its first call. One that can't counts as dead.
@@ -110,7 +110,7 @@ class Workers(Pool):
         self._initializer = initializer
         self._initargs = initargs
         self._leave_s = leave_s
-        self._cores = [",".join(map(str, share)) for share in shares_of_cores(jobs, _cores())]
+        self._cores = [",".join(map(str, share)) for share in assign_cores(jobs, _cores())]
         self._calls: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
         self._closing = False
         self._cancelled = False
@@ -136,7 +136,7 @@ class Workers(Pool):
         """Queue a call. Raises RuntimeError after shutdown."""
         if self._closing:
             raise RuntimeError("the workers are shut down")
-        call: Call[T] = Call()
+        call: WorkerCall[T] = WorkerCall()
         self._calls.put((call, fn, args, kwargs))
         return call
 
@@ -188,7 +188,7 @@ class Workers(Pool):
                     process.terminate()  # it lives, and may be in the middle of the call
                 code = self._end(process, pipe)
                 process = pipe = None
-                died = OverdueError if code == -signal.SIGALRM else WorkerDiedError
+                died = CallTimeoutError if code == -signal.SIGALRM else WorkerDiedError
                 future.set_exception(died(f"the worker process ended with {code} ({problem!r})"))
                 continue
             self._reap_adopted()
@@ -273,7 +273,7 @@ def _ask(pipe: Connection, call: bytes, hear: Callable[[object], object] = lambd
         hear(value)
 
 
-def say(word: object) -> None:
+def report_progress(word: object) -> None:
     """Tell the owner of this worker something before the call returns. Nobody hears it where there is no owner."""
     if _owner is not None:
         with contextlib.suppress(OSError):  # the owner is dead, and the kernel ends this process
@@ -281,7 +281,7 @@ def say(word: object) -> None:
 
 
 @contextlib.contextmanager
-def within(seconds: float) -> Iterator[None]:
+def limit_time(seconds: float) -> Iterator[None]:
     """Let the kernel end this worker if what is done takes longer: no loop can keep it from that, in C neither."""
     before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -297,7 +297,7 @@ def _cores() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
-def shares_of_cores(jobs: int, cores: Sequence[int]) -> list[tuple[int, ...]]:
+def assign_cores(jobs: int, cores: Sequence[int]) -> list[tuple[int, ...]]:
     """Return, for each worker, the cores that it and its children run on; more workers than cores share them.
 
     A referee that shares a core with its bots wakes them for a third less CPU than one that wakes them on another core
@@ -308,7 +308,7 @@ def shares_of_cores(jobs: int, cores: Sequence[int]) -> list[tuple[int, ...]]:
     return [tuple(cores[number::jobs]) or (cores[number % len(cores)],) for number in range(jobs)]
 
 
-def serve(descriptor: int, owner: int, cores: str) -> None:
+def run_worker(descriptor: int, owner: int, cores: str) -> None:
     """Run calls from the socket until it ends."""
     global _owner
     if cores and hasattr(os, "sched_setaffinity"):

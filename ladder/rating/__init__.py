@@ -8,17 +8,25 @@ when there are matches enough for intervals.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ladder.rating.estimate import Estimate, Field, Strength, Z, least_matches, wilson
-from ladder.rating.findings import Decision, Favour
+from ladder.rating.estimate import (
+    Z_95,
+    CollusionFinding,
+    Estimate,
+    LeaderAssessment,
+    RatedField,
+    Strength,
+    min_matches_for_intervals,
+    wilson_interval,
+)
 
 if TYPE_CHECKING:
     from ladder.rating.matches import Matches
-    from ladder.rating.strengths import Fit, Start
+    from ladder.rating.strengths import Fit, WarmStart
 
 
 def __getattr__(name: str) -> object:
     """Import what holds arrays, and so numpy, when it is asked for."""
-    if name in ("Fit", "Start"):
+    if name in ("Fit", "WarmStart"):
         from ladder.rating import strengths
 
         return getattr(strengths, name)
@@ -32,12 +40,12 @@ def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
     bot without a game has a newcomer's rating and no interval. Raises ValueError as
     `ladder.rating.matches.matches_of_rows` does.
     """
-    from ladder.rating.strengths import counted_strengths
+    from ladder.rating.strengths import fit_counted_rows
 
-    return counted_strengths(rows, win, bots)
+    return fit_counted_rows(rows, win, bots)
 
 
-def rate(matches: "Matches", field: Field, start: "Start | None" = None) -> "Fit":
+def rate(matches: "Matches", field: RatedField, start: "WarmStart | None" = None) -> "Fit":
     """Return how strong each version of a ladder's field is. `fit_rows` does it for a run.
 
     Pure: the same matches, in any order, give the same numbers, and so does any `start`: that of an earlier fit, in
@@ -48,29 +56,31 @@ def rate(matches: "Matches", field: Field, start: "Start | None" = None) -> "Fit
     return rate(matches, field, start)
 
 
-def decide(fit: "Fit", within: float = 0.02, level: float = 0.98) -> Decision:
+def assess_leader(fit: "Fit", within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
     """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more.
 
     Not while nothing is known of one of the active bots, or the matches are too few for intervals.
     """
-    from ladder.rating.decision import decide
+    from ladder.rating.leader_verdict import assess_leader
 
-    return decide(fit, within, level)
+    return assess_leader(fit, within, level)
 
 
-def lead(fit: "Fit", bot: int, other: int) -> Estimate | None:
+def estimate_lead(fit: "Fit", bot: int, other: int) -> Estimate | None:
     """Return by how much a bot's adjusted share is above another's, with its interval; None if either has none."""
-    from ladder.rating.lead import lead
+    from ladder.rating.leader_verdict import estimate_lead
 
-    return lead(fit, bot, other)
+    return estimate_lead(fit, bot, other)
 
 
-def favours(fit: "Fit", author: Mapping[int, int] | None = None, level: float = 0.05) -> tuple[Favour, ...]:
+def find_collusion(
+    fit: "Fit", author: Mapping[int, int] | None = None, level: float = 0.05
+) -> tuple[CollusionFinding, ...]:
     """Return who favours whom beyond chance, the clearest first; a fair field has any in a chance of `level` or less.
 
     With `author`, which says of each bot whose version it is, the numbers are of authors, and those of their versions
     are added up.
     """
-    from ladder.rating.collusion import favours
+    from ladder.rating.collusion import find_collusion
 
-    return favours(fit, author, level)
+    return find_collusion(fit, author, level)

@@ -21,17 +21,19 @@ from itertools import combinations
 
 import numpy as np
 
-from ladder.rating.findings import Favour
+from ladder.rating.estimate import CollusionFinding
 from ladder.rating.matches import Floats
-from ladder.rating.plackett_luce import chances
+from ladder.rating.plackett_luce import win_probabilities
 from ladder.rating.posterior import Posterior
 from ladder.rating.strengths import Fit
 
-LEAST = 10  # matches of a pair: with fewer, their tables tell more than they do
-TESTS = 3  # of each pair: one gives to the other, the other to the one, both gain
+MIN_PAIR_MATCHES = 10  # matches of a pair: with fewer, their tables tell more than they do
+TESTS_PER_PAIR = 3  # of each pair: one gives to the other, the other to the one, both gain
 
 
-def favours(fit: Fit, author: Mapping[int, int] | None = None, level: float = 0.05) -> tuple[Favour, ...]:
+def find_collusion(
+    fit: Fit, author: Mapping[int, int] | None = None, level: float = 0.05
+) -> tuple[CollusionFinding, ...]:
     """Return the favours, the clearest first. In a field without any there is one or more in a chance of `level`.
 
     All bots are looked at, also those that have left. With `author`, which says of each bot whose version it is, a
@@ -41,8 +43,8 @@ def favours(fit: Fit, author: Mapping[int, int] | None = None, level: float = 0.
         return ()
     met = _Met(fit, fit.posterior, author)
     given, together = met.chances(met.styles())
-    tests = TESTS * max(1, len(met.matches))
-    rows: list[Favour] = []
+    tests = TESTS_PER_PAIR * max(1, len(met.matches))
+    rows: list[CollusionFinding] = []
     for kind, each in enumerate((*given, together)):
         for pair in np.flatnonzero(each * tests < level):
             order = [1, 0] if kind == 1 else [0, 1]
@@ -50,7 +52,9 @@ def favours(fit: Fit, author: Mapping[int, int] | None = None, level: float = 0.
             won, fair = met.wins[pair, order].tolist(), met.expected[pair, order].tolist()
             games, matches = int(met.games[pair]), int(met.matches[pair])
             p = float(each[pair] * tests)
-            rows.append(Favour((one, other), kind < 2, games, matches, (won[0], won[1]), (fair[0], fair[1]), p))
+            rows.append(
+                CollusionFinding((one, other), kind < 2, games, matches, (won[0], won[1]), (fair[0], fair[1]), p)
+            )
     return tuple(sorted(rows, key=lambda row: (row.p, row.bots)))
 
 
@@ -61,14 +65,14 @@ class _Met:
         names = np.array([bot if author is None else author[bot] for bot in fit.present.tolist()])
         order = np.argsort(names[fit.matches.tables], axis=1, kind="stable")  # so a pair comes in one order
         tables = np.take_along_axis(fit.matches.tables, order, 1)
-        self._chance = np.take_along_axis(chances(posterior.strengths, fit.matches), order, 1)
+        self._chance = np.take_along_axis(win_probabilities(posterior.strengths, fit.matches), order, 1)
         won = np.take_along_axis(fit.matches.wins, order, 1)
         self._decided = won.sum(1)
         self._names, self._size = names[tables], int(names.max()) + 1
         self._seats = np.array(list(combinations(range(tables.shape[1]), 2)))
         one, other = self._names[:, self._seats[:, 0]], self._names[:, self._seats[:, 1]]
         known, places, count = np.unique((one * self._size + other).T, return_inverse=True, return_counts=True)
-        often = (count >= LEAST) & (known // self._size != known % self._size)
+        often = (count >= MIN_PAIR_MATCHES) & (known // self._size != known % self._size)
         number = np.where(often, np.cumsum(often) - 1, -1)
         self._places = number[places].reshape(len(self._seats), -1)  # (pairs of seats, M)
         self.bots = np.stack([known[often] // self._size, known[often] % self._size], axis=1)

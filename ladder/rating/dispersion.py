@@ -26,17 +26,19 @@ from itertools import combinations
 
 import numpy as np
 
-from ladder.rating.estimate import independent_results
-from ladder.rating.matches import Floats, Matches, parts
+from ladder.rating.estimate import count_independent_results
+from ladder.rating.matches import Floats, Matches, iterate_slices
 from ladder.rating.posterior import Posterior
 
-PRIOR = 20.0  # matches: simulated, the intervals of bots with 4 matches then cover as well as of those with 200
-LEAST_GAMES = 0.3  # of w: balanced seats make the games of a match less unlike, but never so much
+PRIOR_MATCHES = 20.0  # matches: simulated, the intervals of bots with 4 matches then cover as well as of those with 200
+MIN_GAMES_SHARE = 0.3  # of w: balanced seats make the games of a match less unlike, but never so much
 OWED = (
     0.15  # of v's part of a result's variance, its standard deviation before the games: small beside w, which is near 1
 )
-LEAST_LEFT = 0.05  # of a match's information: a match that alone says something of a bot fits itself, and says nothing
-BLOCK = 500  # bots: what each of them owes to all others is looked at together
+MIN_INFORMATION_LEFT = (
+    0.05  # of a match's information: a match that alone says something of a bot fits itself, and says nothing
+)
+BLOCK_BOTS = 500  # bots: what each of them owes to all others is looked at together
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +50,26 @@ class Dispersion:
     """Of Student's t: on how many independent results each value rests."""
 
 
-def dispersion(posterior: Posterior, matches: Matches, bots: int) -> Dispersion:
+def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Dispersion:
     """Estimate each bot's dispersion. `found` is of Plackett-Luce: its curvatures are the variances of wins."""
     played = np.bincount(matches.tables.ravel(), minlength=bots)
     sums, unequal = _moments(_residuals(posterior, matches), matches, bots)
     # A win that is expected once in many matches makes a sum of squares that says little of the matches' variance.
     variance = matches.per_bot(np.diagonal(posterior.curvatures, axis1=1, axis2=2), bots) / np.maximum(played, 1)
     sums *= (2 * variance / (2 * variance + 1))[:, None]
-    left = max(1, independent_results(len(matches.tables), bots, matches.tables.shape[1]))
-    prior = min(PRIOR, left)
+    left = max(1, count_independent_results(len(matches.tables), bots, matches.tables.shape[1]))
+    prior = min(PRIOR_MATCHES, left)
     count, meets, square, squares, met = (sums + prior * sums.sum(0) / max(sums[:, 0].sum(), 1e-9)).T
     both = count * square - meets**2
     apart = both / np.maximum(count * square, 1e-9)  # how well the tables tell v from w, 0 to 1
     known = apart > 1e-9
     opponents = np.where(known, (met * count - squares * meets) / np.where(known, both, 1.0), 0.0)
-    most = (squares - LEAST_GAMES * count).clip(min=0.0) / np.maximum(meets, 1e-9)
+    most = (squares - MIN_GAMES_SHARE * count).clip(min=0.0) / np.maximum(meets, 1e-9)
     # The variance of a weighted mean of a bot's own squares and everyone's (Satterthwaite).
     freedom = (played + prior) ** 2 / (played + prior**2 / left)
     precision = OWED**2 * apart * freedom / 2
     opponents = opponents.clip(0.0, most) * precision / (precision + 1)
-    games = ((squares - opponents * meets) / np.maximum(count, 1e-9)).clip(min=LEAST_GAMES)
+    games = ((squares - opponents * meets) / np.maximum(count, 1e-9)).clip(min=MIN_GAMES_SHARE)
     return Dispersion(games + opponents * unequal / np.maximum(played, 1), freedom)
 
 
@@ -76,9 +78,9 @@ def _residuals(posterior: Posterior, matches: Matches) -> Floats:
     curvatures = posterior.curvatures
     variance = np.diagonal(curvatures, axis1=1, axis2=2)
     pulled = np.empty(matches.tables.shape)
-    for some in parts(len(pulled)):
+    for some in iterate_slices(len(pulled)):
         pulled[some] = ((curvatures[some] @ posterior.at_tables(matches.tables[some])) * curvatures[some]).sum(2)
-    left = np.maximum(variance - pulled, LEAST_LEFT * variance)
+    left = np.maximum(variance - pulled, MIN_INFORMATION_LEFT * variance)
     residuals: Floats = posterior.scores / np.sqrt(np.maximum(left, 1e-300))
     return residuals
 
@@ -94,8 +96,8 @@ def _moments(residuals: Floats, matches: Matches, bots: int) -> tuple[Floats, Fl
     of_all = matches.per_bot(residuals, bots)
     often, owing = np.zeros(bots), np.zeros(bots)
     at_table = np.zeros(tables.shape)  # n_j, summed over the opponents of a match
-    for first in range(0, bots, BLOCK):  # of bots: what they met and owed, to all others
-        size = min(BLOCK, bots - first)
+    for first in range(0, bots, BLOCK_BOTS):  # of bots: what they met and owed, to all others
+        size = min(BLOCK_BOTS, bots - first)
         match, seat = np.nonzero((tables >= first) & (tables < first + size))
         own = (tables[match, seat] - first) * bots
         places = own[:, None] + tables[match]

@@ -4,12 +4,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from math import sqrt
 
-Z = 1.959964  # of a normal variable: 95 % lie within
-LEAST_RESULTS = 30  # for intervals; simulated: with 17 they hold the truth in 85 to 90 % of runs
+Z_95 = 1.959964  # of a normal variable: 95 % lie within
+MIN_RESULTS = 30  # for intervals; simulated: with 17 they hold the truth in 85 to 90 % of runs
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class RatedField:
     """Say who is rated: the bots 0 to `bots` - 1. In a ladder, each version is a bot of its own."""
 
     bots: int
@@ -34,7 +34,7 @@ class Estimate:
     high: float | None = None
 
 
-def wilson(share: float, ratio: float) -> tuple[float, float]:
+def wilson_interval(share: float, ratio: float) -> tuple[float, float]:
     """Return an interval of a share, 0 to 1 (Wilson, 1927).
 
     `ratio` is the square of a quantile over the number of independent cases: for 95 %, Z * Z / cases.
@@ -66,11 +66,38 @@ class Strength:
     matches: int
 
 
-def independent_results(matches: int, bots: int, seats: int) -> int:
+def count_independent_results(matches: int, bots: int, seats: int) -> int:
     """Count what tells how much matches differ: the wins of all seats of a match but one, less what was fitted."""
     return matches * (seats - 1) - (bots - 1)
 
 
-def least_matches(bots: int, seats: int) -> int:
+def min_matches_for_intervals(bots: int, seats: int) -> int:
     """Return how many matches a run of so many bots needs to have intervals."""
-    return -(-(LEAST_RESULTS + bots - 1) // (seats - 1))
+    return -(-(MIN_RESULTS + bots - 1) // (seats - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAssessment:
+    """Say who leads by share, and how sure it is that no other is better by more than the tolerance."""
+
+    leader: int | None
+    """None while nothing is known of one of the active bots, or the matches are too few for intervals."""
+    probability: float
+    """It is at least this."""
+    decided: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CollusionFinding:
+    """Say what two bots won where both sat, beside what the fit of all games expects."""
+
+    bots: tuple[int, int]
+    """The first gives to the second, or, where both gain, in order of number."""
+    gives: bool
+    """Whether the first loses what the second wins; else both gain."""
+    games: int
+    matches: int
+    wins: tuple[float, float]
+    expected: tuple[float, float]
+    p: float
+    """At most so likely is it that a field without favours shows one as clear as this."""

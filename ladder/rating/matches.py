@@ -26,12 +26,12 @@ class Matches:
         return np.bincount(self.tables.ravel(), values.ravel(), bots).astype(np.float64)
 
 
-def parts(count: int, size: int = 1 << 15) -> Iterator[slice]:
+def iterate_slices(count: int, size: int = 1 << 15) -> Iterator[slice]:
     """Yield slices of so many matches, or of rows: what is made of a slice takes no memory for all."""
     return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
-def matches_of_rows(match: Ints, bot: Ints, wins: Floats, games: Floats, bots: int) -> Matches:
+def gather_matches(match: Ints, bot: Ints, wins: Floats, games: Floats, bots: int) -> Matches:
     """Gather flat rows into matches, in order of match: one row for each match and bot, in any order.
 
     `match` is any number of the match, `wins` how many of its `games` games the bot won, a draw among j being 1/j.

@@ -19,7 +19,7 @@ BELOW, ABOVE = 5.0, 30.0  # Gumbel's density is under 1e-12 beyond
 
 
 @dataclass(frozen=True, slots=True)
-class Slopes:
+class DerivativeMatrix:
     """Derivatives (n, n) as a product, which takes less than they would: diag(whole) - mine @ theirs.T."""
 
     whole: Floats
@@ -47,7 +47,7 @@ class Slopes:
         return variance
 
 
-def chances(strengths: Floats, matches: Matches) -> Floats:
+def win_probabilities(strengths: Floats, matches: Matches) -> Floats:
     """Return (M, k): each bot's chance to win a game of the match."""
     at_table = strengths[matches.tables]
     weights = np.exp(at_table - at_table.max(1, keepdims=True))
@@ -60,7 +60,7 @@ def plackett_luce(strengths: Floats, matches: Matches) -> tuple[float, Floats, F
 
     The derivatives are by the strengths of each match's bots. A game without a winner says nothing.
     """
-    chance = chances(strengths, matches)
+    chance = win_probabilities(strengths, matches)
     decided = matches.wins.sum(1, keepdims=True)
     curvature = -decided[:, :, None] * chance[:, :, None] * chance[:, None, :]
     seats = np.arange(chance.shape[1])
@@ -68,7 +68,7 @@ def plackett_luce(strengths: Floats, matches: Matches) -> tuple[float, Floats, F
     return float((matches.wins * np.log(np.maximum(chance, 1e-300))).sum()), matches.wins - decided * chance, curvature
 
 
-def field_chances(strengths: Floats, seats: int) -> tuple[Floats, Slopes]:
+def field_win_probabilities(strengths: Floats, seats: int) -> tuple[Floats, DerivativeMatrix]:
     """Return each bot's chance to win as the mean over all tables that it can sit at, and its derivatives.
 
     The winner is who has the highest of s_i + Gumbel noise. So the mean over tables is one integral over that height x,
@@ -93,4 +93,4 @@ def field_chances(strengths: Floats, seats: int) -> tuple[Floats, Slopes]:
     powers = range(seats - 1)
     mine = np.concatenate([density * (-below) ** power for power in powers], axis=1)
     theirs = np.concatenate([falls * without[seats - 2 - power] for power in powers], axis=1)
-    return result, Slopes(mine @ theirs.sum(0), mine, theirs)
+    return result, DerivativeMatrix(mine @ theirs.sum(0), mine, theirs)

@@ -31,20 +31,20 @@ from functools import cached_property
 
 import numpy as np
 
-from ladder.rating.matches import Floats, Ints, Matches, parts
+from ladder.rating.matches import Floats, Ints, Matches, iterate_slices
 
 Model = Callable[[Floats, Matches], tuple[float, Floats, Floats]]
 """Strengths and matches to the log-likelihood, its gradient (M, k), and minus its second derivatives (M, k, k)."""
 
-CLOSE = 2e-4  # steps from here on only get smaller, by less than the likelihood's rounding tells
-ENOUGH = 1e-6  # a step of Newton's method squares what is left, so 1e-12 is left after one of this size
+ALWAYS_ACCEPTED_STEP = 2e-4  # steps from here on only get smaller, by less than the likelihood's rounding tells
+STEP_TOLERANCE = 1e-6  # a step of Newton's method squares what is left, so 1e-12 is left after one of this size
 MAX_STEPS = 100  # 4 to 8 are usual
 MAX_HALVINGS = 30  # of a step that overshoots
 EXACT = 1000  # bots
 DRAWS = 32  # of the errors that results leave, and as many of those that the prior does
 FEW_DRAWS = 8  # do where little is drawn: off by a quarter of that part, by 1 % of a width at most
 LITTLE = 0.05  # of a bot's variance, in the mean
-LEFT = 1e-12  # of a column that conjugate gradients solve
+SOLVE_TOLERANCE = 1e-12  # of a column that conjugate gradients solve
 ROWS = 256  # of a matrix that are looked at together
 
 
@@ -90,7 +90,7 @@ class Prior:
 
 
 @dataclass(frozen=True, slots=True)
-class Errors:
+class PosteriorErrors:
     """How far strengths may be from the truth together: their covariance is diag(own) + shared @ shared.T."""
 
     variances: Floats
@@ -126,7 +126,7 @@ class Posterior:
         own = self.precision.diagonal()
         return np.asarray(np.einsum("ij,ij,j->i", self.precision, self.precision, 1 / own) / own**2)
 
-    def errors(self, dispersions: Floats, weights: Floats) -> Errors:
+    def errors(self, dispersions: Floats, weights: Floats) -> PosteriorErrors:
         """Return the errors of strengths, each bot's results having a dispersion.
 
         `weights` (n,), whose sum is 1: strengths are compared with the mean of these. The prior's part is what it may
@@ -154,7 +154,7 @@ class Posterior:
         return correlation
 
 
-def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Floats) -> Errors:
+def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Floats) -> PosteriorErrors:
     """Return the errors, by the whole covariance."""
     columns = inverse - (inverse @ weights)[:, None]
     pulled = columns.T @ prior.pull(columns)
@@ -162,10 +162,10 @@ def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Fl
     covariance = scale[:, None] * scale * (columns - weights @ columns - pulled) + pulled
     values, directions = np.linalg.eigh((covariance + covariance.T) / 2)
     shared = directions * np.sqrt(values.clip(min=0.0))
-    return Errors((shared**2).sum(1), np.zeros(len(inverse)), shared)
+    return PosteriorErrors((shared**2).sum(1), np.zeros(len(inverse)), shared)
 
 
-def draw_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: Floats, draws: int) -> Errors:
+def draw_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: Floats, draws: int) -> PosteriorErrors:
     """Return the errors, of which those that come from other bots' are drawn.
 
     Columns whose covariance is the precision's part of the results: these are the differences of all pairs, each with
@@ -175,7 +175,7 @@ def draw_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: F
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (bots, 3, draws))
     first, second, third = signs[:, 0], signs[:, 1], signs[:, 2]
     columns = np.zeros((bots, draws))
-    for rows in parts(bots, ROWS):
+    for rows in iterate_slices(bots, ROWS):
         roots = np.triu(np.sqrt((-precision[rows]).clip(min=0.0)), rows.start + 1)
         columns[rows] += first[rows] * (roots @ second)
         columns -= second * (roots.T @ first[rows])
@@ -195,7 +195,7 @@ def draw_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: F
     pulled = prior.diagonal()
     alone = (dispersions * (own - pulled).clip(min=0.0) + pulled) / own**2
     variances = alone * (1 - 2 * weights) + weights**2 @ alone + (both**2).sum(1)
-    return Errors(variances, alone, both)
+    return PosteriorErrors(variances, alone, both)
 
 
 def solve(matrix: Floats, columns: Floats) -> Floats:
@@ -207,7 +207,7 @@ def solve(matrix: Floats, columns: Floats) -> Floats:
     left = scale * columns  # of the equations whose diagonal is 1
     solution, way = np.zeros_like(left), left.copy()
     size = (left**2).sum(0)
-    enough = LEFT**2 * size
+    enough = SOLVE_TOLERANCE**2 * size
     for _ in range(2 * len(matrix)):
         if (size <= enough).all():
             break
@@ -220,7 +220,7 @@ def solve(matrix: Floats, columns: Floats) -> Floats:
     return np.asarray(scale * solution)
 
 
-def posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None = None) -> Posterior:
+def find_posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None = None) -> Posterior:
     """Find the peak. `start` is where to look first; it changes how long the search takes, and nothing else."""
     bots = len(prior.before)
     strengths = np.zeros(bots) if start is None else start
@@ -235,10 +235,10 @@ def posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None
         for halving in range(MAX_HALVINGS):
             tried = strengths + step / 2**halving
             likelihood, scores, curvatures = model(tried, matches)
-            if size < CLOSE or likelihood - float(tried @ prior.pull(tried)) / 2 > value:
+            if size < ALWAYS_ACCEPTED_STEP or likelihood - float(tried @ prior.pull(tried)) / 2 > value:
                 break
         strengths = tried
-        if size < ENOUGH:
+        if size < STEP_TOLERANCE:
             break
     precision = _sum(curvatures, matches, prior)
     return Posterior(strengths, prior, scores, curvatures, precision)
@@ -248,7 +248,7 @@ def _sum(curvatures: Floats, matches: Matches, prior: Prior) -> Floats:
     """Return minus the second derivatives of the log-posterior, from those of the matches."""
     bots = len(prior.before)
     total = np.zeros(bots * bots)
-    for some in parts(len(matches.tables)):
+    for some in iterate_slices(len(matches.tables)):
         tables = matches.tables[some]
         places = tables[:, :, None] * bots + tables[:, None, :]
         np.add.at(total, places.ravel(), curvatures[some].ravel())

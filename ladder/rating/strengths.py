@@ -29,21 +29,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ladder.rating.dispersion import Dispersion, dispersion
-from ladder.rating.estimate import Estimate, Field, Strength, least_matches
-from ladder.rating.matches import Floats, Ints, Matches, matches_of_rows, parts
-from ladder.rating.plackett_luce import Slopes, field_chances, plackett_luce
-from ladder.rating.posterior import ROWS, Posterior, Prior, posterior
-from ladder.rating.star import MODEL, NOISE, star
+from ladder.rating.dispersion import Dispersion, estimate_dispersion
+from ladder.rating.estimate import Estimate, RatedField, Strength, min_matches_for_intervals
+from ladder.rating.matches import Floats, Ints, Matches, gather_matches, iterate_slices
+from ladder.rating.plackett_luce import DerivativeMatrix, field_win_probabilities, plackett_luce
+from ladder.rating.posterior import ROWS, Posterior, Prior, find_posterior
+from ladder.rating.winner_model import MODEL, NOISE, winner_model
 
-WIDE = 3.0  # the prior of log-strengths: wider than any field, so that it pulls a share only where games are few
-LINK = 0.8  # of log-strengths: between a version and its predecessor
+PRIOR_DEVIATION = (
+    3.0  # the prior of log-strengths: wider than any field, so that it pulls a share only where games are few
+)
+PREDECESSOR_DEVIATION = 0.8  # of log-strengths: between a version and its predecessor
 NORMAL = 0.65  # units of a normal performance in one of log-strength
-UPPER = 0.975  # a two-sided interval of 95 %
+UPPER_QUANTILE = 0.975  # a two-sided interval of 95 %
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class WarmStart:
     """Where the peaks were: a fit of a few more matches starts there. NaN of a bot of which nothing was known."""
 
     shares: Floats
@@ -53,7 +55,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class ExpectedWinRates:
     """The shares of the active bots of which something is known, as Plackett-Luce expects them, and their errors."""
 
     bots: Ints
@@ -66,7 +68,7 @@ class Shares:
     """(a,), of Student's t."""
     known: bool
     """Whether the matches are enough for intervals."""
-    slopes: Slopes | None = None
+    slopes: DerivativeMatrix | None = None
     """Of the shares, by the bots' strengths; None where the matches are too few, as the next two."""
     own: Floats | None = None
     """(a,): the variance of each strength that is its own."""
@@ -88,25 +90,25 @@ class Fit:
     """What all matches say: of each bot, and what else is asked of them."""
 
     strengths: tuple[Strength, ...]
-    field: Field
-    start: Start
+    field: RatedField
+    start: WarmStart
     present: Ints
     """(p,): the bots that have played, and those that are linked to one that has."""
     matches: Matches
     """The bots in it are places in `present`."""
     posterior: Posterior | None
     """Of Plackett-Luce, of `present`; None without a match."""
-    shares: Shares
+    shares: ExpectedWinRates
 
 
-def counted_strengths(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
+def fit_counted_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
     """Return how strong each bot is, from flat rows: match, bot, wins in parts of which `win` are one, games."""
     match, bot, wins, games = np.asarray(rows, dtype=np.int64).reshape(-1, 4).T
-    counted = matches_of_rows(match, bot, wins / win, games.astype(np.float64), bots)
-    return rate(counted, Field(bots)).strengths
+    counted = gather_matches(match, bot, wins / win, games.astype(np.float64), bots)
+    return rate(counted, RatedField(bots)).strengths
 
 
-def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
+def rate(matches: Matches, field: RatedField, start: WarmStart | None = None) -> Fit:
     """Return how strong each bot of the field is; the matches may come in any order.
 
     `start` is that of an earlier fit, in which bots may have been fewer: it saves time, and changes nothing.
@@ -120,15 +122,15 @@ def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
     present, before = _present(matches, field)
     nowhere = np.full(bots, np.nan)
     if not len(present):
-        none = Shares(present, np.zeros(0), np.zeros(0), np.zeros(0), known=False)
-        return Fit(tuple(strengths), field, Start(nowhere, nowhere), present, matches, None, none)
+        none = ExpectedWinRates(present, np.zeros(0), np.zeros(0), np.zeros(0), known=False)
+        return Fit(tuple(strengths), field, WarmStart(nowhere, nowhere), present, matches, None, none)
     matches = replace(matches, tables=np.searchsorted(present, matches.tables))
-    begin = Start(nowhere, nowhere) if start is None else start
+    begin = WarmStart(nowhere, nowhere) if start is None else start
     were, rated = _begin(begin.shares, present), _begin(begin.ratings, present)
     shares = _peak_of_shares(matches, before, were)
-    spread = dispersion(shares, matches, len(present))
+    spread = estimate_dispersion(shares, matches, len(present))
     seats = matches.tables.shape[1]
-    known = len(matches.tables) >= least_matches(len(present), seats)
+    known = len(matches.tables) >= min_matches_for_intervals(len(present), seats)
     played = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
     weights = _scale(present, played > 0, active[present], field)
     ratings = _peak_of_ratings(matches, before, rated + NORMAL * (shares.strengths - were), shares.strengths)
@@ -145,7 +147,7 @@ def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
     return Fit(
         tuple(strengths),
         field,
-        Start(_spread(shares.strengths, present, bots), _spread(ratings.strengths, present, bots)),
+        WarmStart(_spread(shares.strengths, present, bots), _spread(ratings.strengths, present, bots)),
         present,
         matches,
         shares,
@@ -153,7 +155,7 @@ def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
     )
 
 
-def _present(matches: Matches, field: Field) -> tuple[Ints, Ints]:
+def _present(matches: Matches, field: RatedField) -> tuple[Ints, Ints]:
     """Return the bots that have played or are linked to one that has, and the place of each one's predecessor, or -1.
 
     Raises ValueError where versions precede one another in a circle.
@@ -174,7 +176,7 @@ def _present(matches: Matches, field: Field) -> tuple[Ints, Ints]:
     return present, place[before[present]]
 
 
-def _scale(present: Ints, played: NDArray[np.bool_], active: NDArray[np.bool_], field: Field) -> Floats:
+def _scale(present: Ints, played: NDArray[np.bool_], active: NDArray[np.bool_], field: RatedField) -> Floats:
     """Return the weights of the bots whose mean rating is 25; those that have not played would make it uncertain."""
     anchors = np.isin(present, list(field.anchors))
     held = next(each for each in (played & anchors, played & active, played) if each.any())
@@ -202,13 +204,15 @@ def _peak_of_shares(matches: Matches, before: Ints, were: Floats) -> Posterior:
         while old >= 0 and np.isnan(were[old]):
             old = before[old]
         begin[place] = were[old] if old >= 0 else 0.0
-    return posterior(plackett_luce, matches, Prior(WIDE, LINK, before), begin)
+    return find_posterior(plackett_luce, matches, Prior(PRIOR_DEVIATION, PREDECESSOR_DEVIATION, before), begin)
 
 
 def _peak_of_ratings(matches: Matches, before: Ints, moved: Floats, shares: Floats) -> Posterior:
     """Return the posterior of `star`. The search starts where Plackett-Luce has moved the bots that were rated."""
     guess = np.where(np.isnan(moved), NORMAL * shares, moved)
-    return posterior(star, matches, Prior(MODEL.sigma / NOISE, NORMAL * LINK, before), guess)
+    return find_posterior(
+        winner_model, matches, Prior(MODEL.sigma / NOISE, NORMAL * PREDECESSOR_DEVIATION, before), guess
+    )
 
 
 def _ratings(
@@ -224,7 +228,7 @@ def _ratings(
     errors = posterior.errors(spread.values, weights)
     variance = errors.own + (errors.shared**2).sum(1)
     best, worst = np.ones_like(last), last.copy()
-    for rows in parts(len(mu), ROWS):
+    for rows in iterate_slices(len(mu), ROWS):
         covariance = errors.shared[rows] @ errors.shared[others].T
         error = np.sqrt((variance[rows, None] + variance[others] - 2 * covariance).clip(min=0.0))
         far = NOISE * np.maximum.outer(quantile[rows], quantile[others]) * error
@@ -242,24 +246,26 @@ def _quantile(freedom: Floats) -> Floats:
     """Return Student's quantile at UPPER."""
     from scipy.special import stdtrit  # takes half a second, which a run that is too short for intervals saves
 
-    return np.asarray(stdtrit(freedom, UPPER))
+    return np.asarray(stdtrit(freedom, UPPER_QUANTILE))
 
 
-def _shares(posterior: Posterior, spread: Dispersion, weights: Floats, known: bool, active: Ints, seats: int) -> Shares:
+def _shares(
+    posterior: Posterior, spread: Dispersion, weights: Floats, known: bool, active: Ints, seats: int
+) -> ExpectedWinRates:
     """Return the shares of the active bots, with their errors where they are known. No bot's without a full table."""
     freedom = spread.freedom[active]
     if len(active) < seats:
-        return Shares(active[:0], np.zeros(0), np.zeros(0), np.zeros(0), known)
-    values, slopes = field_chances(posterior.strengths[active], seats)
+        return ExpectedWinRates(active[:0], np.zeros(0), np.zeros(0), np.zeros(0), known)
+    values, slopes = field_win_probabilities(posterior.strengths[active], seats)
     if not known:
-        return Shares(active, values, np.zeros(len(active)), freedom, known)
+        return ExpectedWinRates(active, values, np.zeros(len(active)), freedom, known)
     errors = posterior.errors(spread.values, weights)
     own, shared = errors.own[active], slopes @ errors.shared[active]
     variances = slopes.spread(own) + (shared**2).sum(1)
-    return Shares(active, values, variances, freedom, known, slopes, own, shared)
+    return ExpectedWinRates(active, values, variances, freedom, known, slopes, own, shared)
 
 
-def _intervals(shares: Shares) -> list[Estimate]:
+def _intervals(shares: ExpectedWinRates) -> list[Estimate]:
     """Return each bot's share, in Wilson's interval, which stays in [0, 1], for as many games as the variance is of."""
     value = shares.values
     if not shares.known:

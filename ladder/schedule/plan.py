@@ -1,16 +1,15 @@
-"""Who plays whom in a run: all tables are known before its first game. Bots are indices 0..n-1.
+"""Plan all tables and seat orders of a run before its first game. Bots are indices 0..n-1.
 
-The plan is cut from permutations of all bots, laid end to end. A round is the smallest number of them that cuts evenly
-into tables. So after every round all bots have played the same number of matches, and at no time does one have two more
-than another.
+The plan is cut from concatenated permutations of all bots. A round is the smallest number of permutations that
+divides evenly into tables. After every round all bots have played equally many matches, and at no time does one have
+two more than another.
 
-- Tables of more than two: each permutation is random at first, then bots change places.
-- Tables of two: a round robin by the circle method, in which all pairs meet once before any meets again. Where owners
-  are kept apart, it would hold pairs that may not meet; then these tables are dealt as others are.
+- Tables of more than two: each permutation starts at random, then bots swap tables for balance.
+- Tables of two: a round robin by the circle method: all pairs meet once before any meets again. If bots of one owner
+  must not meet, these tables are dealt like larger ones.
 
-Every draw has a label of its own, and no permutation depends on a later one. A longer plan therefore begins with the
-tables of a shorter one, and a run can be continued.
-"""
+Every draw has its own label, and no permutation depends on a later one. A longer plan therefore begins with the
+tables of a shorter one, and a run can be continued."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,9 +17,60 @@ from dataclasses import dataclass
 from itertools import count, islice, permutations
 from math import gcd
 
-from ladder.schedule.ring import zigzag
-from ladder.schedule.seats import check_match_games
-from ladder.schedule.tables import Shuffle, apart, change_places, deal
+from ladder.schedule.rounds import Shuffle, assign_tables, forbid_same_owner, swap_to_balance
+
+
+def rotate_circle(order: Sequence[int], turn: int) -> tuple[int, ...]:
+    """Line up all bots: the last of `order`, then the others, which stand in a ring, in a zigzag across it.
+
+    The ring is turned by `turn` places. Closed to a circle, with an odd number of bots the first half of the turns has
+    each pair as neighbours once. With an even number each turn has two of the ways in which all bots can be paired, of
+    as many as there are turns: the first turn the ways 0 and 1, the next one 2 and 3, and so on around.
+    """
+    ring = len(order) - 1
+    across = [turn + step * side for step in range(1, len(order) // 2 + 1) for side in (1, -1)]
+    return (order[-1], *(order[place % ring] for place in [turn, *across][:ring]))
+
+
+MOST_MATCH_GAMES = 10_000  # all seats of a match are drawn before its first game
+
+
+def seat_orders(seats: int, games: int, shuffle: Shuffle) -> tuple[tuple[int, ...], ...]:
+    """Seat a table for each game of a match: entry s of a game is the index, into the table's bots, of seat s's bot.
+
+    Every `seats` games are a block: they take a cyclic order and play each of its rotations once. So each bot sits in
+    each seat equally often. The rotations come in random order: in steps of one, a bot's seat would be bound to the
+    time in the match, and seat and learning could not be told apart.
+
+    The orders balance who sits next to whom. Each turn of a zigzag around a randomly seated ring is played clockwise,
+    then counter-clockwise. In all blocks of a cycle each bot has each other one on its left equally often, and after
+    any even number of blocks no two differ by more than one block; after an odd number in the middle of a cycle, with
+    an even number of seats, two may differ by two.
+    Raises ValueError when `games` is no positive multiple of `seats`.
+    """
+    require_even_match_games(seats, games)
+    table = range(seats)
+    cycle = (seats - 1) * (1 if seats % 2 else 2)  # blocks
+    rows: list[tuple[int, ...]] = []
+    for block in range(games // seats):
+        ring = shuffle(table, f"seats/{block // cycle}/ring")
+        turn, counter_clockwise = divmod(block % cycle, 2)
+        order = rotate_circle(ring, turn)[:: -1 if counter_clockwise else 1]
+        for rotation in shuffle(table, f"seats/{block}/rotations"):
+            rows.append(order[rotation:] + order[:rotation])
+    return tuple(rows)
+
+
+def require_even_match_games(seats: int, match_games: int) -> None:
+    """Raise ValueError for a number of games in which not every bot can sit in every seat equally often."""
+    if match_games < 1 or match_games % seats:
+        raise ValueError(
+            f"{match_games} games a match at {seats} seats: a positive multiple of {seats} is needed, "
+            "so that every bot sits in every seat equally often"
+        )
+    if match_games > MOST_MATCH_GAMES:
+        raise ValueError(f"{match_games} games a match: at most {MOST_MATCH_GAMES} are allowed")
+
 
 MIN_SEATS = 2  # the smallest table that the rule documents know
 MAX_SEATS = 10  # the largest table that the rule documents know
@@ -28,7 +78,7 @@ MOST_GAMES = 1_000_000  # of a plan: it takes some 15 s of CPU and 100 MB, also 
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PlannedMatch:
     """The bots of one match, in no meaningful order; `seatings` says who sits where in each of its games."""
 
     match: int
@@ -38,13 +88,13 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MatchPlan:
     """All matches of a run, in the order of play."""
 
     rounds: int
     matches_per_round: int
     match_games: int
-    tables: tuple[Table, ...]
+    tables: tuple[PlannedMatch, ...]
 
     @property
     def matches(self) -> int:
@@ -57,9 +107,9 @@ class Plan:
         return self.matches * self.match_games
 
 
-def plan(
+def plan_matches(
     bots: int, seats: int, games: int, match_games: int, shuffle: Shuffle, owners: Sequence[int] | None = None
-) -> Plan:
+) -> MatchPlan:
     """Deal the bots to tables so that every bot plays equally many matches.
 
     `games` is the least number of games in total; it is rounded up to whole rounds, in each of which every bot plays
@@ -76,8 +126,8 @@ def plan(
         dealt = _round_robin(bots, shuffle)
     else:
         dealt = _balanced_tables(bots, seats, range(bots) if owners is None else owners, shuffle)
-    tables = (Table(match, table) for match, table in enumerate(islice(dealt, rounds * matches_per_round)))
-    return Plan(rounds, matches_per_round, match_games, tuple(tables))
+    tables = (PlannedMatch(match, table) for match, table in enumerate(islice(dealt, rounds * matches_per_round)))
+    return MatchPlan(rounds, matches_per_round, match_games, tuple(tables))
 
 
 def _round_robin(bots: int, shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
@@ -91,18 +141,18 @@ def _round_robin(bots: int, shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
     for cycle in count():
         order = shuffle(range(bots), f"cycle/{cycle}")
         for turn in range(ring // 2 if odd else ring):
-            walked = zigzag(order, turn) * (1 + odd)
+            walked = rotate_circle(order, turn) * (1 + odd)
             yield from zip(walked[::2], walked[1::2], strict=True)
 
 
 def _balanced_tables(bots: int, seats: int, owners: Sequence[int], shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
     """Yield tables without end, at which all pairs of bots meet about equally often, but those of one owner never."""
     met = [[0] * bots for _ in range(bots)]
-    apart(met, owners)
+    forbid_same_owner(met, owners)
     begun: list[int] = []  # the table that the last permutation left unfilled
     for number in count():
-        tables = deal(shuffle(range(bots), f"permutation/{number}"), owners, seats, begun)
-        change_places(tables, len(begun), met)
+        tables = assign_tables(shuffle(range(bots), f"permutation/{number}"), owners, seats, begun)
+        swap_to_balance(tables, len(begun), met)
         begun = tables.pop() if len(tables[-1]) < seats else []
         for table in tables:
             for one, other in permutations(table, 2):
@@ -118,7 +168,7 @@ def _check(bots: int, seats: int, games: int, match_games: int) -> None:
     if seats > bots:
         raise ValueError(f"{seats} seats for {bots} bots: at most as many seats as bots are allowed")
     check_games(games)
-    check_match_games(seats, match_games)
+    require_even_match_games(seats, match_games)
 
 
 def check_games(games: int) -> None:

@@ -1,39 +1,106 @@
-"""Who plays whom in a ladder: one round after another, each dealt from those that are active then.
+"""Schedule a ladder's rounds: assign the active versions to tables, and balance which of them meet.
 
-In a round every active version plays once, and then there are more places to fill:
+In a round every active version plays once. Remaining slots are filled in order:
 
-1. New versions play a second time, until they have played NEW_GAMES games. There are never more such places than
-   versions that are not new: where most are new, none is behind.
-2. What is left at the last table goes to the reference bots, once each; then to those that play least this round, and
-   among them to those that have played the fewest games.
+1. New versions play twice until they have NEW_GAMES games; such slots never outnumber the versions that aren't new.
+2. The last table gets the reference bots, once each; then the versions with the fewest games in this round, then
+   overall.
 
-So no version sits out a round. Versions that are neither new nor references play once, some of them twice, and those
-that stay in the ladder from the same day on are never more than 2 matches apart. The exception is an owner with as many
-bots as there are tables, or more. No two of them may meet: so each of them plays once, at a table of its own, and all
-other places go to the others in turn.
+Versions that are neither new nor references stay within 2 matches of each other. The exception is an owner with at
+least as many bots as there are tables: these play once each. A slow version (`is_slow`, by the ladder's time limits)
+plays every second round. Reference bots alone play until each is rated, then wait for another bot.
 
-But a slow version (`is_slow`) plays in every second round only, so that others wait less: it has at least half of the
-matches that it would have otherwise. The time that the ladder allows decides, not how fast the others are.
-
-Reference bots alone play until each is placed, and then no more until another bot plays: nobody waits for it.
-
-Then bots change places, so that each meets all others about equally often. What counts is the part of its own matches:
-so a meeting weighs by the square of how many times as many games the oldest version has played. By the bare count, two
-new versions would hardly ever meet, since they are just those that the old ones have met least.
-"""
+Then bots swap tables until all pairs meet about equally often, relative to each bot's own number of matches; this
+halves the error of a win rate. Two bots of one owner never share a table."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from operator import mul
 
-from ladder.schedule.tables import Shuffle, apart, change_places, deal
+Shuffle = Callable[[Sequence[int], str], tuple[int, ...]]
+"""Items and a label to the items in random order; the same items and label always give the same order."""
+
+_NEVER = 1 << 60  # more often than bots can meet
+_MAX_SWAPS = 1600  # to change places, in a permutation: 2 ms; 60 bots gain little by more
+_MIN_PASSES = 5  # over all places, in fields so large that the tries are too few: nearly all that can be gained
+_MAX_PASSES = 4  # for each place, in small fields: they are balanced by then
+
+
+def assign_tables(
+    order: Sequence[int], owners: Sequence[int], seats: int, begun: Sequence[int] = ()
+) -> list[list[int]]:
+    """Deal bots in their order to tables, no two of one owner to the same; the last table may stay unfilled.
+
+    `order`: bots, of which each may come several times. `owners`: of each bot. `begun`: those who sit at the first
+    table already. A bot waits for a later table while one of its owner sits at this one. An owner with as many bots
+    left as there are tables left comes first, or two of them would be left for the last.
+
+    There must be a way: no owner comes more often than there are tables.
+    """
+    waiting = list(order)
+    left = Counter(owners[bot] for bot in waiting)
+    crowded = [owner for owner, bots in left.items() if bots > 1]
+    tables: list[list[int]] = []
+    table = list(begun)
+    while waiting:
+        full = (len(table) + len(waiting)) // seats  # tables that can still be filled, this one included
+        urgent = {owner: left[owner] for owner in crowded if left[owner] >= full}
+        line = sorted(waiting, key=lambda bot: -urgent.get(owners[bot], 0)) if urgent else waiting
+        at_table = {owners[bot] for bot in table}
+        chosen: list[int] = []
+        for bot in line:
+            if len(table) + len(chosen) == seats:
+                break
+            if owners[bot] not in at_table:
+                at_table.add(owners[bot])
+                chosen.append(bot)
+        for bot in chosen:
+            waiting.remove(bot)
+            left[owners[bot]] -= 1
+        tables.append(table + chosen)
+        table = []
+    return tables
+
+
+def forbid_same_owner(met: list[list[int]], owners: Sequence[int]) -> None:
+    """Count bots of one owner as if they had met so often that no change of places brings them together."""
+    of: dict[int, list[int]] = {}
+    for bot, owner in enumerate(owners):
+        of.setdefault(owner, []).append(bot)
+    for bots in of.values():
+        for one in bots:
+            for other in bots:
+                met[one][other] = _NEVER
+
+
+def swap_to_balance(tables: list[list[int]], fixed: int, met: list[list[int]]) -> None:
+    """Let bots of different tables change places where those who then sit together have met no more often.
+
+    The first `fixed` places stay as they are. `met`: how often each bot has met each other one before, with those that
+    `apart` keeps apart.
+    """
+    places = [(table, place) for table in tables for place in range(len(table))][fixed:]
+    size = len(places)
+    for turn in range(min(max(_MIN_PASSES, _MAX_SWAPS // size), _MAX_PASSES * size)):
+        step = 1 + turn % (size - 1)
+        for (one, here), (other, there) in zip(places, places[step:] + places[:step], strict=True):
+            a, b = one[here], other[there]
+            met_a, met_b = met[a], met[b]
+            more = met_a[a] + met_b[b] - 2 * met_a[b]  # how much more often the bots of both tables would have met
+            for bot in one:
+                more += met_b[bot] - met_a[bot]
+            for bot in other:
+                more += met_a[bot] - met_b[bot]
+            if more <= 0:  # what is no gain now may open the way to one
+                one[here], other[there] = b, a
+
 
 NEW_GAMES = 100  # after them a version that was linked to its predecessor is off by .23 in log-strength (simulated)
 PLACED_GAMES = 1000  # of a reference bot: its share's interval is then about 3 points to each side
-SLOW = 0.5  # of the time of a request: what a slow version takes on average, at least
-LATELY = 4  # rated matches by which it is slow: it is known soon, and so is that it no longer is
+SLOW_TIME_SHARE = 0.5  # of the time of a request: what a slow version takes on average, at least
+RECENT_MATCHES = 4  # rated matches by which it is slow: it is known soon, and so is that it no longer is
 _FINE = 16  # parts of one, by which weights differ: a slow version has a little more than half of others' games
 _PART = 160  # places, among which bots change theirs: in larger fields the time would grow with the square of the bots
 
@@ -53,7 +120,7 @@ class Entrant:
     """Whether it plays every second round only."""
 
 
-def mean_answer_us(spent: Iterable[tuple[int, int]]) -> float:
+def mean_response_us(spent: Iterable[tuple[int, int]]) -> float:
     """Return the mean time of an answer over a version's last matches, which all weigh the same.
 
     `spent`: of each of the LATELY newest the microseconds of its own that it took, and for how many requests.
@@ -64,10 +131,10 @@ def mean_answer_us(spent: Iterable[tuple[int, int]]) -> float:
 
 def is_slow(spent: Iterable[tuple[int, int]], limit_ms: int) -> bool:
     """Tell whether a version takes more than SLOW of the time that the ladder allows for a request."""
-    return mean_answer_us(spent) > SLOW * 1000 * limit_ms
+    return mean_response_us(spent) > SLOW_TIME_SHARE * 1000 * limit_ms
 
 
-def next_round(
+def plan_next_round(
     field: Sequence[Entrant], seats: int, met: Mapping[int, Mapping[int, int]], shuffle: Shuffle, number: int
 ) -> tuple[tuple[int, ...], ...]:
     """Return the versions at the tables of a ladder's next round; nothing where `why_no_round` says why.
@@ -78,20 +145,20 @@ def next_round(
     and where the others play no round.
     """
     quick = [entrant for entrant in field if not entrant.slow]
-    if number % 2 and why_no_round(quick, seats) is None:
+    if number % 2 and no_round_reason(quick, seats) is None:
         field = quick
-    if why_no_round(field, seats) is not None:
+    if no_round_reason(field, seats) is not None:
         return ()
     field = sorted(field, key=lambda entrant: (entrant.games, entrant.version))
     owners = _owners(field)
     places = _places(field, owners, seats)
     order = [places[place] for place in shuffle(range(len(places)), f"round/{number}")]
-    tables = deal(order, owners, seats)
+    tables = assign_tables(order, owners, seats)
     parts = -(-len(places) // _PART)
     return tuple(table for part in range(parts) for table in _balanced_seats(tables[part::parts], field, owners, met))
 
 
-def why_no_round(field: Sequence[Entrant], seats: int) -> str | None:
+def no_round_reason(field: Sequence[Entrant], seats: int) -> str | None:
     """Return why these play no round, in words for an organiser, or None where they do."""
     references = sum(entrant.reference for entrant in field)
     owners = len({entrant.owner for entrant in field if not entrant.reference})
@@ -156,9 +223,9 @@ def _balanced_seats(
     bots = sorted({bot for table in tables for bot in table})
     numbers = {bot: number for number, bot in enumerate(bots)}
     counted = _meeting_counts([field[bot] for bot in bots], met)
-    apart(counted, [owners[bot] for bot in bots])
+    forbid_same_owner(counted, [owners[bot] for bot in bots])
     numbered = [[numbers[bot] for bot in table] for table in tables]
-    change_places(numbered, 0, counted)
+    swap_to_balance(numbered, 0, counted)
     for table in numbered:
         yield tuple(field[bots[number]].version for number in table)
 

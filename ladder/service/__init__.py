@@ -1,108 +1,150 @@
 """`arena ladder` without its command line. Must not know click, and prints nothing."""
 
-from ladder.service.about import about
 from ladder.service.accounts import (
-    ASK,
-    LASTS_S,
-    SCOPES,
-    Issued,
-    NotLetInError,
-    issue,
-    issue_each,
-    note_failed,
+    APPROVAL_SCOPE,
+    CREDENTIAL_LIFETIMES_S,
+    MAX_APPLICANTS,
+    MAX_PASSWORD_CHARS,
+    MIN_PASSWORD_CHARS,
+    TOKEN_SCOPES,
+    AuthenticationError,
+    IssuedSecret,
+    approve_applicant,
+    authenticate_secret,
+    create_account,
+    find_join_link,
+    issue_secret,
+    issue_secrets,
+    log_failed_sign_in,
+    refuse_applicant,
+    remove_password,
     revoke_credential,
-    sign_in,
-    sign_in_as,
+    set_password,
+    sign_in_by_link,
+    sign_in_by_password,
+    sign_in_by_provider,
     sign_out,
-    viewer_of,
 )
-from ladder.service.backup import Backup, backup, restore
-from ladder.service.boxes import demand_boxes
-from ladder.service.challenge import Challenge, challenge
-from ladder.service.decisions import (
-    Decided,
+from ladder.service.evaluation import deadlines_of_bot
+from ladder.service.finals import (
+    FINAL_GAMES,
+    create_final,
+    export_final,
+    find_final_state,
+    get_commitment_file,
+    get_final_state,
+    number_owners,
+    retry_final,
+    reveal_final_results,
+)
+from ladder.service.grade_releases import (
+    ReproducedRelease,
+    find_newest_release,
+    get_published_grades,
+    list_release_summaries,
+    release_grades,
+    reproduce_release,
+)
+from ladder.service.grades import GRADEBOOK_FORMATS, describe_missing_ids, format_gradebook, get_grades
+from ladder.service.health import Checkup, RunnerMetrics, check_ladder, parse_address, serve_metrics
+from ladder.service.ladder import (
+    STAFF_USER,
+    CreatedLadder,
+    Ladder,
+    LadderFormat,
+    create_ladder,
+    describe_ladder,
+    get_accepted_version,
+    get_bot,
+    get_user,
+    get_version,
+    get_version_archive,
+    make_viewer,
+    open_ladder,
+    require_sandbox,
+)
+from ladder.service.maintenance import (
+    BackupFile,
+    ExportedFiles,
+    PruneResult,
+    count_expired,
+    export_ladder,
+    prune_expired,
+    restore_backup,
+    write_backup,
+    write_csv,
+)
+from ladder.service.moderation import (
+    ActionResult,
     activate_version,
     choose_version,
     disable_bot,
+    extend_deadline,
     set_frozen,
-    set_gone,
     set_suspended,
     set_void,
+    set_withdrawn,
+    withdraw_extension,
 )
-from ladder.service.doctor import Checkup, check_up
-from ladder.service.due import due_of_bot
-from ladder.service.evenings import (
-    FROZEN,
-    Opened,
-    Seat,
-    Wanted,
-    close_evening,
-    known_rules,
-    new_secret,
-    open_evening,
-    player_of,
-    seat_of,
-    seat_of_program,
-    sit,
-    why_not_playable,
-)
-from ladder.service.export import Exported, export, write_csv
-from ladder.service.extend import extend, take_back
-from ladder.service.finals import (
-    FINAL_GAMES,
-    commitment_file,
-    export_final,
-    hold_final,
-    owners_of,
-    read_final,
-    replay,
-    reveal,
-    see_final,
-)
-from ladder.service.fold import Fold
-from ladder.service.gradebook import GRADEBOOKS, gradebook, unfindable
-from ladder.service.grades import grades
-from ladder.service.known import files_of, known_bot, known_owner, known_version, playing_version, viewer_for
-from ladder.service.ladder import STAFF, Created, Ladder, Play, create, open_ladder
-from ladder.service.merging import merge_people
-from ladder.service.metrics import Metrics, address_of, serving
-from ladder.service.news import (
-    Behind,
-    Benched,
-    Event,
-    Exam,
-    Excluded,
-    Happening,
-    Lost,
-    Match,
-    Misread,
-    Rated,
-    Refused,
-    Returned,
-    Void,
-)
-from ladder.service.owners import TakenIn, take_in_people
-from ladder.service.passwords import LEAST, MOST, remove_password, set_password, sign_in_by_password
-from ladder.service.releases import Remade, handed_out, newest_release, release, release_lines, remake
-from ladder.service.rerate import Change, Rerated, rerate
-from ladder.service.retention import Pruned, overdue_now, prune_now
-from ladder.service.roster import Person, Remark, Roster, one_person, parse_roster
-from ladder.service.rounds import Rounds
-from ladder.service.service import Service
-from ladder.service.settings import Deadline, LadderError, Settings, SignIn, read_settings
-from ladder.service.sign_up import MOST_WAITING, approve, join_link, refuse, sign_up
-from ladder.service.similar import similar
-from ladder.service.submit import (
-    Collected,
-    Taken,
-    allowance,
-    local_time,
-    put_reference,
+from ladder.service.roster import Roster, RosterEntry, RosterRemark, make_roster_entry, parse_roster
+from ladder.service.runner import LadderRunner
+from ladder.service.settings import Deadline, LadderError, LadderSettings, OpenIDSettings, read_settings
+from ladder.service.standings import RebuiltStandings, StandingChange, StandingsUpdater, rebuild_standings
+from ladder.service.submissions import (
+    AcceptedSubmission,
+    BulkSubmission,
+    QueuedChallenge,
+    find_similar_versions,
+    format_local_time,
+    get_remaining_quota,
+    parse_time,
+    queue_challenges,
     read_reference,
-    read_time,
-    submit,
-    submit_all,
+    save_reference,
+    submit_bot,
+    submit_folder,
     submit_reference,
 )
-from ladder.service.tasks import Queue, portable_of
-from ladder.service.teams import Teamed, import_teams, join_teams, leave_teams
+from ladder.service.table_sessions import (
+    FROZEN_REASON,
+    OpenedSession,
+    OpenTableRequest,
+    TableAccess,
+    close_session,
+    find_program_access,
+    find_table_access,
+    find_table_server,
+    get_rules,
+    join_table,
+    open_session,
+    renew_slot_secret,
+    unplayable_reason,
+)
+from ladder.service.tasks import (
+    AttemptFailed,
+    CheckFinished,
+    ClockBehind,
+    DependencyLost,
+    DependencyRestored,
+    MatchFinished,
+    RoundScheduler,
+    RunnerEventEntry,
+    RunnerUpdate,
+    SettingsUnreadable,
+    StandingsUpdated,
+    TaskSource,
+    VersionAutoDisabled,
+    WorkerExcluded,
+    WorkerRefused,
+    event_kind,
+    make_portable_bot,
+)
+from ladder.service.users import (
+    TeamChanges,
+    UserImport,
+    import_teams,
+    import_users,
+    join_teams,
+    leave_teams,
+    merge_users,
+)

@@ -1,56 +1,73 @@
-"""How people without the ladder's file sign in, and as whom: by a link, a session, a token, or a password.
+"""Sign users in without file access, by link, session, token or password, and sign new users up.
 
-Whoever has the file is staff.
+A user with access to the ladder's file is staff. A sign-in link works once and becomes a session. Secrets are 256
+random bits.
 
-A link is for one sign-in: it is changed into a session, once. Secrets are 256 random bits.
-"""
+Passwords can be guessed, so they are stored as Argon2 hashes. Verification takes equally long for a login without a
+password and for an unknown one. argon2 comes with the extra `web` and is imported at its first use.
+
+Users sign up by a link of the staff, which may require approval. Until then the account has no permissions, and no
+command accepts it. Its email is unverified, so rosters and identity providers never match it."""
 
 import hashlib
 import secrets
+import threading
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
-from arena.bots import shown
-from ladder.access import READ, SUBMIT, Viewer
-from ladder.service.known import known_owner, viewer_for
-from ladder.service.ladder import Ladder
-from ladder.service.roster import same_letters
+from arena.bots import escape_control
+from ladder.permissions import READ_SCOPE, SUBMIT_SCOPE, Viewer
+from ladder.service.ladder import Ladder, get_acting_user, get_user, make_viewer
+from ladder.service.roster import fold_ascii_case, make_roster_entry
 from ladder.service.settings import LadderError
+from ladder.service.users import draw_pseudonym
 from ladder.store.database import (
     JOIN,
+    LADDER_ACTOR,
     LINK,
     NOT_SIGNED_IN,
     OPENID,
     PASSWORD,
     SESSION,
-    Act,
+    TOKEN,
+    AuditEntry,
     Credential,
-    Owner,
-    all_owners,
-    credentials_of,
+    User,
+    all_credentials,
+    all_users,
+    delete_applicant,
+    expire_credential,
     find_credential,
-    find_owner,
-    note_act,
-    note_event,
-    put_credential,
-    revoke,
-    set_ends,
-    set_session,
-    why_out,
+    find_user,
+    insert_credential,
+    lockout_reason,
+    log_action,
+    record_event,
+    record_session,
+    save_users,
+    set_expiry,
+    set_user_approved,
 )
 
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+
 DAY_S = 86_400.0
-LASTS_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "join": 14 * DAY_S}
-LASTS_S |= dict.fromkeys(("password", "openid"), 3650 * DAY_S)
-SCOPES = (READ, SUBMIT)
-IDLE_S = 7 * DAY_S  # after its last use a session ends, to a day
-ASK = "ask"  # the scope of a link to join whose accounts staff approves
+CREDENTIAL_LIFETIMES_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "join": 14 * DAY_S}
+CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("password", "openid"), 3650 * DAY_S)
+TOKEN_SCOPES = (READ_SCOPE, SUBMIT_SCOPE)
+SESSION_IDLE_S = 7 * DAY_S  # after its last use a session ends, to a day
+APPROVAL_SCOPE = "ask"  # the scope of a link to join whose accounts staff approves
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedSecret:
     """A secret that lets a person in: it is shown this once, and isn't kept. ends: in seconds since 1970."""
 
     id: int
@@ -61,77 +78,77 @@ class Issued:
     ends: float
 
 
-class NotLetInError(Exception):
+class AuthenticationError(Exception):
     """Say in one line why a secret lets nobody in. The reason tells nothing about other people."""
 
 
-def issue(
+def issue_secret(
     ladder: Ladder,
     login: str,
     kind: str,
     who: str,
     scope: str = "submit",
     lasts_s: float | None = None,
-    check: Callable[[Connection, Owner], None] = lambda connection, owner: None,
-) -> Issued:
+    check: Callable[[Connection, User], None] = lambda connection, owner: None,
+) -> IssuedSecret:
     """Make a link, a session or a token for a person, unless `check` raises.
 
     Raises LadderError for an unknown login.
     """
-    [issued] = issue_each(ladder, [login], kind, who, scope, lasts_s, check)
+    [issued] = issue_secrets(ladder, [login], kind, who, scope, lasts_s, check)
     return issued
 
 
-def issue_each(
+def issue_secrets(
     ladder: Ladder,
     logins: Sequence[str],
     kind: str,
     who: str,
     scope: str = "submit",
     lasts_s: float | None = None,
-    check: Callable[[Connection, Owner], None] = lambda connection, owner: None,
-) -> list[Issued]:
+    check: Callable[[Connection, User], None] = lambda connection, owner: None,
+) -> list[IssuedSecret]:
     """Make what `issue` makes for each of these people: for all or none. But for sessions they are noted as acts."""
-    scope = scope if kind != JOIN or scope == ASK else JOIN
+    scope = scope if kind != JOIN or scope == APPROVAL_SCOPE else JOIN
     drawn, now = {login: secrets.token_urlsafe(32) for login in logins}, ladder.clock()
-    ends = now + (lasts_s or (IDLE_S if kind == SESSION else LASTS_S[kind]))
+    ends = now + (lasts_s or (SESSION_IDLE_S if kind == SESSION else CREDENTIAL_LIFETIMES_S[kind]))
 
-    def act(connection: Connection) -> list[Issued]:
+    def act(connection: Connection) -> list[IssuedSecret]:
         made = []
         for login, secret in drawn.items():
-            owner = known_owner(connection, login)
+            owner = get_user(connection, login)
             check(connection, owner)
-            one = Credential(owner.id, owner.login, kind, digest_of(secret), scope, who, now, ends)
+            one = Credential(owner.id, owner.login, kind, hash_secret(secret), scope, who, now, ends)
             new = kind != SESSION and find_credential(connection, one.digest) is None
-            id = put_credential(connection, one)
+            id = insert_credential(connection, one)
             if new:
-                note_act(connection, Act(who, "issue", f"{kind} {id}, to {scope}", now, owner=owner.id))
-            made.append(Issued(id, owner.login, kind, scope, secret, ends))
+                log_action(connection, AuditEntry(who, "issue", f"{kind} {id}, to {scope}", now, owner=owner.id))
+            made.append(IssuedSecret(id, owner.login, kind, scope, secret, ends))
         return made
 
     return ladder.database.write(act)
 
 
-def sign_in(ladder: Ladder, link: str) -> Issued:
+def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
     """Change a link into a session. Raises NotLetInError for one that was changed, revoked, or whose time is over."""
     secret, now = secrets.token_urlsafe(32), ladder.clock()
 
-    def act(connection: Connection) -> Issued:
-        entry = find_credential(connection, digest_of(link))
-        known = find_credential(connection, digest_of(secret))  # of an earlier call, whose commit had no answer
+    def act(connection: Connection) -> IssuedSecret:
+        entry = find_credential(connection, hash_secret(link))
+        known = find_credential(connection, hash_secret(secret))  # of an earlier call, whose commit had no answer
         if entry is None or entry.kind != LINK or not (entry.holds(now) or (known and entry.session == known.id)):
-            raise NotLetInError("this link is used up or too old: ask for another one")
-        ends = now + IDLE_S
+            raise AuthenticationError("this link is used up or too old: ask for another one")
+        ends = now + SESSION_IDLE_S
         by = f"link {entry.id}"
-        new = Credential(entry.owner, entry.login, SESSION, digest_of(secret), entry.scope, by, now, ends)
-        session = put_credential(connection, new)
-        set_session(connection, entry.id, session)
-        return Issued(session, entry.login, SESSION, entry.scope, secret, ends)
+        new = Credential(entry.owner, entry.login, SESSION, hash_secret(secret), entry.scope, by, now, ends)
+        session = insert_credential(connection, new)
+        record_session(connection, entry.id, session)
+        return IssuedSecret(session, entry.login, SESSION, entry.scope, secret, ends)
 
     return ladder.database.write(act)
 
 
-def sign_in_as(ladder: Ladder, issuer: str, subject: str, email: str | None) -> Issued:
+def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | None) -> IssuedSecret:
     """Begin a session for the participant whose account at a provider this is; email: one that the provider verified.
 
     The email tells who that is the first time. From then on the subject alone does, which a provider never gives to
@@ -139,88 +156,90 @@ def sign_in_as(ladder: Ladder, issuer: str, subject: str, email: str | None) -> 
 
     Raises NotLetInError for a person who isn't in the roster, or waits for approval: a provider's word adds nobody.
     """
-    now, digest = ladder.clock(), digest_of(f"{issuer} {subject}")
+    now, digest = ladder.clock(), hash_secret(f"{issuer} {subject}")
 
     def act(connection: Connection) -> Credential:
         known = find_credential(connection, digest)
         if known is None:
             owner = _by_email(connection, email)
-            ends = now + LASTS_S[OPENID]
+            ends = now + CREDENTIAL_LIFETIMES_S[OPENID]
             known = Credential(owner.id, owner.login, OPENID, digest, "submit", "OpenID Connect", now, ends)
-            known = replace(known, id=put_credential(connection, known))
+            known = replace(known, id=insert_credential(connection, known))
         if not known.holds(now):
-            raise NotLetInError("your account at the provider was revoked here: ask the staff")
+            raise AuthenticationError("your account at the provider was revoked here: ask the staff")
         return known
 
-    def check(connection: Connection, owner: Owner) -> None:
+    def check(connection: Connection, owner: User) -> None:
         if owner.staff:
-            raise NotLetInError("staff signs in by a link or a password, not at the provider")
-        refuse_out(connection, owner)
+            raise AuthenticationError("staff signs in by a link or a password, not at the provider")
+        require_not_locked_out(connection, owner)
 
     known = ladder.database.write(act)
-    return issue(ladder, known.login, SESSION, f"{OPENID} {known.id}", check=check)
+    return issue_secret(ladder, known.login, SESSION, f"{OPENID} {known.id}", check=check)
 
 
-def _by_email(connection: Connection, email: str | None) -> Owner:
+def _by_email(connection: Connection, email: str | None) -> User:
     """Return the participant of a verified email who has no account at a provider yet. Raises NotLetInError."""
     if not email:
-        raise NotLetInError("the provider tells no verified email of yours: verify it there, and come again")
-    owners = [owner for owner in all_owners(connection, merged=True) if not owner.waiting]
+        raise AuthenticationError("the provider tells no verified email of yours: verify it there, and come again")
+    owners = [owner for owner in all_users(connection, merged=True) if not owner.waiting]
     ids = {
-        owner.merged or owner.id for owner in owners if owner.email and same_letters(owner.email) == same_letters(email)
+        owner.merged or owner.id
+        for owner in owners
+        if owner.email and fold_ascii_case(owner.email) == fold_ascii_case(email)
     }
     found = [owner for owner in owners if owner.id in ids]
     if len(found) != 1:
         many = "several people of the roster have" if found else "nobody in the roster has"
-        raise NotLetInError(f'{many} the email "{shown(email)}": ask the staff')
+        raise AuthenticationError(f'{many} the email "{escape_control(email)}": ask the staff')
     [owner] = found
     if owner.staff:
-        raise NotLetInError("staff signs in by a link or a password, not at the provider")
-    if any(each.kind == OPENID and not each.revoked for each in credentials_of(connection, owner.login)):
-        raise NotLetInError(
+        raise AuthenticationError("staff signs in by a link or a password, not at the provider")
+    if any(each.kind == OPENID and not each.revoked for each in all_credentials(connection, owner.login)):
+        raise AuthenticationError(
             "another account at the provider is yours here: sign in there by that one, or ask the staff"
         )
     return owner
 
 
-def note_failed(ladder: Ladder, why: str, login: str | None) -> None:
+def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
     """Note that a sign-in failed, and at whose login, if there is one: what else was typed may be a password."""
 
     def act(connection: Connection) -> None:
-        owner = find_owner(connection, login) if login else None
+        owner = find_user(connection, login) if login else None
         said = why if owner is None else f"{owner.login}: {why}"
-        note_event(connection, NOT_SIGNED_IN, ladder.clock(), said=said)
+        record_event(connection, NOT_SIGNED_IN, ladder.clock(), said=said)
 
     ladder.database.write(act)
 
 
-def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
+def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
     """Return as whom a session or a token lets somebody look, and act. Raises NotLetInError, also for who is out."""
 
     def look(connection: Connection) -> tuple[Credential | None, Viewer | None, str | None]:
-        entry = find_credential(connection, digest_of(secret))
-        owner = None if entry is None else find_owner(connection, entry.login)
+        entry = find_credential(connection, hash_secret(secret))
+        owner = None if entry is None else find_user(connection, entry.login)
         if owner is None:
             return entry, None, None
-        return entry, viewer_for(connection, owner), why_out(connection, owner)
+        return entry, make_viewer(connection, owner), lockout_reason(connection, owner)
 
     entry, viewer, out = ladder.database.look(look)
     if entry is None or viewer is None or entry.kind != kind or kind == LINK or not entry.holds(ladder.clock()):
-        raise NotLetInError(f"this {kind} is not known, was revoked, or its time is over")
+        raise AuthenticationError(f"this {kind} is not known, was revoked, or its time is over")
     if out is not None:
-        raise NotLetInError(f"you are {out}")
+        raise AuthenticationError(f"you are {out}")
     session = entry.id if kind == SESSION else None
-    later = min(entry.at + LASTS_S[SESSION], ladder.clock() + IDLE_S)
+    later = min(entry.at + CREDENTIAL_LIFETIMES_S[SESSION], ladder.clock() + SESSION_IDLE_S)
     if session and later >= entry.ends + DAY_S:  # a write a day
-        ladder.database.write(lambda connection: set_ends(connection, entry.id, later))
-    return replace(viewer, changes=entry.scope == SUBMIT, token=session is None, session=session)
+        ladder.database.write(lambda connection: set_expiry(connection, entry.id, later))
+    return replace(viewer, changes=entry.scope == SUBMIT_SCOPE, token=session is None, session=session)
 
 
-def refuse_out(connection: Connection, owner: Owner) -> None:
+def require_not_locked_out(connection: Connection, owner: User) -> None:
     """Raise NotLetInError for a person who is suspended or left the course, with the reason."""
-    out = why_out(connection, owner)
+    out = lockout_reason(connection, owner)
     if out is not None:
-        raise NotLetInError(f"you are {out}")
+        raise AuthenticationError(f"you are {out}")
 
 
 def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | None = None) -> bool:
@@ -231,7 +250,7 @@ def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | 
     now = ladder.clock()
 
     def act(connection: Connection) -> bool:
-        known = credentials_of(connection, login)
+        known = all_credentials(connection, login)
         entry = next((each for each in known if each.id == id), None)
         if entry is None or (
             login is not None and entry.kind in (PASSWORD, OPENID)
@@ -242,8 +261,8 @@ def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | 
             return False
         for each in known:
             if each.id == id or (each.kind == SESSION and each.by == f"{entry.kind} {id}"):
-                revoke(connection, each.id)
-        note_act(connection, Act(who, "revoke", f"{entry.kind} {id}: {why}", now, owner=entry.owner))
+                expire_credential(connection, each.id)
+        log_action(connection, AuditEntry(who, "revoke", f"{entry.kind} {id}: {why}", now, owner=entry.owner))
         return True
 
     return ladder.database.write(act)
@@ -253,13 +272,225 @@ def sign_out(ladder: Ladder, session: str) -> None:
     """End a session; an unknown one is ignored."""
 
     def act(connection: Connection) -> None:
-        entry = find_credential(connection, digest_of(session))
+        entry = find_credential(connection, hash_secret(session))
         if entry is not None and entry.kind == SESSION:
-            revoke(connection, entry.id)
+            expire_credential(connection, entry.id)
 
     ladder.database.write(act)
 
 
-def digest_of(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """Return what is kept of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS, MIN_DISTINCT_CHARS = 12, 200, 5  # characters
+# Most common passwords of 12 characters or more are made of these. Longer ones come first.
+_COMMON = """
+1234567890 qwertyuiop asdfghjkl 0987654321 123456789 987654321 p@ssw0rd passw0rd passwort password motdepasse contrasena
+administrator superman football baseball basketball princess sunshine iloveyou changeme trustno1 starwars whatever
+computer internet zxcvbnm 12345678 1234567 1q2w3e4r qwerty qwertz azerty asdfgh 123456 654321 123123 abc123 abcdef
+letmein welcome monkey dragon master shadow secret login admin hello coup 12345 54321 1234 4321 1q2w 2025 2026 2027 abcd
+qwer asdf
+"""
+_WRONG = "the login or the password is wrong"
+_AT_A_TIME = threading.BoundedSemaphore(4)  # a hash takes 19 MiB
+
+
+def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "", tokens: bool = False) -> None:
+    """Set a person's password, or change it for who knows the current one. Raises LadderError.
+
+    All other sessions of the person end, and links that weren't used; with `tokens` the tokens too.
+    """
+    _check(new, str(viewer.login))
+    _put(ladder, viewer, current, _hash(new), tokens)
+
+
+def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
+    """Remove a person's password for who knows it; their other sessions and their links end. Raises LadderError."""
+    _put(ladder, viewer, current, None)
+
+
+def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecret:
+    """Begin a session. Raises NotLetInError, with a reason for who knows the password alone."""
+    credential = ladder.database.look(lambda connection: _credential(connection, login, ladder.clock()))
+    if not _fits(credential, password) or credential is None:
+        raise AuthenticationError(_WRONG)
+
+    def check(connection: Connection, owner: User) -> None:
+        require_not_locked_out(connection, owner)
+        if _credential(connection, login, ladder.clock()) != credential:
+            raise AuthenticationError(_WRONG)
+
+    return issue_secret(ladder, credential.login, SESSION, f"password {credential.id}", check=check)
+
+
+def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens: bool = False) -> None:
+    login, now, digest = str(viewer.login), ladder.clock(), hash_secret(secrets.token_urlsafe(32))
+    ends = {PASSWORD, SESSION, LINK, *([TOKEN] if tokens else [])}
+    credential = ladder.database.look(lambda connection: _credential(connection, login, now))
+    if credential is not None and not _fits(credential, current):
+        raise LadderError("That isn't your current password.\nWho forgot it asks the staff, who can remove it.")
+
+    def act(connection: Connection) -> None:
+        if find_credential(connection, digest) is not None:
+            return  # the second call of a function whose commit had no answer
+        if _credential(connection, login, now) not in (credential, None):
+            raise LadderError("Your password was changed meanwhile.\nTry again.")
+        owner = get_acting_user(connection, login)
+        for each in all_credentials(connection, login):
+            if each.kind in ends and each.id != viewer.session:
+                expire_credential(connection, each.id)
+        if hash is not None:
+            until = now + CREDENTIAL_LIFETIMES_S[PASSWORD]
+            made = Credential(owner.id, login, PASSWORD, digest, "submit", login, now, until, hash=hash)
+            insert_credential(connection, made)
+
+    ladder.database.write(act)
+
+
+def _credential(connection: Connection, login: str, now: float) -> Credential | None:
+    credential = (each for each in all_credentials(connection, login) if each.kind == PASSWORD and each.holds(now))
+    return next(credential, None)
+
+
+def _check(password: str, login: str) -> None:
+    """Raise LadderError for a password that is too short, too long, or little but the login and what many choose."""
+    plain = _plain(password).casefold().replace(login.casefold(), "")
+    for word in _COMMON.split():
+        plain = plain.replace(word, word[0])
+    if len(password) > MAX_PASSWORD_CHARS or len(plain) < MIN_PASSWORD_CHARS or len(set(plain)) < MIN_DISTINCT_CHARS:
+        raise LadderError(
+            f"A password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters, {MIN_DISTINCT_CHARS} of them "
+            "different. Your login counts"
+            ' for none, "password", "1234" and their like for one.\nA few words in a row are good.'
+        )
+
+
+def _plain(password: str) -> str:
+    """Return the form that is hashed: keyboards write one letter in several ways."""
+    return unicodedata.normalize("NFKC", password)
+
+
+@cache
+def _hasher() -> "tuple[PasswordHasher, str]":
+    """Return what hashes, and the hash of nobody's password."""
+    from argon2 import PasswordHasher
+
+    hasher = PasswordHasher(time_cost=2, memory_cost=19 << 10, parallelism=1)
+    return hasher, hasher.hash(secrets.token_urlsafe(32))
+
+
+def _hash(password: str) -> str:
+    with _AT_A_TIME:
+        return _hasher()[0].hash(_plain(password))
+
+
+def _fits(credential: Credential | None, password: str) -> bool:
+    """Tell whether this is the password; it takes as long where there is none."""
+    from argon2.exceptions import VerifyMismatchError
+
+    hasher, nobodys = _hasher()
+    known = None if credential is None else credential.hash
+    try:
+        with _AT_A_TIME:
+            plain = _plain(password) if len(password) <= MAX_PASSWORD_CHARS else ""
+            return hasher.verify(known or nobodys, plain) and known is not None
+    except VerifyMismatchError:
+        return False
+
+
+MAX_APPLICANTS = 200  # accounts at a time
+
+
+def find_join_link(ladder: Ladder, link: str) -> Credential | None:
+    """Return the link by which people sign up, None for one that isn't known, was revoked, or is over."""
+    return ladder.database.look(lambda connection: _find(connection, link, ladder.clock()))
+
+
+def create_account(ladder: Ladder, link: str, login: str, name: str, email: str) -> IssuedSecret:
+    """Make an account, and return a session of it. Staff who approves it reads the email. Raises LadderError."""
+    login, name, email = (unicodedata.normalize("NFC", word.strip()) for word in (login, name, email))
+    person = make_roster_entry(login, name, email or None, None, None)
+    if "@" in login:
+        raise LadderError("A login has no @ here.\nChoose another one.")
+    secret, now, key = secrets.token_urlsafe(32), ladder.clock(), ladder.pseudonym_key()
+
+    def act(connection: Connection) -> IssuedSecret:
+        entry = _find(connection, link, now)
+        if entry is None:
+            raise LadderError("This link to join isn't known, or its time is over.\nAsk the staff for another one.")
+        known, waits, ends = (
+            find_credential(connection, hash_secret(secret)),
+            entry.scope == APPROVAL_SCOPE,
+            now + SESSION_IDLE_S,
+        )
+        if known is not None:  # the second call of a function whose commit had no answer
+            return IssuedSecret(known.id, login, SESSION, known.scope, secret, ends)
+        others = all_users(connection, merged=True)
+        if login.casefold() in {other.login.casefold() for other in others}:
+            raise LadderError(f'The login "{escape_control(login)}" is taken.\nChoose another one.')
+        if waits and sum(other.waiting for other in others) >= MAX_APPLICANTS:
+            raise LadderError("Too many accounts wait for approval.\nTry again in a day, or ask the staff.")
+        pseudonym = draw_pseudonym(key, login, {other.pseudonym.casefold() for other in others})
+        new = User(login, name, pseudonym, person.email if waits else None, waiting=waits)
+        save_users(connection, [new], now)
+        owner = find_user(connection, login)
+        assert owner is not None, "it was written"
+        by = f"link {entry.id}"
+        if not waits:
+            log_action(
+                connection, AuditEntry(LADDER_ACTOR, "import", f"{login} signed up by {by}", now, owner=owner.id)
+            )
+        session = Credential(owner.id, login, SESSION, hash_secret(secret), "submit", by, now, ends)
+        return IssuedSecret(insert_credential(connection, session), login, SESSION, "submit", secret, ends)
+
+    return ladder.database.write(act)
+
+
+def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
+    """Let an account that waits take part; return False if it does already. Raises LadderError.
+
+    Its email goes: it told staff who that may be, and no one verified it. A roster, or staff, gives the account one.
+    """
+
+    def act(connection: Connection) -> bool:
+        owner = _get_applicant(connection, login)
+        if not owner.waiting:
+            return False
+        set_user_approved(connection, owner.id)
+        why = f"{login} signed up, and is approved"
+        log_action(connection, AuditEntry(who, "import", why, ladder.clock(), owner=owner.id))
+        return True
+
+    return ladder.database.write(act)
+
+
+def refuse_applicant(ladder: Ladder, login: str, who: str, why: str) -> bool:
+    """Remove an account that waits, so that its login is free; return False if it is gone. Raises LadderError."""
+
+    def act(connection: Connection) -> bool:
+        owner = find_user(connection, login)
+        if owner is None:
+            return False
+        if not owner.waiting:
+            raise LadderError(
+                f"{escape_control(login)} doesn't wait for approval.\nSuspend the person: arena ladder suspend"
+            )
+        delete_applicant(connection, owner.id)
+        log_action(connection, AuditEntry(who, "refuse", f"{login}: {why}", ladder.clock()))
+        return True
+
+    return ladder.database.write(act)
+
+
+def _find(connection: Connection, link: str, now: float) -> Credential | None:
+    credential = find_credential(connection, hash_secret(link))
+    return credential if credential is not None and credential.kind == JOIN and credential.holds(now) else None
+
+
+def _get_applicant(connection: Connection, login: str) -> User:
+    owner = find_user(connection, login)
+    if owner is None:
+        raise LadderError(f'there is no account "{escape_control(login)}".\nSee arena ladder owners list.')
+    return owner

@@ -1,11 +1,15 @@
-"""Finals: frozen versions play a plan of matches whose deals come from a key that is published, hashed, beforehand.
+"""Hold finals with verifiable deals, and compare versions with baselines.
 
-    made        the versions are chosen, the key is drawn, its SHA-256 is published, all matches are queued
-    played      by whoever runs the ladder, also while it is frozen
-    revealed    once all matches have ended: the table is shown, and the key, so that anyone can verify the deals
+    made        versions are chosen, the key is drawn, its SHA-256 is published, all matches are queued
+    played      by the ladder's runners, also while it is frozen
+    revealed    once all matches have ended: the standings are shown, and the key, so that anyone can verify the deals
 
-The key decides who sits at which table, in which seats, and every card.
-"""
+The key decides tables, seats and every card.
+
+A baseline compares a measurement with its threshold. A version beats a bot if the 95 % interval of the difference of
+adjusted win rates is above 0. Games in common are too few, and at a table of four they depend as much on the others.
+Faults are counted plainly: after 240 games without one, the interval still reaches 1.6 %. A rate is compared by its
+value; if the threshold is inside the interval, the result is marked as inconclusive."""
 
 import json
 import os
@@ -18,54 +22,60 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from arena.bots import shown
-from arena.referee import read
+from arena.bots import escape_control
+from arena.referee import read_record
 from arena.run import FinalPlan, game_results
-from ladder.access import STAFF, Viewer
-from ladder.service.export import new_folder
+from ladder.permissions import STAFF_VIEWER, Viewer
+from ladder.rating import Z_95, Estimate, wilson_interval
+from ladder.service.evaluation import (
+    Evaluation,
+    deadline_versions,
+    describe_extended_users,
+    evaluate_versions,
+    require_checks_finished,
+)
 from ladder.service.ladder import Ladder
-from ladder.service.measurement import Measures, measure
-from ladder.service.settings import LadderError
-from ladder.service.snapshot import demand_examined, snapshot, who_has_time
-from ladder.store import record_name
+from ladder.service.maintenance import make_empty_folder
+from ladder.service.settings import Baseline, LadderError
+from ladder.store import record_file_name
 from ladder.store.database import (
     FINAL,
-    Act,
+    AuditEntry,
     Final,
     Version,
     all_finals,
     find_final,
-    find_version,
-    get_record,
-    matches_of_final,
-    note_act,
-    put_final,
-    put_matches,
-    replay_given_up,
+    find_record,
+    get_version_by_id,
+    insert_final,
+    list_final_matches,
+    log_action,
+    queue_matches,
+    requeue_abandoned,
     reveal_final,
 )
-from ladder.views import FinalState, Reader, state_of, table_for
+from ladder.views import BaselineResult, FinalState, ViewContext, standings_for_reader, summarize_final
 
-NAME = re.compile("[A-Za-z0-9_-]{1,40}")
+FINAL_NAME = re.compile("[A-Za-z0-9_-]{1,40}")
 FINAL_GAMES = 240  # of a version, if nobody says: a share's interval is then about 6 points to each side
 
 
-def hold_final(ladder: Ladder, name: str, deadline: str | None, games: int, who: str) -> FinalState:
+def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, who: str) -> FinalState:
     """Make a final of the versions that play now, or of a deadline's, and queue its matches.
 
     Each version plays at least `games` games. The key's SHA-256 is in the ladder's folder before a match is queued.
     Who has more time plays with what has come by now; the act says who it is. Raises LadderError.
     """
-    if not NAME.fullmatch(name):
-        raise LadderError(f'a final can\'t be called "{shown(name)}".\nTake letters, digits, "-" and "_".')
+    if not FINAL_NAME.fullmatch(name):
+        raise LadderError(f'a final can\'t be called "{escape_control(name)}".\nTake letters, digits, "-" and "_".')
     settings = ladder.settings
     due = None if deadline is None else settings.deadline(deadline)
     now = ladder.clock()
     with ladder.database.read() as connection:
-        _demand_new(connection, name, ladder.path)
-        demand_examined(connection, settings, due, now, ladder.path)
-        versions = snapshot(connection, settings, due)
-        open_to = who_has_time(connection, settings, due, now)
+        _require_new_final(connection, name, ladder.path)
+        require_checks_finished(connection, settings, due, now, ladder.path)
+        versions = deadline_versions(connection, settings, due)
+        open_to = describe_extended_users(connection, settings, due, now)
     final = Final(
         name=name,
         key=os.urandom(32),
@@ -75,72 +85,74 @@ def hold_final(ladder: Ladder, name: str, deadline: str | None, games: int, who:
         closes=now if due is None else due.closes,
         revealed=False,
         at=now,
-        owners=tuple(owners_of(versions)),
+        owners=tuple(number_owners(versions)),
     )
     why = f"a final of {len(versions)} versions, {games} games each"
     return _queue(ladder, final, versions, who, f"{why}; more time has {open_to}" if open_to else why)
 
 
-def see_final(ladder: Ladder, name: str, viewer: Viewer = STAFF) -> FinalState:
+def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) -> FinalState:
     """Return a final as a viewer may see it: with its table, once it is revealed. Raises LadderError for none."""
     with ladder.reading(viewer) as reader:
-        _demand(reader.connection, name)
-        state = read_final(ladder, reader, name)
+        _get_final(reader.connection, name)
+        state = find_final_state(ladder, reader, name)
     assert state is not None, "_demand found it"
     return state
 
 
-def read_final(ladder: Ladder, reader: Reader, name: str) -> FinalState | None:
+def find_final_state(ladder: Ladder, reader: ViewContext, name: str) -> FinalState | None:
     """Return a final as `see_final` does, None if there is none."""
     final = find_final(reader.connection, name)
     if final is None:
         return None
-    state = replace(state_of(reader.connection, final), isolated=reader.isolated, change=reader.change)
+    state = replace(summarize_final(reader.connection, final), isolated=reader.isolated, change=reader.change)
     if not final.revealed:
         return state
-    measured = measure(ladder, reader.connection, _versions(reader.connection, final), final.id)
-    return replace(state, table=table_for(reader, measured.table))
+    measured = evaluate_versions(ladder, reader.connection, _versions(reader.connection, final), final.id)
+    return replace(state, table=standings_for_reader(reader, measured.table))
 
 
-def replay(ladder: Ladder, name: str, who: str) -> FinalState:
+def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
     """Let the matches of a final be played again that were given up, with the same deals. Raises LadderError."""
 
     def act(connection: Connection) -> FinalState:
-        final = _demand(connection, name)
+        final = _get_final(connection, name)
         if final.revealed:
             raise LadderError(f"the key of the final {name} is public: its deals are known.\nHold another final.")
-        if count := replay_given_up(connection, final.id):
+        if count := requeue_abandoned(connection, final.id):
             why = f"{name}: what was given up plays again, {count} of its matches"
-            note_act(connection, Act(who, "final", why, ladder.clock()))
-        return state_of(connection, final)
+            log_action(connection, AuditEntry(who, "final", why, ladder.clock()))
+        return summarize_final(connection, final)
 
     return ladder.database.write(act)
 
 
-def reveal(ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF, as_is: bool = False) -> tuple[Final, Measures]:
+def reveal_final_results(
+    ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF_VIEWER, as_is: bool = False
+) -> tuple[Final, Evaluation]:
     """Return a final that has ended, measured; its key is public from now on. Raises LadderError before.
 
     `as_is`: also where matches were given up.
     """
 
     def act(connection: Connection) -> Final:
-        final = _demand_ended(connection, name, ladder.path)
+        final = _get_ended_final(connection, name, ladder.path)
         if not final.revealed:
             if not viewer.may("hold a final"):
                 raise LadderError(f"the final {name} isn't revealed yet.")
-            lost = state_of(connection, final).lost
+            lost = summarize_final(connection, final).lost
             if lost and not as_is:
                 raise LadderError(
                     f"{len(lost)} of the matches of the final {name} were given up, such as {lost[0][0]}.\n"
                     f"Play them again: arena ladder final {ladder.path} {name} --replay; or reveal it so: --as-is"
                 )
-            note_act(connection, Act(who, "reveal", f"the final {name} has ended", ladder.clock()))
+            log_action(connection, AuditEntry(who, "reveal", f"the final {name} has ended", ladder.clock()))
             reveal_final(connection, final.id)
         return replace(final, revealed=True)
 
     final = ladder.database.write(act)
     with ladder.database.read() as connection:
-        return final, measure(ladder, connection, _versions(connection, final), final.id)
+        return final, evaluate_versions(ladder, connection, _versions(connection, final), final.id)
 
 
 def export_final(ladder: Ladder, name: str, folder: Path) -> int:
@@ -150,12 +162,12 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
     final.json its key and plan. Raises LadderError, OSError.
     """
     with ladder.database.read() as connection:
-        final = _demand(connection, name)
+        final = _get_final(connection, name)
         if not final.revealed:
             raise LadderError(f"the final {name} isn't revealed yet.")
-        matches = matches_of_final(connection, final.id)
+        matches = list_final_matches(connection, final.id)
         planned = _plan_of(ladder, final, _versions(connection, final), [match.id for match in matches])
-    new_folder(folder, "--export DIR")
+    make_empty_folder(folder, "--export DIR")
     records = folder / "records"
     records.mkdir()
     count = 0
@@ -164,17 +176,17 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
         (folder / "results.jsonl").open("x", encoding="utf-8") as results,
     ):
         for match in matches:
-            text = get_record(connection, match.id)
+            text = find_record(connection, match.id)
             if text is not None:
-                (records / record_name(match.place)).write_text(text, encoding="utf-8")
-                results.writelines(result.to_line() for result in game_results(read(text)))
+                (records / record_file_name(match.place)).write_text(text, encoding="utf-8")
+                results.writelines(result.to_line() for result in game_results(read_record(text)))
                 count += 1
     (folder / "final.json").write_text(json.dumps(planned.to_json() | {"ended": count}, indent=2) + "\n", "utf-8")
-    shutil.copyfile(commitment_file(ladder, name), folder / "published.txt")
+    shutil.copyfile(get_commitment_file(ladder, name), folder / "published.txt")
     return count
 
 
-def owners_of(versions: Sequence[Version]) -> list[int]:
+def number_owners(versions: Sequence[Version]) -> list[int]:
     """Return a number for each version, the same for those that may not meet: of one owner, or of one team now.
 
     Reference bots may meet one another.
@@ -184,7 +196,7 @@ def owners_of(versions: Sequence[Version]) -> list[int]:
     return [numbers[who] for who in whose]
 
 
-def commitment_file(ladder: Ladder, name: str) -> Path:
+def get_commitment_file(ladder: Ladder, name: str) -> Path:
     """Return the file in which a final's commitment is published."""
     return ladder.path / f"final-{name}.txt"
 
@@ -203,15 +215,15 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
         )
         raise LadderError(
             f"these {len(versions)} versions can't play a final: {problem}.\n"
-            f"See who plays: arena ladder standings. Of one owner or team are {shown(theirs)}."
+            f"See who plays: arena ladder standings. Of one owner or team are {escape_control(theirs)}."
         ) from None
-    path = commitment_file(ladder, final.name)
+    path = get_commitment_file(ladder, final.name)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(planned.publication())
     except FileExistsError:
         with ladder.database.read() as connection:
-            _demand_new(connection, final.name, ladder.path)
+            _require_new_final(connection, final.name, ladder.path)
         raise LadderError(f"{path} is there, of a final that was not made.\nRemove it, or take another name.") from None
     except OSError as problem:
         raise LadderError(f"{path} can't be written: {problem.strerror}.") from None
@@ -219,13 +231,13 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
     def act(connection: Connection) -> FinalState:
         made = find_final(connection, final.name)
         if made is not None and (made.key, made.at) != (final.key, final.at):  # not ours, whose answer was lost
-            _demand_new(connection, final.name, ladder.path)
+            _require_new_final(connection, final.name, ladder.path)
         if made is None:
-            made = put_final(connection, final)
+            made = insert_final(connection, final)
             queued = [[final.versions[bot] for bot in table] for table in tables]
-            put_matches(connection, FINAL, queued, final.at, final=made.id)
-            note_act(connection, Act(who, "final", f"{final.name}: {why}", final.at))
-        return state_of(connection, made)
+            queue_matches(connection, FINAL, queued, final.at, final=made.id)
+            log_action(connection, AuditEntry(who, "final", f"{final.name}: {why}", final.at))
+        return summarize_final(connection, made)
 
     return ladder.database.write(act)
 
@@ -246,22 +258,22 @@ def _plan_of(ladder: Ladder, final: Final, versions: Sequence[Version], matches:
     )
 
 
-def _demand(connection: Connection, name: str) -> Final:
+def _get_final(connection: Connection, name: str) -> Final:
     final = find_final(connection, name)
     if final is None:
         names = ", ".join(each.name for each in all_finals(connection)) or "none"
-        raise LadderError(f'there is no final "{shown(name)}".\nThere are: {names}. Hold one: --games N')
+        raise LadderError(f'there is no final "{escape_control(name)}".\nThere are: {names}. Hold one: --games N')
     return final
 
 
-def _demand_new(connection: Connection, name: str, folder: Path) -> None:
+def _require_new_final(connection: Connection, name: str, folder: Path) -> None:
     if find_final(connection, name) is not None:
         raise LadderError(f'there is a final "{name}" already.\nSee it: arena ladder final {folder} {name}')
 
 
-def _demand_ended(connection: Connection, name: str, folder: Path) -> Final:
-    final = _demand(connection, name)
-    state = state_of(connection, final)
+def _get_ended_final(connection: Connection, name: str, folder: Path) -> Final:
+    final = _get_final(connection, name)
+    state = summarize_final(connection, final)
     if state.missing:
         raise LadderError(
             f"{state.missing} of {state.matches} matches of the final {name} are missing.\n"
@@ -271,4 +283,95 @@ def _demand_ended(connection: Connection, name: str, folder: Path) -> Final:
 
 
 def _versions(connection: Connection, final: Final) -> list[Version]:
-    return [find_version(connection, version) for version in final.versions]
+    return [get_version_by_id(connection, version) for version in final.versions]
+
+
+def evaluate_baseline(
+    baseline: Baseline, version: Version, measured: Evaluation, other: Version | None
+) -> BaselineResult:
+    """Hold a baseline against a version. `other` is the version of the bot that is to be beaten, if it plays."""
+    if baseline.beats is not None:
+        return _beats(baseline, version, measured, other)
+    if baseline.games is not None:
+        return _games(baseline, baseline.games, version, measured)
+    assert baseline.share_percent is not None
+    return _share(baseline, baseline.share_percent, version, measured)
+
+
+def failed_baseline_result(baseline: Baseline, words: str) -> BaselineResult:
+    """Return the mark of a baseline that nothing could be held against."""
+    return _mark(baseline, False, None, None, words)
+
+
+def _beats(baseline: Baseline, version: Version, measured: Evaluation, other: Version | None) -> BaselineResult:
+    if other is None:
+        return failed_baseline_result(baseline, f"{baseline.beats} doesn't play")
+    if other.bot == version.bot:
+        return failed_baseline_result(baseline, f"it is {baseline.beats} itself")
+    lead = measured.lead(version.id, other.id)
+    if lead is None:
+        return failed_baseline_result(baseline, "no games yet")
+    if lead.low is None:
+        return _mark(baseline, False, 0.0, lead, "too few games for an interval")
+    passed = lead.low > 0
+    way = "ahead of" if lead.value > 0 else "behind"
+    words = f"{abs(100 * lead.value):.1f} points {way} {other.label} ({_interval(lead)})"
+    return _mark(baseline, passed, 0.0, lead, words)
+
+
+def _games(baseline: Baseline, games: int, version: Version, measured: Evaluation) -> BaselineResult:
+    row = measured.row(version.id)
+    played = 0 if row is None else row.games
+    faulty = measured.faulty.get(version.id, 0)
+    words = f"{played} games, where {games} are asked for"
+    if baseline.faults_percent is None:
+        return _mark(baseline, played >= games, None, None, words)
+    if not played:
+        return _mark(baseline, False, baseline.faults_percent, None, words)
+    share = Estimate(faulty / played, *wilson_interval(faulty / played, Z_95 * Z_95 / played))
+    passed = played >= games and 100 * share.value < baseline.faults_percent
+    words = f"{words}, {100 * share.value:.1f} % with a fault"
+    return _mark(baseline, passed, baseline.faults_percent, share, words)
+
+
+def _share(baseline: Baseline, threshold: float, version: Version, measured: Evaluation) -> BaselineResult:
+    row = measured.row(version.id)
+    if row is None or row.adjusted is None:
+        return failed_baseline_result(baseline, "no games yet")
+    share = row.adjusted
+    words = f"{100 * share.value:.1f} % of wins"
+    words += f" ({_interval(share)})" if share.low is not None else ", too few games for an interval"
+    passed = share.low is not None and 100 * share.value >= threshold
+    doubtful = share.low is not None and share.high is not None and 100 * share.low < threshold <= 100 * share.high
+    return _mark(baseline, passed, threshold, share, words, doubtful)
+
+
+def _mark(
+    baseline: Baseline,
+    passed: bool,
+    threshold: float | None,
+    estimate: Estimate | None,
+    words: str,
+    doubtful: bool = False,
+) -> BaselineResult:
+    def percent(value: float | None) -> float | None:
+        return None if value is None else round(100 * value, 6)  # beyond, processors differ
+
+    return BaselineResult(
+        baseline=baseline.name,
+        passed=passed,
+        points=baseline.points if passed else 0.0,
+        possible=baseline.points,
+        threshold=threshold,
+        value=None if estimate is None else percent(estimate.value),
+        low=None if estimate is None else percent(estimate.low),
+        high=None if estimate is None else percent(estimate.high),
+        doubtful=doubtful,
+        words=words,
+    )
+
+
+def _interval(estimate: Estimate) -> str:
+    assert estimate.low is not None
+    assert estimate.high is not None
+    return f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}"

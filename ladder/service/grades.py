@@ -1,60 +1,268 @@
-"""Grades: what each owner's bot reached, for thresholds and not for its rank, with the reason in words.
+"""Compute grades from thresholds, not ranks, with reasons in words; write gradebooks for Canvas and Moodle.
 
-They are of a final, of the versions that count at a deadline, or of those that play now. Who owns several bots gets the
-grade of the best. What lateness costs is taken from the points that were reached.
-"""
+Grades use a final, the versions that count at a deadline, or the active versions. An owner of several bots gets the
+best grade; late penalties reduce it. Grading inputs (settings, choices and the facts that count) are stored with a
+release, so later changes don't affect it and the same grades can be computed again.
 
-from collections.abc import Mapping
-from dataclasses import replace
+Canvas: a student's columns in its order, Section last, then assignments, by title or "title (ID)"; students match by
+ID, SIS User ID, SIS Login ID or name. Only its API (`update_grades`) accepts feedback (lib/gradebook_importer.rb,
+app/models/submission.rb). Moodle: map username, email or ID number, and grade together with feedback, or the grades
+are lost. A row without an identifier goes to the user of the previous row (grade/import/csv). Its worksheet needs
+Identifier, Grade and "Last modified (grade)"; it replaces a grade only if the teacher allows it
+(mod/assign/feedback/offline).
+
+Formula-like cells begin with an apostrophe, except logins and ids, which the roster already restricts."""
+
+import csv
+import io
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from html import escape
 
 from sqlalchemy import Connection
 
-from ladder.access import STAFF, Viewer
-from ladder.service.baselines import failure_mark, mark
-from ladder.service.basis import Basis, Candidate, Line, basis_of
-from ladder.service.finals import reveal
+from arena.bots import escape_control, escape_csv_cell
+from ladder.permissions import STAFF_VIEWER, Viewer
+from ladder.service.evaluation import (
+    DeadlineLookup,
+    Evaluation,
+    PersonalDeadline,
+    deadline_versions,
+    effective_deadlines,
+    evaluate_versions,
+    format_deadline_time,
+    pending_versions,
+    remaining_late_days,
+)
+from ladder.service.finals import evaluate_baseline, failed_baseline_result, reveal_final_results
 from ladder.service.ladder import Ladder
-from ladder.service.measurement import Measures, measure
-from ladder.service.settings import LadderError
-from ladder.store.database import Version, find_versions
-from ladder.views import Grade, Grades, Mark
+from ladder.service.settings import Baseline, Deadline, LadderError, LadderSettings
+from ladder.store.database import (
+    ACCEPTED,
+    Final,
+    HistoryPoint,
+    User,
+    Version,
+    accepted_versions,
+    all_bots,
+    all_users,
+    disabled_versions,
+    get_versions_by_id,
+    last_audit_id,
+    last_end_number,
+    lockout_reason,
+    teammates_at,
+    versions_of,
+)
+from ladder.views import BaselineResult, Grade, Grades, UserSummary, summarize_user
 
 
-def grades(
-    ladder: Ladder, who: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF
+@dataclass(frozen=True, slots=True)
+class CandidateVersion:
+    """A version that stands for an owner, by id. days: begun after the grace; spent: late days of whose bot it is.
+
+    own: it is the owner's bot, not that of another one of the team.
+    """
+
+    version: int
+    late_hours: float | None
+    days: int
+    spent: int
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UserGradingInputs:
+    """One owner, with the versions that stand for him; the best one's grade is his. Times are seconds since 1970.
+
+    In a team, the versions are those of all who were in it at the deadline; each is as late as its own owner is.
+    nothing: why there is none. due: the deadline, or his own; extension: that one, and `extended` in words. left: late
+    days of his own after this deadline.
+    """
+
+    owner: UserSummary
+    candidates: tuple[CandidateVersion, ...]
+    nothing: str
+    due: float | None
+    extension: float | None
+    extended: str
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class GradingInputs:
+    """What grades are made from. due: of the class, in seconds since 1970. final: its id. moment: which matches count.
+
+    chosen, fit: ids of the versions that are graded, and of all in the fit.
+    """
+
+    title: str
+    of: str
+    due: float | None
+    final: int | None
+    baselines: tuple[Baseline, ...]
+    percent_per_day: float
+    cap_percent: float
+    people: tuple[UserGradingInputs, ...]
+    chosen: tuple[int, ...]
+    fit: tuple[int, ...]
+    waiting: tuple[str, ...]
+    moment: HistoryPoint
+
+
+def collect_grading_inputs(
+    connection: Connection, settings: LadderSettings, now: float, final: Final | None, limit: Deadline | None
+) -> GradingInputs:
+    """Return what the grades of a final, of a deadline, or of now are made from. Raises LadderError."""
+    _require_baseline_bots(connection, settings)
+    due: DeadlineLookup | None = None
+    of, waiting = "now", pending_versions(connection, settings, limit, now)
+    if final is not None:
+        chosen, of, waiting = get_versions_by_id(connection, final.versions), f"final {final.name}", []
+        limit = next((each for each in settings.deadlines if each.at.timestamp() == final.due), None)
+        if limit is None and final.due is not None:  # ladder.toml says another time by now
+            own = PersonalDeadline(final.due, final.closes, final.closes)
+            due = lambda owner: own  # noqa: E731
+    else:
+        chosen = deadline_versions(connection, settings, limit)
+        of = of if limit is None else f"deadline {limit.name}"
+    if limit is not None:
+        due = effective_deadlines(connection, settings, limit)
+    left = remaining_late_days(connection, settings, "" if limit is None else limit.name)
+    owners = [owner for owner in all_users(connection) if not (owner.staff or owner.gone or owner.waiting)]
+    suspended = {owner.id for owner in owners if owner.suspended}
+    standing = defaultdict(list)
+    for version in chosen:
+        if not version.reference and version.owner not in suspended:
+            standing[version.owner].append(version)
+    teams = teammates_at(connection, final.at if final is not None else now if limit is None else limit.at.timestamp())
+    people = []
+    for owner in owners:
+        own_due = None if due is None else due(owner.id)
+        days_left = max(0, left[owner.id])
+        candidates = [
+            _candidate(version, None if due is None else due(version.owner), left[version.owner], member == owner.id)
+            for member in sorted(teams.get(owner.id, {owner.id}) if owner.id not in suspended else ())
+            for version in standing[member]
+        ]
+        extension = None if own_due is None else own_due.extension
+        people.append(
+            UserGradingInputs(
+                owner=summarize_user(connection, owner, STAFF_VIEWER),
+                candidates=tuple(candidates),
+                nothing=""
+                if candidates
+                else _no_version_reason(connection, owner, own_due.last if own_due else now, final),
+                due=None if own_due is None else own_due.at,
+                extension=None if extension is None else extension.until,
+                extended="" if own_due is None or limit is None else _extension_text(own_due, limit),
+                left=days_left - max((each.spent for each in candidates if each.own), default=0),
+            )
+        )
+    return GradingInputs(
+        title=settings.grades.title,
+        of=of,
+        due=limit.at.timestamp() if limit is not None else None if final is None else final.due,
+        final=None if final is None else final.id,
+        baselines=settings.baselines,
+        percent_per_day=settings.lateness.percent_per_day,
+        cap_percent=settings.lateness.cap_percent,
+        people=tuple(people),
+        chosen=tuple(version.id for version in chosen),
+        fit=tuple(version.id for version in accepted_versions(connection)) if final is None else (),
+        waiting=tuple(version.label for version in waiting),
+        moment=HistoryPoint(last_end_number(connection), last_audit_id(connection)),
+    )
+
+
+def _candidate(version: Version, due: PersonalDeadline | None, left: int, own: bool) -> CandidateVersion:
+    if due is None:
+        return CandidateVersion(version.id, None, 0, 0, own)
+    days = due.days_late(version.received)
+    return CandidateVersion(version.id, max(0.0, version.received - due.at) / 3600, days, min(days, max(0, left)), own)
+
+
+def _extension_text(due: PersonalDeadline, deadline: Deadline) -> str:
+    if due.extension is None:
+        return ""
+    spent = f" for {due.extension.late_days} late days of his own" if due.extension.late_days else ""
+    return f"more time until {format_deadline_time(due.at, deadline)}{spent}: {due.extension.why}"
+
+
+def _require_baseline_bots(connection: Connection, settings: LadderSettings) -> None:
+    bots = {bot.name: bot for bot in all_bots(connection)}
+    for baseline in settings.baselines:
+        if baseline.beats is not None and baseline.beats not in bots:
+            references = ", ".join(sorted(escape_control(bot.name) for bot in bots.values() if bot.reference))
+            raise LadderError(
+                f'the baseline "{baseline.name}" names a bot "{escape_control(baseline.beats)}", which there isn\'t.\n'
+                f"The reference bots are {references}."
+            )
+
+
+def _no_version_reason(connection: Connection, owner: User, until: float, final: Final | None) -> str:
+    bots = [bot for bot in all_bots(connection) if bot.owner == owner.id and not bot.reference]
+    disabled = disabled_versions(connection)
+    versions = [version for bot in bots for version in versions_of(connection, bot.id)]
+    in_time = sorted(
+        (version for version in versions if version.received <= until),
+        key=lambda version: (version.received, version.id),
+    )
+    if not versions:
+        return "nothing was submitted"
+    if not in_time:
+        return f"nothing was submitted in time: {escape_control(versions[0].label)} came after"
+    last = in_time[-1]
+    out = lockout_reason(connection, owner)
+    if out is not None:
+        return escape_control(out)
+    if last.id in disabled:
+        return f"{escape_control(last.name)} is disabled: {escape_control(disabled[last.id])}"
+    if last.reason is not None:
+        return f"{escape_control(last.label)} didn't pass its examination: {escape_control(last.reason)}"
+    if final is not None and last.state == ACCEPTED:
+        return f"{escape_control(last.label)} came when the versions of the final {final.name} were chosen already"
+    return f"{escape_control(last.label)} doesn't play"
+
+
+def get_grades(
+    ladder: Ladder, who: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF_VIEWER
 ) -> Grades:
     """Return the grades of a final, of a deadline, or of now, that the viewer may see. Raises LadderError."""
-    result = make_grades(ladder, who, final, deadline, viewer)[1]
-    return visible_grades(result, viewer)
+    result = compute_grades(ladder, who, final, deadline, viewer)[1]
+    return select_visible_grades(result, viewer)
 
 
-def visible_grades(whole: Grades, viewer: Viewer) -> Grades:
+def select_visible_grades(whole: Grades, viewer: Viewer) -> Grades:
     """Return grades with those alone that a viewer may see."""
     mine = tuple(grade for grade in whole.grades if viewer.may("see grades", grade.owner.login))
     return replace(whole, grades=mine)
 
 
-def make_grades(
-    ladder: Ladder, who: str, final: str | None, deadline: str | None, viewer: Viewer = STAFF
-) -> tuple[Basis, Grades]:
+def compute_grades(
+    ladder: Ladder, who: str, final: str | None, deadline: str | None, viewer: Viewer = STAFF_VIEWER
+) -> tuple[GradingInputs, Grades]:
     """Return what grades of a final, of a deadline, or of now are made from, and all of them. Raises LadderError."""
     settings = ladder.settings
     if not settings.baselines:
         raise LadderError(
             f"no baseline says what points are for.\nWrite [[baselines]] into {ladder.path / 'ladder.toml'}: see there."
         )
-    ended = None if final is None else reveal(ladder, final, who, viewer)[0]
+    ended = None if final is None else reveal_final_results(ladder, final, who, viewer)[0]
     limit = None if deadline is None else settings.deadline(deadline)
     with ladder.database.read() as connection:
-        basis = basis_of(connection, settings, ladder.clock(), ended, limit)
-        return basis, grades_from(ladder, connection, basis)
+        basis = collect_grading_inputs(connection, settings, ladder.clock(), ended, limit)
+        return basis, compute_grades_from(ladder, connection, basis)
 
 
-def grades_from(ladder: Ladder, connection: Connection, basis: Basis) -> Grades:
+def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingInputs) -> Grades:
     """Return the grades that are made from a basis: the same to the digit, whatever happened since."""
-    chosen = find_versions(connection, basis.chosen)
-    fit = find_versions(connection, basis.fit)
-    measured = measure(ladder, connection, chosen, basis.final, fit, basis.moment)
+    chosen = get_versions_by_id(connection, basis.chosen)
+    fit = get_versions_by_id(connection, basis.fit)
+    measured = evaluate_versions(ladder, connection, chosen, basis.final, fit, basis.moment)
     versions = {version.id: version for version in chosen}
     others = {version.name: version for version in chosen}
     rows = tuple(
@@ -72,14 +280,14 @@ def grades_from(ladder: Ladder, connection: Connection, basis: Basis) -> Grades:
 
 
 def _grade(
-    line: Line,
-    candidate: Candidate,
+    line: UserGradingInputs,
+    candidate: CandidateVersion,
     version: Version,
-    basis: Basis,
-    measured: Measures,
+    basis: GradingInputs,
+    measured: Evaluation,
     others: Mapping[str, Version],
 ) -> Grade:
-    marks = tuple(mark(each, version, measured, others.get(each.beats or "")) for each in basis.baselines)
+    marks = tuple(evaluate_baseline(each, version, measured, others.get(each.beats or "")) for each in basis.baselines)
     row = measured.row(version.id)
     adjusted = None if row is None else row.adjusted
     share = (None, None, None) if adjusted is None else (adjusted.value, adjusted.low, adjusted.high)
@@ -109,7 +317,7 @@ def _grade(
     return replace(grade, reason="; ".join(filter(None, words)))
 
 
-def _late(grade: Grade, candidate: Candidate, line: Line, basis: Basis) -> list[str]:
+def _late(grade: Grade, candidate: CandidateVersion, line: UserGradingInputs, basis: GradingInputs) -> list[str]:
     """Return in words how late a version is, and what that costs."""
     if not grade.late:
         return []
@@ -131,15 +339,139 @@ def _days(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def _mark_text(each: Mark) -> str:
+def _mark_text(each: BaselineResult) -> str:
     outcome = "passed" if each.passed else "not passed"
     doubt = ", in doubt: the threshold lies in the interval" if each.doubtful else ""
     return f"{each.baseline}: {outcome}, {each.words}{doubt}"
 
 
-def _nothing(line: Line, basis: Basis) -> Grade:
+def _nothing(line: UserGradingInputs, basis: GradingInputs) -> Grade:
     """Return the grade of an owner for whom no version stands, with the reason."""
-    marks = tuple(failure_mark(each, "no version") for each in basis.baselines)
+    marks = tuple(failed_baseline_result(each, "no version") for each in basis.baselines)
     reason = "; ".join(filter(None, (line.nothing, line.extended)))
     grade = Grade(line.owner, None, None, None, 0.0, None, None, None, 0, marks, reason)
     return replace(grade, due=line.due, extension=line.extension)
+
+
+Cell = str | float | int | None
+_Of = Callable[[UserSummary], str | None]
+MAX_NAMED_USERS = 10  # people in a sentence; the others are counted
+
+
+def format_gradebook(grades: Grades, form: str) -> str:
+    """Return grades in one of GRADEBOOKS: JSON for Canvas' API, else CSV."""
+    if form == CANVAS_API:
+        return _canvas_api(grades)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for row in FORMATS[form](grades):
+        writer.writerow([_text(value) for value in row])
+    return out.getvalue().removesuffix("\n")
+
+
+def _plain(grades: Grades) -> Iterable[list[Cell]]:
+    head: list[Cell] = ["login", "name", "email", "number", "section", "pseudonym", "points", "possible", "late_hours",
+                        "version", "submitted", "games", "share", "share_low", "share_high"]  # fmt: skip
+    for name in grades.baselines:
+        head += [f"{name}: {what}" for what in ("passed", "points", "threshold", "value", "low", "high")]
+    yield [*head, "reason"]
+    for grade in grades.grades:
+        owner = grade.owner
+        row: list[Cell] = [owner.login, owner.name, owner.email, owner.number, owner.section, owner.pseudonym]
+        row += [grade.points, grades.possible, grade.late_hours, grade.version, _when(grade.submitted), grade.games]
+        row += [None if share is None else 100 * share for share in (grade.share, grade.share_low, grade.share_high)]
+        for mark in grade.marks:
+            row += ["yes" if mark.passed else "no", mark.points, mark.threshold, mark.value, mark.low, mark.high]
+        yield [*row, grade.reason]
+
+
+def _canvas(grades: Grades) -> Iterable[list[Cell]]:
+    yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", grades.title]
+    yield ["    Points Possible", None, None, None, None, grades.possible]
+    for grade in grades.grades:
+        owner = grade.owner
+        yield [owner.name, owner.canvas, owner.number, owner.login, owner.section, grade.points]
+
+
+def _canvas_api(grades: Grades) -> str:
+    """Return the body of a request that sets grades, and adds feedback as comments."""
+    data = {
+        _canvas_id(grade.owner): {"posted_grade": _text(grade.points), "text_comment": _feedback(grade)}
+        for grade in grades.grades
+        if _canvas_id(grade.owner)
+    }
+    return json.dumps({"grade_data": data}, indent=1)
+
+
+def _canvas_id(owner: UserSummary) -> str | None:
+    return owner.canvas or (f"sis_user_id:{owner.number}" if owner.number else None)
+
+
+_MOODLE: dict[str, _Of] = {
+    "Username": lambda owner: owner.login,
+    "Email address": lambda owner: owner.email,
+    "ID number": lambda owner: owner.number,
+}
+
+
+def _moodle(grades: Grades) -> Iterable[list[Cell]]:
+    whole = {name: of for name, of in _MOODLE.items() if not _without(grades, of)}
+    yield [*whole, grades.title, f"{grades.title} (Feedback)"]
+    for grade in grades.grades:
+        yield [*(of(grade.owner) for of in whole.values()), grade.points, escape(_feedback(grade), quote=False)]
+
+
+def _moodle_worksheet(grades: Grades) -> Iterable[list[Cell]]:
+    yield ["Identifier", "Full name", "ID number", "Email address", "Grade", "Maximum Grade", "Last modified (grade)",
+           "Feedback comments"]  # fmt: skip
+    for grade in grades.grades:
+        owner, feedback = grade.owner, escape(_feedback(grade), quote=False)
+        yield [owner.moodle, owner.name, owner.number, owner.email, grade.points, grades.possible, None, feedback]
+
+
+FORMATS = {"plain": _plain, "canvas": _canvas, "moodle": _moodle, "moodle-worksheet": _moodle_worksheet}
+CANVAS_API = "canvas-api"
+GRADEBOOK_FORMATS = (*FORMATS, CANVAS_API)
+
+
+_NAMES: dict[str, dict[str, _Of]] = {  # by what each form names people, in the words of who has none
+    "canvas": {"no ID, so Canvas looks for SIS User ID, SIS Login ID, then name": lambda owner: owner.canvas},
+    CANVAS_API: {"left out, with neither an ID of Canvas nor a number": _canvas_id},
+    "moodle": {f"no {name}, so that column is left out": of for name, of in _MOODLE.items()},
+    "moodle-worksheet": {"no Identifier; import the assignment's worksheet as a roster": lambda owner: owner.moodle},
+}
+
+
+def describe_missing_ids(grades: Grades, form: str) -> list[str]:
+    """Return a sentence for each thing by which a form can't name everybody, with whom."""
+    sentences = []
+    for words, of in _NAMES.get(form, {}).items():
+        without = _without(grades, of)
+        more = f" and {len(without) - MAX_NAMED_USERS} more" if len(without) > MAX_NAMED_USERS else ""
+        if without:
+            sentences.append(f"{words}: {', '.join(without[:MAX_NAMED_USERS])}{more}")
+    return sentences
+
+
+def _without(grades: Grades, of: _Of) -> list[str]:
+    """Return the logins of those who lack something."""
+    return [escape_control(grade.owner.login or "") for grade in grades.grades if not of(grade.owner)]
+
+
+def _feedback(grade: Grade) -> str:
+    version = "" if grade.version is None else f"{grade.version}: "
+    late = f"; {grade.late}" if grade.late and grade.late not in grade.reason else ""
+    return f"{version}{grade.reason}{late}"
+
+
+def _when(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _text(value: Cell) -> str:
+    """Return a cell's text; numbers have four digits after the point at most."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4f}".rstrip("0").rstrip(".")
+    return escape_csv_cell(escape_control(value) if isinstance(value, str) else str(value))

@@ -1,11 +1,11 @@
-"""A ladder: its folder, its database, and what is played in it.
+"""Create and open a ladder: its folder, its database and its fixed match settings.
 
-    spring/ladder.toml      what an organiser may change: settings.py
+    spring/ladder.toml      settings that an organiser may change: settings.py
     spring/ladder.db        everything else, unless ladder.toml names a database elsewhere
 
-What is played is fixed when the ladder is made: rules, limits, times, seats, games a match, sandbox, and the key that
-all deals come from.
-"""
+Match settings are fixed when the ladder is created: rules, limits, times, seats, games a match, sandbox, and the key
+of all deals. This module also describes the ladder for everybody and verifies that its sandbox works on this machine.
+It looks up users, bots and versions by name, or raises LadderError with the closest name."""
 
 import hashlib
 import os
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -21,35 +22,54 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from arena import __version__
-from arena.coup import derived
-from arena.referee import MatchSpec, Terms
+from arena.bots import escape_control
+from arena.coup import derive_key
+from arena.referee import MatchSettings, MatchSpec
 from arena.run import keyed_shuffle
-from arena.sandbox import Choice, remove_tree
-from ladder.access import Viewer
-from ladder.schedule import seatings
-from ladder.service.settings import FILE, TEMPLATE, LadderError, Settings, read_settings, with_database
+from arena.sandbox import SandboxChoice, remove_tree, unavailable_reason, untrusted_problem
+from ladder.permissions import Viewer
+from ladder.schedule import seat_orders
+from ladder.service.settings import (
+    SETTINGS_FILE,
+    SETTINGS_TEMPLATE,
+    LadderError,
+    LadderSettings,
+    read_settings,
+    with_database,
+)
 from ladder.store.database import (
-    PATIENCE_S,
-    AwayError,
+    ACCEPTED,
+    RETRY_TIMEOUT_S,
+    BotRecord,
     Database,
     DatabaseError,
-    Owner,
+    DatabaseUnavailableError,
+    User,
+    Version,
+    all_bots,
+    all_users,
+    find_bot,
+    find_user,
+    get_archive,
+    get_party,
     get_settings,
-    prepare,
-    put_owners,
+    lockout_reason,
+    prepare_schema,
     put_settings,
+    save_users,
+    versions_of,
 )
-from ladder.views import Reader
+from ladder.views import DeadlineSummary, LadderInfo, ViewContext
 
-STAFF = Owner("staff", "Staff", "staff", staff=True)  # owns the reference bots
+STAFF_USER = User("staff", "Staff", "staff", staff=True)  # owns the reference bots
 
 
 @dataclass(frozen=True, slots=True)
-class Play:
+class LadderFormat:
     """What is played: for all matches of a ladder the same."""
 
-    terms: Terms
-    sandbox: Choice
+    terms: MatchSettings
+    sandbox: SandboxChoice
     seats: int
     match_games: int
 
@@ -58,15 +78,19 @@ class Play:
         return {**asdict(self), "terms": self.terms.to_json()}
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "Play":
+    def from_json(cls, values: dict[str, Any]) -> "LadderFormat":
         """Return what `to_json` wrote."""
         return cls(
-            **{**values, "terms": Terms.from_json(values["terms"]), "sandbox": Choice.from_json(values["sandbox"])}
+            **{
+                **values,
+                "terms": MatchSettings.from_json(values["terms"]),
+                "sandbox": SandboxChoice.from_json(values["sandbox"]),
+            }
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
+class CreatedLadder:
     """A new ladder: its folder, and the SHA-256 of the key of all its deals, in hex."""
 
     folder: str
@@ -77,14 +101,14 @@ class Ladder:
     """An open ladder. Close it. `clock` tells seconds since 1970."""
 
     def __init__(
-        self, path: Path, database: Database, play: Play, key: bytes, clock: Callable[[], float] = time.time
+        self, path: Path, database: Database, play: LadderFormat, key: bytes, clock: Callable[[], float] = time.time
     ) -> None:
         self.path = path
         self.database = database
         self.play = play
         self.clock = clock
         self._key = key
-        self._settings = Settings()
+        self._settings = LadderSettings()
 
     @property
     def name(self) -> str:
@@ -92,13 +116,13 @@ class Ladder:
         return self.path.absolute().name
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> LadderSettings:
         """Return what ladder.toml says now. Raises LadderError."""
         self._settings = read_settings(self.path)
         return self._settings
 
     @property
-    def last_settings(self) -> Settings:
+    def last_settings(self) -> LadderSettings:
         """Return what ladder.toml says, or said before it was changed to what can't be read: for what goes on."""
         try:
             return self.settings
@@ -112,38 +136,38 @@ class Ladder:
 
     def round_key(self) -> bytes:
         """Return the key that tables are drawn with."""
-        return derived(self._key, "rounds")
+        return derive_key(self._key, "rounds")
 
     def pseudonym_key(self) -> bytes:
         """Return the key that pseudonyms are drawn with."""
-        return derived(self._key, "pseudonyms")
+        return derive_key(self._key, "pseudonyms")
 
     def match_key(self, match: int) -> bytes:
         """Return the key of a match that belongs to no final."""
-        return derived(self._key, f"match|{match}")
+        return derive_key(self._key, f"match|{match}")
 
     def evening_key(self, evening: int, number: int) -> bytes:
         """Return the key of a match at a table for people, the `number`th there."""
-        return derived(self._key, f"evening|{evening}|{number}")
+        return derive_key(self._key, f"evening|{evening}|{number}")
 
     def spec(self, match: int, bots: Sequence[str], key: bytes | None = None, place: int | None = None) -> MatchSpec:
         """Return the spec of a match; one of a final has its `key` and its `place` in the final's plan."""
-        own = self.match_key(match) if key is None or place is None else derived(key, f"match|{place}")
+        own = self.match_key(match) if key is None or place is None else derive_key(key, f"match|{place}")
         play = self.play
         return MatchSpec(
             match=match,
             key=own,
             bots=tuple(bots),
-            seatings=seatings(len(bots), play.match_games, keyed_shuffle(own, "seats")),
+            seatings=seat_orders(len(bots), play.match_games, keyed_shuffle(own, "seats")),
             terms=play.terms,
         )
 
     @contextmanager
-    def reading(self, viewer: Viewer) -> Iterator[Reader]:
+    def reading(self, viewer: Viewer) -> Iterator[ViewContext]:
         """Give a reader of what the ladder holds now."""
         play = self.play
         with self.database.read() as connection:
-            yield Reader(
+            yield ViewContext(
                 viewer, connection, self.clock(), play.seats, play.terms.timing.limit_ms, play.sandbox.name,
                 play.sandbox.isolates,
             )  # fmt: skip
@@ -153,9 +177,9 @@ class Ladder:
         self.database.close()
 
 
-def create(
+def create_ladder(
     path: Path,
-    play: Play,
+    play: LadderFormat,
     database: str | None,
     fill: Callable[[Connection], object] = lambda connection: None,
 ) -> Ladder:
@@ -163,7 +187,7 @@ def create(
 
     `fill` writes what it is to begin with. It is there whole or not at all: ladder.toml is written last.
     """
-    if os.path.lexists(path / FILE):
+    if os.path.lexists(path / SETTINGS_FILE):
         raise LadderError(f"{path} is a ladder already.\nName another folder.")
     was_there = path.exists()
     url = database or "sqlite:///ladder.db"
@@ -172,7 +196,7 @@ def create(
     def begin(connection: Connection) -> None:
         now = time.time()
         put_settings(connection, {"play": play.to_json(), "key": key.hex(), "arena": __version__, "made": now})
-        put_owners(connection, [STAFF], now)
+        save_users(connection, [STAFF_USER], now)
         fill(connection)
 
     opened = None
@@ -180,27 +204,29 @@ def create(
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not any(path.iterdir()):
             path.chmod(0o700)
-        opened = Database(resolve_url(url, path))
+        opened = Database(resolve_database_url(url, path))
         if opened.sqlite is not None:
             with suppress(FileExistsError):
                 os.close(os.open(opened.sqlite, os.O_CREAT | os.O_EXCL, 0o600))
-        prepare(opened, new=True, fill=begin)
-        with open(os.open(path / FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(with_database(TEMPLATE, url))  # which may hold a password
+        prepare_schema(opened, new=True, fill=begin)
+        with open(
+            os.open(path / SETTINGS_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+        ) as file:
+            file.write(with_database(SETTINGS_TEMPLATE, url))  # which may hold a password
         return Ladder(path, opened, play, key)
     except OSError as problem:
         raise LadderError(f"{path} can't be made: {problem.strerror}.\nName another folder.") from None
     except DatabaseError as problem:
         raise LadderError(str(problem)) from problem
     finally:
-        if opened is not None and not os.path.exists(path / FILE):
+        if opened is not None and not os.path.exists(path / SETTINGS_FILE):
             opened.close()
-        if not was_there and not os.path.exists(path / FILE) and path.is_dir():
+        if not was_there and not os.path.exists(path / SETTINGS_FILE) and path.is_dir():
             remove_tree(path)
 
 
 def open_ladder(
-    path: Path, patience_s: float = PATIENCE_S, hear: Callable[[str | None], None] = lambda why: None
+    path: Path, patience_s: float = RETRY_TIMEOUT_S, hear: Callable[[str | None], None] = lambda why: None
 ) -> Ladder:
     """Open the ladder in a folder; a database that is away is waited for, and `hear` is told.
 
@@ -208,15 +234,15 @@ def open_ladder(
     """
     settings = read_settings(path)
     try:
-        url = resolve_url(settings.database, path)
+        url = resolve_database_url(settings.database, path)
         database = Database(url, patience_s, hear=hear)
         if database.sqlite is not None and not database.sqlite.exists():
             raise LadderError(f"{database.sqlite} is gone: the ladder's database.\nRestore it: arena ladder restore")
-        prepare(database)
+        prepare_schema(database)
         with database.read() as connection:
             stored = get_settings(connection)
-        return Ladder(path, database, Play.from_json(stored["play"]), bytes.fromhex(stored["key"]))
-    except AwayError:
+        return Ladder(path, database, LadderFormat.from_json(stored["play"]), bytes.fromhex(stored["key"]))
+    except DatabaseUnavailableError:
         raise
     except DatabaseError as problem:
         raise LadderError(str(problem)) from problem
@@ -224,7 +250,7 @@ def open_ladder(
         raise LadderError(f"the database of {path} was changed by hand: {problem!r}") from None
 
 
-def resolve_url(url: str, folder: Path) -> URL:
+def resolve_database_url(url: str, folder: Path) -> URL:
     """Return a URL in which the path of an SQLite file counts from the ladder's folder. Raises DatabaseError."""
     try:
         db = make_url(url)
@@ -233,3 +259,125 @@ def resolve_url(url: str, folder: Path) -> URL:
             "ladder.toml's database is no URL; write sqlite:///PATH or postgresql+psycopg://..."
         ) from None
     return db.set(database=str(folder.absolute() / (db.database or ""))) if db.drivername == "sqlite" else db
+
+
+def describe_ladder(ladder: Ladder) -> LadderInfo:
+    """Return what a ladder plays, what it published, and what is due."""
+    play, settings = ladder.play, ladder.last_settings
+    return LadderInfo(
+        name=ladder.name,
+        rules=play.terms.rules.name,
+        seats=play.seats,
+        match_games=play.match_games,
+        limit_ms=play.terms.timing.limit_ms,
+        isolated=play.sandbox.isolates,
+        commitment=ladder.commitment,
+        submissions=settings.quotas.submissions_per_day,
+        due=tuple(DeadlineSummary(each.name, each.at.timestamp(), each.closes) for each in settings.deadlines),
+    )
+
+
+def require_sandbox(ladder: Ladder) -> None:
+    """Raise LadderError, with what `arena doctor` found, where the ladder's bots may not play on this machine."""
+    choice = ladder.play.sandbox
+    trouble = unavailable_reason(choice.name, choice)
+    if trouble is None and choice.isolates:
+        trouble = untrusted_problem(choice)
+    if trouble is not None:
+        raise LadderError(
+            f"this ladder's bots play in {choice.name}, which strangers can't be let into here: {trouble}\n"
+            "See arena doctor. No other sandbox was taken instead."
+        )
+
+
+def get_user(connection: Connection, login: str) -> User:
+    """Return the owner of a login. Raises LadderError, also for an account that waits for approval."""
+    owner = find_user(connection, login)
+    if owner is not None and owner.waiting:
+        raise LadderError(
+            f"{escape_control(login)} waits for approval.\nDecide first: arena ladder owners approve, or refuse"
+        )
+    if owner is None:
+        near = get_close_matches(login, [each.login for each in all_users(connection)], 1)
+        hint = f"Did you mean {escape_control(near[0])}?" if near else "Import the roster: arena ladder owners import"
+        raise LadderError(f'there is no owner "{escape_control(login)}".\n{hint}')
+    return owner
+
+
+def get_acting_user(connection: Connection, login: str) -> User:
+    """Return the owner of a login, who wants something done. Raises LadderError, also for one who is out."""
+    owner = get_user(connection, login)
+    out = lockout_reason(connection, owner)
+    if out is not None:
+        raise LadderError(f"{escape_control(login)} is {escape_control(out)}.\nAsk the staff, who can change that.")
+    return owner
+
+
+def make_viewer(connection: Connection, owner: User) -> Viewer:
+    """Return the viewer that a person is, with those who are in the person's team now."""
+    mates = frozenset(get_party(connection, owner).values()) - {owner.login}
+    return Viewer(owner.login, owner.staff, mates=mates)
+
+
+def require_unsuspended(connection: Connection, bot: BotRecord) -> None:
+    """Raise LadderError where a bot's owner is suspended: the team does nothing with it either."""
+    owner = find_user(connection, bot.login)
+    if owner is not None and (owner.suspended or owner.gone):
+        raise LadderError(
+            f"{escape_control(bot.login)}, whose bot it is, is suspended or has left.\nAsk the staff, who can lift it."
+        )
+
+
+def get_bot(connection: Connection, name: str) -> BotRecord:
+    """Return the bot of a name. Raises LadderError."""
+    bot = find_bot(connection, name)
+    if bot is None:
+        near = get_close_matches(name, [each.name for each in all_bots(connection)], 1)
+        hint = f"Did you mean {escape_control(near[0])}?" if near else "See arena ladder standings."
+        raise LadderError(f'there is no bot "{escape_control(name)}".\n{hint}')
+    return bot
+
+
+def get_version(connection: Connection, text: str) -> Version:
+    """Return the version that a text names: "honest@3", or "honest" for its newest. Raises LadderError."""
+    name, at, number = text.rpartition("@")
+    bot = get_bot(connection, name if at else text)
+    versions = versions_of(connection, bot.id)
+    if not at:
+        return versions[-1]
+    version = next((each for each in versions if str(each.number) == number), None)
+    if version is None:
+        raise LadderError(
+            f'there is no version "{escape_control(text)}": {escape_control(bot.name)} has 1 to {len(versions)}.'
+        )
+    return version
+
+
+def get_accepted_version(connection: Connection, text: str) -> Version:
+    """Return the fit version that a text names: "honest@3", or "honest" for the one that plays, else the newest fit.
+
+    Raises LadderError.
+    """
+    if "@" in text:
+        version = get_version(connection, text)
+        if version.state != ACCEPTED or version.out:
+            raise LadderError(f"{escape_control(version.label)} isn't fit to play.\nSee arena ladder bot.")
+        return version
+    fit = [
+        each
+        for each in versions_of(connection, get_bot(connection, text).id)
+        if each.state == ACCEPTED and not each.out
+    ]
+    if not fit:
+        raise LadderError(f"{escape_control(text)} has no version that is fit to play.\nSee arena ladder bot.")
+    return next((each for each in fit if each.active), fit[-1])
+
+
+def get_version_archive(ladder: Ladder, text: str) -> tuple[Version, bytes]:
+    """Return the version that a text names, as `known_version`, and the archive of its files. Raises LadderError."""
+
+    def look(connection: Connection) -> tuple[Version, bytes]:
+        version = get_version(connection, text)
+        return version, get_archive(connection, version.digest, version.file)
+
+    return ladder.database.look(look)

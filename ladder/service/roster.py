@@ -1,20 +1,21 @@
-"""A class's roster: CSV, from a spreadsheet or as Canvas and Moodle export it, read into people. Pure.
+"""Parse a class roster (CSV, Canvas or Moodle export) into people, and match them to existing users. Pure.
 
-The header tells what the columns are, in any order and under any of the names in COLUMNS; others are passed over. Lines
-that can't be read are kept with the reason, for whoever takes the others in.
-"""
+The header names the columns, in any order and under any of the names in ROSTER_COLUMNS; other columns are ignored.
+Unreadable lines are returned with the reason. Several rosters can name one person: they match the same user."""
 
 import csv
 import io
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from arena.bots import cell, shown
+from arena.bots import escape_control, escape_csv_cell
 from ladder.service.settings import LadderError
+from ladder.store.database import User
 
-COLUMNS: dict[str, tuple[str, ...]] = {
+ROSTER_COLUMNS: dict[str, tuple[str, ...]] = {
     "login": ("login", "login id", "username", "user name", "sis login id", "account"),
     "email": ("email", "e mail", "email address", "e mail address", "mail"),
     "name": ("name", "full name", "student", "student name", "display name", "first name / last name"),
@@ -27,13 +28,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "canvas": ("id",),  # in Canvas' own exports alone
     "moodle": ("identifier",),
 }
-CALLS = ("number", "email", "login", "canvas", "moodle")  # the columns that tell who somebody is
+IDENTITY_COLUMNS = ("number", "email", "login", "canvas", "moodle")  # the columns that tell who somebody is
 
 SEPARATORS = ",;\t"  # a colon, too, where the header has none of them: Moodle offers it
-LONGEST = 100  # characters, as the database has room for
-MOST_BYTES = 8_000_000
+MAX_VALUE_CHARS = 100  # characters, as the database has room for
+MAX_ROSTER_BYTES = 8_000_000
 # Logins that are nobody's, and whose they are: what was decided tells them apart from people's.
-RESERVED = {"staff": "the reference bots'", "ladder": "the ladder's own"}
+RESERVED_LOGINS = {"staff": "the reference bots'", "ladder": "the ladder's own"}
 _NO_PERSON = re.compile(r"(muted|manual posting.*)?", re.IGNORECASE)  # cells of a row of Canvas' that is no student's
 # What a spreadsheet or a script makes of a text that it takes for a number, a date or a formula.
 _MANGLED = re.compile(
@@ -45,7 +46,7 @@ _TEST_LOGIN = re.compile(r"[0-9a-f]{40}")  # Canvas' for its test student: a dig
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class RosterEntry:
     """A person of a roster. None: the roster says nothing of it.
 
     login: the first that is told of login, email, number and Canvas' ID; None: there is none, so nobody new can be it.
@@ -64,7 +65,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class RosterRemark:
     """What is said of a line of a roster: why it can't be taken in, or what somebody should know."""
 
     line: int
@@ -75,9 +76,9 @@ class Remark:
 class Roster:
     """The people of a roster, in its order; the lines that can't be read; those that are passed over, being nobody."""
 
-    people: tuple[Person, ...]
-    wrong: tuple[Remark, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    people: tuple[RosterEntry, ...]
+    wrong: tuple[RosterRemark, ...] = ()
+    remarks: tuple[RosterRemark, ...] = ()
 
 
 def parse_roster(data: bytes, file: str) -> Roster:
@@ -87,9 +88,9 @@ def parse_roster(data: bytes, file: str) -> Roster:
         raise LadderError(f"{file} is empty.\nA roster has a header, such as login,name,section, and a line for each.")
     _, header = rows[0]
     places = _places(header, file)
-    wrong: list[Remark] = []
-    remarks: list[Remark] = []
-    people: list[Person] = []
+    wrong: list[RosterRemark] = []
+    remarks: list[RosterRemark] = []
+    people: list[RosterEntry] = []
     first: dict[tuple[str, str], int] = {}
     for line, row in rows[1:]:
         if _is_canvas_extra(row, places):
@@ -102,21 +103,25 @@ def parse_roster(data: bytes, file: str) -> Roster:
                 raise ValueError(f"{cells} (is a comma in a cell without quotes?)")
             person = _person(line, {column: row[place] for column, place in places.items() if place < len(row)})
             if "canvas" in places and _is_test_student(person):
-                remarks.append(Remark(line, f"passed over: {person.name} is Canvas' test student"))
+                remarks.append(RosterRemark(line, f"passed over: {person.name} is Canvas' test student"))
                 continue
             _refuse_twin(person, first)
             people.append(person)
-            remarks += [Remark(line, f"a spreadsheet may have cut digits off {text}") for text in _shortened(person)]
+            remarks += [
+                RosterRemark(line, f"a spreadsheet may have cut digits off {text}") for text in _shortened(person)
+            ]
         except ValueError as problem:
-            wrong.append(Remark(line, str(problem)))
+            wrong.append(RosterRemark(line, str(problem)))
     if not people and not wrong:
         raise LadderError(f"{file} has a header and no people.\nWrite a line for each below it.")
     return Roster(tuple(people), tuple(wrong), tuple(remarks))
 
 
-def one_person(login: str, name: str | None, email: str | None, section: str | None, pseudonym: str | None) -> Person:
+def make_roster_entry(
+    login: str, name: str | None, email: str | None, section: str | None, pseudonym: str | None
+) -> RosterEntry:
     """Return one person, as a roster would tell it. Raises LadderError."""
-    person = Person(1, login, name, email, None, section, pseudonym)
+    person = RosterEntry(1, login, name, email, None, section, pseudonym)
     try:
         _check_all(person)
     except ValueError as problem:
@@ -128,7 +133,7 @@ def one_person(login: str, name: str | None, email: str | None, section: str | N
 
 
 def _text(data: bytes, file: str) -> str:
-    if len(data) > MOST_BYTES:
+    if len(data) > MAX_ROSTER_BYTES:
         raise LadderError(f"{file} has {len(data)} bytes, which is no roster's size.")
     advice = "Save it as CSV UTF-8."
     if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
@@ -183,33 +188,35 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
     Canvas' own columns come first: what a teacher has added, and called the same, is passed over.
     """
     places: dict[str, int] = {}
-    known = [plain(heading) for heading in header]
+    known = [normalize_heading(heading) for heading in header]
     canvas = "id" in known and bool({"student", "lastname", "sis login id"} & set(known))
     for place, (heading, words) in enumerate(zip(header, known, strict=True)):
-        column = next((column for column, names in COLUMNS.items() if words in names), None)
+        column = next((column for column, names in ROSTER_COLUMNS.items() if words in names), None)
         if (column == "canvas" and not canvas) or (column in places and canvas):
             continue
         if column in places:
             raise LadderError(
-                f'{file}, line 1: "{shown(header[places[column]])}" and "{shown(heading)}" both tell the {column}.\n'
+                f'{file}, line 1: "{escape_control(header[places[column]])}" and "{escape_control(heading)}" both '
+                f"tell the {column}.\n"
                 "Leave one away."
             )
         if column is not None:
             places[column] = place
-    if not any(column in places for column in CALLS):
+    if not any(column in places for column in IDENTITY_COLUMNS):
         raise LadderError(
-            f"{file}, line 1: no column tells the login, the email or the number: {shown(', '.join(header))[:200]}.\n"
+            f"{file}, line 1: no column tells the login, the email or the number: "
+            f"{escape_control(', '.join(header))[:200]}.\n"
             "The header needs one of them, such as login,name,section."
         )
     return places
 
 
-def same_letters(text: str) -> str:
+def fold_ascii_case(text: str) -> str:
     """Return what two texts share that differ in the case of ASCII letters alone: str.casefold merges others."""
     return text.encode().lower().decode()
 
 
-def plain(heading: str) -> str:
+def normalize_heading(heading: str) -> str:
     """Return a column's heading in lower case, with one space between words."""
     return re.sub(r"[\s_.-]+", " ", heading).strip().casefold()
 
@@ -219,7 +226,7 @@ def _is_canvas_extra(row: Sequence[str], places: dict[str, int]) -> bool:
     return row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(each) for each in row)
 
 
-def _is_test_student(person: Person) -> bool:
+def _is_test_student(person: RosterEntry) -> bool:
     """Tell whether a person of Canvas' is the one that it makes for teachers: without a number, under a digest.
 
     A real person of that name has either a number or a login.
@@ -232,16 +239,18 @@ def _is_test_student(person: Person) -> bool:
 # --- the people -------------------------------------------------------------------------------------------------------
 
 
-def _person(line: int, row: dict[str, str]) -> Person:
+def _person(line: int, row: dict[str, str]) -> RosterEntry:
     """Return the person of a row, of which each column tells this. Raises ValueError."""
-    texts = {field.name: row.get(field.name) or None for field in fields(Person) if field.name not in ("line", "staff")}
-    if not any(texts[column] for column in CALLS):
+    texts = {
+        field.name: row.get(field.name) or None for field in fields(RosterEntry) if field.name not in ("line", "staff")
+    }
+    if not any(texts[column] for column in IDENTITY_COLUMNS):
         raise ValueError("it has no login, no email and no number")
     full = " ".join(filter(None, (row.get("first"), row.get("last"))))
     texts["name"] = (_forwards(texts["name"]) if texts["name"] and "canvas" in row else texts["name"]) or full or None
     by_canvas = f"canvas-{texts['canvas']}" if texts["canvas"] else None
     texts["login"] = texts["login"] or texts["email"] or texts["number"] or by_canvas
-    person = Person(line=line, staff=_yes(row["staff"]) if "staff" in row else None, **texts)
+    person = RosterEntry(line=line, staff=_yes(row["staff"]) if "staff" in row else None, **texts)
     _check_all(person)
     return person
 
@@ -255,11 +264,11 @@ def _forwards(name: str) -> str:
 def _yes(answer: str) -> bool:
     answers = {"": False, "no": False, "false": False, "0": False, "yes": True, "true": True, "1": True, "x": True}
     if answer.casefold() not in answers:
-        raise ValueError(f'staff is yes or no, not "{shown(answer)}"')
+        raise ValueError(f'staff is yes or no, not "{escape_control(answer)}"')
     return answers[answer.casefold()]
 
 
-def _check_all(person: Person) -> None:
+def _check_all(person: RosterEntry) -> None:
     for field in fields(person):
         value = getattr(person, field.name)
         if isinstance(value, str):
@@ -271,34 +280,120 @@ def _check(field: str, value: str) -> None:
     if not value.strip():
         raise ValueError(f"the {field} is empty")
     if not value.isprintable():
-        raise ValueError(f'the {field} "{shown(value)}" has characters that can\'t be printed')
-    if len(value) > LONGEST:
-        raise ValueError(f"the {field} is longer than {LONGEST} characters")
-    if field in CALLS and cell(value) != value:
+        raise ValueError(f'the {field} "{escape_control(value)}" has characters that can\'t be printed')
+    if len(value) > MAX_VALUE_CHARS:
+        raise ValueError(f"the {field} is longer than {MAX_VALUE_CHARS} characters")
+    if field in IDENTITY_COLUMNS and escape_csv_cell(value) != value:
         raise ValueError(f'the {field} "{value}" begins with "{value[0]}", which spreadsheets take for a formula')
-    if field in CALLS and _MANGLED.fullmatch(value):
+    if field in IDENTITY_COLUMNS and _MANGLED.fullmatch(value):
         advice = "format the column as text, and fill it in again"
         raise ValueError(f'the {field} "{value}" is what spreadsheets make of a number or a text: {advice}')
     if "\ufffd" in value:
         raise ValueError(f'the {field} "{value}" has lost letters to another encoding')
     if field == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
         raise ValueError(f'"{value}" is no email')
-    if field == "login" and value.casefold() in RESERVED:
-        raise ValueError(f'the login "{value}" is {RESERVED[value.casefold()]}')
+    if field == "login" and value.casefold() in RESERVED_LOGINS:
+        raise ValueError(f'the login "{value}" is {RESERVED_LOGINS[value.casefold()]}')
 
 
-def _shortened(person: Person) -> list[str]:
+def _shortened(person: RosterEntry) -> list[str]:
     """Return the values that end where a spreadsheet's digits do, as a few whole ones do."""
     values = [(field, getattr(person, field)) for field in ("number", "canvas")]
     return [f'the {field} "{value}"' for field, value in values if value and _SHORTENED.fullmatch(value)]
 
 
-def _refuse_twin(person: Person, first: dict[tuple[str, str], int]) -> None:
+def _refuse_twin(person: RosterEntry, first: dict[tuple[str, str], int]) -> None:
     """Raise ValueError for a person of whom a line before tells the same; `first` are the lines that did, by what."""
     values = [
-        (field, str(getattr(person, field)).casefold()) for field in (*CALLS, "pseudonym") if getattr(person, field)
+        (field, str(getattr(person, field)).casefold())
+        for field in (*IDENTITY_COLUMNS, "pseudonym")
+        if getattr(person, field)
     ]
     for field, value in values:
         if (field, value) in first:
             raise ValueError(f'the {field} "{getattr(person, field)}" is that of line {first[field, value]}')
     first.update(dict.fromkeys(values, person.line))
+
+
+class UserMatcher:
+    """Owners by number, email, login, and the platforms' ids: without ASCII letters' case. A merged owner leads to the
+    other. The email of an account that waits for approval is nobody's.
+
+    An email and a login are one kind: what is a login to one platform is an email to another.
+    """
+
+    def __init__(self, owners: Iterable[User]) -> None:
+        """Take in owners, the merged ones among them."""
+        self._owners: dict[int, User] = {}
+        self._called: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+        self._now: set[tuple[str, str]] = set()  # the keys of owners that weren't merged
+        for owner in owners:
+            self.add(owner)
+
+    def add(self, owner: User) -> None:
+        """Take in one more, with an id of its own."""
+        id = owner.id if owner.merged is None else owner.merged
+        if owner.merged is None:
+            self._owners[id] = owner
+        for field in ("login",) if owner.waiting else IDENTITY_COLUMNS:
+            if value := getattr(owner, field):
+                self._called[_kind(field), fold_ascii_case(value)].add(id)
+                if owner.merged is None:
+                    self._now.add((_kind(field), fold_ascii_case(value)))
+
+    def who(self, person: RosterEntry) -> User | None:
+        """Return the owner that a person of a roster is, None for a new one. Raises ValueError if it is unclear."""
+        identities = {key: (words, self._called[key]) for key, words in self._known(person)}
+        owner_ids = set().union(*(ids for _, ids in identities.values()))
+        if len(owner_ids) > 1:
+            whose = ", ".join(f"{what} is {self._logins(ids)}'s" for what, ids in identities.values())
+            raise ValueError(f"{whose}: mend the line, or merge them (arena ladder owners merge)")
+        if not owner_ids:
+            return None
+        [owner] = (self._owners[id] for id in owner_ids)
+        if owner.waiting:
+            raise ValueError(f"{escape_control(owner.login)} waits for approval: approve or refuse the account first")
+        if not any(kind == "number" for kind, _ in identities) and _contradicts(person, owner):
+            what, _ = next(iter(identities.values()))
+            whose = f"{what} is {escape_control(owner.login)}'s, whose number is {escape_control(owner.number or '')}"
+            raise ValueError(f"{whose}: mend the line, or give a new number by a roster of login,number")
+        return owner
+
+    def was_merged(self, person: RosterEntry) -> bool:
+        """Tell whether a person of a roster is known by nothing but what a merged owner was called."""
+        known = self._known(person)
+        return bool(known) and not any(key in self._now for key, _ in known)
+
+    def is_called(self, owner: User, login: str | None) -> bool:
+        """Tell whether a login is an owner's, or leads there."""
+        return owner.id in self._called[_kind("login"), fold_ascii_case(login or "")]
+
+    def namesakes(self, person: RosterEntry) -> list[str]:
+        """Return the logins of those who have a person's name."""
+        name = (person.name or "").casefold()
+        return [owner.login for owner in self._owners.values() if name and owner.name.casefold() == name]
+
+    def _known(self, person: RosterEntry) -> list[tuple[tuple[str, str], str]]:
+        """Return what is told of a person and is an owner's, each with its words; the same is told once."""
+        known: dict[tuple[str, str], str] = {}
+        for field in IDENTITY_COLUMNS:
+            value = getattr(person, field) or ""
+            key = (_kind(field), fold_ascii_case(value))
+            if value and key in self._called:
+                known.setdefault(key, f'the {field} "{escape_control(value)}"')
+        return list(known.items())
+
+    def _logins(self, ids: Iterable[int]) -> str:
+        return " and ".join(escape_control(self._owners[id].login) for id in sorted(ids))
+
+
+def _kind(field: str) -> str:
+    return "login" if field == "email" else field
+
+
+def _contradicts(person: RosterEntry, owner: User) -> bool:
+    """Tell whether a person's number differs from the owner's, unless the roster gives the owner's login."""
+    if not person.number or not owner.number or person.number.casefold() == owner.number.casefold():
+        return False
+    by_login = person.login not in (None, person.email) and str(person.login).casefold() == owner.login.casefold()
+    return not by_login

@@ -21,14 +21,14 @@ from pydantic import (
     model_validator,
 )
 
-FILE = "ladder.toml"
+SETTINGS_FILE = "ladder.toml"
 
 # What Canvas' import takes for a column of its own, wherever it stands in a title or as the whole of it.
 _CANVAS_OWN = re.compile(
     r"(Current|Final) (Score|Points|Grade)|Override (Score|Grade|Status)|^(Student|ID|SIS (User|Login) ID|Section)$"
 )
 
-TEMPLATE = """\
+SETTINGS_TEMPLATE = """\
 # What may be changed while the ladder runs. What is played was fixed by arena ladder init.
 database = ""
 
@@ -107,7 +107,7 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Quotas(_Table):
+class QuotaSettings(_Table):
     """How much an owner may ask for."""
 
     submissions_per_day: Annotated[int, Field(ge=1)] = 10
@@ -116,19 +116,19 @@ class Quotas(_Table):
     upload_mb: Annotated[int, Field(ge=1, le=512)] = 16
 
 
-class Benching(_Table):
+class AutoDisableSettings(_Table):
     """When a version that forfeits doesn't play on."""
 
     matches: Annotated[int, Field(ge=1)] = 5
 
 
-class Examinations(_Table):
+class SubmissionCheckSettings(_Table):
     """How long what a submission brings along may take."""
 
     build_seconds: Annotated[int, Field(ge=1, le=3600)] = 120
 
 
-class Retention(_Table):
+class RetentionSettings(_Table):
     """For how many days what doesn't rate is kept."""
 
     records_days: Annotated[int, Field(ge=1)] = 400
@@ -136,7 +136,7 @@ class Retention(_Table):
     events_days: Annotated[int, Field(ge=1)] = 30
 
 
-class Tables(_Table):
+class UserTableSettings(_Table):
     """Who plays at tables with people, and how many are open at a time."""
 
     guests: bool = False
@@ -146,14 +146,14 @@ class Tables(_Table):
     window_seconds: Annotated[float, Field(ge=0, le=10)] = 1.0
 
 
-class Pages(_Table):
+class WebSettings(_Table):
     """Who reads the ladder's pages, and where people find them."""
 
     public: bool = False
     url: Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$")] | None = None
 
 
-class SignIn(_Table):
+class OpenIDSettings(_Table):
     """The provider of OpenID Connect that tells who somebody is."""
 
     issuer: Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^?#@\s]+$")]
@@ -162,7 +162,7 @@ class SignIn(_Table):
     client_secret_file: Path | None = None
 
     @model_validator(mode="after")
-    def _has_one_secret(self) -> "SignIn":
+    def _has_one_secret(self) -> "OpenIDSettings":
         if (self.client_secret is None) == (self.client_secret_file is None):
             raise ValueError("sign_in has one of client_secret and client_secret_file")
         return self
@@ -174,7 +174,7 @@ class SignIn(_Table):
         try:
             return (folder / str(self.client_secret_file)).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
-            raise LadderError(f"{FILE}: sign_in.client_secret_file can't be read.") from None
+            raise LadderError(f"{SETTINGS_FILE}: sign_in.client_secret_file can't be read.") from None
 
 
 class Deadline(_Table):
@@ -193,7 +193,7 @@ class Deadline(_Table):
         return self.at.timestamp() + 60 * (self.grace_minutes or 0)
 
 
-class Lateness(_Table):
+class LatePolicy(_Table):
     """What comes after a deadline: how long it counts, and what it costs."""
 
     grace_minutes: Annotated[int, Field(ge=0)] = 0
@@ -225,7 +225,7 @@ class Baseline(_Table):
         return self
 
 
-class Grading(_Table):
+class GradingSettings(_Table):
     """How grades are handed out."""
 
     title: Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^()=+@-][^()]*( \(\d+\))?$")] = "Coup"
@@ -241,20 +241,20 @@ class Grading(_Table):
         return title
 
 
-class Settings(_Table):
+class LadderSettings(_Table):
     """What ladder.toml says."""
 
     database: str = "sqlite:///ladder.db"
-    quotas: Quotas = Quotas()
-    benching: Benching = Benching()
-    examinations: Examinations = Examinations()
-    retention: Retention = Retention()
-    tables: Tables = Tables()
-    pages: Pages = Pages()
-    sign_in: SignIn | None = None
+    quotas: QuotaSettings = QuotaSettings()
+    benching: AutoDisableSettings = AutoDisableSettings()
+    examinations: SubmissionCheckSettings = SubmissionCheckSettings()
+    retention: RetentionSettings = RetentionSettings()
+    tables: UserTableSettings = UserTableSettings()
+    pages: WebSettings = WebSettings()
+    sign_in: OpenIDSettings | None = None
     deadlines: tuple[Deadline, ...] = ()
-    lateness: Lateness = Lateness()
-    grades: Grading = Grading()
+    lateness: LatePolicy = LatePolicy()
+    grades: GradingSettings = GradingSettings()
     baselines: tuple[Baseline, ...] = ()
 
     def deadline(self, name: str) -> Deadline:
@@ -263,24 +263,24 @@ class Settings(_Table):
             if deadline.name == name:
                 return deadline
         known = ", ".join(deadline.name for deadline in self.deadlines) or "none"
-        raise LadderError(f'there is no deadline "{name}" in {FILE}.\nThere are: {known}.')
+        raise LadderError(f'there is no deadline "{name}" in {SETTINGS_FILE}.\nThere are: {known}.')
 
 
-def read_settings(folder: Path) -> Settings:
+def read_settings(folder: Path) -> LadderSettings:
     """Return what the ladder.toml of a ladder's folder says. Raises LadderError."""
-    path = folder / FILE
+    path = folder / SETTINGS_FILE
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise LadderError(
-            f"{folder} holds no ladder: it has no {FILE}.\nMake one: arena ladder init {folder}"
+            f"{folder} holds no ladder: it has no {SETTINGS_FILE}.\nMake one: arena ladder init {folder}"
         ) from None
     except OSError as problem:
         raise LadderError(f"{path} can't be read: {problem.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise LadderError(f"{path} is no TOML: {problem}") from None
     try:
-        settings = Settings.model_validate(values)
+        settings = LadderSettings.model_validate(values)
     except ValidationError as problem:
         first = problem.errors()[0]
         where = ".".join(map(str, first["loc"]))

@@ -1,54 +1,238 @@
-"""What a ladder's runner has to do next, out of the database: a match to play, or a version to examine.
+"""Choose a runner's next task from the database (a match or a check), create rounds, and define runner events.
 
-`Queue` is the runner's source of jobs. It leases, gives back and counts attempts in the database; so whatever happens
-to this process, each match still ends once.
+The task source leases, releases and counts attempts in the database, so each match ends exactly once, whatever
+happens to this process. While matches wait, checks use at most half of the capacity, so sixty submissions don't block
+matches. One slot at least is free for checks, so matches don't block a submission.
 
-As long as there are matches to play, examinations take at most half of the places, so nobody's match waits for sixty
-submissions; and one place at least is free for them, so no submission waits for matches.
-"""
+A round consists of tables of all active versions. Past meetings are counted once over all matches, then
+incrementally, so a round costs the same after a million games as after a thousand."""
 
+import re
 import time
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import permutations
 
 from sqlalchemy import Connection
 
-from arena.bots import PortableBot, shown
+from arena.bots import PortableBot, escape_control
 from arena.referee import ArenaError
-from arena.run import Job, MissingError, Parcel
-from ladder.pool import ExecutorLostError, OverdueError, RefusedError, WorkerDiedError
+from arena.run import Job, MissingBotsError, WorkItem, keyed_shuffle
+from ladder.pool import CallTimeoutError, ExecutorLostError, Idle, WorkerDiedError, WorkerRejectedError
+from ladder.schedule import RECENT_MATCHES, Entrant, is_slow, no_round_reason, plan_next_round
 from ladder.service.ladder import Ladder
-from ladder.service.news import News, Refused, Void
-from ladder.service.rounds import Rounds
+from ladder.service.maintenance import PruneResult
 from ladder.store.database import (
+    ACCEPTED,
     CHALLENGE,
     FINAL,
-    FIT,
     QUALIFYING,
     RATED,
-    Cost,
+    AttemptCost,
     QueuedMatch,
     Version,
     active_versions,
-    cancel,
-    claim,
-    claim_exam,
-    fail,
-    find_version,
-    get_file,
+    cancel_queued_matches,
+    claim_check,
+    claim_match,
+    find_qualifying_match,
+    get_archive,
+    get_final_key,
+    get_version_by_id,
     is_frozen,
-    key_of_final,
-    put_matches,
-    qualifying_match,
-    release_exam,
+    last_end_number,
+    last_round_number,
+    queue_matches,
+    record_failed_attempt,
+    release_check,
+    tables_after,
+    usage_after,
 )
-from ladder.work import ExamJob, Task
+from ladder.worker import Task, VersionCheckJob
+
+_TIMED = 5000  # matches before a runner's start by which it knows who is slow
+
+
+class RoundScheduler:
+    """Queues rounds. It belongs to one runner; several of them may queue for one ladder."""
+
+    def __init__(self, ladder: Ladder) -> None:
+        self._ladder = ladder
+        self._met: defaultdict[int, Counter[int]] = defaultdict(Counter)  # matches of two versions
+        self._played: Counter[int] = Counter()  # matches of a version
+        self._seen = 0  # the last match that is counted
+        self._ended = 0  # the last one whose times are, in the order of their ends
+        self._spent: defaultdict[int, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=RECENT_MATCHES))
+
+    def queue(self, connection: Connection) -> int:
+        """Queue the next round; return how many matches it has: none where `why_none` says why."""
+        self._count(connection)
+        self._time(connection)
+        number = last_round_number(connection) + 1
+        shuffle = keyed_shuffle(self._ladder.round_key(), "rounds")
+        tables = plan_next_round(self._field(connection), self._ladder.play.seats, self._met, shuffle, number)
+        return len(queue_matches(connection, RATED, tables, self._ladder.clock(), round=number))
+
+    def why_none(self) -> str | None:
+        """Say why those that play now play no round, None where they do."""
+        return no_round_reason(self._ladder.database.look(self._field), self._ladder.play.seats)
+
+    def _field(self, connection: Connection) -> list[Entrant]:
+        play = self._ladder.play
+        return [
+            Entrant(
+                version.id,
+                version.party,
+                self._played[version.id] * play.match_games,
+                version.reference,
+                not version.reference and is_slow(self._spent[version.id], play.terms.timing.limit_ms),
+            )
+            for version in active_versions(connection)
+        ]
+
+    def _count(self, connection: Connection) -> None:
+        """Count the tables that were queued since the last round; given up and cancelled ones count, too."""
+        for match, table in tables_after(connection, self._seen, RATED):
+            self._seen = match
+            self._played.update(table)
+            for one, other in permutations(table, 2):
+                self._met[one][other] += 1
+
+    def _time(self, connection: Connection) -> None:
+        """Note what versions took in matches that have ended since."""
+        first = max(self._ended, last_end_number(connection) - _TIMED)
+        for self._ended, seats in usage_after(connection, first):
+            for version, *spent in seats:
+                self._spent[version].append((spent[0], spent[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class MatchFinished:
+    """A match was played; `new` is False if it had ended before. To keep it took so many seconds."""
+
+    id: int
+    new: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFinished:
+    """A version was examined; `reason` says why it is unfit, None if it is fit.
+
+    plays: from now on. A fit one doesn't if a newer one is fit, or somebody has decided otherwise since.
+    """
+
+    label: str
+    reason: str | None
+    plays: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VersionAutoDisabled:
+    """A version doesn't play on."""
+
+    label: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFailed:
+    """An attempt failed through a machine; the match, or a version's examination, is done again unless `given_up`."""
+
+    id: int
+    exam: bool
+    reason: str
+    given_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRefused:
+    """A machine refused to work for this ladder."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerExcluded:
+    """A worker of a cluster gets nothing to do, for as long as it refuses."""
+
+    worker: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyLost:
+    """A scheduler or a worker of a cluster is gone; what it was doing is done again."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyRestored:
+    """A scheduler answers again, or a worker has joined."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClockBehind:
+    """This machine's clock is so many seconds behind the newest entry: it was set back, or another is ahead."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsUnreadable:
+    """ladder.toml can't be read as it is now; what it said before goes on to hold."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StandingsUpdated:
+    """The table was computed anew, over so many games, in so many seconds."""
+
+    games: int
+    seconds: float
+
+
+RunnerEvent = (
+    MatchFinished
+    | CheckFinished
+    | VersionAutoDisabled
+    | AttemptFailed
+    | WorkerRefused
+    | WorkerExcluded
+    | DependencyLost
+    | DependencyRestored
+    | ClockBehind
+    | StandingsUpdated
+    | PruneResult
+    | SettingsUnreadable
+)
+RunnerUpdate = RunnerEvent | Idle
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerEventEntry:
+    """What happened as a ladder was served: its kind, when, in seconds since 1970, and what there is to say of it."""
+
+    what: str
+    at: float
+    about: RunnerEvent
+
+
+def event_kind(event: type) -> str:
+    """Return the word for a kind of event in JSON and metrics: match_finished for MatchFinished."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
+
 
 _PAUSE_S = 2.0  # after a failure of the host nothing new begins for so long: what failed may be coming back
 _LOOK_S = 0.5  # between two looks at a queue that was empty
 
 
-class Queue:
+class TaskSource:
     """The source of a runner's tasks. `width`: how many it may do at a time; `matches`: how many to begin, at most."""
 
     def __init__(self, ladder: Ladder, runner: str, width: Callable[[], int], matches: int | None = None) -> None:
@@ -56,11 +240,11 @@ class Queue:
         self._runner = runner
         self._width = width
         self._left = matches
-        self._rounds = Rounds(ladder)
+        self._rounds = RoundScheduler(ladder)
         self._doing: dict[Task, None] = {}
         self._unkept: Task | None = None  # was done, and its result is on its way to the database
         self._again: list[Task] = []  # with the bots that the worker's machine lacked
-        self._news: list[News] = []
+        self._news: list[RunnerEvent] = []
         self._not_before = 0.0
         self._next = "exam"  # what gets the only place of a narrow runner
         self._empty = False
@@ -114,35 +298,37 @@ class Queue:
         """
         self._doing.pop(task, None)
         self._empty = False
-        if isinstance(problem, MissingError) and isinstance(task.work, Parcel):
+        if isinstance(problem, MissingBotsError) and isinstance(task.work, WorkItem):
             self._again.append(Task(task.id, replace(task.work, archives=self._archives(task.work, problem.digests))))
             return False
         self._not_before = time.monotonic() + _PAUSE_S
-        cost = Cost.ATTEMPT
-        if isinstance(problem, (RefusedError, ExecutorLostError)):  # of a cluster that is away, the status line speaks
-            cost = Cost.NOTHING if isinstance(problem, RefusedError) else Cost.LOSS
-        reason, died, now = failure_text(problem), isinstance(problem, WorkerDiedError), self._ladder.clock()
-        if isinstance(task.work, ExamJob) and isinstance(problem, OverdueError):
-            cost, reason = Cost.ALL, f"to read and check it takes more than {task.work.limit_s:.0f} s"
+        cost = AttemptCost.ATTEMPT
+        if isinstance(
+            problem, (WorkerRejectedError, ExecutorLostError)
+        ):  # of a cluster that is away, the status line speaks
+            cost = AttemptCost.NOTHING if isinstance(problem, WorkerRejectedError) else AttemptCost.LOSS
+        reason, died, now = describe_failure(problem), isinstance(problem, WorkerDiedError), self._ladder.clock()
+        if isinstance(task.work, VersionCheckJob) and isinstance(problem, CallTimeoutError):
+            cost, reason = AttemptCost.ALL, f"to read and check it takes more than {task.work.limit_s:.0f} s"
         if not task.exam and self._left is not None:
             self._left += 1
 
         def act(connection: Connection) -> bool | None:
             if task.exam:
-                given_up = release_exam(connection, task.id, self._runner, reason, now, cost)
+                given_up = release_check(connection, task.id, self._runner, reason, now, cost)
                 if given_up:
-                    cancel(connection, "its examination was given up", now, task.id, (QUALIFYING,))
+                    cancel_queued_matches(connection, "its examination was given up", now, task.id, (QUALIFYING,))
                 return given_up
-            return fail(connection, task.id, self._runner, reason, now, cost, died)
+            return record_failed_attempt(connection, task.id, self._runner, reason, now, cost, died)
 
         given_up = self._ladder.database.write(act)
-        if cost in (Cost.ATTEMPT, Cost.ALL) and given_up is not None:
-            self._news.append(Void(task.id, task.exam, reason, given_up))
-        elif cost is Cost.NOTHING:
-            self._news.append(Refused(reason))
+        if cost in (AttemptCost.ATTEMPT, AttemptCost.ALL) and given_up is not None:
+            self._news.append(AttemptFailed(task.id, task.exam, reason, given_up))
+        elif cost is AttemptCost.NOTHING:
+            self._news.append(WorkerRefused(reason))
         return bool(given_up)
 
-    def news(self) -> Iterator[News]:
+    def news(self) -> Iterator[RunnerEvent]:
         """Return what there is to say of tasks that failed, once."""
         while self._news:
             yield self._news.pop(0)
@@ -177,13 +363,13 @@ class Queue:
         def act(connection: Connection) -> tuple[QueuedMatch, list[Version], bytes | None] | None:
             frozen = not self.rated or is_frozen(connection)
             kinds = (CHALLENGE, FINAL) if frozen else (CHALLENGE, FINAL, RATED)
-            task = claim(connection, self._runner, holding, ladder.clock(), kinds)
+            task = claim_match(connection, self._runner, holding, ladder.clock(), kinds)
             if task is None and not frozen and self._rounds.queue(connection):
-                task = claim(connection, self._runner, holding, ladder.clock(), kinds)
+                task = claim_match(connection, self._runner, holding, ladder.clock(), kinds)
             if task is None:
                 return None
-            key = None if task.final is None else key_of_final(connection, task.final)
-            return task, [find_version(connection, version) for version in task.versions], key
+            key = None if task.final is None else get_final_key(connection, task.final)
+            return task, [get_version_by_id(connection, version) for version in task.versions], key
 
         claimed = ladder.database.write(act)
         if claimed is None:
@@ -191,15 +377,15 @@ class Queue:
         match, versions, key = claimed
         if self._left is not None:
             self._left -= 1
-        table = [portable_of(version) for version in versions]
+        table = [make_portable_bot(version) for version in versions]
         spec = ladder.spec(match.id, [bot.name for bot in table], key, match.place)
         job = Job(spec, tuple(table), ladder.play.sandbox)
-        return Task(match.id, Parcel(job))
+        return Task(match.id, WorkItem(job))
 
-    def _archives(self, parcel: Parcel, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
+    def _archives(self, parcel: WorkItem, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
         lacking = [bot for bot in parcel.job.bots if bot.digest in digests]
         return self._ladder.database.look(
-            lambda connection: tuple((bot, get_file(connection, bot.digest, bot.file)) for bot in lacking)
+            lambda connection: tuple((bot, get_archive(connection, bot.digest, bot.file)) for bot in lacking)
         )
 
     # --- examinations
@@ -209,56 +395,60 @@ class Queue:
         ladder = self._ladder
 
         def act(connection: Connection) -> Task | None:
-            version = claim_exam(connection, self._runner, holding, ladder.clock())
+            version = claim_check(connection, self._runner, holding, ladder.clock())
             if version is None:
                 return None
-            references = references_for(connection, version, ladder.play.seats)
+            references = choose_references(connection, version, ladder.play.seats)
             table = [version.id, *(each.id for each in references)]
-            match = qualifying_match(connection, table)
+            match = find_qualifying_match(connection, table)
             if match is None:
-                cancel(connection, "the reference bots changed", ladder.clock(), version.id, (QUALIFYING,))
-                [match] = put_matches(connection, QUALIFYING, [table], ladder.clock())
-            return Task(version.id, exam_job(ladder, connection, version, references, match))
+                cancel_queued_matches(
+                    connection, "the reference bots changed", ladder.clock(), version.id, (QUALIFYING,)
+                )
+                [match] = queue_matches(connection, QUALIFYING, [table], ladder.clock())
+            return Task(version.id, make_check_job(ladder, connection, version, references, match))
 
         return ladder.database.write(act)
 
 
-def failure_text(problem: BaseException) -> str:
+def describe_failure(problem: BaseException) -> str:
     """Return in one line why a task failed; an exception that isn't ours is a defect, and is named with its type."""
-    ours = isinstance(problem, (ArenaError, ExecutorLostError, RefusedError, MissingError, WorkerDiedError))
-    return shown(str(problem) if ours else f"defect: {problem!r}")
+    ours = isinstance(problem, (ArenaError, ExecutorLostError, WorkerRejectedError, MissingBotsError, WorkerDiedError))
+    return escape_control(str(problem) if ours else f"defect: {problem!r}")
 
 
-def portable_of(version: Version) -> PortableBot:
+def make_portable_bot(version: Version) -> PortableBot:
     """Return a fit version as it travels to a worker."""
-    assert version.state == FIT
+    assert version.state == ACCEPTED
     assert version.words is not None
     if version.built is not None:  # a folder, also where a bare file got its kit
         return PortableBot(version.label, version.built, version.words, None)
     return PortableBot(version.label, version.digest, version.words, version.file)
 
 
-def references_for(connection: Connection, version: Version, seats: int) -> list[Version]:
+def choose_references(connection: Connection, version: Version, seats: int) -> list[Version]:
     """Return whom a version plays its qualifying match against."""
     playing = [each for each in active_versions(connection) if each.reference and each.bot != version.bot]
     return playing[: seats - 1]
 
 
-def exam_job(
+def make_check_job(
     ladder: Ladder, connection: Connection, version: Version, references: Sequence[Version], match: int
-) -> ExamJob:
+) -> VersionCheckJob:
     """Return a version's examination as it travels to a worker; `match` numbers its qualifying match."""
     play = ladder.play
-    return ExamJob(
+    return VersionCheckJob(
         name=version.label,
-        archive=get_file(connection, version.digest, version.file),
+        archive=get_archive(connection, version.digest, version.file),
         digest=version.digest,
         file=version.file,
         terms=play.terms,
         choice=play.sandbox,
         seats=play.seats,
         match_games=play.seats,
-        references=tuple((bot, get_file(connection, bot.digest, bot.file)) for bot in map(portable_of, references)),
+        references=tuple(
+            (bot, get_archive(connection, bot.digest, bot.file)) for bot in map(make_portable_bot, references)
+        ),
         key=ladder.match_key(match),
         match=match,
         build_s=ladder.last_settings.examinations.build_seconds,

@@ -4,22 +4,38 @@ A table's state is held by one event loop; its referee plays in a thread of its 
 database, nor who somebody is: a place's secret gives the place.
 """
 
-from ladder.tables.local import serve_local
-from ladder.tables.place import PROGRAM, Carrier, Closed, Guest, Lines, Offer, Place, Taken
-from ladder.tables.relay import AWAY, Hello, StreamChannel, carry, listen
-from ladder.tables.socket import (
+from ladder.tables.local_server import serve_local_table
+from ladder.tables.table import (
+    PROGRAM_TIMING,
+    LiveTable,
+    MatchSetup,
+    OutboundBuffer,
+    ProcessLogs,
+    ProgramConnection,
+    Slot,
+    Superseded,
+    TableClient,
+    TableClosed,
+    TableSettings,
+    TableState,
+)
+from ladder.tables.websocket import (
     FLOOD,
     LOST,
-    MOST_BYTES,
+    MAX_FRAME_BYTES,
     OVER,
     PING_S,
-    TAKEN,
+    SUPERSEDED,
     UNKNOWN,
+    UNREACHABLE,
     VOID,
     Channel,
-    Gone,
+    ChannelClosed,
+    RelayHello,
+    StreamChannel,
     WebChannel,
-    attach,
-    sit,
+    listen_for_relays,
+    relay_frames,
+    serve_client,
+    serve_program,
 )
-from ladder.tables.table import Deal, Logs, State, Table

@@ -1,47 +1,191 @@
-"""A table: its places, and its matches, one after the other.
+"""Play matches at a table: its slots, its clients and the connections of remote programs.
 
-    the event loop                     the referee's thread, and one for each far seat
-    join, take, frame <-- happenings -- lines, moments, ends of games
-          `--------------- answers ---> far seats
+    the event loop                     the referee's thread, and one for each remote seat
+    join, take, frame <-- events ----- lines, steps, ends of games
+          `--------------- answers --> remote seats
 
-A guest is one who looks at the table: from a place, or as an onlooker. Each gets frames that hold the whole of what is
-to be shown, so a slow one gets fewer of them, and one that comes back needs the last alone. A program's lines go to its
-carrier one by one. Nothing here tells who has answered: what one does changes nobody else's frame before its window has
-closed.
-"""
+A slot's settings are those that people and programs accept by joining. A client is a browser, in a slot or as a
+spectator. Each frame contains the whole state to show, so a slow client gets fewer frames, and one that reconnects
+needs only the last. A program's lines go to its connection one by one. No frame reveals which players have answered:
+a move changes no other client's frame before its window has closed."""
 
 import asyncio
 import hmac
 import json
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
-from arena.play import GameOver, Happening, Line, MatchEnd, Message, Playing, Progress, Sight
-from arena.referee import MatchSpec, Record, Timing, messages
+from arena.play import GameEnded, LineReceived, LiveMatch, MatchEnd, MatchEvent, Message, PlayerView, StateUpdate
+from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, messages
 from arena.sandbox import Box
-from ladder.tables.place import MATCH_OVER, Carrier, Closed, Guest, Lines, Offer, Place, Taken
 
-Logs = Sequence[tuple[int, int, bytes]]
-State = Literal["open", "playing", "between", "over", "void"]
-_BETWEEN_S = 20.0  # two games, where people have a clock
-_MISSES = 3  # in a row, after which a seat plays by itself
-_ALONE_MS = 2_000  # that such a seat takes for an answer
-_DELAY = '{"type":"delay"'  # what a program's client says for itself
-_DELAY_S = 5.0  # between two delays that are taken
+PROGRAM_TIMING = Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # the way there and back costs it time, too
+_START_MS = 3_600_000  # for a person's seat, which the table answers for: no busy machine may cost it a game
+MATCH_OVER = '{"type":"match_over"}'
+_MAX_KEPT_LINES = 24  # lines to a program; one that is away is asked until it is out of lives, and started anew
+_MAX_DELAY_MS = 60_000
+_MIN_DELAY_MS = 100  # of a clock, to be told; a line that is sent at once has its first bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Deal:
+class TableSettings:
+    """What is agreed on by sitting down: the terms of the bots, games a match, the clocks of people and programs.
+
+    A person has `limit_ms` for each request, and no bank.
+    """
+
+    terms: MatchSettings
+    games: int
+    person: Timing
+    program: Timing = PROGRAM_TIMING
+
+    def timings(self, places: Sequence["Slot"]) -> tuple[Timing, ...]:
+        """Return the times that the referee gives each place: people have no clock there, since the table keeps it."""
+        person = replace(self.person, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_START_MS)
+        of = {"bot": self.terms.timing, "person": person, "program": self.program}
+        ponder = self.terms.timing.ponder  # one for all: the terms say who is frozen
+        return tuple(replace(of[place.kind], ponder=ponder) for place in places)
+
+
+class Superseded(Exception):  # noqa: N818  # no error: he is elsewhere now
+    """Somebody else has shown the secret of this place: another tab, another device, another client."""
+
+
+class TableClosed(Exception):  # noqa: N818  # no error: it is done
+    """The table has nothing more for this guest; `void`: its match came to no end."""
+
+    def __init__(self, why: str, void: bool = False) -> None:
+        super().__init__(why)
+        self.void = void
+
+
+@dataclass(eq=False)
+class TableClient:
+    """One who looks on; `place` is where he sits. `changed` is set when there is something new for him."""
+
+    place: int | None
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    gone: Superseded | TableClosed | None = None
+
+    async def news(self) -> None:
+        """Wait until there is something new. Raises Taken or Closed, once he was shown what was new before."""
+        if self.gone is not None and not self.changed.is_set():
+            raise self.gone
+        await self.changed.wait()
+        self.changed.clear()
+        if isinstance(self.gone, Superseded):
+            raise self.gone
+
+    def oust(self, why: Superseded | TableClosed) -> None:
+        """Have him go."""
+        self.gone = why
+        self.changed.set()
+
+
+@dataclass(eq=False)
+class ProgramConnection(TableClient):
+    """What carries a program's lines; `next` is the number of the line that it gets next.
+
+    `repeats` is what its program may say once more, since nobody can know on that side whether it had arrived.
+    """
+
+    next: int = 0
+    repeats: str | None = None
+
+
+class OutboundBuffer:
+    """The lines to a program, by number. The last ones are kept for a carrier whose socket was cut."""
+
+    def __init__(self, count: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
+        self.count = count
+        self._clock = clock
+        self._kept: deque[str] = deque(maxlen=_MAX_KEPT_LINES)
+        self._at = 0.0  # when the last line was added
+        self._answer: tuple[int, str] | None = None
+
+    @property
+    def last(self) -> str | None:
+        """Return the last line, None if there was none."""
+        return self._kept[-1] if self._kept else None
+
+    def add(self, line: str) -> None:
+        """Add the next line."""
+        self._kept.append(line)
+        self._at = self._clock()
+        self.count += 1
+
+    def note_answer(self, line: str) -> None:
+        """Keep what the program has said last."""
+        self._answer = (self.count, line)
+
+    def answer_to(self, number: int) -> str | None:
+        """Return what the program has said last, if it had no more lines then than those before a number."""
+        return self._answer[1] if self._answer is not None and number <= self._answer[0] else None
+
+    def reach(self, number: int) -> bool:
+        """Tell whether all lines from a number on are kept."""
+        return self.count - len(self._kept) <= number <= self.count
+
+    def since(self, number: int) -> list[str]:
+        """Return the lines from a number on, as far as they are kept; a request's clock is what is left of it."""
+        lines = list(self._kept)[max(0, len(self._kept) - (self.count - number)) :]
+        gone_ms = int((self._clock() - self._at) * 1000)
+        if lines and gone_ms >= _MIN_DELAY_MS and lines[-1].startswith('{"type":"request"'):
+            message = json.loads(lines[-1])
+            clock = message["clock"]
+            over_ms = max(0, gone_ms - clock["limit_ms"])
+            clock["limit_ms"] = max(0, clock["limit_ms"] - gone_ms)
+            clock["bank_ms"] = max(0, clock["bank_ms"] - over_ms)
+            lines[-1] = json.dumps(message, separators=(",", ":"))
+        return lines
+
+
+@dataclass(eq=False)
+class Slot:
+    """A place of a table. Who shows its secret sits there; a bot's has none."""
+
+    kind: Literal["bot", "person", "program"]
+    name: str
+    secret: str | None = None
+    sight: PlayerView = field(default_factory=PlayerView)
+    lines: OutboundBuffer = field(default_factory=OutboundBuffer)
+    guest: TableClient | None = None
+    won: float = 0.0
+    again: bool = False  # who sits there wants to go on
+    missed: int = 0  # requests in a row whose time a person let run out
+    ends: asyncio.TimerHandle | None = None  # the time of the request that is open
+    delay_ms: int | None = None  # there and back, as a program's client has measured it
+    measures_at: float = 0.0  # when the next delay is taken, by the loop's clock
+
+    def measured(self, delay: object) -> None:
+        """Take a delay that a client says it has measured; nothing else."""
+        if type(delay) is int and 0 <= delay <= _MAX_DELAY_MS:
+            self.delay_ms = delay
+
+
+ProcessLogs = Sequence[tuple[int, int, bytes]]
+TableState = Literal["open", "playing", "between", "over", "void"]
+_BETWEEN_S = 20.0  # two games, where people have a clock
+_MAX_MISSES = 3  # in a row, after which a seat plays by itself
+_ALONE_MS = 2_000  # that such a seat takes for an answer
+_DELAY = '{"type":"delay"'  # what a program's client says for itself
+_MIN_DELAY_INTERVAL_S = 5.0  # between two delays that are taken
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSetup:
     """A match to play: `launch` starts the bots; `keep` takes the record as it grows, and tells where it is shown."""
 
     spec: MatchSpec
     launch: Callable[[int], Box]
-    keep: Callable[[Record, Logs], str | None]
+    keep: Callable[[Record, ProcessLogs], str | None]
 
 
-class Table:
+class LiveTable:
     """A table: made in an event loop, whose thread alone calls its methods.
 
     `deal` makes a match by its number at this table, as `offer` says. `changed` is called whenever the state has
@@ -55,32 +199,32 @@ class Table:
     def __init__(
         self,
         name: str,
-        places: Sequence[Place],
-        offer: Offer,
-        deal: Callable[[int], Deal],
-        changed: Callable[["Table"], object] = lambda table: None,
+        places: Sequence[Slot],
+        offer: TableSettings,
+        deal: Callable[[int], MatchSetup],
+        changed: Callable[["LiveTable"], object] = lambda table: None,
         pace_s: float = 0.0,
         least_s: float = 0.0,
     ) -> None:
         self.name = name
         self.places = tuple(places)
         self.offer = offer
-        self.state: State = "open"
+        self.state: TableState = "open"
         self.why: str | None = None
         self.replay: str | None = None
         self.matches = 0
         self._deal = deal
         self._tell_owner = changed
         self._pace_s, self._least_s = pace_s, least_s
-        self._dealt: Deal | None = None
-        self._playing: Playing | None = None
-        self._public = Sight()  # what an onlooker sees
-        self._guests: set[Guest] = set()
+        self._dealt: MatchSetup | None = None
+        self._playing: LiveMatch | None = None
+        self._public = PlayerView()  # what an onlooker sees
+        self._guests: set[TableClient] = set()
         self._ended = False
         self._loop = asyncio.get_running_loop()
         self._begin_if_all_here()
 
-    def _be(self, state: State, why: str | None = None) -> None:
+    def _be(self, state: TableState, why: str | None = None) -> None:
         self.state, self.why = state, why
         for place in self.places:
             place.again = False
@@ -88,16 +232,16 @@ class Table:
 
     # --- guests
 
-    def join(self, secret: str | None) -> Guest:
+    def join(self, secret: str | None) -> TableClient:
         """Let somebody look on, from the place whose secret he shows; who sat there before is told so.
 
         Raises KeyError for a secret of no person's place.
         """
-        guest = Guest(None if secret is None else self._place_of(secret, "person"))
+        guest = TableClient(None if secret is None else self._place_of(secret, "person"))
         self._seat(guest)
         return guest
 
-    def attach(self, secret: str, after: int | None = None) -> Carrier:
+    def attach(self, secret: str, after: int | None = None) -> ProgramConnection:
         """Let a client carry the lines of the program whose secret it shows: it goes on after so many lines.
 
         Without `after` its program knows nothing, or too little where those lines aren't kept any more: the one before
@@ -106,31 +250,31 @@ class Table:
         number = self._place_of(secret, "program")
         place = self.places[number]
         if after is None or not place.lines.reach(after):
-            place.lines = Lines(after or 0)  # the client counts on from there
+            place.lines = OutboundBuffer(after or 0)  # the client counts on from there
             if self._playing is not None:
                 self._playing.end_process(number)
-        carrier = Carrier(number, next=place.lines.count if after is None else after)
+        carrier = ProgramConnection(number, next=place.lines.count if after is None else after)
         carrier.repeats = place.lines.answer_to(carrier.next)
         self._seat(carrier)
         self._close_if_done(carrier)
         return carrier
 
-    def _close_if_done(self, carrier: Guest) -> None:
+    def _close_if_done(self, carrier: TableClient) -> None:
         """Have a program go when nobody could want another match."""
         if self._playing is None and (self._ended or (self.state != "open" and not self._of("person"))):
-            carrier.oust(Closed(self.why or "the match is over", void=self.state == "void"))
+            carrier.oust(TableClosed(self.why or "the match is over", void=self.state == "void"))
 
-    def _seat(self, guest: Guest) -> None:
+    def _seat(self, guest: TableClient) -> None:
         if guest.place is not None:
             place = self.places[guest.place]
             if place.guest is not None:
-                place.guest.oust(Taken())
+                place.guest.oust(Superseded())
             place.guest = guest
         self._guests.add(guest)
         self._begin_if_all_here()
         self._wake()
 
-    def part(self, guest: Guest) -> None:
+    def part(self, guest: TableClient) -> None:
         """Have a guest go away; his place is kept for him."""
         self._guests.discard(guest)
         if guest.place is not None and self.places[guest.place].guest is guest:
@@ -139,7 +283,7 @@ class Table:
                 self._go_on_if_all_want()  # the others needn't wait for him any more
         self._wake()
 
-    def detach(self, carrier: Carrier, left: bool) -> None:
+    def detach(self, carrier: ProgramConnection, left: bool) -> None:
         """Have a carrier go away. Its program is waited for, unless it left the table."""
         place = carrier.place
         if left and place is not None and self.places[place].guest is carrier and self._playing is not None:
@@ -160,7 +304,7 @@ class Table:
     def dismiss(self, why: str) -> None:
         """Send all guests away, with the reason."""
         for guest in tuple(self._guests):
-            guest.oust(Closed(why))
+            guest.oust(TableClosed(why))
 
     @property
     def watched(self) -> bool:
@@ -183,12 +327,12 @@ class Table:
         self.matches += 1
         self.replay = None
         for place in self.places:
-            place.sight, place.won, place.missed = Sight(), 0.0, 0
-        self._public = Sight()
+            place.sight, place.won, place.missed = PlayerView(), 0.0, 0
+        self._public = PlayerView()
         rules = dealt.spec.terms.rules
-        self._public.take({"type": "hello", "ruleset": messages.ruleset(rules, dealt.spec.seats)})
+        self._public.take({"type": "hello", "ruleset": messages.make_ruleset(rules, dealt.spec.seats)})
         people = self._of("person")
-        self._playing = Playing(
+        self._playing = LiveMatch(
             dealt.spec,
             [*people, *self._of("program")],
             dealt.launch,
@@ -205,7 +349,7 @@ class Table:
 
     # --- what guests do
 
-    def take(self, guest: Guest, message: Message) -> Message | None:
+    def take(self, guest: TableClient, message: Message) -> Message | None:
         """Do what a seated guest asks for, if it can be done now; return what he alone is answered."""
         place = None if guest.place is None else self.places[guest.place]
         if place is None or guest.place is None or place.guest is not guest:
@@ -216,7 +360,7 @@ class Table:
                 self._answer(guest.place, answer)
                 guest.changed.set()  # no frame for others: the time of an answer is secret
                 return None
-            case {"back": True} if place.missed >= _MISSES:
+            case {"back": True} if place.missed >= _MAX_MISSES:
                 place.missed = 0
                 self._time(guest.place)
                 guest.changed.set()
@@ -274,7 +418,7 @@ class Table:
                 if place.guest is not None:
                     place.guest.changed.set()
 
-        limit_ms = min(limit_ms, _ALONE_MS) if place.missed >= _MISSES else limit_ms
+        limit_ms = min(limit_ms, _ALONE_MS) if place.missed >= _MAX_MISSES else limit_ms
         place.sight.allow(limit_ms)
         place.ends = self._loop.call_later(limit_ms / 1000, end)
 
@@ -283,7 +427,7 @@ class Table:
         if all(self.places[number].again for number in self._of("person") if self.places[number].guest):
             self._go_on(self._playing)
 
-    def _go_on(self, playing: Playing | None, games: int | None = None) -> None:
+    def _go_on(self, playing: LiveMatch | None, games: int | None = None) -> None:
         """Have a match's next game begin; with `games`, if it hasn't since so many were over."""
         if playing is None or playing is not self._playing or self.state != "between":
             return
@@ -294,7 +438,7 @@ class Table:
 
     # --- what programs do
 
-    def lines(self, carrier: Carrier) -> list[str]:
+    def lines(self, carrier: ProgramConnection) -> list[str]:
         """Return the lines that a program's carrier hasn't had."""
         assert carrier.place is not None
         lines = self.places[carrier.place].lines
@@ -302,7 +446,7 @@ class Table:
         carrier.next = lines.count
         return fresh
 
-    def say(self, carrier: Carrier, line: str) -> None:
+    def say(self, carrier: ProgramConnection, line: str) -> None:
         """Pass on a line of a program; its client may tell the delay that it has measured instead."""
         assert carrier.place is not None
         place = self.places[carrier.place]
@@ -310,7 +454,7 @@ class Table:
         if line.startswith(_DELAY):  # shown with what happens next: by itself it would tell the others something
             now = self._loop.time()
             if now >= place.measures_at:
-                place.measures_at = now + _DELAY_S
+                place.measures_at = now + _MIN_DELAY_INTERVAL_S
                 with suppress(ValueError, RecursionError, AttributeError):
                     place.measured(json.loads(line).get("ms"))
         elif self._playing is not None and place.guest is carrier:
@@ -321,22 +465,22 @@ class Table:
 
     # --- what happens
 
-    def _soon(self, happening: Happening) -> None:
+    def _soon(self, happening: MatchEvent) -> None:
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._happened, happening)
 
-    def _happened(self, happening: Happening) -> None:
+    def _happened(self, happening: MatchEvent) -> None:
         playing = self._playing
         if playing is None or self._dealt is None:
             return
         match happening:
-            case Line(bot):
+            case LineReceived(bot):
                 self._take_line(bot, happening)
                 return
-            case Progress(told):
+            case StateUpdate(told):
                 for eyes, message in told.items():
                     (self._public if eyes is None else self.places[eyes].sight).take(message)
-            case GameOver(game):
+            case GameEnded(game):
                 for seat in game.survivors:
                     self.places[game.seating[seat]].won += 1 / len(game.survivors)
                 ended = {"type": "game_over", "winner": game.winner, "survivors": list(game.survivors), "events": []}
@@ -350,7 +494,7 @@ class Table:
                 return
         self._wake()
 
-    def _be_between(self, playing: Playing) -> None:
+    def _be_between(self, playing: LiveMatch) -> None:
         if self._ended:
             return
         self._be("between")
@@ -359,7 +503,7 @@ class Table:
         elif self.offer.person.timed:
             self._loop.call_later(_BETWEEN_S, self._go_on, playing, len(playing.games))
 
-    def _finish(self, playing: Playing, problem: str | None) -> None:
+    def _finish(self, playing: LiveMatch, problem: str | None) -> None:
         assert self._dealt is not None
         self.replay = self._dealt.keep(playing.record, playing.logs) if playing.games else None
         self._playing = None
@@ -373,14 +517,14 @@ class Table:
             if place.guest is not None:
                 self._close_if_done(place.guest)
 
-    def _take_line(self, bot: int, line: Line) -> None:
+    def _take_line(self, bot: int, line: LineReceived) -> None:
         place = self.places[bot]
         if place.kind == "program":
             place.lines.add(line.data.decode().rstrip("\n"))
         else:
             message = line.message
             if message["type"] == "hello":
-                place.sight = Sight()
+                place.sight = PlayerView()
             answer = place.sight.take(message)
             if answer is not None and self._playing is not None:
                 self._playing.answer(bot, json.dumps(answer).encode() + b"\n")
@@ -394,7 +538,7 @@ class Table:
 
     # --- what is shown
 
-    def frame(self, guest: Guest) -> Message:
+    def frame(self, guest: TableClient) -> Message:
         """Return the whole of what a guest is to be shown; the end of his request's time by the monotonic clock."""
         sight = self._public if guest.place is None else self.places[guest.place].sight
         seen = sight.seen()
@@ -415,12 +559,12 @@ class Table:
                 "places": sorted(rows, key=lambda row: str(row["handle"])),
                 "replay": self.replay,
                 "missed": missed,
-                "spare": max(0, _MISSES - missed),
+                "spare": max(0, _MAX_MISSES - missed),
             },
             "game": None if seen is None else asdict(seen),
         }
 
-    def _row(self, number: int, place: Place, guest: Guest) -> Message:
+    def _row(self, number: int, place: Slot, guest: TableClient) -> Message:
         spec = self._dealt.spec if self._dealt is not None else None
         shows = place.kind == "person" or self.state in ("over", "void") or self.offer.terms.open_names
         return {

@@ -1,33 +1,42 @@
-"""The table: kept as JSON, shown with what each bot's share was before; and its columns in CSV."""
+"""Show the standings, head-to-head results and the home page.
+
+Standings are stored as JSON, shown with each bot's earlier win rate, and exported as CSV. Head-to-head counts, for
+pairs of versions, how often each won a game at a table where both sat. The home page shows the ladder's description,
+the leader, the latest match and the deadlines."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
-from ladder.access import visible
+from ladder.permissions import hide_fields
 from ladder.rating import Estimate
-from ladder.standings import Row, Standings, Trend
+from ladder.run_standings import HeadToHead
+from ladder.standings import Standings, StandingsRow, Trend
 from ladder.store.database import (
-    NamedPoint,
-    all_owners,
-    board_days,
-    get_board,
-    last_board,
-    points_of_day,
-    shares_before,
+    METADATA,
+    NamedRatingPoint,
+    all_finals,
+    all_users,
+    find_latest_snapshot,
+    find_snapshot,
+    list_snapshot_days,
+    rating_points_of_day,
+    win_rates_before,
 )
-from ladder.views.reader import Reader
+from ladder.views.context import ViewContext
+from ladder.views.grades import FinalState, summarize_final
+from ladder.views.matches import MatchSummary, list_matches, outside_finals
 
 DAY_S = 86_400
 WEEK_DAYS = 7
-DAYS = 30  # that a page offers
-ROWS = 50  # of one
+MAX_DAYS = 30  # that a page offers
+ROWS_PER_PAGE = 50  # of one
 
 # What rows can be in the order of.
-SORTS: dict[str, Callable[[Row], Any]] = {
+SORTS: dict[str, Callable[[StandingsRow], Any]] = {
     "rank": lambda row: row.place,
     "share": lambda row: -(row.adjusted.value if row.adjusted else 0.0),
     "games": lambda row: -row.games,
@@ -42,23 +51,23 @@ STANDINGS_COLUMNS = (
 )  # fmt: skip
 
 
-def standings(reader: Reader, sort: str = "rank", day: str | None = None) -> Standings:
+def view_standings(reader: ViewContext, sort: str = "rank", day: str | None = None) -> Standings:
     """Return the newest table, or the last one of a day (2026-11-22, UTC) or of one before.
 
     It has no rows where nothing was rated.
     """
     connection = reader.connection
-    text = last_board(connection)
+    text = find_latest_snapshot(connection)
     if day is not None:
-        board = get_board(connection, day)
+        board = find_snapshot(connection, day)
         text = None if board is None else board[1]
     if text is None:
         return Standings((), 1 / reader.seats, 0, 0, reader.now, isolated=reader.isolated, change=reader.change)
     table = Standings.from_json(text)
     if day is not None and board is not None:
-        table = replace(table, rows=tuple(map(_row, points_of_day(connection, board[0]))))
-    moved = trend(connection, table.shares, reader.now if day is None else table.at)
-    return table_for(reader, table, sort, moved)
+        table = replace(table, rows=tuple(map(_row, rating_points_of_day(connection, board[0]))))
+    moved = compute_trends(connection, table.shares, reader.now if day is None else table.at)
+    return standings_for_reader(reader, table, sort, moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +85,27 @@ class StandingsPage:
     sections: tuple[str, ...] | None
 
 
-def standings_page(
-    reader: Reader,
+def view_standings_page(
+    reader: ViewContext,
     sort: str = "rank",
     day: str | None = None,
     search: str = "",
     section: str = "",
     first: int = 1,
-    rows: int = ROWS,
+    rows: int = ROWS_PER_PAGE,
 ) -> StandingsPage:
     """Return so many rows of a table: of the bots that the words `search` are found in.
 
     They are looked for in the bot's name and its owner's pseudonym. Staff finds by login, name and section, too.
     section: only bots whose owners are in it, "" for all. A reader who may not know sections gets all.
     """
-    table = standings(reader, sort, day)
+    table = view_standings(reader, sort, day)
     word = search.casefold().strip()
-    people = all_owners(reader.connection) if reader.viewer.sees(StandingsPage, "sections") else []
+    people = all_users(reader.connection) if reader.viewer.sees(StandingsPage, "sections") else []
     within = {owner.login for owner in people if owner.section == section}
     known = {owner.login: f"{owner.login} {owner.name} {owner.section or ''}" for owner in people}
 
-    def searched(row: Row) -> str:
+    def searched(row: StandingsRow) -> str:
         login = row.owner or ""
         return f"{row.bot} {row.pseudonym} {known.get(login, login)}"
 
@@ -111,34 +120,34 @@ def standings_page(
         first,
         len(matching),
         end + 1 if end < len(matching) else None,
-        tuple(board_days(reader.connection, DAYS)),
+        tuple(list_snapshot_days(reader.connection, MAX_DAYS)),
         tuple(sorted({owner.section for owner in people if owner.section})),
     )
-    return visible(whole, reader.viewer)
+    return hide_fields(whole, reader.viewer)
 
 
-def table_for(
-    reader: Reader, table: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
+def standings_for_reader(
+    reader: ViewContext, table: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
 ) -> Standings:
     """Return a table as the reader may see it. moved: trends of bots, by name."""
     rows = [replace(row, trend=(moved or {}).get(row.bot, row.trend)) for row in table.rows]
     return replace(
-        visible(table, reader.viewer),
-        rows=tuple(visible(row, reader.viewer, row.owner) for row in sorted(rows, key=SORTS[sort])),
-        findings=None if table.findings is None else visible(table.findings, reader.viewer),
-        style=None if table.style is None else visible(table.style, reader.viewer),
+        hide_fields(table, reader.viewer),
+        rows=tuple(hide_fields(row, reader.viewer, row.owner) for row in sorted(rows, key=SORTS[sort])),
+        findings=None if table.findings is None else hide_fields(table.findings, reader.viewer),
+        style=None if table.style is None else hide_fields(table.style, reader.viewer),
         isolated=reader.isolated,
         change=reader.change,
     )
 
 
-def _row(named: NamedPoint) -> Row:
+def _row(named: NamedRatingPoint) -> StandingsRow:
     """Return the row that a day's table had of a version."""
     point = named.point
     adjusted = None
     if point.adjusted is not None:
         adjusted = Estimate(point.adjusted, point.adjusted_low, point.adjusted_high)
-    return Row(
+    return StandingsRow(
         rating=Estimate(point.rating, point.rating_low, point.rating_high),
         ranks=(point.best_rank, point.worst_rank),
         adjusted=adjusted,
@@ -159,11 +168,11 @@ def _row(named: NamedPoint) -> Row:
     )
 
 
-def trend(connection: Connection, shares: Mapping[str, float], now: float) -> dict[str, Trend]:
+def compute_trends(connection: Connection, shares: Mapping[str, float], now: float) -> dict[str, Trend]:
     """Return the trends of bots with these shares. `now`: seconds since 1970; days are those of UTC."""
 
     def before(days: int) -> Mapping[str, float]:
-        return shares_before(connection, time.strftime("%Y-%m-%d", time.gmtime(now - days * DAY_S)))
+        return win_rates_before(connection, time.strftime("%Y-%m-%d", time.gmtime(now - days * DAY_S)))
 
     day, week = before(1), before(WEEK_DAYS)
     return {
@@ -172,7 +181,7 @@ def trend(connection: Connection, shares: Mapping[str, float], now: float) -> di
     }
 
 
-def standings_cells(row: Row) -> list[object]:
+def make_standings_cells(row: StandingsRow) -> list[object]:
     """Return STANDINGS_COLUMNS of a row: shares of 1, the time in seconds since 1970; the login where it is known."""
     share = (None, None, None) if row.adjusted is None else (row.adjusted.value, row.adjusted.low, row.adjusted.high)
     return [
@@ -180,3 +189,135 @@ def standings_cells(row: Row) -> list[object]:
         *share, row.trend.day, row.trend.week, row.games, row.faults, row.forfeits, row.since,
         row.language,
     ]  # fmt: skip
+
+
+BOTS_PER_PAGE = 20  # bots of a page
+
+bots, match_bots, matches, versions = (METADATA.tables[name] for name in ("bots", "match_bots", "matches", "versions"))
+
+
+@dataclass(frozen=True, slots=True)
+class OpponentRecord:
+    """One pair: the label of the other version, and how the two fared. Only matches that rate count."""
+
+    label: str
+    duel: HeadToHead
+
+
+@dataclass(frozen=True, slots=True)
+class HeadToHeadMatrix:
+    """The pairs of some versions that play, in the order of the table: `rows[a][b]` is a against b, None for itself.
+
+    first: the place of the first; next: what to give as `first` for those that follow, None if there are none.
+    """
+
+    labels: tuple[str, ...]
+    rows: tuple[tuple[HeadToHead | None, ...], ...]
+    first: int
+    next: int | None
+    change: int | None = None
+
+
+def view_head_to_head(reader: ViewContext, first: int = 1, count: int | None = BOTS_PER_PAGE) -> HeadToHeadMatrix:
+    """Return who beats whom among so many of the table's bots, from a place on."""
+    rows = view_standings(reader).rows
+    part = rows[first - 1 :][:count]
+    matrix = read_head_to_heads(reader, [row.version for row in part], [row.version for row in part])
+    none = HeadToHead(0.0, 0.0, 0, 0)
+    return HeadToHeadMatrix(
+        tuple(row.label for row in part),
+        tuple(tuple(None if a is b else matrix.get((a.version, b.version), none) for b in part) for a in part),
+        first,
+        first + len(part) if first - 1 + len(part) < len(rows) else None,
+        reader.change,
+    )
+
+
+def list_opponents(reader: ViewContext, version: int) -> tuple[OpponentRecord, ...]:
+    """Return how a version fared against each other one: first whom it met most."""
+    matrix = read_head_to_heads(reader, [version])
+    met = sorted(matrix.items(), key=lambda pair: (-pair[1].games, pair[0]))[:ROWS_PER_PAGE]
+    query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
+    named = {
+        id: f"{name}@{number}"
+        for id, name, number in reader.connection.execute(query.where(versions.c.id.in_([pair[1] for pair, _ in met])))
+    }
+    return tuple(OpponentRecord(named[other], duel) for (_, other), duel in met)
+
+
+def read_head_to_heads(
+    reader: ViewContext, ones: Sequence[int], others: Sequence[int] | None = None
+) -> dict[tuple[int, int], HeadToHead]:
+    """Return how pairs of versions fared in matches that rate; None: against all others."""
+    one, other = match_bots.alias(), match_bots.alias()
+    query = (
+        select(
+            one.c.version, other.c.version, func.sum(one.c.wins), func.sum(other.c.wins), func.sum(one.c.games),
+            func.count(),
+        )
+        .join(other, (other.c.match == one.c.match) & (other.c.place != one.c.place))
+        .join(matches, matches.c.id == one.c.match)
+        .where(one.c.version.in_(ones), matches.c.rates, outside_finals(reader.sealed))
+        .group_by(one.c.version, other.c.version)
+    )  # fmt: skip
+    if others is not None:
+        query = query.where(other.c.version.in_(others))
+    return {
+        (mine, its): HeadToHead(float(wins), float(losses), int(games), count)
+        for mine, its, wins, losses, games, count in reader.connection.execute(query)
+    }
+
+
+TOP_ROWS = 10  # rows of the table
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlineSummary:
+    """A deadline: when it is, and until when what is late is in its grace. Times are seconds since 1970.
+
+    extended: why it is a person's own, and later than the class's; None if it isn't. counts: the person's versions that
+    count, as it stands now; waiting: those that will count if they pass their examination.
+    """
+
+    name: str
+    at: float
+    closes: float
+    extended: str | None = None
+    counts: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LadderInfo:
+    """What a ladder is. commitment: the SHA-256 of the key of its deals, in hex. submissions: allowed on a day."""
+
+    name: str
+    rules: str
+    seats: int
+    match_games: int
+    limit_ms: int
+    isolated: bool
+    commitment: str
+    submissions: int
+    due: tuple[DeadlineSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HomePage:
+    """What a newcomer sees first: the first rows of the table, the newest match that was played, finals, deadlines."""
+
+    about: LadderInfo
+    top: StandingsPage
+    newest: MatchSummary | None
+    finals: tuple[FinalState, ...]
+    change: int | None = None
+
+
+def view_home(reader: ViewContext, about: LadderInfo) -> HomePage:
+    """Return the front of the ladder that this is about."""
+    ended = list_matches(reader, kind="rated", limit=1).rows
+    finals = tuple(summarize_final(reader.connection, final) for final in all_finals(reader.connection))
+    return HomePage(
+        about, view_standings_page(reader, rows=TOP_ROWS),
+        next((line for line in ended if line.cause == "played"), None), finals, reader.change,
+    )  # fmt: skip

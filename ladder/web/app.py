@@ -11,66 +11,55 @@ from starlette.exceptions import HTTPException
 
 from arena.bots import BotError
 from arena.coup import Ruleset
-from ladder.access import ROUTES
+from ladder.permissions import ROUTES
 from ladder.service import Ladder, LadderError
 from ladder.store.database import DatabaseError
-from ladder.web import (
-    account,
-    admin,
-    bots,
-    changes,
-    decide,
-    documents,
-    finals,
-    front,
-    grades,
-    keep,
-    matches,
-    openid,
-    people,
-    queue,
-    sign_in,
-    sockets,
-    standings,
-    submit,
-    tables,
+from ladder.web.documents import router as documents_router
+from ladder.web.public_pages import bots_router, home_router, matches_router, queue_router, standings_router
+from ladder.web.rendering import HTTPS_HEADERS, SECURITY_HEADERS, render_form
+from ladder.web.request_context import (
+    AppState,
+    HTTPError,
+    RequestContext,
+    SignInRequiredError,
+    current_context,
+    route_name,
 )
-from ladder.web.draw import HEADERS, SECURE_HEADERS, form
-from ladder.web.visit import Door, RefusedError, SignInError, Visit, route_name, visit_of
+from ladder.web.sign_in import account_router, openid_router, sign_in_router
+from ladder.web.staff_pages import admin_router, finals_router, grades_router, moderation_router, users_router
+from ladder.web.submissions import my_bots_router, submit_router
+from ladder.web.tables import change_stream_router, sockets_router, tables_router
 
-NOUNS: tuple[APIRouter, ...] = tuple(
-    noun.router
-    for noun in (
-        front,
-        documents,
-        standings,
-        bots,
-        keep,
-        matches,
-        queue,
-        tables,
-        sockets,
-        finals,
-        admin,
-        decide,
-        grades,
-        people,
-        submit,
-        sign_in,
-        openid,
-        account,
-        changes,
-    )
+NOUNS: tuple[APIRouter, ...] = (
+    home_router,
+    documents_router,
+    standings_router,
+    bots_router,
+    my_bots_router,
+    matches_router,
+    queue_router,
+    tables_router,
+    sockets_router,
+    finals_router,
+    admin_router,
+    moderation_router,
+    grades_router,
+    users_router,
+    submit_router,
+    sign_in_router,
+    openid_router,
+    account_router,
+    change_stream_router,
 )
 
 
-AWAY = "The ladder's database doesn't answer. Nothing is lost: try again in a minute."
-MALFORMED = "The address or the form holds a wrong value."
-OURS = "This is a fault of the arena. Nothing is lost; please tell its staff."
+DATABASE_UNREACHABLE = "The ladder's database doesn't answer. Nothing is lost: try again in a minute."
+MALFORMED_REQUEST = "The address or the form holds a wrong value."
+INTERNAL_ERROR = "This is a fault of the arena. Nothing is lost; please tell its staff."
 
 
-FORM_BYTES = 64 << 10  # the routes of rosters and submissions have their own bounds
-FIELDS = 100  # of a form
+MAX_FORM_BYTES = 64 << 10  # the routes of rosters and submissions have their own bounds
+MAX_FORM_FIELDS = 100  # of a form
 
 
 def make_app(
@@ -87,26 +76,28 @@ def make_app(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        max_body_size=FORM_BYTES,
+        max_body_size=MAX_FORM_BYTES,
         redirect_slashes=False,
-        form_limits={"max_fields": FIELDS, "max_files": 1},
+        form_limits={"max_fields": MAX_FORM_FIELDS, "max_files": 1},
     )
-    app.state.door = Door(ladder, url.rstrip("/"), public, sheet)
-    routes = [route for noun in NOUNS for route in noun.routes if isinstance(route, APIRoute)]
+    app.state.door = AppState(ladder, url.rstrip("/"), public, sheet)
+    routes = [route for router in NOUNS for route in router.routes if isinstance(route, APIRoute)]
     names = {route_name(method, route.path) for route in routes for method in route.methods or ()}
-    names |= {f"WS {route.path}" for route in sockets.router.routes if isinstance(route, APIWebSocketRoute)}
+    names |= {f"WS {route.path}" for route in sockets_router.routes if isinstance(route, APIWebSocketRoute)}
     if names != set(ROUTES):
         raise ValueError(f"routes and ROUTES differ: {sorted(names ^ set(ROUTES))}")
-    for noun in NOUNS:
-        app.include_router(noun)
-    app.add_exception_handler(RefusedError, _refused)
-    app.add_exception_handler(SignInError, _sign_in)
+    for router in NOUNS:
+        app.include_router(router)
+    app.add_exception_handler(HTTPError, _refused)
+    app.add_exception_handler(SignInRequiredError, _sign_in)
     app.add_exception_handler(LadderError, lambda request, problem: _refuse(request, 400, str(problem)))
     app.add_exception_handler(BotError, lambda request, problem: _refuse(request, 400, str(problem)))
-    app.add_exception_handler(DatabaseError, lambda request, problem: _refuse(request, 503, AWAY, retry_s=60))
+    app.add_exception_handler(
+        DatabaseError, lambda request, problem: _refuse(request, 503, DATABASE_UNREACHABLE, retry_s=60)
+    )
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, lambda request, problem: _refuse(request, 500, OURS))
+    app.add_exception_handler(Exception, lambda request, problem: _refuse(request, 500, INTERNAL_ERROR))
     app.add_middleware(_Headers, secure=app.state.door.secure)
     return app
 
@@ -116,7 +107,7 @@ class _Headers:
 
     def __init__(self, app: Any, secure: bool) -> None:
         self.app = app
-        headers = HEADERS | (SECURE_HEADERS if secure else {})
+        headers = SECURITY_HEADERS | (HTTPS_HEADERS if secure else {})
         self.headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -131,33 +122,33 @@ class _Headers:
 
 
 def _refuse(
-    request: Request, status: int, what: str, visit: Visit | None = None, retry_s: int | None = None
+    request: Request, status: int, what: str, visit: RequestContext | None = None, retry_s: int | None = None
 ) -> Response:
-    visit = visit or visit_of(request)
+    visit = visit or current_context(request)
     headers = {} if retry_s is None else {"Retry-After": str(retry_s)}
     response: Response
     if visit.plain:
         response = JSONResponse({"error": what}, status)
     else:
-        response = form(visit, "refused.html", status, lines=what.splitlines(), code=status)
+        response = render_form(visit, "refused.html", status, lines=what.splitlines(), code=status)
     response.headers.update(headers)
     return response
 
 
 def _refused(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, RefusedError)
+    assert isinstance(problem, HTTPError)
     return _refuse(request, problem.status, problem.what, problem.visit, problem.retry_s)
 
 
 def _sign_in(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, SignInError)
+    assert isinstance(problem, SignInRequiredError)
     return RedirectResponse(problem.to, 303)
 
 
 def _malformed(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
     first = problem.errors()[0]
-    return _refuse(request, 400, f"{MALFORMED}\n{first['loc'][-1]}: {first['msg']}.")
+    return _refuse(request, 400, f"{MALFORMED_REQUEST}\n{first['loc'][-1]}: {first['msg']}.")
 
 
 def _http(request: Request, problem: Exception) -> Response:

@@ -14,13 +14,13 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from arena.bots import LANGUAGES
-from ladder.web.draw import form
-from ladder.web.shipped import document_files, starter, wheel, wheel_name
-from ladder.web.visit import RefusedError, Visit, gate
+from ladder.web.downloads import build_starter_zip, build_wheel, list_document_files, wheel_name
+from ladder.web.rendering import render_form
+from ladder.web.request_context import HTTPError, RequestContext, authorize
 
 router = APIRouter()
 
-MENU = "docs/README.md"
+INDEX_DOCUMENT = "docs/README.md"
 _KINDS = {".png": "image/png"}  # all else is text
 
 
@@ -34,38 +34,38 @@ class Document:
 
 
 @router.get("/documents", include_in_schema=False)
-def menu(visit: Annotated[Visit, Depends(gate)]) -> Response:
+def menu(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Show the list of all documents."""
-    return show(MENU, visit)
+    return show(INDEX_DOCUMENT, visit)
 
 
 @router.get("/documents/{path:path}", include_in_schema=False)
-def show(path: str, visit: Annotated[Visit, Depends(gate)]) -> Response:
+def show(path: str, visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Show a document, or answer with a file that one links to."""
-    file = document_files().get(path)
+    file = list_document_files().get(path)
     if file is None:
-        raise RefusedError(404, "There is no such document.", visit)
+        raise HTTPError(404, "There is no such document.", visit)
     if file.suffix == ".md":
-        return form(visit, "document.html", document=rendered(path), menu=rendered(MENU).links)
+        return render_form(visit, "document.html", document=rendered(path), menu=rendered(INDEX_DOCUMENT).links)
     return Response(file.read_bytes(), media_type=_KINDS.get(file.suffix, "text/plain; charset=utf-8"))
 
 
-@router.get("/downloads/{name}", include_in_schema=False, dependencies=[Depends(gate)])
+@router.get("/downloads/{name}", include_in_schema=False, dependencies=[Depends(authorize)])
 def download(name: str) -> Response:
     """Answer with the arena's wheel, or with the zip of a new bot."""
     if name == wheel_name():
-        return Response(wheel(), media_type="application/zip")
+        return Response(build_wheel(), media_type="application/zip")
     language = name.removeprefix("mybot-").removesuffix(".zip")
     if language not in LANGUAGES or name != f"mybot-{language}.zip":
-        raise RefusedError(404, "There is no such file.")
-    return Response(starter(language), media_type="application/zip")
+        raise HTTPError(404, "There is no such file.")
+    return Response(build_starter_zip(language), media_type="application/zip")
 
 
 @cache
 def rendered(path: str) -> Document:
     """Return a document as HTML. A link to a file that isn't among `document_files` is its words alone."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    tokens = parser.parse(document_files()[path].read_text(encoding="utf-8"))
+    tokens = parser.parse(list_document_files()[path].read_text(encoding="utf-8"))
     title, heading, anchors = "", "", Counter[str]()
     links = []
     for place, token in enumerate(tokens):
@@ -103,5 +103,5 @@ def _address(document: str, link: str) -> str | None:
     if parts.scheme or not parts.path:
         return link
     target = normpath(join(dirname(document), parts.path))
-    target = next((name for name in (target, f"{target}/README.md") if name in document_files()), "")
+    target = next((name for name in (target, f"{target}/README.md") if name in list_document_files()), "")
     return f"/documents/{target}{'#' if parts.fragment else ''}{parts.fragment}" if target else None

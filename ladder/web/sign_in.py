@@ -1,45 +1,82 @@
-"""Signing up by a link, signing in by a link for one sign-in or by a password, and signing out."""
+"""Sign users up, in and out, by link, password or OpenID Connect, and manage their credentials.
 
+On the account page users see their bots and create or revoke their credentials. OpenID Connect uses the code flow
+with PKCE, a state and a nonce. The browser's response is compared with a signed cookie that lasts ten minutes. The
+provider is asked only during a sign-in, within a time limit; while it is unreachable, links and passwords still
+work."""
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
+from authlib.integrations.base_client.errors import OAuthError as ClientError
+from authlib.integrations.requests_client import OAuth2Session, OAuthError
 from fastapi import APIRouter, Depends, Form
 from fastapi.responses import RedirectResponse, Response
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+from requests import RequestException
 
+from ladder import views
 from ladder.service import (
-    ASK,
-    Issued,
-    NotLetInError,
-    join_link,
-    note_failed,
-    sign_in,
+    APPROVAL_SCOPE,
+    AuthenticationError,
+    IssuedSecret,
+    Ladder,
+    LadderError,
+    OpenIDSettings,
+    create_account,
+    find_join_link,
+    get_remaining_quota,
+    issue_secret,
+    log_failed_sign_in,
+    remove_password,
+    revoke_credential,
+    set_password,
+    sign_in_by_link,
     sign_in_by_password,
+    sign_in_by_provider,
     sign_out,
-    sign_up,
 )
-from ladder.web.draw import form
-from ladder.web.visit import Gated, RefusedError, Visit, address_of, gate, local
+from ladder.views import AccountPage, ViewContext
+from ladder.web.rendering import page_and_json, render_form
+from ladder.web.request_context import (
+    AuthorizedRoute,
+    CurrentContext,
+    HTTPError,
+    RequestContext,
+    RowId,
+    actor_login,
+    authorize,
+    client_network,
+    safe_redirect_path,
+)
 
-router = APIRouter(route_class=Gated, include_in_schema=False)
-Visited = Annotated[Visit, Depends(gate)]
+sign_in_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=False)
+SignInContext = Annotated[RequestContext, Depends(authorize)]
 
 
-@router.get("/sign-in")
-def show(visit: Visited, link: str = "", then: str = "/") -> Response:
+@sign_in_router.get("/sign-in")
+def show(visit: SignInContext, link: str = "", then: str = "/") -> Response:
     """Show the page: the link is used up by its button, not by programs that look at addresses in letters."""
-    return form(visit, "sign_in.html", link=link, then=local(then))
+    return render_form(visit, "sign_in.html", link=link, then=safe_redirect_path(then))
 
 
-@router.post("/sign-in")
-def enter(visit: Visited, link: Annotated[str, Form()], then: Annotated[str, Form()] = "/") -> Response:
+@sign_in_router.post("/sign-in")
+def enter(visit: SignInContext, link: Annotated[str, Form()], then: Annotated[str, Form()] = "/") -> Response:
     """Change a link into a session."""
     count_try(visit, "sign in")
-    return let_in(visit, then, lambda: sign_in(visit.ladder, link.strip().rpartition("link=")[2]))
+    return let_in(visit, then, lambda: sign_in_by_link(visit.ladder, link.strip().rpartition("link=")[2]))
 
 
-@router.post("/sign-in/password")
+@sign_in_router.post("/sign-in/password")
 def enter_by_password(
-    visit: Visited,
+    visit: SignInContext,
     login: Annotated[str, Form()],
     password: Annotated[str, Form()],
     then: Annotated[str, Form()] = "/",
@@ -50,15 +87,15 @@ def enter_by_password(
     return let_in(visit, then, lambda: sign_in_by_password(visit.ladder, login.strip(), password), login.strip())
 
 
-@router.get("/join")
-def join(visit: Visited, link: str = "") -> Response:
+@sign_in_router.get("/join")
+def join(visit: SignInContext, link: str = "") -> Response:
     """Show the form by which people sign up."""
-    return form(visit, "join.html", link=link, asks=_demand(visit, link))
+    return render_form(visit, "join.html", link=link, asks=_requires_approval(visit, link))
 
 
-@router.post("/join")
+@sign_in_router.post("/join")
 def make_account(
-    visit: Visited,
+    visit: SignInContext,
     link: Annotated[str, Form()],
     login: Annotated[str, Form()] = "",
     name: Annotated[str, Form()] = "",
@@ -66,50 +103,259 @@ def make_account(
 ) -> Response:
     """Make an account, and go on to it, signed in."""
     count_try(visit, "sign in")
-    _demand(visit, link)
-    return _begin(visit, "/account", sign_up(visit.ladder, link, login, name, email))
+    _requires_approval(visit, link)
+    return _begin(visit, "/account", create_account(visit.ladder, link, login, name, email))
 
 
-def _demand(visit: Visit, link: str) -> bool:
+def _requires_approval(visit: RequestContext, link: str) -> bool:
     """Return whether staff approves those who sign up by a link. Raises RefusedError for no such link."""
-    found = join_link(visit.ladder, link)
+    found = find_join_link(visit.ladder, link)
     if found is None:
-        raise RefusedError(404, "This link to join isn't known, or its time is over: ask who gave it to you.", visit)
-    return found.scope == ASK
+        raise HTTPError(404, "This link to join isn't known, or its time is over: ask who gave it to you.", visit)
+    return found.scope == APPROVAL_SCOPE
 
 
-@router.post("/sign-out")
-def leave(visit: Visited) -> Response:
+@sign_in_router.post("/sign-out")
+def leave(visit: SignInContext) -> Response:
     """End the session."""
     if visit.session is not None:
         sign_out(visit.ladder, visit.session)
     return visit.let_out(RedirectResponse("/", 303))
 
 
-def let_in(visit: Visit, then: str, enter: Callable[[], Issued], login: str | None = None) -> Response:
+def let_in(visit: RequestContext, then: str, enter: Callable[[], IssuedSecret], login: str | None = None) -> Response:
     """Go on, signed in, to a page. Raises RefusedError for whom `enter` doesn't let in."""
     try:
         issued = enter()
-    except NotLetInError as problem:
+    except AuthenticationError as problem:
         what = str(problem)
-        note_failed(visit.ladder, what, login)
-        raise RefusedError(403, f"{what[0].upper()}{what[1:]}.", visit) from None
+        log_failed_sign_in(visit.ladder, what, login)
+        raise HTTPError(403, f"{what[0].upper()}{what[1:]}.", visit) from None
     return _begin(visit, then, issued)
 
 
-def _begin(visit: Visit, then: str, issued: Issued) -> Response:
+def _begin(visit: RequestContext, then: str, issued: IssuedSecret) -> Response:
     """Go on with a new session, which takes the place of the one that the browser had."""
     if visit.session is not None:
         sign_out(visit.ladder, visit.session)
-    return visit.let_in(RedirectResponse(local(then), 303), issued)
+    return visit.let_in(RedirectResponse(safe_redirect_path(then), 303), issued)
 
 
-def count_try(visit: Visit, what: str, name: str | None = None) -> None:
+def count_try(visit: RequestContext, what: str, name: str | None = None) -> None:
     """Count a try of a person, else of an address, or of an address at a name. Raises RefusedError for one too many.
 
     A name alone has no count: any visitor could use up its owner's tries.
     """
-    who = visit.sender if name is None else f"{address_of(visit.request)} {name}"
+    who = visit.sender if name is None else f"{client_network(visit.request)} {name}"
     wait = visit.door.limits.wait_s(what, who[:100])
     if wait:
-        raise RefusedError(429, f"That was too often. Try again in {wait} s.", visit, wait)
+        raise HTTPError(429, f"That was too often. Try again in {wait} s.", visit, wait)
+
+
+account_router = APIRouter(route_class=AuthorizedRoute)
+
+_DAY_S = 86_400.0
+ALWAYS_STALE_S = 1e-6  # credentials come and go without an event: the page is drawn anew each time
+
+
+@page_and_json(account_router, "/account", "account.html", fresh_s=ALWAYS_STALE_S)
+def account(ladder: Ladder, reader: ViewContext) -> AccountPage | None:
+    """Return the asker's account: login, bots and their state, and what lets the person in."""
+    return views.view_account(reader, get_remaining_quota(ladder, reader).due)
+
+
+@account_router.post("/account/tokens", include_in_schema=False)
+def make_token(
+    visit: CurrentContext,
+    scope: Annotated[Literal["read", "submit"], Form()],
+    days: Annotated[int, Form(ge=1, le=365)],
+) -> Response:
+    """Make a token, and show it this once."""
+    count_try(visit, "account")
+    login = actor_login(visit)
+    issued = issue_secret(visit.ladder, login, "token", login, scope, days * _DAY_S)
+    return render_form(visit, "token.html", made=issued, url=visit.door.url)
+
+
+@account_router.post("/account/password", include_in_schema=False)
+def change_password(
+    visit: CurrentContext,
+    new: Annotated[str, Form()],
+    current: Annotated[str, Form()] = "",
+    tokens: Annotated[bool, Form()] = False,
+) -> Response:
+    """Set a password, or change it."""
+    count_try(visit, "password")
+    set_password(visit.ladder, visit.viewer, new, current, tokens)
+    return RedirectResponse("/account", 303)
+
+
+@account_router.post("/account/password/remove", include_in_schema=False)
+def forget_password(visit: CurrentContext, current: Annotated[str, Form()]) -> Response:
+    """Remove the password."""
+    count_try(visit, "password")
+    remove_password(visit.ladder, visit.viewer, current)
+    return RedirectResponse("/account", 303)
+
+
+@account_router.post("/account/credentials/{id}/revoke", include_in_schema=False)
+def revoke(visit: CurrentContext, id: RowId) -> Response:
+    """End a link, a session, a token or the password."""
+    count_try(visit, "account")
+    login = actor_login(visit)
+    revoke_credential(visit.ladder, id, login, "its owner ended it", login)
+    return RedirectResponse("/account", 303)
+
+
+openid_router = APIRouter(include_in_schema=False)
+
+MAX_SIGN_IN_S = 600
+PROVIDER_TIMEOUT_S = 5.0  # for each answer of the provider
+_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
+_AWAY = "The provider doesn't answer as it should. Try again in a minute, or come in with a link or a password."
+_STALE = "This sign-in was begun elsewhere, or too long ago. Begin it again on the page for signing in."
+
+
+@openid_router.get("/sign-in/openid")
+def begin(visit: CurrentContext, then: str = "/") -> Response:
+    """Send the browser to the provider."""
+    count_try(visit, "sign in")
+    settings, secret = _provider(visit)
+    kept = {word: secrets.token_urlsafe(32) for word in ("state", "nonce", "verifier")}
+    with _client(visit, settings, secret) as client:
+        to, _ = client.create_authorization_url(
+            _discovery(visit, client, settings)["authorization_endpoint"],
+            state=kept["state"],
+            nonce=kept["nonce"],
+            code_verifier=kept["verifier"],
+        )
+    response = RedirectResponse(to, 303, {"Cache-Control": "no-store"})
+    value = _sign({**kept, "then": safe_redirect_path(then), "ends": visit.ladder.clock() + MAX_SIGN_IN_S}, secret)
+    response.set_cookie(
+        _cookie(visit), value, max_age=MAX_SIGN_IN_S, secure=visit.door.secure, httponly=True, samesite="lax"
+    )
+    return response
+
+
+@openid_router.get("/sign-in/openid/callback")
+def end(visit: CurrentContext, state: str = "", code: str = "", error: str = "") -> Response:
+    """Take what the provider sent the browser back with, ask it who that is, and let the person in."""
+    count_try(visit, "sign in")
+    settings, secret = _provider(visit)
+    kept = _read(visit.request.cookies.get(_cookie(visit), ""), secret)
+    if (
+        kept is None
+        or kept["ends"] < visit.ladder.clock()
+        or not hmac.compare_digest(state.encode(), kept["state"].encode())
+    ):
+        raise HTTPError(403, _STALE, visit)
+    if error or not code:
+        raise HTTPError(403, "The provider didn't let you in. Begin again on the page for signing in.", visit)
+    claims = _claims(visit, settings, secret, code, kept)
+    email = str(claims.get("email") or "") if claims.get("email_verified") is True else None
+    issuer, subject = str(claims["iss"]), str(claims["sub"])
+    response = let_in(visit, kept["then"], lambda: sign_in_by_provider(visit.ladder, issuer, subject, email))
+    response.delete_cookie(_cookie(visit), secure=visit.door.secure, httponly=True, samesite="lax")
+    return response
+
+
+def _provider(visit: RequestContext) -> tuple[OpenIDSettings, str]:
+    """Return the provider that ladder.toml names, and the client's secret. Raises RefusedError."""
+    settings = visit.ladder.last_settings.sign_in
+    if settings is None:
+        raise HTTPError(404, "This ladder has no provider to sign in at.", visit)
+    try:
+        return settings, settings.secret(visit.ladder.path)
+    except LadderError:
+        raise HTTPError(503, _AWAY, visit) from None
+
+
+def _client(visit: RequestContext, settings: OpenIDSettings, secret: str) -> Any:
+    client = OAuth2Session(
+        settings.client_id,
+        secret,
+        scope="openid email profile",
+        redirect_uri=f"{visit.door.url}/sign-in/openid/callback",
+        code_challenge_method="S256",
+        default_timeout=PROVIDER_TIMEOUT_S,
+    )
+    client.trust_env = False  # no ~/.netrc
+    return client
+
+
+def _discovery(visit: RequestContext, client: Any, settings: OpenIDSettings) -> dict[str, Any]:
+    """Return what the provider says of itself. Raises RefusedError."""
+    issuer = settings.issuer.rstrip("/")
+    try:
+        discovery: dict[str, Any] = _json(client, f"{issuer}/.well-known/openid-configuration")
+        if str(discovery["issuer"]).rstrip("/") != issuer:
+            raise ValueError("another's")
+        for word in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+            if not str(discovery[word]).startswith(("https://", issuer)):
+                raise ValueError("not encrypted")
+    except (RequestException, ValueError, KeyError, TypeError):
+        raise HTTPError(503, _AWAY, visit, 60) from None
+    return discovery
+
+
+def _claims(
+    visit: RequestContext, settings: OpenIDSettings, secret: str, code: str, kept: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what the provider says of who signed in there. Raises RefusedError."""
+    with _client(visit, settings, secret) as client:
+        discovery = _discovery(visit, client, settings)
+        try:
+            token = client.fetch_token(discovery["token_endpoint"], code=code, code_verifier=kept["verifier"])
+            keys = KeySet.import_key_set(_json(client, discovery["jwks_uri"]))
+            claims = jwt.decode(token["id_token"], keys, algorithms=_ALGORITHMS).claims
+            _check(claims, str(discovery["issuer"]), settings.client_id, kept["nonce"])
+            if "userinfo_endpoint" in discovery and not {"email", "email_verified"} <= claims.keys():
+                more = _json(client, discovery["userinfo_endpoint"], signed=True)
+                claims = {**more, **claims} if more.get("sub") == claims["sub"] else claims
+        except (OAuthError, ClientError, JoseError, KeyError):
+            raise HTTPError(403, _STALE, visit) from None
+        except (RequestException, ValueError, TypeError):
+            raise HTTPError(503, _AWAY, visit, 60) from None
+    return claims
+
+
+def _check(claims: dict[str, Any], issuer: str, client: str, nonce: str) -> None:
+    """Raise JoseError for an ID token that isn't for this client, of this issuer, now, and of this sign-in."""
+    jwt.JWTClaimsRegistry(
+        leeway=60,
+        iss={"essential": True, "value": issuer},
+        aud={"essential": True, "value": client},
+        sub={"essential": True},
+        exp={"essential": True},
+        iat={"essential": True},
+        nonce={"essential": True, "value": nonce},
+        azp={"value": client},
+    ).validate(claims)
+
+
+def _json(client: Any, url: str, signed: bool = False) -> Any:
+    answered = client.get(url, withhold_token=not signed, timeout=PROVIDER_TIMEOUT_S, allow_redirects=False)
+    answered.raise_for_status()
+    return answered.json()
+
+
+def _cookie(visit: RequestContext) -> str:
+    return "__Host-openid" if visit.door.secure else "openid"
+
+
+def _sign(kept: dict[str, Any], secret: str) -> str:
+    text = base64.urlsafe_b64encode(json.dumps(kept).encode()).decode()
+    return f"{text}.{_mark(text, secret)}"
+
+
+def _read(value: str, secret: str) -> dict[str, Any] | None:
+    """Return what a cookie says that this ladder signed, None for any other."""
+    text, _, mark = value.partition(".")
+    if not hmac.compare_digest(mark.encode(), _mark(text, secret).encode()):
+        return None
+    data: dict[str, Any] = json.loads(base64.urlsafe_b64decode(text))
+    return data
+
+
+def _mark(text: str, secret: str) -> str:
+    return hmac.new(secret.encode(), b"openid " + text.encode(), hashlib.sha256).hexdigest()

@@ -1,41 +1,65 @@
-"""Tables for people and programs from home: opened, sat down at, looked at; what is played goes over `sockets`."""
+"""Serve table sessions: pages to open, join and watch tables, their WebSockets, and the change stream.
 
+A WebSocket is authorized, then relayed to the process that plays the table. Authorization is repeated after events of
+the ladder and periodically: a suspended user, or one whose token is revoked, is disconnected within seconds. The
+change stream sends only "changed"; a page then reloads itself by its ETag."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Form
-from fastapi.responses import RedirectResponse, Response
+from fastapi import APIRouter, Depends, Form, Query, WebSocket
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from arena.coup import PRESETS, card
-from arena.page import page, table_page
+from arena.coup import PRESETS, action_table
+from arena.replay import replay_page, table_page
 from ladder import views
+from ladder.permissions import Viewer
 from ladder.service import (
     Ladder,
-    Opened,
-    Wanted,
-    close_evening,
-    known_rules,
-    new_secret,
-    open_evening,
-    seat_of,
-    sit,
+    OpenedSession,
+    OpenTableRequest,
+    TableAccess,
+    close_session,
+    find_program_access,
+    find_table_access,
+    find_table_server,
+    get_rules,
+    join_table,
+    open_session,
+    renew_slot_secret,
 )
-from ladder.store.database import OVER, PROGRAM, EveningPlace
-from ladder.views import Reader, TableList, TablePage, TableReplay
-from ladder.web.draw import answer, document, form
-from ladder.web.forms import Visited, go_on, who
-from ladder.web.reads import read
+from ladder.store.database import CLOSED, PROGRAM, DatabaseError, RunnerRecord, SessionSlot
+from ladder.tables import UNKNOWN, UNREACHABLE, WebChannel, relay_frames
+from ladder.views import TableList, TablePage, TableReplay, ViewContext
+from ladder.web.rendering import json_response, page_and_json, render_form, static_document
+from ladder.web.request_context import (
+    AppState,
+    AuthorizedRoute,
+    CurrentContext,
+    HTTPError,
+    RequestContext,
+    RowId,
+    actor_login,
+    authorize,
+    authorize_websocket,
+    find_bearer_token,
+    hold_connection,
+    redirect_after,
+)
 from ladder.web.sign_in import count_try
-from ladder.web.visit import Gated, Id, RefusedError, Visit
 
-router = APIRouter(route_class=Gated)
+tables_router = APIRouter(route_class=AuthorizedRoute)
 
-ROWS = 30
-GUEST_S = 86_400  # that a guest's browser keeps his place
+TABLES_PER_PAGE = 30
+GUEST_COOKIE_S = 86_400  # that a guest's browser keeps his place
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class SlotInvite:
     """A place of a table, and how somebody sits down there: by a link; a program at a socket, by a token.
 
     link, token: None where they aren't told.
@@ -50,33 +74,33 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedTable:
+class CreatedTable:
     """A table that was opened: its page, and where the opener's own program comes in, as paths; and its places."""
 
     id: int
     page: str
     program: str | None
-    places: tuple[Way, ...]
+    places: tuple[SlotInvite, ...]
 
 
-@read(router, "/tables", "tables.html")
-def tables(ladder: Ladder, reader: Reader, after: Id | None = None) -> TableList:
+@page_and_json(tables_router, "/tables", "tables.html")
+def tables(ladder: Ladder, reader: ViewContext, after: RowId | None = None) -> TableList:
     """Return the tables that are open, and those that ended, thirty after the one whose number is `after`."""
-    return views.table_list(reader, after, ROWS)
+    return views.list_tables(reader, after, TABLES_PER_PAGE)
 
 
-@router.get("/tables/new", include_in_schema=False)
-def new(visit: Visited) -> Response:
+@tables_router.get("/tables/new", include_in_schema=False)
+def new(visit: CurrentContext) -> Response:
     """Show the form that opens a table."""
     with visit.ladder.reading(visit.viewer) as reader:
-        bots = [line.bot for line in views.bot_list(reader, "", None).rows if line.playing]
+        bots = [line.bot for line in views.list_bots(reader, "", None).rows if line.playing]
     own = visit.ladder.play.terms.rules.name
-    return form(visit, "new_table.html", rules=[own, *(name for name in PRESETS if name != own)], bots=bots)
+    return render_form(visit, "new_table.html", rules=[own, *(name for name in PRESETS if name != own)], bots=bots)
 
 
-@router.post("/tables", include_in_schema=False)
+@tables_router.post("/tables", include_in_schema=False)
 def open_by_form(
-    visit: Visited,
+    visit: CurrentContext,
     rules: Annotated[str, Form(max_length=100)],
     games: Annotated[int, Form(ge=1, le=20)] = 1,
     clock_s: Annotated[int, Form(ge=0, le=600)] = 0,
@@ -90,115 +114,303 @@ def open_by_form(
     """Open a table, and show the links of its places this once."""
     named = tuple(name.strip() for name in bots.split(",") if name.strip())
     count_try(visit, "table")
-    opened = open_evening(
+    opened = open_session(
         visit.ladder,
-        Wanted(
+        OpenTableRequest(
             rules=rules, games=games, clock_s=max(5, clock_s) if clock_s else None, bots=named, people=people,
             programs=programs, me=me, program=program.strip() or None, watch=watch,
         ),
-        who(visit),
+        actor_login(visit),
     )  # fmt: skip
-    return form(visit, "opened.html", id=opened.evening.id, ways=_ways(visit, opened), new=True)
+    return render_form(visit, "opened.html", id=opened.evening.id, ways=_ways(visit, opened), new=True)
 
 
-@router.post("/api/tables", status_code=201)
-def open_plain(visit: Visited, wanted: Wanted) -> OpenedTable:
+@tables_router.post("/api/tables", status_code=201)
+def open_plain(visit: CurrentContext, wanted: OpenTableRequest) -> CreatedTable:
     """Open a table; what lets somebody sit down is told this once."""
     count_try(visit, "table")
-    opened = open_evening(visit.ladder, wanted, who(visit))
+    opened = open_session(visit.ladder, wanted, actor_login(visit))
     page = f"/tables/{opened.evening.id}"
     program = None if wanted.program is None else f"{page}/program"
-    return OpenedTable(opened.evening.id, page, program, tuple(_ways(visit, opened)))
+    return CreatedTable(opened.evening.id, page, program, tuple(_ways(visit, opened)))
 
 
-@read(router, "/tables/{id}", "table.html", fresh_s=1)
-def table(ladder: Ladder, reader: Reader, id: Id) -> TablePage | None:
+@page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)
+def table(ladder: Ladder, reader: ViewContext, id: RowId) -> TablePage | None:
     """Return a table: who sits there, what was played, why it ended."""
-    return views.table_page(reader, id)
+    return views.view_table(reader, id)
 
 
-@router.get("/tables/{id}/sit", include_in_schema=False)
-def invited(visit: Visited, id: Id, link: str = "") -> Response:
+@tables_router.get("/tables/{id}/sit", include_in_schema=False)
+def invited(visit: CurrentContext, id: RowId, link: str = "") -> Response:
     """Show who comes by a link how to sit down: a button does it, not programs that look at addresses in letters."""
     guests = visit.ladder.last_settings.tables.guests
-    return form(visit, "sit.html", id=id, link=link, guests=guests)
+    return render_form(visit, "sit.html", id=id, link=link, guests=guests)
 
 
-@router.post("/tables/{id}/sit", include_in_schema=False)
+@tables_router.post("/tables/{id}/sit", include_in_schema=False)
 def sit_down(
-    visit: Visited, id: Id, link: Annotated[str, Form(max_length=100)] = "", name: Annotated[str, Form()] = ""
+    visit: CurrentContext, id: RowId, link: Annotated[str, Form(max_length=100)] = "", name: Annotated[str, Form()] = ""
 ) -> Response:
     """Sit down, and go on to the table."""
     count_try(visit, "table")
-    secret = sit(visit.ladder, id, link, visit.viewer.login, name.strip())
+    secret = join_table(visit.ladder, id, link, visit.viewer.login, name.strip())
     response = RedirectResponse(f"/tables/{id}/play", 303)
     if secret is not None:
         response.set_cookie(
-            visit.door.guest_cookie(id), secret, GUEST_S, secure=visit.door.secure, httponly=True, samesite="lax"
+            visit.door.guest_cookie(id), secret, GUEST_COOKIE_S, secure=visit.door.secure, httponly=True, samesite="lax"
         )
     return response
 
 
-@router.get("/tables/{id}/play", include_in_schema=False)
-def play(visit: Visited, id: Id) -> Response:
+@tables_router.get("/tables/{id}/play", include_in_schema=False)
+def play(visit: CurrentContext, id: RowId) -> Response:
     """Return the page at which one plays, or looks on."""
-    seat = seat_of(visit.ladder, id, visit.viewer, visit.request.cookies.get(visit.door.guest_cookie(id)))
+    seat = find_table_access(visit.ladder, id, visit.viewer, visit.request.cookies.get(visit.door.guest_cookie(id)))
     if seat is None:
-        raise RefusedError(404, "There is no such table.", visit)
+        raise HTTPError(404, "There is no such table.", visit)
     may = seat.place is not None or (seat.evening.watch and visit.reads)
-    if seat.evening.state == OVER or not may:
+    if seat.evening.state == CLOSED or not may:
         return RedirectResponse(f"/tables/{id}", 303)
-    rules = known_rules(visit.ladder, seat.evening.rules)
-    rows, home = [asdict(row) for row in card(rules)], (f"/tables/{id}", f"table {id}")
+    rules = get_rules(visit.ladder, seat.evening.rules)
+    rows, home = [asdict(row) for row in action_table(rules)], (f"/tables/{id}", f"table {id}")
     text = table_page(rules.name, visit.door.sheet(rules), f"/tables/{id}/socket", rows, home)
     headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
     return Response(text, 200, headers, "text/html; charset=utf-8")
 
 
-@router.post("/tables/{id}/places/{place}/link", include_in_schema=False)
-def link_anew(visit: Visited, id: Id, place: Id) -> Response:
+@tables_router.post("/tables/{id}/places/{place}/link", include_in_schema=False)
+def link_anew(visit: CurrentContext, id: RowId, place: RowId) -> Response:
     """Make a place's link or token anew, and show it this once."""
     count_try(visit, "table")
-    secret = new_secret(visit.ladder, id, place, visit.viewer)
-    seat = seat_of(visit.ladder, id, visit.viewer, None)
+    secret = renew_slot_secret(visit.ladder, id, place, visit.viewer)
+    seat = find_table_access(visit.ladder, id, visit.viewer, None)
     assert seat is not None
-    ways = _ways(visit, Opened(seat.evening, {place: secret}))
-    return form(visit, "opened.html", id=id, ways=ways, new=False)
+    ways = _ways(visit, OpenedSession(seat.evening, {place: secret}))
+    return render_form(visit, "opened.html", id=id, ways=ways, new=False)
 
 
-@router.post("/tables/{id}/close", include_in_schema=False)
-def close(visit: Visited, id: Id) -> Response:
+@tables_router.post("/tables/{id}/close", include_in_schema=False)
+def close(visit: CurrentContext, id: RowId) -> Response:
     """End a table."""
-    new = close_evening(visit.ladder, id, visit.viewer)
-    return go_on(visit, new, f"table {id} has ended", f"/tables/{id}")
+    new = close_session(visit.ladder, id, visit.viewer)
+    return redirect_after(visit, new, f"table {id} has ended", f"/tables/{id}")
 
 
-@router.get("/tables/{id}/matches/{number}/replay", include_in_schema=False)
-def replay(visit: Visited, id: Id, number: Id) -> Response:
+@tables_router.get("/tables/{id}/matches/{number}/replay", include_in_schema=False)
+def replay(visit: CurrentContext, id: RowId, number: RowId) -> Response:
     """Return the games of a match that was played at a table, step by step, as its reader may know them."""
-    return document(visit, lambda reader: _replay(reader, id, number))
+    return static_document(visit, lambda reader: _replay(reader, id, number))
 
 
-@router.get("/api/tables/{id}/matches/{number}/replay", response_model=TableReplay)
-def replay_as_json(visit: Visited, id: Id, number: Id) -> Response:
+@tables_router.get("/api/tables/{id}/matches/{number}/replay", response_model=TableReplay)
+def replay_as_json(visit: CurrentContext, id: RowId, number: RowId) -> Response:
     """Return the games of a match that was played at a table, step by step, as its reader may know them."""
-    return answer(visit, TableReplay, lambda reader: views.table_replay(reader, id, number))
+    return json_response(visit, TableReplay, lambda reader: views.view_table_replay(reader, id, number))
 
 
-def _replay(reader: Reader, id: int, number: int) -> str | None:
-    told = views.table_replay(reader, id, number)
-    return None if told is None or told.match is None else page([told.match], f"Table {id}, match {number + 1}")
+def _replay(reader: ViewContext, id: int, number: int) -> str | None:
+    told = views.view_table_replay(reader, id, number)
+    return None if told is None or told.match is None else replay_page([told.match], f"Table {id}, match {number + 1}")
 
 
-def _ways(visit: Visit, opened: Opened) -> list[Way]:
+def _ways(visit: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
     """Return of each place what it is, and how somebody sits down there."""
     id, places = opened.evening.id, opened.evening.places
     return [_way(visit, id, number, place, opened.secrets.get(number)) for number, place in enumerate(places)]
 
 
-def _way(visit: Visit, id: int, number: int, place: EveningPlace, secret: str | None) -> Way:
+def _way(visit: RequestContext, id: int, number: int, place: SessionSlot, secret: str | None) -> SlotInvite:
     name, url = place.label or place.name, visit.door.url
     if place.kind == PROGRAM:
         socket = f"ws{url.removeprefix('http')}/tables/{id}/program"
-        return Way(number, place.kind, name, socket=socket, token=secret)
-    return Way(number, place.kind, name, link=f"{url}/tables/{id}/sit?link={secret}" if secret else None)
+        return SlotInvite(number, place.kind, name, socket=socket, token=secret)
+    return SlotInvite(number, place.kind, name, link=f"{url}/tables/{id}/sit?link={secret}" if secret else None)
+
+
+change_stream_router = APIRouter(include_in_schema=False)
+
+CHANGE_POLL_S = 1.0  # between two looks at the ladder, however many listen
+MIN_MESSAGE_INTERVAL_S = 5.0  # between two words to one page
+MAX_STREAM_S = 600.0  # of a feed; the browser comes again, and is looked at anew
+
+
+class ChangePoller:
+    """Looks at the number of the last event while anybody listens: one task for all of them."""
+
+    def __init__(self, door: AppState) -> None:
+        self.door = door
+        self._listeners = 0
+        self._task: asyncio.Task[None] | None = None
+        self.change: int | None = None
+
+    def __enter__(self) -> "ChangePoller":
+        self._listeners += 1
+        if self._task is None:
+            self._task = asyncio.create_task(self._look())
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._listeners -= 1
+        if not self._listeners and self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _look(self) -> None:
+        while True:
+            with suppress(DatabaseError):  # it is away: pages say so
+                self.change = await run_in_threadpool(self.door.last_change)
+            await asyncio.sleep(CHANGE_POLL_S)
+
+
+@change_stream_router.get("/changes")
+async def changes(visit: Annotated[RequestContext, Depends(authorize)]) -> StreamingResponse:
+    """Say "changed" whenever something has happened, at most every five seconds."""
+    return StreamingResponse(_feed(visit), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+def watch_of(app: Any) -> ChangePoller:
+    """Return the one that all feeds and sockets of an application share."""
+    if not hasattr(app.state, "watch"):
+        app.state.watch = ChangePoller(app.state.door)
+    watch: ChangePoller = app.state.watch
+    return watch
+
+
+async def _feed(visit: RequestContext) -> AsyncIterator[str]:
+    with hold_connection(visit.door, visit.request, visit.viewer.login) as held:
+        if not held:
+            yield "retry: 60000\n\n"
+            return
+        async for word in _words(watch_of(visit.request.app)):
+            yield word
+
+
+async def _words(watch: ChangePoller) -> AsyncIterator[str]:
+    with watch:
+        yield "retry: 5000\n\n"
+        seen = watch.change
+        for beat in range(int(MAX_STREAM_S / MIN_MESSAGE_INTERVAL_S)):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(watch.door.ending.wait(), MIN_MESSAGE_INTERVAL_S)
+                return
+            if watch.change != seen:
+                yield "data: changed\n\n" if seen is not None else ":\n\n"
+                seen = watch.change
+            elif beat % 4 == 3:
+                yield ":\n\n"  # so that a proxy keeps the line, and a browser that went away is noticed
+
+
+sockets_router = APIRouter()
+
+WITHDRAWN = 4003  # a close code: what let in lets nobody in any more
+TOO_MANY_TABS = "You have too many open: close some of your tabs."
+MAX_REASON_CHARS = 100  # characters; a frame that closes has room for 123 bytes
+MAX_UNCHECKED_POLLS = 10  # at the ladder, after which a socket is looked at again though nothing happened
+
+
+@sockets_router.websocket("/tables/{id}/socket")
+async def person(socket: WebSocket, id: RowId) -> None:
+    """Carry what a person at a table, or one who looks on, sees and does."""
+    await _carry(socket, id, False)
+
+
+@sockets_router.websocket("/tables/{id}/program")
+async def program(socket: WebSocket, id: RowId, after: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None) -> None:
+    """Carry a program's lines, a line a frame; `after`: how many it has had, None of one that begins anew."""
+    await _carry(socket, id, True, after)
+
+
+async def _carry(socket: WebSocket, id: int, is_program: bool, after: int | None = None) -> None:
+    door: AppState = socket.app.state.door
+    try:
+        seat = await run_in_threadpool(_seat, socket, id, is_program)
+        runner = await run_in_threadpool(find_table_server, door.ladder, seat.evening)
+        viewer = await run_in_threadpool(_account, socket)
+    except HTTPError as problem:
+        await socket.send_denial_response(JSONResponse({"error": problem.what}, problem.status))
+        return
+    except DatabaseError:
+        await socket.send_denial_response(JSONResponse({"error": "the database is away"}, 503))
+        return
+    person = viewer.login or (None if seat.place is None else f"{id}/{seat.place}")
+    with hold_connection(door, socket, person) as held:
+        if held:
+            await _carry_held(socket, seat, runner, is_program, after)
+        else:
+            await socket.send_denial_response(JSONResponse({"error": TOO_MANY_TABS}, 429))
+
+
+async def _carry_held(
+    socket: WebSocket, seat: TableAccess, runner: RunnerRecord | None, is_program: bool, after: int | None
+) -> None:
+    channel = WebChannel(socket)
+    await channel.open()
+    if seat.evening.state == CLOSED:
+        await channel.close(UNKNOWN, f"this table has ended: {seat.evening.why}"[:MAX_REASON_CHARS])
+    elif runner is None or runner.port is None:
+        await channel.close(UNREACHABLE, "the table is away")
+    else:
+        name = None if seat.place is None else seat.evening.places[seat.place].name
+        hello = {
+            "secret": runner.secret, "table": seat.evening.id, "place": seat.place, "name": name, "program": is_program,
+            "after": after,
+        }  # fmt: skip
+        carrying = asyncio.create_task(relay_frames(channel, runner.port, hello))
+        holding = asyncio.create_task(_withdrawn(socket, seat, is_program))
+        try:
+            await asyncio.wait([carrying, holding], return_when=asyncio.FIRST_COMPLETED)
+            if not carrying.done():
+                await channel.close(WITHDRAWN, holding.result())
+        finally:
+            carrying.cancel()
+            holding.cancel()
+            await asyncio.gather(carrying, holding, return_exceptions=True)
+
+
+async def _withdrawn(socket: WebSocket, seat: TableAccess, is_program: bool) -> str:
+    """Wait until what let a socket in does so no longer; return why."""
+    with watch_of(socket.app) as watch:
+        seen, looks = watch.change, 0
+        while True:
+            await asyncio.sleep(CHANGE_POLL_S)
+            looks += 1
+            if watch.change == seen and looks < MAX_UNCHECKED_POLLS:
+                continue
+            seen, looks = watch.change, 0
+            try:
+                now = await run_in_threadpool(_seat, socket, seat.evening.id, is_program)
+            except HTTPError as problem:
+                return problem.what.splitlines()[0]
+            except DatabaseError:  # nobody can say now: play goes on
+                continue
+            if now.place != seat.place and now.evening.state != CLOSED:
+                return "you have sat down in another tab" if seat.place is None else "this place is another's now"
+
+
+def _seat(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
+    """Return what who asks for a socket is at a table. Raises RefusedError, DatabaseError."""
+    door: AppState = socket.app.state.door
+    token = find_bearer_token(socket)
+    if is_program:
+        seat = None if token is None else find_program_access(door.ladder, id, _account(socket), token)
+        if seat is None:
+            raise HTTPError(401, "Show the token of a program's place: Authorization: Bearer TOKEN")
+        return seat
+    visit = authorize_websocket(socket)
+    seat = find_table_access(door.ladder, id, visit.viewer, socket.cookies.get(door.guest_cookie(id)))
+    if seat is None:
+        raise HTTPError(404, "There is no such table.")
+    if seat.place is None and not (visit.reads and seat.evening.watch):
+        raise HTTPError(403 if visit.viewer.login else 401, visit.why or "There is no place for you here.")
+    return seat
+
+
+def _account(socket: WebSocket) -> Viewer:
+    """Return as whom a socket comes; a token of a place is nobody's."""
+    try:
+        return authorize_websocket(socket).viewer
+    except HTTPError as problem:
+        if problem.status != 401:
+            raise
+        return Viewer()

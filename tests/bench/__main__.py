@@ -17,19 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.sandbox import Program, why_not
-from tests.bench import (
-    engine,
-    figures,
-    ladder,
-    learning,
-    pairs,
-    peers,
-    pipes,
-    replies,
-    starts,
-    web,
-)
+from arena.sandbox import Program, unavailable_reason
+from tests.bench import engine, figures, ladder, learning, pairs, peers, pipes, replies, starts, web
 from tests.bench.peers import environments
 
 ROOT = Path(__file__).parents[2]
@@ -111,7 +100,7 @@ def starts_rows() -> Iterator[Row]:
     cores = os.sched_getaffinity(0)
     plain: dict[str, float] = {}
     for box, matches in (("process", 6), ("bubblewrap", 6), ("docker", 1)):
-        reason = why_not(box)
+        reason = unavailable_reason(box)
         if reason is not None:
             print(f"starts in {box} are left out: {reason}")
             continue

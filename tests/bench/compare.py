@@ -19,8 +19,8 @@ import click
 
 from arena.bots import Bot as Program
 from arena.compare import CompareConfig, Evidence
-from arena.coup import derived
-from arena.local import Player, play_match, sample
+from arena.coup import derive_key
+from arena.local import LocalPlayer, play_match, sample
 from arena.run import game_results
 from protocol.kits import coup_kit
 from protocol.kits.coup_kit import Answer, Bot, Game, Move
@@ -116,7 +116,7 @@ def real_blocks(old: type[Bot], new: type[Bot], field: Sequence[type[Bot]], seed
     """Yield block after block of pairs, as `arena compare` plays them, in this process."""
     names = ("OLD", "NEW", *(f"bot {number}" for number in range(len(field))))
     nowhere = tuple(Program(name, Path(), (), Path(), None, "") for name in names)
-    key = derived(b"tests.bench.compare", str(seed))
+    key = derive_key(b"tests.bench.compare", str(seed))
     config = CompareConfig(nowhere, SEATS, 2 * 100_000, PAIRS, key, points=POINTS)
     classes = (old, new, *field)
     tables = iter(config.plan().tables)
@@ -124,7 +124,7 @@ def real_blocks(old: type[Bot], new: type[Bot], field: Sequence[type[Bot]], seed
         worth = []
         for table in halves:
             spec = config.spec(table.match, table.bots)
-            players = [Player(names[bot], classes[bot]) for bot in table.bots]
+            players = [LocalPlayer(names[bot], classes[bot]) for bot in table.bots]
             results = game_results(play_match(spec, players, keep_moves=False))
             worth.append([result.worth(result.seats.index(names[table.bots[0]])) for result in results])
         yield list(zip(*worth, strict=True))

@@ -3,7 +3,7 @@
 import random
 import time
 
-from arena.coup import COUP, Chance, apply, deal, legal, view
+from arena.coup import COUP, KeyedRng, apply_moves, deal_game, list_legal_moves, view_from_seat
 
 GOAL = 60_000  # decisions a CPU-second at six seats; other Coup engines: 5,000 to 28,000
 
@@ -14,14 +14,14 @@ def decisions_per_second(seats: int, seconds: float) -> float:
     decisions = game = 0
     start = time.process_time()
     while (spent := time.process_time() - start) < seconds:
-        chance = Chance(b"bench", game)
-        state = deal(COUP, seats, chance)
+        chance = KeyedRng(b"bench", game)
+        state = deal_game(COUP, seats, chance)
         while asked := state.board.phase.asked:
             answers = []
             for seat in asked:
-                moves = legal(view(state, seat))
+                moves = list_legal_moves(view_from_seat(state, seat))
                 answers.append(moves[int(pick() * len(moves))])
             decisions += len(answers)
-            state, _ = apply(state, answers, chance)
+            state, _ = apply_moves(state, answers, chance)
         game += 1
     return decisions / spent

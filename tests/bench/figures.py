@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import arena.bots
-from arena.bots import Bot, load
-from arena.referee import MatchResult, MatchSpec, Terms, Timing, hello, play_match
+from arena.bots import Bot, load_bots
+from arena.referee import MatchResult, MatchSettings, MatchSpec, Timing, hello, play_match
 from arena.run import seed_key
-from arena.sandbox import Box, Choice, Limits, Program, Sandbox, make, programs_of
-from ladder.schedule import seatings
+from arena.sandbox import Box, Limits, Program, Sandbox, SandboxChoice, make_sandbox, programs_of
+from ladder.schedule import seat_orders
 from tests.bench import engine
 
 Figures = dict[str, float | str]
@@ -57,7 +57,9 @@ def spec(seats: int, games: int) -> MatchSpec:
 
     names = tuple(f"bot-{number}" for number in range(seats))
     rounds = games // seats * seats
-    return MatchSpec(0, bytes(32), names, seatings(seats, rounds, shuffle), terms=Terms(timing=Timing(ponder=True)))
+    return MatchSpec(
+        0, bytes(32), names, seat_orders(seats, rounds, shuffle), terms=MatchSettings(timing=Timing(ponder=True))
+    )
 
 
 def programs(tree: Path, kind: str, bot: Path, sandbox: str) -> list[Program]:
@@ -70,17 +72,17 @@ def programs(tree: Path, kind: str, bot: Path, sandbox: str) -> list[Program]:
         "honest": [samples / "honest.py"] * SEATS,
         "python": [samples / f"{name}.py" for name in PYTHON_BOTS],
     }[kind]
-    bots, _ = load([f"{number}={path}" for number, path in enumerate(named)], programs_of(sandbox))
+    bots, _ = load_bots([f"{number}={path}" for number, path in enumerate(named)], programs_of(sandbox))
     complete = getattr(arena.bots, "completed", None)
     if complete is not None:  # in an older tree kits lie beside the bots
         copies = Path(tempfile.mkdtemp(prefix="bench-"))
         atexit.register(shutil.rmtree, copies)
         bots = [complete(bot, sandbox != "process", copies / bot.name) for bot in bots]
-    with tempfile.TemporaryDirectory() as folder, closing(make(Choice(sandbox), Path(folder))) as made:
-        return with_bytecode(bots, Choice(sandbox), made)
+    with tempfile.TemporaryDirectory() as folder, closing(make_sandbox(SandboxChoice(sandbox), Path(folder))) as made:
+        return with_bytecode(bots, SandboxChoice(sandbox), made)
 
 
-def with_bytecode(bots: Sequence[Bot], choice: Choice, sandbox: Sandbox) -> list[Program]:
+def with_bytecode(bots: Sequence[Bot], choice: SandboxChoice, sandbox: Sandbox) -> list[Program]:
     """Return how a worker starts bots: it compiles those in Python once."""
     kind = getattr(arena.bots, "Bytecode", None)
     if kind is None:  # an older tree, whose bots are compiled at each start
@@ -129,7 +131,7 @@ def start(tree: Path, kind: str, bot: Path, sandbox: str, matches: int = 12) -> 
         for number in range(-1, matches):
             if number == 0:  # what a worker does once is done
                 before = sum(cpu_s())
-            made = make(Choice(sandbox), Path(folder, str(number)))
+            made = make_sandbox(SandboxChoice(sandbox), Path(folder, str(number)))
             start_match(made, started, hellos)
             made.close()
         spent = sum(cpu_s()) - before
@@ -143,7 +145,7 @@ def played(started: Sequence[Program], games: int) -> tuple[float, float, MatchR
     """
     match = spec(len(started), games)
     with tempfile.TemporaryDirectory() as folder:
-        made = make(Choice("process"), Path(folder))
+        made = make_sandbox(SandboxChoice("process"), Path(folder))
         before = cpu_s()
         result = play_match(match, lambda number: made.start(started[number], Limits()))
         after = cpu_s()

@@ -19,35 +19,35 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, Table, insert, select
 
-from arena.count import styles
+from arena.checks import CheckStep, Level
 from arena.coup import PRESETS
-from arena.examine import Level, Step
-from arena.referee import Terms, read
-from arena.sandbox import Choice
+from arena.referee import MatchSettings, read_record
+from arena.sandbox import SandboxChoice
+from arena.stats import count_play_styles
 from ladder.results import GameResult
-from ladder.service import Fold, Ladder, Play, create
+from ladder.service import Ladder, LadderFormat, StandingsUpdater, create_ladder
 from ladder.store import PlayedMatch
 from ladder.store.database import (
+    METADATA,
     RATED,
-    TABLES,
-    Owner,
-    activate,
+    User,
     add_version,
-    end_exam,
-    find_owner,
-    find_version,
-    keep_match,
-    put_bot,
-    put_file,
-    put_matches,
-    put_owners,
+    find_user,
+    finish_check,
+    get_or_create_bot,
+    get_version_by_id,
+    insert_archive,
+    queue_matches,
+    save_match,
+    save_users,
+    set_active_version,
 )
-from ladder.views import step_row
+from ladder.views import serialize_step
 
 ROOT = Path(__file__).parents[2]
 SEATS, GAMES = 4, 12
 BULK = 2_000  # matches that are written at a time
-PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), SEATS, GAMES)
+PLAY = LadderFormat(MatchSettings(rules=PRESETS["coup"]), SandboxChoice("process"), SEATS, GAMES)
 
 T = TypeVar("T")
 
@@ -64,26 +64,26 @@ class Term:
 @contextmanager
 def new_ladder(folder: Path, bots: int) -> Iterator[Ladder]:
     """Give a ladder of so many bots that play, each of an owner of its own."""
-    with closing(create(folder, PLAY, None)) as made:
+    with closing(create_ladder(folder, PLAY, None)) as made:
 
         def act(connection: Connection) -> None:
-            put_owners(connection, [Owner(f"o{bot}", f"o{bot}", f"p{bot}") for bot in range(bots)], 1.0)
-            put_file(connection, "0" * 64, "bot.py", b"print()")
+            save_users(connection, [User(f"o{bot}", f"o{bot}", f"p{bot}") for bot in range(bots)], 1.0)
+            insert_archive(connection, "0" * 64, "bot.py", b"print()")
             for number in range(bots):
-                owner = find_owner(connection, f"o{number}")
+                owner = find_user(connection, f"o{number}")
                 assert owner is not None
-                bot = put_bot(connection, f"bot{number}", owner.id, 1.0)
+                bot = get_or_create_bot(connection, f"bot{number}", owner.id, 1.0)
                 version = add_version(connection, bot, "0" * 64, "bot.py", 1.0)
-                end_exam(
+                finish_check(
                     connection,
                     version,
-                    [step_row(Step("plays", Level.OK, ""))],
+                    [serialize_step(CheckStep("plays", Level.OK, ""))],
                     None,
                     ["python3", "bot.py"],
                     None,
                     2.0,
                 )
-                activate(connection, find_version(connection, version), "ladder", "it passed", 2.0)
+                set_active_version(connection, get_version_by_id(connection, version), "ladder", "it passed", 2.0)
 
         made.database.write(act)
         yield made
@@ -103,7 +103,7 @@ def record() -> str:
 @cache
 def style(text: str) -> str:
     """Return what a bot of that match did, as a worker counts it."""
-    return styles(read(text))[0][1]
+    return count_play_styles(read_record(text))[0][1]
 
 
 def tables(draw: random.Random, bots: int, count: int) -> list[list[int]]:
@@ -130,17 +130,17 @@ def games_of(draw: random.Random, match: int, table: Sequence[int]) -> tuple[Gam
 def keep(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> None:
     """Queue and keep matches one by one."""
     some = tables(draw, bots, matches)
-    ids = ladder.database.write(lambda connection: put_matches(connection, RATED, some, 3.0))
+    ids = ladder.database.write(lambda connection: queue_matches(connection, RATED, some, 3.0))
     for id, table in zip(ids, some, strict=True):
         seen = tuple((f"bot{version - 1}@1", style(text)) for version in table)
         played = PlayedMatch(id, text.replace('"match":0', f'"match":{id}', 1), games_of(draw, id, table), styles=seen)
-        ladder.database.write(lambda connection, played=played: keep_match(connection, played, 4.0))
+        ladder.database.write(lambda connection, played=played: save_match(connection, played, 4.0))
 
 
 def fill(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> None:
     """Write matches that were played, many at a time, as `keep_match` writes them."""
     names = ("matches", "match_bots", "games", "records")
-    into = {name: TABLES.tables[name] for name in names}
+    into = {name: METADATA.tables[name] for name in names}
     for some in batches(tables(draw, bots, matches), BULK):
 
         def act(connection: Connection, some: list[list[int]] = some) -> None:
@@ -206,9 +206,9 @@ def term(games: int = 1_000_000, bots: int = 500) -> Term:
     with tempfile.TemporaryDirectory() as folder, new_ladder(Path(folder) / "spring", bots) as ladder:
         keep(ladder, draw, bots, 10, text)
         fill(ladder, draw, bots, games // GAMES - 10, text)
-        rows = select(TABLES.tables["match_bots"])
+        rows = select(METADATA.tables["match_bots"])
         _, read = timed(lambda: ladder.database.look(lambda connection: connection.execute(rows).all()))
-        fold = Fold(ladder)
+        fold = StandingsUpdater(ladder)
         _, batch = timed(fold.update)
         keep(ladder, draw, bots, 100, text)
         _, again = timed(fold.update)

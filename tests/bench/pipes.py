@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.coup import legal, view
-from arena.referee import MatchResult, MatchSpec, Record, hello, menus, replay, wire
+from arena.coup import list_legal_moves, view_from_seat
+from arena.referee import MatchResult, MatchSpec, Record, hello, legal_moves, replay_game, wire
 from arena.sandbox import Program
 from tests.bench.figures import played, spec
 
@@ -77,30 +77,41 @@ def script(match: MatchSpec, record: Record) -> Iterator[tuple[list[tuple[int, s
     """Yield what the bare loop does: (bot, line) to send, then the bots whose answers it waits for."""
     numbers = [0] * match.seats
     for game in record.games:
-        feed = wire.Feed(match.seats)
+        feed = wire.LineCursor(match.seats)
         handles = [match.handles[bot] for bot in game.seating]
         board = None
-        for step in replay(record.header, game):
+        for step in replay_game(record.header, game):
             state = step.before
             if board is None:
                 seeds = [match.game_seed(bot, game.game) for bot in game.seating]
-                lines = [wire.game_start(view(state, s), game.game, seed, handles) for s, seed in enumerate(seeds)]
+                lines = [
+                    wire.encode_game_start(view_from_seat(state, s), game.game, seed, handles)
+                    for s, seed in enumerate(seeds)
+                ]
                 yield [(bot, line.decode()) for bot, line in zip(game.seating, lines, strict=True)], []
-            question = wire.Question(state.board, game.game)
+            question = wire.PhaseRequests(state.board, game.game)
             sends = []
             for seat in state.board.phase.asked:
                 bot = game.seating[seat]
                 numbers[bot] += 1
-                sight = view(state, seat)
+                sight = view_from_seat(state, seat)
                 known, events = feed.known(sight), feed.take(seat)
-                line = question.line(sight, known, numbers[bot], events, menus.menu(legal(sight)), 500, 10_000)
+                line = question.line(
+                    sight,
+                    known,
+                    numbers[bot],
+                    events,
+                    legal_moves.make_legal_moves(list_legal_moves(sight)),
+                    500,
+                    10_000,
+                )
                 sends.append((bot, line.decode()))
             yield sends, [bot for bot, _ in sends]
             feed.add(step.events)
             board = step.after.board
         yield (
             [
-                (bot, wire.game_over(game.game, board, feed.take(seat)).decode())  # type: ignore[arg-type]
+                (bot, wire.encode_game_over(game.game, board, feed.take(seat)).decode())  # type: ignore[arg-type]
                 for seat, bot in enumerate(game.seating)
             ],
             [],

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arena.count import ALL, Fold
-from arena.local import Given, Results, play, sample
-from arena.stats import Profile, answer
+from arena.local import BotArgument, Results, play, sample
+from arena.stats import ALL, StatsAccumulator
+from arena.stats.report import Profile, make_stats_report
 from tests.bench.habits import HABITS, THOUGH_CAUGHT, UNTIL_CAUGHT, Habits, Reply
 
 Worths = NDArray[np.float64]  # what games were worth to a bot, a match a row
@@ -82,14 +82,14 @@ class Table:
         self.games = 0
         names = ["sample", *(f"sample {number}" for number in range(2, seats))]
         self._programs: list[Program] = []
-        self._bots: dict[str, Given] = {}
+        self._bots: dict[str, BotArgument] = {}
         try:
             self._bots |= dict.fromkeys(names, sample(f"sample:{path.relative_to(SAMPLES).parts[0]}"))
         except ValueError:  # it is written without the kit
             self._programs = [Program(path) for _ in names]
             self._bots |= zip(names, self._programs, strict=True)
 
-    def play(self, habits: Habits, games: int, seed: int, fold: Fold | None = None) -> Worths:
+    def play(self, habits: Habits, games: int, seed: int, fold: StatsAccumulator | None = None) -> Worths:
         """Play so many games, and return what they were worth to the bot with habits; the fold counts."""
         self.games += games
         name = named(habits)
@@ -209,7 +209,7 @@ class Row:
 
 def measure(name: str, table: Table, habits: Habits, games: int) -> Row:
     """Measure habits on fresh deals: the shares, and the same bot without each of them."""
-    fold = Fold()
+    fold = StatsAccumulator()
     if habits:
         table.play({}, games, FRESH, fold)
     own = table.play(habits, games, FRESH, fold)
@@ -223,7 +223,7 @@ def measure(name: str, table: Table, habits: Habits, games: int) -> Row:
             cost, error = gain(table.play({**habits, **other}, games, FRESH), own)
             if -cost > max(LEAST, 2 * error):
                 costs[words] = 100 * cost
-    return Row(name, habits, worths, costs, {bot.bot: bot for bot in answer(fold, [], []).bots})
+    return Row(name, habits, worths, costs, {bot.bot: bot for bot in make_stats_report(fold, [], []).bots})
 
 
 # What a bot does: section, name, words where it is nothing, all, and anything else.

@@ -6,9 +6,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.bots import LANGUAGES, Bot, BotError, Bytecode, build_all, build_in_box, load, new_bot
+from arena.bots import LANGUAGES, Bot, BotError, BytecodeCache, build_all, build_in_box, load_bots, new_bot
 from arena.referee import hello
-from arena.sandbox import Choice, Sandbox, SandboxError, make, programs_of
+from arena.sandbox import Sandbox, SandboxChoice, SandboxError, make_sandbox, programs_of
 from tests.bench.figures import SEATS, cpu_s, spec, start_match
 
 PLAIN = "honest.py"  # of tests/plain: a bot without a kit, as a plain file
@@ -41,13 +41,13 @@ def _start(name: str, language: str, matches: int) -> Start:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder, "boxes")
         scratch.mkdir()
-        with closing(make(Choice(name), scratch)) as sandbox:
+        with closing(make_sandbox(SandboxChoice(name), scratch)) as sandbox:
             bot = _built(Path(folder), sandbox, language)
-            started = Bytecode().program(bot, Choice(name), sandbox)  # as a worker does
+            started = BytecodeCache().program(bot, SandboxChoice(name), sandbox)  # as a worker does
         for number in range(-1, matches):
             if number == 0:  # what is done once is done
                 cpu, wall = sum(cpu_s()), time.perf_counter()
-            with closing(make(Choice(name), scratch)) as sandbox:
+            with closing(make_sandbox(SandboxChoice(name), scratch)) as sandbox:
                 start_match(sandbox, [started] * SEATS, hellos)
         each = 1000 / (matches * SEATS)
         return Start((sum(cpu_s()) - cpu) * each, (time.perf_counter() - wall) * each)
@@ -60,7 +60,7 @@ def _built(folder: Path, sandbox: Sandbox, language: str) -> Bot:
     if language in LANGUAGES:
         path = folder / language
         new_bot(path, language)
-    bots, _ = load([str(path)], programs)
+    bots, _ = load_bots([str(path)], programs)
     into, logs = folder / f"{language}.bots", folder / f"{language}.logs"
     if sandbox.name == "process":
         (bot,) = build_all(bots, logs, BUILD_S)

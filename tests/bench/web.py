@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ladder.service import Fold, Ladder, issue, sign_in
+from ladder.service import Ladder, StandingsUpdater, issue_secret, sign_in_by_link
 from ladder.web import make_app
 from tests.bench.ladder import GAMES, fill, keep, new_ladder, record
 
@@ -43,13 +43,13 @@ def filled(games: int = 1_000_000, bots: int = 500) -> Iterator[Ladder]:
         draw, text = random.Random(1), record()
         keep(ladder, draw, bots, 10, text)
         fill(ladder, draw, bots, games // GAMES - 10, text)
-        Fold(ladder).update()
+        StandingsUpdater(ladder).update()
         yield ladder
 
 
 def measure(ladder: Ladder) -> list[Cost]:
     """Return the costs of pages, for staff, who share no drawing."""
-    secret = sign_in(ladder, issue(ladder, "staff", "link", "bench").secret).secret
+    secret = sign_in_by_link(ladder, issue_secret(ladder, "staff", "link", "bench").secret).secret
     app = make_app(ladder, "http://localhost")
     loop = asyncio.new_event_loop()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import ArchiveError, BotError, load, pack, unpack
+from arena.bots import ArchiveError, BotError, load_bots, pack, unpack
 
 MOST = 1 << 20
 
@@ -233,7 +233,7 @@ def packed(path: Path) -> bytes:
 
 
 def digest(path: Path) -> str:
-    return load([str(path)])[0][0].digest
+    return load_bots([str(path)])[0][0].digest
 
 
 def test_a_packed_folder_comes_out_with_the_same_digest(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What `arena run BOT...` makes of its arguments. Source: its help, and the docstring of arena/bots/load.py."""
+"""What `arena run BOT...` makes of its arguments. Source: its help, and the docstring of arena/bots/resolve.py."""
 
 import hashlib
 import json
@@ -12,15 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import (
-    Bot,
-    BotError,
-    build_all,
-    check_commands,
-    check_unchanged,
-    differs,
-    load,
-)
+from arena.bots import Bot, BotError, build_all, is_changed, load_bots, require_unchanged, require_unchanged_commands
 from arena.sandbox import Programs
 
 RUN = 'run = ["sh", "bot.sh"]\n'
@@ -42,14 +34,14 @@ def folder(path: Path, manifest: str = RUN) -> Path:
 
 
 def one(argument: Path | str) -> Bot:
-    loaded, _ = load([str(argument)])
+    loaded, _ = load_bots([str(argument)])
     assert len(loaded) == 1
     return loaded[0]
 
 
 def refusal(*arguments: Path | str) -> str:
     with pytest.raises(BotError) as caught:
-        load([str(argument) for argument in arguments])
+        load_bots([str(argument) for argument in arguments])
     message = str(caught.value)
     assert message.count("\n") <= 1, "an error is two lines at most"
     assert all(line.isprintable() for line in message.split("\n")), "nothing in it may act on a terminal"
@@ -95,7 +87,7 @@ def test_every_kind_of_bot_starts_in_its_folder(tmp_path: Path, make: Callable[[
 def test_a_python_file_is_run_by_the_arenas_interpreter(tmp_path: Path) -> None:
     """A file that ends in .py is run by the Python that runs the arena."""
     file = write(tmp_path / "mybot.py")
-    loaded, notes = load([str(file)], Programs("/the/arenas/python"))
+    loaded, notes = load_bots([str(file)], Programs("/the/arenas/python"))
     assert loaded[0].argv == ("/the/arenas/python", str(file.resolve()))
     assert notes == []
 
@@ -130,8 +122,8 @@ def test_relative_paths_are_taken_from_where_the_user_is(tmp_path: Path, monkeyp
 
 
 def test_a_file_beside_a_bot_toml_runs_by_itself_with_a_note(tmp_path: Path) -> None:
-    """Source: arena/bots/load.py: what the user points at is what runs."""
-    loaded, notes = load([str(folder(tmp_path / "mybot") / "bot.sh")])
+    """Source: arena/bots/resolve.py: what the user points at is what runs."""
+    loaded, notes = load_bots([str(folder(tmp_path / "mybot") / "bot.sh")])
     assert loaded[0].name == "bot"
     assert len(notes) == 1
     assert "give the folder" in notes[0]
@@ -144,19 +136,19 @@ SAMPLES = Path(__file__).parents[2] / "sample_bots"
 def test_a_sample_bot_has_a_name_wherever_the_user_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
 ) -> None:
-    """Source: arena/bots/load.py: the file's name, which may lack its .py."""
+    """Source: arena/bots/resolve.py: the file's name, which may lack its .py."""
     monkeypatch.chdir(tmp_path)
     programs = Programs(image=True)  # there may be no node
     for name in {file, file.removesuffix(".py")}:
-        loaded, notes = load([f"sample:{name}"], programs)
+        loaded, notes = load_bots([f"sample:{name}"], programs)
         assert (loaded[0].path, loaded[0].name, notes) == (SAMPLES / file, Path(file).stem, [])
-        assert load([f"mine=sample:{name}"], programs)[0][0] == replace(loaded[0], name="mine")
+        assert load_bots([f"mine=sample:{name}"], programs)[0][0] == replace(loaded[0], name="mine")
 
 
 def test_a_sample_folder_has_a_name_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder's; a folder without bot.toml is no bot."""
     monkeypatch.chdir(tmp_path)
-    loaded, notes = load(["sample:python"], Programs(image=True))
+    loaded, notes = load_bots(["sample:python"], Programs(image=True))
     assert (loaded[0].path, loaded[0].cwd, loaded[0].name, notes) == (*[SAMPLES / "python"] * 2, "python", [])
     assert refusal("sample:__pycache__").startswith("sample:__pycache__ is no sample bot.")
 
@@ -221,7 +213,7 @@ BAD_MANIFESTS: dict[str, tuple[str | bytes, list[str]]] = {
 
 @pytest.mark.parametrize(("manifest", "told"), BAD_MANIFESTS.values(), ids=BAD_MANIFESTS.keys())
 def test_a_wrong_bot_toml_says_what_is_wrong_in_it(tmp_path: Path, manifest: str | bytes, told: list[str]) -> None:
-    """Source: arena/bots/load.py: name, run, build, kit; nothing else."""
+    """Source: arena/bots/resolve.py: name, run, build, kit; nothing else."""
     write(folder(tmp_path / "mybot") / "bot.toml", manifest)
     message = refusal(tmp_path / "mybot")
     assert "bot.toml" in message
@@ -255,10 +247,10 @@ def test_a_program_that_only_the_user_has_is_said_to_be_missing_in_the_sandbox(t
     bot = folder(tmp_path / "mybot", 'run = ["sh", "bot.sh"]\n')
     boxed = Programs(path=str(tmp_path / "nowhere"))
     with pytest.raises(BotError, match=r"the sandbox doesn't have; yours is /.*/sh\.\n.*arena doctor"):
-        load([str(bot)], boxed)
+        load_bots([str(bot)], boxed)
     write(bot / "bot.toml", 'run = ["cargo-of-nobody", "run"]\n')
     with pytest.raises(BotError, match=r"isn't in the sandbox\.\n.*arena doctor"):
-        load([str(bot)], boxed)
+        load_bots([str(bot)], boxed)
 
 
 def test_a_path_that_is_no_bot_says_so(tmp_path: Path) -> None:
@@ -278,7 +270,7 @@ def test_a_path_that_is_no_bot_says_so(tmp_path: Path) -> None:
 @pytest.mark.needs("linux", None if sys.platform == "linux" or os.geteuid() else "root may read everything")
 @pytest.mark.usefixtures("modes_count")
 def test_an_unreadable_bot_says_how_to_allow_it(tmp_path: Path) -> None:
-    """Source: arena/bots/load.py: a bot's files are hashed, so they must be readable, even those that run."""
+    """Source: arena/bots/resolve.py: a bot's files are hashed, so they must be readable, even those that run."""
     write(tmp_path / "mybot.py").chmod(0o111)
     assert "chmod" in refusal(tmp_path / "mybot.py")
 
@@ -287,7 +279,7 @@ def test_an_unreadable_bot_says_how_to_allow_it(tmp_path: Path) -> None:
 
 
 def played(arguments: list[str]) -> tuple[list[str], list[str]]:
-    loaded, notes = load(arguments)
+    loaded, notes = load_bots(arguments)
     return [bot.name for bot in loaded], notes
 
 
@@ -314,7 +306,7 @@ SHARED: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.mark.parametrize(("arguments", "names"), SHARED.values(), ids=SHARED.keys())
 def test_every_bot_gets_a_name_of_its_own(tmp_path: Path, arguments: list[str], names: list[str]) -> None:
-    """Source: arena/bots/load.py: demanded names first, then who comes first, then numbers."""
+    """Source: arena/bots/resolve.py: demanded names first, then who comes first, then numbers."""
     given = []
     for argument in arguments:
         demanded, equals, stem = argument.rpartition("=")
@@ -327,7 +319,7 @@ def test_every_bot_gets_a_name_of_its_own(tmp_path: Path, arguments: list[str], 
 
 
 def test_two_demanded_names_that_are_equal_are_an_error(tmp_path: Path) -> None:
-    """Source: arena/bots/load.py; the two accents are one letter and one letter with a combining mark."""
+    """Source: arena/bots/resolve.py; the two accents are one letter and one letter with a combining mark."""
     a, b = write(tmp_path / "a.py"), write(tmp_path / "b.py")
     message = refusal(f"x={a}", f"x={b}")
     assert '"x"' in message
@@ -351,20 +343,20 @@ BAD_NAMES = {
 
 @pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES.keys())
 def test_a_name_that_would_harm_a_terminal_or_a_table_is_refused(tmp_path: Path, name: str) -> None:
-    """Source: arena/bots/load.py: 1 to 40 printable characters, no slash, no space at the ends."""
+    """Source: arena/bots/resolve.py: 1 to 40 printable characters, no slash, no space at the ends."""
     file = write(tmp_path / "a.py")
     assert "its name" in refusal(f"{name}={file}")
 
 
 def test_a_file_with_an_impossible_name_plays_under_another(tmp_path: Path) -> None:
-    """Source: arena/bots/load.py: the message shows name=path."""
+    """Source: arena/bots/resolve.py: the message shows name=path."""
     file = write(tmp_path / ("x" * 41 + ".py"))
     assert "name=" in refusal(file)
     assert one(f"short={file}").name == "short"
 
 
 def test_an_equals_sign_belongs_to_a_path_that_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Source: arena/bots/load.py: an argument that exists is a path; a name has no slash."""
+    """Source: arena/bots/resolve.py: an argument that exists is a path; a name has no slash."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "a=b.py")
     write(tmp_path / "c.py")
@@ -389,11 +381,11 @@ def test_a_tilde_after_the_name_is_the_home_folder(tmp_path: Path, monkeypatch: 
 
 
 def test_the_digest_of_a_file_is_what_sha256sum_prints(tmp_path: Path) -> None:
-    """Source: arena/bots/load.py; a neighbour doesn't matter."""
+    """Source: arena/bots/resolve.py; a neighbour doesn't matter."""
     bot = one(write(tmp_path / "a.py", "x = 1\n"))
     write(tmp_path / "b.py")
     assert bot.digest == hashlib.sha256(b"x = 1\n").hexdigest()
-    assert not differs(bot)
+    assert not is_changed(bot)
 
 
 def relink(path: Path, target: str) -> None:
@@ -442,12 +434,12 @@ def test_a_change_in_a_bots_folder_is_noticed(tmp_path: Path, change: Callable[[
     os.mkfifo(at / "pipe")
     bot = one(at)
     change(at)
-    assert differs(bot) is counts
+    assert is_changed(bot) is counts
     if counts:
         with pytest.raises(BotError, match='"mybot" has changed'):
-            check_unchanged([bot])
+            require_unchanged([bot])
     else:
-        check_unchanged([bot])
+        require_unchanged([bot])
 
 
 def test_the_digest_of_a_folder_is_what_its_docstring_says(tmp_path: Path) -> None:
@@ -494,9 +486,9 @@ def test_a_link_to_a_file_without_end_costs_no_time(tmp_path: Path) -> None:
     at = folder(tmp_path / "mybot")
     (at / "data").symlink_to("/proc/self/pagemap")
     bot = one(at)
-    assert not differs(bot)
+    assert not is_changed(bot)
     relink(at / "data", "/proc/self/maps")
-    assert differs(bot)
+    assert is_changed(bot)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -535,11 +527,11 @@ def build(bot: Bot, timeout_s: float = LIMIT_S) -> Bot:
 
 
 def test_a_build_makes_what_runs_and_the_digest_is_taken_after_it(tmp_path: Path) -> None:
-    """Source: arena/bots/load.py; to load again later gives the same digest, so a resume needs no build."""
+    """Source: arena/bots/resolve.py; to load again later gives the same digest, so a resume needs no build."""
     before = to_build(tmp_path / "mybot", MAKES_GO)
     after = build(before)
-    assert differs(before)
-    assert not differs(after)
+    assert is_changed(before)
+    assert not is_changed(after)
     assert after == replace(before, digest=after.digest)
     assert subprocess.check_output(after.argv, cwd=after.cwd, timeout=LIMIT_S) == b"ready\n"
     assert one(tmp_path / "mybot") == after
@@ -565,7 +557,7 @@ BAD_BUILDS: dict[str, tuple[str, list[str]]] = {
 
 @pytest.mark.parametrize(("script", "told"), BAD_BUILDS.values(), ids=BAD_BUILDS.keys())
 def test_a_failed_build_names_the_bot_and_shows_its_last_lines(tmp_path: Path, script: str, told: list[str]) -> None:
-    """Source: arena/bots/load.py."""
+    """Source: arena/bots/resolve.py."""
     bot = to_build(tmp_path / "mybot", script)
     with pytest.raises(BotError) as caught:
         build(bot)
@@ -639,10 +631,10 @@ def test_a_program_that_path_now_finds_elsewhere_is_told_with_both_places(
 ) -> None:
     """Nobody changed the list of bots then; PATH has the old place no more, or later."""
     old, new = two_places
-    bots, _ = load([str(folder(tmp_path / "b", 'run = ["python3", "bot.sh"]\n'))], Programs(path=str(old)))
-    check_commands(bots, Programs(path=f"{old}:{new}"))
+    bots, _ = load_bots([str(folder(tmp_path / "b", 'run = ["python3", "bot.sh"]\n'))], Programs(path=str(old)))
+    require_unchanged_commands(bots, Programs(path=f"{old}:{new}"))
     with pytest.raises(BotError) as refused:
-        check_commands(bots, Programs(path=f"{new}:{old}"))
+        require_unchanged_commands(bots, Programs(path=f"{new}:{old}"))
     assert str(refused.value) == (
         f'"b": its files say python3, which is now {new}/python3, '
         f"and was {old}/python3 when the run began (run.json).\n"
@@ -653,10 +645,10 @@ def test_a_program_that_path_now_finds_elsewhere_is_told_with_both_places(
 def test_no_place_on_path_is_advised_that_would_not_help(tmp_path: Path, two_places: tuple[Path, Path]) -> None:
     """The files name one program, or the old one is gone, or the rest of the command is another."""
     old, new = two_places
-    named, _ = load([str(folder(tmp_path / "named", f'run = ["{new}/python3", "bot.sh"]\n'))])
-    found, _ = load([str(folder(tmp_path / "found", 'run = ["python3", "bot.sh"]\n'))], Programs(path=str(new)))
+    named, _ = load_bots([str(folder(tmp_path / "named", f'run = ["{new}/python3", "bot.sh"]\n'))])
+    found, _ = load_bots([str(folder(tmp_path / "found", 'run = ["python3", "bot.sh"]\n'))], Programs(path=str(new)))
     for bot, program, rest in ((named[0], old, "bot.sh"), (found[0], tmp_path, "bot.sh"), (found[0], old, "-c")):
         changed_list = [replace(bot, argv=(f"{program}/python3", rest))]
         with pytest.raises(BotError, match="would be started by") as refused:
-            check_commands(changed_list, Programs(path=str(new)))
+            require_unchanged_commands(changed_list, Programs(path=str(new)))
         assert "PATH" not in str(refused.value)

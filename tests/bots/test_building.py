@@ -15,22 +15,22 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import Bot, BotError, BuildError, build_all, build_in_box, load
-from arena.examine import findings
+from arena.bots import Bot, BotError, BuildError, build_all, build_in_box, load_bots
+from arena.checks import check_host
 from arena.sandbox import (
-    ISOLATING,
-    Choice,
+    ISOLATING_SANDBOXES,
     Limits,
     Program,
     Sandbox,
+    SandboxChoice,
     SandboxError,
-    make,
+    make_sandbox,
     programs_of,
-    readable,
-    why_not,
+    unavailable_reason,
+    wait_readable,
 )
+from tests.cli_workspace import Place
 from tests.disk import small_disk
-from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
 
@@ -41,10 +41,10 @@ ROOT = Path(__file__).parents[2]
 class Yard:
     """A place to build bots in one sandbox."""
 
-    def __init__(self, folder: Path, choice: Choice) -> None:
+    def __init__(self, folder: Path, choice: SandboxChoice) -> None:
         self.folder = folder
         self.choice = choice
-        self.sandbox: Sandbox = make(choice, folder / "scratch")
+        self.sandbox: Sandbox = make_sandbox(choice, folder / "scratch")
         self.logs = folder / "logs"
 
     def bot(self, script: str, run: str = "./bot", name: str = "b") -> Bot:
@@ -53,7 +53,7 @@ class Yard:
         home.mkdir()
         (home / "build.sh").write_text(script)
         (home / "bot.toml").write_text(f'run = "{run}"\nbuild = ["sh", "build.sh"]\n')
-        return load([str(home)], programs_of(self.choice.name))[0][0]
+        return load_bots([str(home)], programs_of(self.choice.name))[0][0]
 
     def build(self, *bots: Bot, timeout_s: float = LIMIT_S) -> list[Bot]:
         """Build them."""
@@ -68,11 +68,11 @@ class Yard:
         return str(refused.value)
 
 
-@pytest.fixture(params=ISOLATING)
+@pytest.fixture(params=ISOLATING_SANDBOXES)
 def yard(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterator[Yard]:
     """Give a place to build in each sandbox that isolates."""
-    needs(request.param, why_not(request.param))
-    made = Yard(tmp_path, Choice(request.param))
+    needs(request.param, unavailable_reason(request.param))
+    made = Yard(tmp_path, SandboxChoice(request.param))
     yield made
     made.sandbox.close()
 
@@ -80,7 +80,7 @@ def yard(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterat
 @pytest.fixture
 def quick(tmp_path: Path, bubblewrap: None) -> Iterator[Yard]:
     """Give a place to build in the quickest sandbox that isolates."""
-    made = Yard(tmp_path, Choice("bubblewrap"))
+    made = Yard(tmp_path, SandboxChoice("bubblewrap"))
     yield made
     made.sandbox.close()
 
@@ -95,22 +95,24 @@ def test_a_file_system_that_forbids_programs_is_no_fault_of_a_bots(
 ) -> None:
     """A box runs a copy; as a plain process it can't be started, which is the machine's failure, and doctor says it."""
     with small_disk(tmp_path / "disk", needs, "noexec") as disk:
-        yard = Yard(disk, Choice("bubblewrap"))
+        yard = Yard(disk, SandboxChoice("bubblewrap"))
         [built] = yard.build(yard.bot(GOOD))
-        assert load([str(built.path)])[0][0].name == "00-b", "it isn't asked to be made executable"
+        assert load_bots([str(built.path)])[0][0].name == "00-b", "it isn't asked to be made executable"
         program = Program(built.argv, built.cwd, files=built.path)
         box = yard.sandbox.start(program, Limits())
-        assert readable(box.stdout, LIMIT_S)
+        assert wait_readable(box.stdout, LIMIT_S)
         assert os.read(box.stdout, 9) == b"hi\n"
         box.close()
         yard.sandbox.close()
-        plain = make(Choice("process"), disk / "plain")
+        plain = make_sandbox(SandboxChoice("process"), disk / "plain")
         with pytest.raises(SandboxError, match="mounted noexec"):
             plain.start(program, Limits())
         plain.close()
         monkeypatch.setattr("tempfile.tempdir", str(disk))
         [told] = [
-            finding for finding in findings(dict.fromkeys(("process", *ISOLATING)), tmp_path) if finding.what == "disk"
+            finding
+            for finding in check_host(dict.fromkeys(("process", *ISOLATING_SANDBOXES)), tmp_path)
+            if finding.what == "disk"
         ]
         assert "mounted noexec" in told.text
 
@@ -133,7 +135,7 @@ def test_a_build_makes_a_folder_that_plays_and_leaves_the_source_alone(yard: Yar
     assert os.access(built.path / "bot", os.X_OK)
     assert (built.path / "sub" / "file").read_text() == "one\n"
     assert built.digest != bot.digest
-    assert load([str(built.path)])[0][0].digest == built.digest
+    assert load_bots([str(built.path)])[0][0].digest == built.digest
     assert (yard.logs / "build-00-b.log").read_text() == "all well\n"
 
 
@@ -149,7 +151,7 @@ def test_a_build_may_edit_its_copy_of_the_files(yard: Yard) -> None:
     assert (built.path / "build.sh").read_text().endswith("# edited\n")
     assert not (built.path / "old" / "gone").exists()
     assert (bot.path / "list").read_text() == "one\n"
-    assert built.digest == load([str(built.path)], programs_of(yard.choice.name))[0][0].digest
+    assert built.digest == load_bots([str(built.path)], programs_of(yard.choice.name))[0][0].digest
 
 
 def test_a_folder_that_plays_twice_is_built_once_and_what_needs_no_build_stays(quick: Yard) -> None:
@@ -157,7 +159,7 @@ def test_a_folder_that_plays_twice_is_built_once_and_what_needs_no_build_stays(q
     bot = quick.bot(f"echo built >&2; {GOOD}")
     plain = Path(quick.folder, "plain.py")
     plain.write_text("")
-    other = load([str(plain)])[0][0]
+    other = load_bots([str(plain)])[0][0]
     one, two, same = quick.build(bot, replace(bot, name="other"), other)
     assert one.path == two.path
     assert (one.name, two.name) == ("b", "other")
@@ -189,7 +191,7 @@ def test_a_build_that_fails_as_the_user_is_told_of_in_the_same_way(tmp_path: Pat
     (tmp_path / "b" / "build.sh").write_text(LONG)
     (tmp_path / "b" / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "build.sh"]\n')
     with pytest.raises(BuildError) as refused:
-        build_all(load([str(tmp_path / "b")])[0], tmp_path / "logs", LIMIT_S)
+        build_all(load_bots([str(tmp_path / "b")])[0], tmp_path / "logs", LIMIT_S)
     told = str(refused.value).splitlines()
     assert told[0] == '"b": the build failed with exit code 3.'
     assert told[1] == "Try it by hand in the bot's folder: sh build.sh"
@@ -203,14 +205,14 @@ def test_a_build_that_prints_without_end_is_ended_as_the_user_too(tmp_path: Path
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "bot.toml").write_text('run = "./bot"\nbuild = "yes"\n')
     with pytest.raises(BuildError, match="printed more than 16 MB"):
-        build_all(load([str(tmp_path / "b")])[0], tmp_path / "logs", LIMIT_S)
+        build_all(load_bots([str(tmp_path / "b")])[0], tmp_path / "logs", LIMIT_S)
 
 
 def test_a_build_that_soon_prints_too_much_fails_too_and_its_log_is_cut(tmp_path: Path) -> None:
     """It has ended before the size of its log is looked at."""
     (tmp_path / "bot.toml").write_text('run = "true"\nbuild = ["head", "-c", "20000000", "/dev/zero"]\n')
     with pytest.raises(BuildError, match="printed more than 16 MB"):
-        build_all(load([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
+        build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
     assert [log.stat().st_size for log in (tmp_path / "logs").iterdir()] == [16 << 20]
 
 
@@ -220,7 +222,7 @@ def test_bots_whose_names_look_alike_in_a_files_name_have_a_log_each(tmp_path: P
     for name in ("a b", "a_b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "bot.toml").write_text(f'run = "true"\nbuild = ["echo", "{name}"]\n')
-        bots.append(replace(load([f"x={tmp_path / name}"])[0][0], name=name))
+        bots.append(replace(load_bots([f"x={tmp_path / name}"])[0][0], name=name))
     build_all(bots, tmp_path / "logs", LIMIT_S)
     assert sorted(log.read_text() for log in (tmp_path / "logs").iterdir()) == ["a b\n", "a_b\n"]
 
@@ -235,7 +237,7 @@ def test_a_build_that_fails_on_a_full_disk_is_not_blamed(tmp_path: Path, needs: 
             while True:
                 file.write(bytes(1 << 12))
         with pytest.raises(OSError, match=r"No space left .*/disk/logs"):
-            build_all(load([str(tmp_path / "b")])[0], disk / "logs", LIMIT_S)
+            build_all(load_bots([str(tmp_path / "b")])[0], disk / "logs", LIMIT_S)
 
 
 FIRST_ERRORS: dict[str, tuple[str, ...]] = {
@@ -259,7 +261,7 @@ def test_the_first_error_of_a_compiler_is_the_first_line_that_is_shown(
     (tmp_path / "said").write_text("\n".join([*printed, *["more"] * 40]))
     (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "cat said; exit 1"]\n')
     with pytest.raises(BuildError) as refused:
-        build_all(load([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
+        build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
     last = -2 if printed[-1].startswith(("collect2:", "make:")) else -1
     assert refused.value.told.lines[:2] == (b"[...]", printed[last].encode())
     assert refused.value.told.partial
@@ -277,7 +279,7 @@ def test_lines_that_are_left_out_or_cut_are_known_and_blank_ones_do_not_count(tm
         (tmp_path / "said").write_text(text)
         (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "cat said; exit 1"]\n')
         with pytest.raises(BuildError) as refused:
-            build_all(load([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
+            build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
         assert refused.value.told.partial is partial
 
 
@@ -285,7 +287,7 @@ def test_a_long_log_is_searched_up_to_a_bound(tmp_path: Path) -> None:
     """Its beginning and its end are shown, also where no error is found."""
     (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "seq 1 300000; exit 1"]\n')
     with pytest.raises(BuildError) as refused:
-        build_all(load([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
+        build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
     shown = [b"%d" % number for number in (*range(1, 11), *range(299_997, 300_001))]
     assert list(refused.value.told.lines) == [*shown[:10], b"[...]", *shown[10:]]
 

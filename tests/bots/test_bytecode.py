@@ -8,9 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import Bot, Bytecode, bytecode_of, load
-from arena.sandbox import ISOLATING, Choice, Limits, Program, Sandbox, make, programs_of, readable, why_not
-from tests.place import QUICK_BOT, Place
+from arena.bots import Bot, BytecodeCache, load_bots, parse_bytecode
+from arena.sandbox import (
+    ISOLATING_SANDBOXES,
+    Limits,
+    Program,
+    Sandbox,
+    SandboxChoice,
+    make_sandbox,
+    programs_of,
+    unavailable_reason,
+    wait_readable,
+)
+from tests.cli_workspace import QUICK_BOT, Place
 
 Needs = Callable[[str, str | None], None]
 Files = tuple[tuple[str, bytes], ...]
@@ -21,10 +31,10 @@ LIMIT_S = 60.0
 class Yard:
     """A place to compile and start bots in one sandbox."""
 
-    def __init__(self, folder: Path, choice: Choice) -> None:
+    def __init__(self, folder: Path, choice: SandboxChoice) -> None:
         self.folder = folder
         self.choice = choice
-        self.sandbox: Sandbox = make(choice, folder / "scratch")
+        self.sandbox: Sandbox = make_sandbox(choice, folder / "scratch")
 
     def bot(self, name: str, **modules: str) -> Bot:
         """Write a bot in Python that prints a value of its module `other`."""
@@ -36,11 +46,11 @@ class Yard:
             path = home / f"{module.replace('_in_', '/')}.py"
             path.parent.mkdir(exist_ok=True)
             path.write_text(source)
-        return load([str(home)], programs_of(self.choice.name))[0][0]
+        return load_bots([str(home)], programs_of(self.choice.name))[0][0]
 
     def compiled(self, bot: Bot) -> Files:
         """Return what is shown of a bot's bytecode."""
-        made = Bytecode()
+        made = BytecodeCache()
         found = made.of(bot, self.choice, self.sandbox)
         assert made.of(bot, self.choice, self.sandbox) is found, "it is compiled once"
         return found
@@ -49,17 +59,17 @@ class Yard:
         """Return what a bot says at once."""
         box = self.sandbox.start(Program(bot.argv, bot.cwd, files=bot.path, bytecode=bytecode), Limits())
         try:
-            assert readable(box.stdout, LIMIT_S)
+            assert wait_readable(box.stdout, LIMIT_S)
             return os.read(box.stdout, 4_096).decode()
         finally:
             box.close()
 
 
-@pytest.fixture(params=ISOLATING)
+@pytest.fixture(params=ISOLATING_SANDBOXES)
 def yard(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterator[Yard]:
     """Give a place in each sandbox that isolates."""
-    needs(request.param, why_not(request.param))
-    made = Yard(tmp_path, Choice(request.param))
+    needs(request.param, unavailable_reason(request.param))
+    made = Yard(tmp_path, SandboxChoice(request.param))
     yield made
     made.sandbox.close()
 
@@ -67,7 +77,7 @@ def yard(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterat
 @pytest.fixture
 def quick(tmp_path: Path, bubblewrap: None) -> Iterator[Yard]:
     """Give a place in the quickest sandbox that isolates."""
-    made = Yard(tmp_path, Choice("bubblewrap"))
+    made = Yard(tmp_path, SandboxChoice("bubblewrap"))
     yield made
     made.sandbox.close()
 
@@ -122,9 +132,13 @@ def test_an_examination_and_a_table_show_the_bytecode_that_a_match_does(place: P
 def test_only_folders_that_python_runs_in_a_box_are_compiled(quick: Yard) -> None:
     """A bare file has no modules, and a plain process plays where its author's files are."""
     bot = quick.bot("b", other="VALUE = 1\n")
-    bare = load([str(bot.path / "bot.py")])[0][0]
-    for other, choice in ((bot, Choice("process")), (bare, quick.choice), (replace(bot, argv=("sh",)), quick.choice)):
-        made = Bytecode()
+    bare = load_bots([str(bot.path / "bot.py")])[0][0]
+    for other, choice in (
+        (bot, SandboxChoice("process")),
+        (bare, quick.choice),
+        (replace(bot, argv=("sh",)), quick.choice),
+    ):
+        made = BytecodeCache()
         assert [made.of(other, choice, quick.sandbox) for _ in range(3)] == [(), (), ()]
 
 
@@ -141,7 +155,7 @@ def test_a_bot_that_ships_its_own_python_is_not_compiled_by_it(quick: Yard) -> N
 def test_what_is_kept_is_bounded_by_its_size(quick: Yard) -> None:
     """The bot that hasn't played for the longest is compiled again; the others aren't."""
     one, two, three = (quick.bot(name, other=f"VALUE = '{name}'\n") for name in ("one", "two", "six"))
-    made = Bytecode(2 * sum(len(data) for _, data in quick.compiled(one)))
+    made = BytecodeCache(2 * sum(len(data) for _, data in quick.compiled(one)))
     first = made.of(one, quick.choice, quick.sandbox)
     second = made.of(two, quick.choice, quick.sandbox)
     assert made.of(one, quick.choice, quick.sandbox) is first
@@ -175,4 +189,4 @@ GOOD = entry(b"./a/__pycache__/m.pyc")
 )
 def test_what_is_no_bytecode_of_its_own_folder_ends_what_is_taken(strange: bytes) -> None:
     """What came before it stays; a name that comes twice is one."""
-    assert bytecode_of(GOOD + GOOD + strange + entry(b"__pycache__/late.pyc")) == (("a/__pycache__/m.pyc", b"x"),)
+    assert parse_bytecode(GOOD + GOOD + strange + entry(b"__pycache__/late.pyc")) == (("a/__pycache__/m.pyc", b"x"),)

@@ -1,4 +1,4 @@
-"""What owners submit: files, folders, zips and tars, also hostile ones. Source: arena/bots/intake.py."""
+"""What owners submit: files, folders, zips and tars, also hostile ones. Source: arena/bots/submission_archive.py."""
 
 import bz2
 import errno
@@ -24,7 +24,15 @@ from typing import Any
 
 import pytest
 
-from arena.bots import MOST_UPLOAD, BotCache, BotError, Bundle, PortableBot, intake, intake_apart
+from arena.bots import (
+    MAX_UPLOAD_BYTES,
+    BotArchive,
+    BotCache,
+    BotError,
+    PortableBot,
+    read_submission,
+    read_submission_in_process,
+)
 
 RUN = b'run = "python3 bot.py"\n'
 BOT = b"print('hello')\n"
@@ -71,11 +79,11 @@ def good_tar(*more: Row) -> bytes:
     return tarred(*files(GOOD), *more)
 
 
-def submitted(folder: Path, data: bytes, name: str = "upload") -> Bundle:
+def submitted(folder: Path, data: bytes, name: str = "upload") -> BotArchive:
     """Take in bytes, and demand that nothing of them stays."""
     path = folder / "temporary"
     path.write_bytes(data)
-    return intake(path, name)
+    return read_submission(path, name)
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +97,7 @@ def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "object":
     assert not (tmp_path / "evil").exists()
 
 
-def held(bundle: Bundle, folder: Path) -> dict[str, bytes]:
+def held(bundle: BotArchive, folder: Path) -> dict[str, bytes]:
     """Return the files of a bundle, through a worker's cache, which compares the digest."""
     cache = BotCache(Path(tempfile.mkdtemp(dir=folder)))
     bot = PortableBot("bot", bundle.digest, ("python3",), bundle.file)
@@ -109,13 +117,13 @@ def test_a_bot_is_the_same_whichever_way_it_is_submitted(tmp_path: Path) -> None
     (folder / "data").mkdir(parents=True)
     for name, content in {**GOOD, "data/book": b"\0" * 100_000}.items():
         (folder / name).write_bytes(content)
-    found = {intake(folder), intake(folder / "bot.toml")}
+    found = {read_submission(folder), read_submission(folder / "bot.toml")}
     for kind in ("zip", "tar", "gztar", "bztar", "xztar"):
         for how in ({"root_dir": folder}, {"root_dir": tmp_path, "base_dir": "mybot"}):
             made = shutil.make_archive(str(tmp_path / "made" / "mybot"), kind, **how)
-            found.add(intake(Path(made)))
+            found.add(read_submission(Path(made)))
             os.rename(made, tmp_path / "mislabelled.py")
-            found.add(intake(tmp_path / "mislabelled.py", "mybot"))
+            found.add(read_submission(tmp_path / "mislabelled.py", "mybot"))
     (bundle,) = found
     assert (bundle.name, bundle.file) == ("mybot", None)
     assert held(bundle, tmp_path) == {**GOOD, "data/book": b"\0" * 100_000}
@@ -299,7 +307,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "zip: overlapping entries": (overlapping(1000), "overlap"),
     "zip: many entries": (zipped({str(number): b"" for number in range(2001)}, zipfile.ZIP_STORED), "2000 files"),
     "tar: many entries": (tarred(*((str(number), FOLDER, "") for number in range(2001))), "2000 files"),
-    "too large an upload": (bytes([35]) * (MOST_UPLOAD + 1), "more than 16 MB"),
+    "too large an upload": (bytes([35]) * (MAX_UPLOAD_BYTES + 1), "more than 16 MB"),
     # damage
     "empty": (b"", "it is empty"),
     "zip: empty": (zipped({}), "no file"),
@@ -347,9 +355,9 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_what_is_small_and_holds_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bomb: str) -> None:
     """Before more than the bound is written."""
-    monkeypatch.setattr(sys.modules["arena.bots.intake"], "MOST_UNPACKED", SOME)
+    monkeypatch.setattr(sys.modules["arena.bots.submission_archive"], "MAX_UNPACKED_BYTES", SOME)
     data = BOMBS[bomb]()
-    assert len(data) < MOST_UPLOAD
+    assert len(data) < MAX_UPLOAD_BYTES
     with pytest.raises(BotError, match="more than 4 MB"):
         submitted(tmp_path, data)
 
@@ -395,24 +403,24 @@ def test_a_folder_that_holds_too_much_or_what_cannot_be_read_is_refused(tmp_path
     folder.mkdir()
     for name, content in GOOD.items():
         (folder / name).write_bytes(content)
-    assert held(intake(folder), tmp_path) == GOOD
+    assert held(read_submission(folder), tmp_path) == GOOD
     (folder / "link").symlink_to("/etc/passwd")
     with pytest.raises(BotError, match="out of its folder"):
-        intake(folder)
+        read_submission(folder)
     (folder / "link").unlink()
     with (folder / "long").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(BotError, match="more than 64 MB"):
-        intake(folder)
+        read_submission(folder)
     (folder / "long").unlink()
     for number in range(2001):
         (folder / str(number)).touch()
     with pytest.raises(BotError, match="2000 files"):
-        intake(folder)
+        read_submission(folder)
     os.mkfifo(tmp_path / "fifo")
     for path, words in ((tmp_path / "fifo", "neither a file"), (tmp_path / "gone", "is gone|doesn't exist")):
         with pytest.raises(BotError, match=words):
-            intake(path)
+            read_submission(path)
 
 
 def test_a_files_own_name_may_be_too_long_for_this_machine(tmp_path: Path) -> None:
@@ -426,12 +434,12 @@ def test_a_full_disk_is_not_the_bots_fault(tmp_path: Path) -> None:
     script = f"""
 import resource, signal, tempfile
 from pathlib import Path
-from arena.bots import BotError, intake
+from arena.bots import BotError, read_submission
 tempfile.tempdir = {str(tmp_path / "tmp")!r}
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
-    intake(Path({str(tmp_path / "bot")!r}))
+    read_submission(Path({str(tmp_path / "bot")!r}))
 except OSError as problem:
     print(problem.errno)
 """
@@ -445,7 +453,7 @@ except OSError as problem:
 @pytest.mark.parametrize("form", ["zip", "tar"])
 def test_folders_that_only_a_path_names_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     """Else 1,900 paths of a small archive made 186,000 folders, for minutes."""
-    monkeypatch.setattr(sys.modules["arena.bots.intake"], "MOST_ENTRIES", 200)
+    monkeypatch.setattr(sys.modules["arena.bots.submission_archive"], "MAX_ARCHIVE_ENTRIES", 200)
     names = [f"{number}/" + "a/" * 98 for number in range(30)]
     made = zipped(dict.fromkeys(names, b"")) if form == "zip" else tarred(*((name, FOLDER, "") for name in names))
     with pytest.raises(BotError, match="200 files and folders"):
@@ -503,13 +511,13 @@ def test_intake_in_a_process_gives_the_same(tmp_path: Path) -> None:
     for number, data in enumerate(GOODS[:3]):
         path = tmp_path / f"upload{number}"
         path.write_bytes(data)
-        assert intake_apart(path, "mybot.py") == intake(path, "mybot.py")
+        assert read_submission_in_process(path, "mybot.py") == read_submission(path, "mybot.py")
     (tmp_path / "empty").write_bytes(b"")
     for wrong in (tmp_path / "empty", tmp_path / "missing"):
         with pytest.raises(BotError) as here:
-            intake(wrong)
+            read_submission(wrong)
         with pytest.raises(BotError) as apart:
-            intake_apart(wrong)
+            read_submission_in_process(wrong)
         assert str(here.value) == str(apart.value)
 
 
@@ -522,7 +530,7 @@ def test_what_takes_more_than_its_limits_is_refused(tmp_path: Path, limits: dict
     path = tmp_path / "bot.tar.xz"
     path.write_bytes(lzma.compress(good_tar(("zeros", tarfile.REGTYPE, bytes(60 << 20))), preset=0))
     with pytest.raises(BotError, match=words):
-        intake_apart(path, **limits)
+        read_submission_in_process(path, **limits)
 
 
 def test_a_reader_that_is_killed_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -531,4 +539,4 @@ def test_a_reader_that_is_killed_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     path = tmp_path / "bot.tar.gz"
     path.write_bytes(gzip.compress(b"") * ((48 << 20) // 20))
     with pytest.raises(BotError, match="more than 1 s or"):
-        intake_apart(path, most_upload=64 << 20, cpu_s=1)
+        read_submission_in_process(path, most_upload=64 << 20, cpu_s=1)

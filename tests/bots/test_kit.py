@@ -1,4 +1,4 @@
-"""Bots that play with a kit which isn't beside them. Source: arena/bots/kit.py, and SPEC.md, "bot.toml"."""
+"""Bots that play with a kit which isn't beside them. Source: arena/bots/resolve.py, and SPEC.md, "bot.toml"."""
 
 import hashlib
 import re
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import BotError, completed, digest_of, is_older, lacks_kit, load
+from arena.bots import BotError, digest_of, is_missing_kit, is_older, load_bots, with_kit
+from tests.cli_workspace import Place
 from tests.kits.table import KITS
-from tests.place import Place
 
 BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
@@ -46,15 +46,15 @@ def test_a_bot_gets_the_kit_in_a_copy_and_its_folder_stays_as_it_is(
     make: Callable[[Path], Path], tmp_path: Path
 ) -> None:
     """The digest covers the kit."""
-    ((bot,), _) = load([str(make(tmp_path / "mine"))])
+    ((bot,), _) = load_bots([str(make(tmp_path / "mine"))])
     before = digest_of(tmp_path / "mine")
-    assert lacks_kit(bot, True)
-    copy = completed(bot, True, tmp_path / "copy")
+    assert is_missing_kit(bot, True)
+    copy = with_kit(bot, True, tmp_path / "copy")
     assert digest_of(tmp_path / "mine") == before
     assert (tmp_path / "copy" / "coup_kit.py").read_bytes() == KITS[0].file.read_bytes()
     assert (copy.path, copy.cwd, copy.name) == (tmp_path / "copy", tmp_path / "copy", bot.name)
     assert copy.digest == digest_of(tmp_path / "copy") != bot.digest
-    assert not lacks_kit(copy, True)
+    assert not is_missing_kit(copy, True)
     (tmp_path / "copy" / "coup_kit.py").write_bytes(b"")
     assert digest_of(tmp_path / "copy") != copy.digest
 
@@ -62,8 +62,8 @@ def test_a_bot_gets_the_kit_in_a_copy_and_its_folder_stays_as_it_is(
 @pytest.mark.parametrize("make", [bare, whole])
 def test_a_plain_process_finds_the_kit_compiled(make: Callable[[Path], Path], tmp_path: Path) -> None:
     """In a box it is compiled with the bot's own modules: tests/bots/test_bytecode.py."""
-    ((bot,), _) = load([str(make(tmp_path / "mine"))])
-    boxed, plain = (completed(bot, isolates, tmp_path / f"{isolates}") for isolates in (True, False))
+    ((bot,), _) = load_bots([str(make(tmp_path / "mine"))])
+    boxed, plain = (with_kit(bot, isolates, tmp_path / f"{isolates}") for isolates in (True, False))
     assert not (boxed.path / "__pycache__").exists()
     assert plain.digest == boxed.digest == digest_of(plain.path)
     code = "import sys; sys.path[0] = sys.argv[1]; import coup_kit"
@@ -78,11 +78,11 @@ def test_a_kit_beside_the_bot_is_the_one_that_it_gets(make: Callable[[Path], Pat
     """An author may have changed it."""
     path = make(tmp_path / "mine")
     (tmp_path / "mine" / "coup_kit.py").write_bytes(b"# mine\n")
-    ((bot,), _) = load([str(path)])
-    copy = completed(bot, True, tmp_path / "copy")
+    ((bot,), _) = load_bots([str(path)])
+    copy = with_kit(bot, True, tmp_path / "copy")
     assert (copy.cwd / "coup_kit.py").read_bytes() == b"# mine\n"
     assert (copy is bot) == (make is whole)
-    assert completed(bot, False, tmp_path / "other") is bot, "as a plain process it finds what lies beside it"
+    assert with_kit(bot, False, tmp_path / "other") is bot, "as a plain process it finds what lies beside it"
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_a_kit_beside_the_bot_is_the_one_that_it_gets(make: Callable[[Path], Pat
 def test_a_bare_file_asks_for_a_kit_by_importing_it(name: str, text: bytes, asks: bool, tmp_path: Path) -> None:
     """Whatever its name; other languages are built, which takes a folder."""
     (tmp_path / name).write_bytes(text)
-    ((bot,), _) = load([f"mine={tmp_path / name}"]) if name != "bot" else load([str(tmp_path / name)])
-    assert (bot.kit is not None) == asks == lacks_kit(bot, True)
+    ((bot,), _) = load_bots([f"mine={tmp_path / name}"]) if name != "bot" else load_bots([str(tmp_path / name)])
+    assert (bot.kit is not None) == asks == is_missing_kit(bot, True)
 
 
 @pytest.mark.parametrize("text", [b"\n", b" ", b"import ", b"require(", b"from\t"])
@@ -111,7 +111,7 @@ def test_a_large_file_is_searched_for_its_kit_at_once(tmp_path: Path, text: byte
     bot = tmp_path / "bot.py"
     bot.write_bytes(text * ((1 << 20) // len(text)))
     began = time.process_time()
-    load([str(bot)])
+    load_bots([str(bot)])
     assert time.process_time() - began < 10
 
 
@@ -123,16 +123,16 @@ def test_what_is_called_as_the_kit_and_is_no_file_is_refused(tmp_path: Path, mak
     (tmp_path / "bot").mkdir()
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nkit = "python"\n')
     make(tmp_path / "bot" / "coup_kit.py")
-    ((bot,), _) = load([str(tmp_path / "bot")])
+    ((bot,), _) = load_bots([str(tmp_path / "bot")])
     with pytest.raises(BotError, match="is no file"):
-        completed(bot, True, tmp_path / "copy")
+        with_kit(bot, True, tmp_path / "copy")
 
 
 def test_a_kit_that_is_not_there_is_refused(tmp_path: Path) -> None:
     """With the name that was meant."""
     (whole(tmp_path / "mine") / "bot.toml").write_text(TOML.replace('python"', 'pyton"', 1))
     with pytest.raises(BotError, match=r'there is no kit "pyton"; did you mean python\?\nIt is one of python, '):
-        load([str(tmp_path / "mine")])
+        load_bots([str(tmp_path / "mine")])
 
 
 def test_the_arena_checks_plays_and_goes_on_with_a_bare_file_of_the_kit(place: Place) -> None:
@@ -153,7 +153,7 @@ def test_check_says_when_a_kit_is_older_than_the_arenas(place: Place) -> None:
     folder = whole(place.folder / "mine")
     text = KITS[0].file.read_text()
     (folder / "coup_kit.py").write_text(text)
-    assert not is_older(load([str(folder)])[0][0])
+    assert not is_older(load_bots([str(folder)])[0][0])
     (folder / "coup_kit.py").write_text(text.replace("kit version", "kit of version"))
     checked = place.call("check", "mine", "--rules", "coup", "--sandbox", "process")
     assert checked.code == 0

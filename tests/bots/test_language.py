@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from arena.bots import Bot, language_of, load
-from tests.each import each
+from arena.bots import Bot, language_of, load_bots
+from tests.cases import each
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 KITS = {
@@ -19,7 +19,7 @@ def test_a_kit_shows_the_language(tmp_path: Path, kit: str) -> None:
 
 @each("sample, language", [("llm", "Python"), ("honest.py", "Python"), ("shell.sh", "shell")])
 def test_a_sample_that_any_machine_starts_is_told_to_be_in_its_language(sample: str, language: str) -> None:
-    [bot], _ = load([str(SAMPLES / sample)])
+    [bot], _ = load_bots([str(SAMPLES / sample)])
     assert language_of(bot) == language
 
 

@@ -15,13 +15,13 @@ from arena.bots import (
     ArchiveError,
     Bot,
     BotCache,
-    NotHereError,
+    MissingProgramError,
     PortableBot,
-    differs,
     digest_of,
-    load,
+    is_changed,
+    load_bots,
+    make_portable,
     pack,
-    portable,
 )
 from arena.sandbox import Programs
 
@@ -31,7 +31,7 @@ TEXT = f"#!{sys.executable}\nprint()\n"
 def file_bot(folder: Path, text: str = TEXT, name: str = "bot.py") -> Bot:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text)
-    return load([str(folder / name)])[0][0]
+    return load_bots([str(folder / name)])[0][0]
 
 
 def folder_bot(folder: Path, run: str = '["./start.sh", "./start.sh", "a{0}\\u0001", "--fast"]') -> Bot:
@@ -42,7 +42,7 @@ def folder_bot(folder: Path, run: str = '["./start.sh", "./start.sh", "a{0}\\u00
     (folder / "data").mkdir()
     (folder / "data" / "weights").write_bytes(b"1 2 3")
     (folder / "latest").symlink_to("data/weights")
-    return load([str(folder)])[0][0]
+    return load_bots([str(folder)])[0][0]
 
 
 def archive_of(bot: Bot) -> io.BytesIO:
@@ -61,7 +61,7 @@ def cache_in(folder: Path) -> BotCache:
 def test_a_bot_comes_back_as_it_left(tmp_path: Path, make: type) -> None:
     """Where the files stand where they stood, the command is the same to the letter."""
     bot = make(tmp_path / "bot")
-    assert portable(bot, Programs()).at(bot.path, Programs()) == bot
+    assert make_portable(bot, Programs()).at(bot.path, Programs()) == bot
 
 
 def test_a_bot_that_travels_names_no_path_of_its_machine(tmp_path: Path) -> None:
@@ -70,12 +70,12 @@ def test_a_bot_that_travels_names_no_path_of_its_machine(tmp_path: Path) -> None
     (tmp_path / "plain" / "plain.py").write_text("print()\n")
     (tmp_path / "plain" / "shell.sh").write_text("exit\n")
     bots = [
-        *load([str(tmp_path / "plain" / "plain.py"), str(tmp_path / "plain" / "shell.sh")])[0],
+        *load_bots([str(tmp_path / "plain" / "plain.py"), str(tmp_path / "plain" / "shell.sh")])[0],
         folder_bot(tmp_path / "folder"),
         folder_bot(tmp_path / "python", '["python3", "bot.py"]'),
     ]
     for bot in bots:
-        data = pickle.dumps(portable(bot, Programs()))
+        data = pickle.dumps(make_portable(bot, Programs()))
         for path in (str(tmp_path), sys.prefix, "/bin/"):
             assert path.encode() not in data, bot.argv
 
@@ -88,10 +88,12 @@ def test_programs_are_found_where_the_worker_has_them(tmp_path: Path) -> None:
     there = Programs("/opt/python", path=str(tmp_path / "bin"))
     (tmp_path / "a.py").write_text("print()\n")
     (tmp_path / "b.sh").write_text("exit\n")
-    python, shell = (portable(bot, Programs()) for bot in load([str(tmp_path / "a.py"), str(tmp_path / "b.sh")])[0])
+    python, shell = (
+        make_portable(bot, Programs()) for bot in load_bots([str(tmp_path / "a.py"), str(tmp_path / "b.sh")])[0]
+    )
     assert python.at(Path("/x/a.py"), there).argv == ("/opt/python", "/x/a.py")
     assert shell.at(Path("/x/b.sh"), there).argv == (str(tmp_path / "bin" / "sh"), "/x/b.sh")
-    with pytest.raises(NotHereError, match='no program "sh", which runs the bot "b"'):
+    with pytest.raises(MissingProgramError, match='no program "sh", which runs the bot "b"'):
         shell.at(Path("/x/b.sh"), Programs(path=str(tmp_path / "nowhere")))
 
 
@@ -100,7 +102,7 @@ def test_a_path_that_its_author_wrote_stays(tmp_path: Path) -> None:
     (tmp_path / "sh").write_text("#!/bin/sh\n")
     (tmp_path / "sh").chmod(0o755)
     bot = file_bot(tmp_path / "bot", f"#!{tmp_path}/sh -x\n")
-    found = portable(bot, Programs()).at(Path("/there/bot.py"), Programs())
+    found = make_portable(bot, Programs()).at(Path("/there/bot.py"), Programs())
     assert found.argv == (f"{tmp_path}/sh", "-x", "/there/bot.py")
     assert found.cwd == Path("/there")
 
@@ -108,7 +110,7 @@ def test_a_path_that_its_author_wrote_stays(tmp_path: Path) -> None:
 def test_a_path_that_only_begins_like_the_bots_is_not_the_bots(tmp_path: Path) -> None:
     """/bots/one is no part of /bots/on."""
     bot = folder_bot(tmp_path / "on", f'["./start.sh", "{tmp_path}/one", "{tmp_path}/on/data", "{tmp_path}/on"]')
-    there = portable(bot, Programs()).at(Path("/there"), Programs())
+    there = make_portable(bot, Programs()).at(Path("/there"), Programs())
     assert there.argv[1:] == (f"{tmp_path}/one", "/there/data", "/there")
 
 
@@ -123,7 +125,7 @@ def test_a_linked_bot_plays_from_where_it_stands(tmp_path: Path) -> None:
     for bot in (one, two):
         cache.link(bot)
     for bot in (one, two):
-        assert cache.place(portable(bot, Programs())) == bot.path
+        assert cache.place(make_portable(bot, Programs())) == bot.path
 
 
 @pytest.mark.parametrize("make", [file_bot, folder_bot], ids=["file", "folder"])
@@ -134,13 +136,13 @@ def test_a_bot_comes_out_of_an_archive(tmp_path: Path, make: type) -> None:
     bot.path.parent.rename(tmp_path / "gone") if bot.path.is_file() else bot.path.rename(tmp_path / "gone")
     cache = cache_in(tmp_path / "cache")
     for name in ("bot", "another name"):
-        there = replace(portable(bot, Programs()), name=name)
+        there = replace(make_portable(bot, Programs()), name=name)
         archive.seek(0)
         cache.put(there, archive)
         place = cache.place(there)
         assert place.is_relative_to(tmp_path / "cache")
         found = there.at(place, Programs())
-        assert not differs(found)
+        assert not is_changed(found)
         assert found.argv[0] == bot.argv[0] or os.access(found.argv[0], os.X_OK)
     assert len(list((tmp_path / "cache").iterdir())) == 1, "nothing half-done is left"
 
@@ -150,7 +152,7 @@ def test_an_archive_holds_what_its_digest_covers_by_whatever_list_it_was_made(tm
     bot = folder_bot(tmp_path / "original")
     (bot.path / "arena-runs").mkdir()
     (bot.path / "arena-runs" / "notes.txt").write_text("of a run")
-    then = replace(portable(bot, Programs()), digest=digest_of(bot.path, frozenset()))
+    then = replace(make_portable(bot, Programs()), digest=digest_of(bot.path, frozenset()))
     assert then.digest != digest_of(bot.path)
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as entries:
@@ -163,8 +165,8 @@ def test_an_archive_holds_what_its_digest_covers_by_whatever_list_it_was_made(tm
 
 def test_a_bot_that_is_not_in_the_cache_is_named(tmp_path: Path) -> None:
     """By its digest, which is what a worker knows."""
-    bot = portable(file_bot(tmp_path / "bot"), Programs())
-    with pytest.raises(NotHereError, match=f'"bot" isn\'t in the cache of this machine: {bot.digest}'):
+    bot = make_portable(file_bot(tmp_path / "bot"), Programs())
+    with pytest.raises(MissingProgramError, match=f'"bot" isn\'t in the cache of this machine: {bot.digest}'):
         cache_in(tmp_path / "cache").place(bot)
 
 
@@ -172,11 +174,11 @@ def test_a_bot_that_is_not_in_the_cache_is_named(tmp_path: Path) -> None:
 def test_files_that_do_not_fit_their_digest_are_refused(tmp_path: Path, make: type) -> None:
     """An archive is worth what its digest says, and both are told."""
     bot = make(tmp_path / "bot")
-    asked = replace(portable(bot, Programs()), digest="0" * 64)
+    asked = replace(make_portable(bot, Programs()), digest="0" * 64)
     cache = cache_in(tmp_path / "cache")
-    with pytest.raises(NotHereError, match=f"holds {bot.digest}, not {'0' * 64}"):
+    with pytest.raises(MissingProgramError, match=f"holds {bot.digest}, not {'0' * 64}"):
         cache.put(asked, archive_of(bot))
-    with pytest.raises(NotHereError, match="isn't in the cache"):
+    with pytest.raises(MissingProgramError, match="isn't in the cache"):
         cache.place(asked)
     assert list((tmp_path / "cache").iterdir()) == []
 
@@ -184,13 +186,13 @@ def test_files_that_do_not_fit_their_digest_are_refused(tmp_path: Path, make: ty
 def test_an_archive_of_a_folder_is_no_bare_file(tmp_path: Path) -> None:
     """A file's archive holds one file."""
     bot = folder_bot(tmp_path / "bot")
-    with pytest.raises(NotHereError, match="holds no file bot, not"):
+    with pytest.raises(MissingProgramError, match="holds no file bot, not"):
         cache_in(tmp_path / "cache").put(PortableBot("bot", bot.digest, ("\0place",), "bot"), archive_of(bot))
 
 
 def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     """Its own error, as it comes from others."""
-    bot = portable(file_bot(tmp_path / "bot"), Programs())
+    bot = make_portable(file_bot(tmp_path / "bot"), Programs())
     with pytest.raises(ArchiveError):
         cache_in(tmp_path / "cache").put(bot, io.BytesIO(b"nonsense" * 200))
     assert list((tmp_path / "cache").iterdir()) == []
@@ -203,8 +205,8 @@ def test_two_bare_files_with_the_same_bytes_are_two_bots(tmp_path: Path) -> None
         path = tmp_path / name
         path.write_text("#!/bin/sh\n")
         path.chmod(mode)
-        (bot,), _ = load([str(path)])
-        there = portable(bot, Programs())
+        (bot,), _ = load_bots([str(path)])
+        there = make_portable(bot, Programs())
         cache.put(there, archive_of(bot))
         found = cache.place(there)
         assert (found.name, os.access(found, os.X_OK)) == (name, True)
@@ -212,9 +214,9 @@ def test_two_bare_files_with_the_same_bytes_are_two_bots(tmp_path: Path) -> None
 
 def test_a_program_that_only_another_machine_has_is_named(tmp_path: Path) -> None:
     """Whoever lacks it can't play the bot, which is no fault of the bot's."""
-    bot = portable(file_bot(tmp_path / "bot"), Programs())
+    bot = make_portable(file_bot(tmp_path / "bot"), Programs())
     alien = replace(bot, words=("/no/such/program", *bot.words[1:]))
-    with pytest.raises(NotHereError, match='no program "/no/such/program"'):
+    with pytest.raises(MissingProgramError, match='no program "/no/such/program"'):
         alien.at(tmp_path / "bot", Programs())
 
 
@@ -222,7 +224,7 @@ def test_a_program_that_only_another_machine_has_is_named(tmp_path: Path) -> Non
 def test_a_bot_whose_name_leads_elsewhere_is_no_bot(tmp_path: Path, change: dict[str, str]) -> None:
     """Names and digests become names in the cache."""
     with pytest.raises(ValueError, match="name no bot"):
-        replace(portable(file_bot(tmp_path / "bot"), Programs()), **change)
+        replace(make_portable(file_bot(tmp_path / "bot"), Programs()), **change)
 
 
 # --- a cache that has a bound -----------------------------------------------------------------------------------------
@@ -235,8 +237,8 @@ def kept(tmp_path: Path, cache: BotCache, *names: str) -> list[PortableBot]:
         (tmp_path / name).mkdir()
         bot = folder_bot(tmp_path / name / "bot")
         (bot.path / "data" / "weights").write_bytes(bytes([number]) * 1_000)
-        bot = load([str(bot.path)])[0][0]
-        made.append(portable(bot, Programs()))
+        bot = load_bots([str(bot.path)])[0][0]
+        made.append(make_portable(bot, Programs()))
         cache.put(made[-1], archive_of(bot))
     return made
 
@@ -244,7 +246,7 @@ def kept(tmp_path: Path, cache: BotCache, *names: str) -> list[PortableBot]:
 def has(cache: BotCache, bot: PortableBot) -> bool:
     try:
         cache.place(bot)
-    except NotHereError:
+    except MissingProgramError:
         return False
     return True
 
@@ -269,7 +271,7 @@ def test_a_cache_keeps_what_is_being_played_whatever_its_bound(tmp_path: Path) -
         BotCache(tmp_path / "cache").trim(0)
         assert [has(cache, bot) for bot in (one, two)] == [True, False]
         assert (cache.place(one) / "data" / "weights").stat().st_size == 1_000
-    with pytest.raises(NotHereError, match=two.digest), cache.held(two):
+    with pytest.raises(MissingProgramError, match=two.digest), cache.held(two):
         pass
 
 

@@ -9,9 +9,9 @@ from pydantic import TypeAdapter
 
 from arena.bots import NewBot
 from arena.cli import cli
-from arena.run import FieldList, Replayed, Rules, RulesList
-from tests.each import each
-from tests.place import Place
+from arena.run import FieldList, RulesetList, RulesetSummary, VerificationReport
+from tests.cases import each
+from tests.cli_workspace import Place
 
 
 def commands(command: click.Command, words: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -46,9 +46,9 @@ def test_a_run_told_and_verified_is_what_the_schemas_say(place: Place) -> None:
     bots = [place.bot(f"{name}.py").name for name in ("one", "two")]
     assert place.run("run", *bots, "--games", 2, "--match-games", 2, "--seed", 1, "--out", "out").code == 0
     answers: dict[tuple[object, ...], object] = {
-        ("verify", "out"): Replayed,
-        ("rules", "duel"): Rules,
-        ("rules",): RulesList,
+        ("verify", "out"): VerificationReport,
+        ("rules", "duel"): RulesetSummary,
+        ("rules",): RulesetList,
         ("rules", "--fields"): FieldList,
         ("new", "mine", "--lang", "cpp"): NewBot,
     }

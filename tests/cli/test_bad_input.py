@@ -22,9 +22,9 @@ import pytest
 from click.testing import CliRunner
 
 from arena.cli import cli
+from tests.cases import each
+from tests.cli_workspace import Place
 from tests.command import completed
-from tests.each import each
-from tests.place import Place
 
 Ran = Any
 

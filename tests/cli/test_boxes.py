@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from arena.referee import SETTABLE, TIMES, Timing
-from arena.run import RulesetError, load, load_limits
-from arena.sandbox import ISOLATING, Choice, Limits, make, strongest, why_not
-from tests.place import LOOK_SEED, Place
+from arena.referee import SETTABLE_LIMITS, TIME_LIMITS, Timing
+from arena.run import RulesetError, load_ruleset, load_ruleset_limits
+from arena.sandbox import ISOLATING_SANDBOXES, Limits, SandboxChoice, find_strongest, make_sandbox, unavailable_reason
+from tests.cli_workspace import LOOK_SEED, Place
 
 Needs = Callable[[str, str | None], None]
 
@@ -48,12 +48,12 @@ def config_of(place: Place, folder: str) -> dict[str, Any]:
 # --- each sandbox -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("isolating", ISOLATING)
+@pytest.mark.parametrize("isolating", ISOLATING_SANDBOXES)
 def test_the_same_seed_gives_the_same_results_in_every_sandbox(
     places: Callable[[], Place], needs: Needs, isolating: str
 ) -> None:
     """A sandbox changes what a bot can reach, never what it plays; run.json says which one it was."""
-    needs(isolating, why_not(isolating))
+    needs(isolating, unavailable_reason(isolating))
     found = {}
     for name in ("process", isolating):
         place = places()
@@ -74,18 +74,18 @@ def test_a_match_is_longer_by_default_where_a_start_costs_more(
     place: Place, needs: Needs, name: str, games: int
 ) -> None:
     """A start costs as much as 12 games as a process, 17 in bubblewrap, 40 in Docker; auto goes by what it takes."""
-    needs(name, why_not(name))
-    sandbox = "auto" if strongest()[0] == name else name
+    needs(name, unavailable_reason(name))
+    sandbox = "auto" if find_strongest()[0] == name else name
     flags = ("--games", 1, "--jobs", 1, "--sandbox", sandbox, "--out", "out")
     assert place.run("run", *place.bots(2), *flags).code == 0
     config = config_of(place, "out")
     assert (config["sandbox"]["name"], config["match_games"]) == (name, games)
 
 
-@pytest.mark.parametrize("name", ISOLATING)
+@pytest.mark.parametrize("name", ISOLATING_SANDBOXES)
 def test_a_bot_that_eats_memory_is_told_its_limit(place: Place, needs: Needs, name: str) -> None:
     """Never just "crashed": the limit's own words, with the value, in the report."""
-    needs(name, why_not(name))
+    needs(name, unavailable_reason(name))
     flags = ("--sandbox", name, "--memory-mb", 64, "--out", "out")
     ran = place.run("run", place.bot("hungry.py", HUNGRY), *place.bots(1), *TINY, *flags)
     assert ran.code == 0, ran.err
@@ -95,10 +95,10 @@ def test_a_bot_that_eats_memory_is_told_its_limit(place: Place, needs: Needs, na
     place.demand_nothing_left()
 
 
-@pytest.mark.parametrize("name", ISOLATING)
+@pytest.mark.parametrize("name", ISOLATING_SANDBOXES)
 def test_a_run_that_is_stopped_leaves_nothing_and_goes_on_in_its_sandbox(place: Place, needs: Needs, name: str) -> None:
     """Ctrl-C during a match, then --resume, which takes the sandbox from run.json and says so."""
-    needs(name, why_not(name))
+    needs(name, unavailable_reason(name))
     flags = ("--games", 20, "--match-games", 2, "--jobs", 1, "--sandbox", name, "--out", "out")
     process = place.start("run", *place.bots(2), *flags)
     place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
@@ -139,7 +139,7 @@ def test_a_run_that_is_killed_leaves_nothing_after_the_next_start(place: Place, 
 
 def test_auto_takes_the_strongest_that_works_and_says_in_one_line_what_it_blocks(place: Place, tmp_path: Path) -> None:
     """One line where one that isolates works; else why none does, a line each, and a warning."""
-    name, reasons = strongest()
+    name, reasons = find_strongest()
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "auto", "--out", "out")
     assert ran.code == 0, ran.err
     told = [line for line in ran.err.splitlines() if line.startswith("sandbox (auto): ")]
@@ -148,7 +148,7 @@ def test_auto_takes_the_strongest_that_works_and_says_in_one_line_what_it_blocks
         assert "keeps nothing from the bots" in told[0]
         assert "WARNING: bots can read your files" in ran.err
     else:
-        sandbox = make(Choice(name), tmp_path / "scratch")
+        sandbox = make_sandbox(SandboxChoice(name), tmp_path / "scratch")
         assert told[0] == f"sandbox (auto): {sandbox.note}"
         sandbox.close()
         assert "WARNING" not in ran.err
@@ -192,7 +192,7 @@ def test_who_imports_a_file_that_is_not_in_its_box_is_told(place: Place, bubblew
     assert f"  check how the name is spelt; if it is right, {help}" in ran.err
 
 
-@pytest.mark.parametrize("name", ISOLATING)
+@pytest.mark.parametrize("name", ISOLATING_SANDBOXES)
 def test_a_sandbox_that_was_asked_for_is_never_replaced(place: Place, name: str) -> None:
     """An error that says how to get it: exit 2, nothing is played, no folder is made."""
     (place.folder / "bin").mkdir()
@@ -240,8 +240,8 @@ def test_an_unknown_image_or_runtime_is_one_clear_message(
 def test_every_time_and_limit_has_a_flag_with_its_default_in_the_help(place: Place) -> None:
     """One option for each row of the tables, made from it."""
     shown = " ".join(place.call("run", "--help").out.split())
-    for field, row in SETTABLE.items():
-        default = getattr(Timing() if field in TIMES else Limits(), field)
+    for field, row in SETTABLE_LIMITS.items():
+        default = getattr(Timing() if field in TIME_LIMITS else Limits(), field)
         assert f"{row.flag} N" in shown
         assert f"[{default:g}]" in shown.split(f"{row.flag} N")[1].split(" --")[0]
 
@@ -283,7 +283,7 @@ def test_wrong_limits_of_a_ruleset_are_refused_with_what_is_allowed(tmp_path: Pa
     """Two lines, the first with the file's name."""
     file = tmp_path / "my.toml"
     file.write_text(f"[limits]\n{line}\n")
-    for read in (load, load_limits):
+    for read in (load_ruleset, load_ruleset_limits):
         with pytest.raises(RulesetError) as refused:
             read(str(file))
         assert words in str(refused.value)
@@ -291,19 +291,19 @@ def test_wrong_limits_of_a_ruleset_are_refused_with_what_is_allowed(tmp_path: Pa
         assert str(refused.value).count("\n") == 1
 
 
-@pytest.mark.parametrize("field", SETTABLE)
+@pytest.mark.parametrize("field", SETTABLE_LIMITS)
 def test_the_bounds_of_a_limit_may_be_met_exactly(tmp_path: Path, field: str) -> None:
     """The least and the most are allowed; the next below and above aren't."""
-    row = SETTABLE[field]
+    row = SETTABLE_LIMITS[field]
     step = 0.01 if isinstance(row.default, float) else 1
     file = tmp_path / "my.toml"
     for value in (row.least, row.most):
         file.write_text(f"[limits]\n{field} = {value}\n")
-        assert load_limits(str(file)) == {field: value}
+        assert load_ruleset_limits(str(file)) == {field: value}
     for value in (row.least - step, row.most + step):
         file.write_text(f"[limits]\n{field} = {value}\n")
         with pytest.raises(RulesetError, match=f"from {row.least:g} to {row.most:,.12g}"):
-            load_limits(str(file))
+            load_ruleset_limits(str(file))
 
 
 def test_limits_that_are_no_table_are_refused(tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_limits_that_are_no_table_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text("limits = 3\n")
     with pytest.raises(RulesetError, match=r"limits is 3.\nWrite a table: \[limits\]"):
-        load(str(file))
+        load_ruleset(str(file))
 
 
 # --- clocks -----------------------------------------------------------------------------------------------------------
@@ -337,7 +337,7 @@ def test_the_clock_is_the_sandboxs_unless_another_is_asked_for(
     (told,) = [line for line in ran.err.splitlines() if line.startswith("clock: ")]
     assert told.startswith(said)
     timing = config_of(place, "out")["terms"]["timing"]
-    tells = make(Choice("process"), tmp_path / "scratch").tells_waits
+    tells = make_sandbox(SandboxChoice("process"), tmp_path / "scratch").tells_waits
     assert timing["own"] == (tells if own is None else own)
     assert timing["ponder"] == ponder
 
@@ -369,7 +369,7 @@ def test_a_sandbox_that_keeps_no_files_plays_on_a_full_disk(
     place: Place, needs: Needs, tiny_disk: Path, name: str
 ) -> None:
     """Plain processes and bubblewrap make nothing but folders and links under the temporary folder."""
-    needs(name, why_not(name))
+    needs(name, unavailable_reason(name))
     fill(tiny_disk)
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", name, "--out", "out", TMPDIR=str(tiny_disk))
     assert ran.code == 0, ran.err

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.screen import Screen
-from tests.place import BOT, Place, Ran
-from tests.soon import within
+from tests.cli_workspace import BOT, Place, Ran
+from tests.timing import within
 
 MISTAKES = Path(__file__).parents[1] / "mistakes"
 
@@ -64,7 +64,7 @@ def lone(text: str) -> Callable[[Place], object]:
     return lambda place: place.bot("bot.py", text)
 
 
-# A row for each kind of evidence of a real process; each cause has its row in tests/examine/test_causes.py.
+# A row for each kind of evidence of a real process; each cause has its row in tests/checks/test_causes.py.
 CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     # what the author did: the bot, the step that fails, words of the cause, words of the remedy
     "debug print": (mistake("debug_print"), "first game", "the line is text", "standard error"),

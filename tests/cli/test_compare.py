@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli_workspace import QUICK_BOT, Place, Ran
 from tests.ladder.service.term import begun
-from tests.place import QUICK_BOT, Place, Ran
 
 # A bot whose moves go by its seed; this one always takes the first.
 FIRST = QUICK_BOT.replace("% moves", "* 0")

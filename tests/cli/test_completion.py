@@ -9,13 +9,13 @@ import sys
 import pytest
 from click.shell_completion import ShellComplete
 
-from arena.bots import LANGUAGES, load, sample_names
+from arena.bots import LANGUAGES, load_bots, sample_names
 from arena.cli import cli
 from arena.coup import PRESETS
 from arena.run import RunConfig, record_results
 from ladder.store import RunFolder
+from tests.cli_workspace import Place
 from tests.command import ROOT
-from tests.place import Place
 
 # bash's own function completes the line that is given; COMP_WORDS are cut as readline cuts them.
 BASH = """
@@ -85,7 +85,7 @@ def test_rules_complete_with_presets_and_rulesets(place: Place) -> None:
 
 def test_the_bots_of_a_run_complete(place: Place) -> None:
     """Those that its folder has; none, and no error, where it is no run's."""
-    bots, _ = load([f"{name}={place.bot('bot.py')}" for name in ("ann", "anton", "bob")])
+    bots, _ = load_bots([f"{name}={place.bot('bot.py')}" for name in ("ann", "anton", "bob")])
     folder = RunFolder(place.folder / "out", record_results)
     folder.create(RunConfig(tuple(bots), seats=3, games=3, match_games=3, key=bytes(32)).to_json())
     assert offered(place, "replay", "out", "--lost", "an") == ["ann", "anton"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.place import Place
+from tests.cli_workspace import Place
 
 CRASHES = """import json, sys
 for line in sys.stdin:

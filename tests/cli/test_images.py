@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from arena.cli import cli
-from arena.sandbox.docker import LANGUAGES, engine, image
+from arena.sandbox.docker import LANGUAGES, get_engine, image
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,7 +43,7 @@ def test_list_shows_each_language_and_says_how_to_get_what_is_missing() -> None:
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["language", "image", "id", "size", "built"]
     assert [line.split()[0] for line in lines[1:]] == list(LANGUAGES)
-    missing = [found.language for found in image.listing() if found.id is None]
+    missing = [found.language for found in image.list_images() if found.id is None]
     assert [line.split()[0] for line in lines[1:] if "missing" in line] == missing
     assert (result.stderr == "") == (not missing)
     if missing:
@@ -53,18 +53,18 @@ def test_list_shows_each_language_and_says_how_to_get_what_is_missing() -> None:
 @pytest.mark.usefixtures("docker")
 def test_build_makes_an_image_from_a_base_that_is_here(needs: Callable[[str, str | None], None]) -> None:
     """The base has Python, so nothing is fetched."""
-    here = engine().call(engine().api.images, "coup-arena/base")
+    here = get_engine().call(get_engine().api.images, "coup-arena/base")
     needs("docker", None if here else "no coup-arena/base to build on, as .ci/docker-engine makes it")
     result = arena_sandbox("image", "build", "python", "--base", "coup-arena/base")
     assert result.exit_code == 0, result.stderr
-    (built,) = (found for found in image.listing() if found.language == "python")
+    (built,) = (found for found in image.list_images() if found.language == "python")
     assert built.id is not None
     assert result.stdout == f"coup-arena/python {built.id.removeprefix('sha256:')[:12]}\n"
 
 
 @pytest.mark.usefixtures("docker")
 def test_a_base_that_cant_be_fetched_is_one_message_with_the_way_out() -> None:
-    """Source: arena/sandbox/trouble.py, OTHER_BASE."""
+    """Source: arena/sandbox/host_problems.py, OTHER_BASE."""
     result = arena_sandbox("image", "build", "java", "--base", "no-such-base-image:1")
     assert result.exit_code == 1
     problem = result.stderr.splitlines()[-1]

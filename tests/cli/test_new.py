@@ -1,4 +1,4 @@
-"""The command `arena new`. Source: its help, and arena/bots/starter.py."""
+"""The command `arena new`. Source: its help, and arena/bots/scaffold.py."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ import pytest
 
 from arena.bots import LANGUAGES
 from arena.cli import cli
-from tests.place import Place
+from tests.cli_workspace import Place
 
 Needs = Callable[[str, str | None], None]
 

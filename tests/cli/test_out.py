@@ -1,4 +1,4 @@
-"""Lines for a terminal. Source: the docstring of arena/cli/out.py."""
+"""Lines for a terminal. Source: the docstring of arena/cli/console.py."""
 
 import os
 import pty
@@ -9,9 +9,9 @@ import termios
 
 import pytest
 
-from tests.place import ROOT
+from tests.cli_workspace import ROOT
 
-SAY = "import sys; from arena.cli.out import note; note(sys.argv[1])"
+SAY = "import sys; from arena.cli.console import print_note; print_note(sys.argv[1])"
 
 
 def on_terminal(text: str, columns: int, program: str = SAY) -> list[str]:
@@ -39,10 +39,10 @@ TABLE = """
 import sys
 from rich.console import Group
 from rich.text import Text
-from arena.cli.out import Column, show, table
+from arena.cli.console import Column, print_parts, make_table
 columns = [Column("bot", least=10), Column("win\\nshare", number=True), Column("assas-\\nsinate", number=True), "said"]
 rows = [["an honest one", "12.5%", Text("3", style="red"), "nothing"], ["b", "1%", "", "a word and some more of it"]]
-show(Group("before", table(columns, rows)), "after")
+print_parts(Group("before", make_table(columns, rows)), "after")
 """
 
 

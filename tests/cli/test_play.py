@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import Record, read, verify
+from arena.referee import Record, read_record, verify_record
 from tests.cli.screen import Screen
+from tests.cli_workspace import Place
 from tests.command import Command, completed
 from tests.disk import fill
-from tests.place import Place
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample_bots"
@@ -32,8 +32,8 @@ PROMPT = r"\n\r?> $"
 
 def record(folder: Path) -> Record:
     """Return what was kept, which must be whole."""
-    found = read((folder / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
-    verify(found)
+    found = read_record((folder / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
+    verify_record(found)
     return found
 
 

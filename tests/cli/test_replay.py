@@ -14,11 +14,11 @@ from click.testing import CliRunner, Result
 
 from arena.cli import cli
 from arena.coup import PRESETS, Blocked, Challenged
-from arena.referee import Fault, GameRecord, Header, Record, read, write
-from arena.referee import replay as replayed
-from arena.tell import moments
-from tests.other_worlds import disguise, redeal
-from tests.tell.games import random_game
+from arena.referee import Fault, GameRecord, MatchHeader, Record, read_record, write_record
+from arena.referee import replay_game as replayed
+from arena.replay import list_steps
+from tests.alternate_deals import disguise, redeal
+from tests.replay.games import random_game
 
 _SPOKEN = Challenged | Blocked
 
@@ -35,7 +35,7 @@ def kept(tmp_path: Path) -> Path:
 
 def save(folder: Path, record: Record) -> Path:
     (folder / "records").mkdir()
-    (folder / "records" / f"{record.header.match:06d}.jsonl").write_text(write(record), encoding="utf-8")
+    (folder / "records" / f"{record.header.match:06d}.jsonl").write_text(write_record(record), encoding="utf-8")
     return folder
 
 
@@ -57,9 +57,9 @@ def test_a_pause_comes_after_each_turn(kept: Path, monkeypatch: pytest.MonkeyPat
     turns = sum(line.lstrip()[:1].isdigit() for line in replay(kept).stdout.splitlines())
     assert set(pauses) == {0}
     pauses.clear()
-    record = read((kept / "records" / "000000.jsonl").read_text())
+    record = read_record((kept / "records" / "000000.jsonl").read_text())
     command = sys.modules["arena.cli.replay"]
-    command.tell(command.Telling(record, record.games[0]), pause_s=1.2)
+    command.print_narration(command.GameNarrator(record, record.games[0]), pause_s=1.2)
     assert pauses == [1.2] * turns
 
 
@@ -81,7 +81,7 @@ def test_a_seat_sees_its_own_cards_and_no_bluff_of_others(kept: Path) -> None:
 def test_what_nobody_challenges_or_blocks_is_told(kept: Path) -> None:
     """As on the page: of every window in which nobody spoke, to every seat."""
     record = random_game(PRESETS["coup"], 4, seed=1)
-    windows = [step for step in moments(record.header, record.games[0]) if step.kind in ("challenge", "block")]
+    windows = [step for step in list_steps(record.header, record.games[0]) if step.kind in ("challenge", "block")]
     silent = [step.kind for step in windows if not any(isinstance(event, _SPOKEN) for event in step.events)]
     assert 0 < len(silent) < len(windows)
     for seat in ([], *(["--seat", str(seat)] for seat in range(4))):
@@ -96,7 +96,7 @@ def test_hidden_cards_change_no_byte_that_a_seat_is_told(
     rng, rules = random.Random(1), PRESETS[name]
     folder = save(tmp_path, random_game(rules, 3, seed=2))
 
-    def elsewhere(header: Header, game: GameRecord) -> Iterator[Any]:
+    def elsewhere(header: MatchHeader, game: GameRecord) -> Iterator[Any]:
         for step in replayed(header, game):
             before, after = (redeal(state, seat, rng) for state in (step.before, step.after))
             yield changed(step, before=before, after=after, events=tuple(disguise(step.events, seat, rng, rules)))
@@ -105,7 +105,7 @@ def test_hidden_cards_change_no_byte_that_a_seat_is_told(
     for seat in range(3):
         told = replay(folder, "--seat", str(seat))
         with monkeypatch.context() as patched:
-            patched.setattr(sys.modules["arena.tell.moments"], "replay", elsewhere)
+            patched.setattr(sys.modules["arena.replay.steps"], "replay_game", elsewhere)
             assert replay(folder, "--seat", str(seat)).stdout == told.stdout
             assert replay(folder).stdout != all_cards
         assert told.exit_code == 0
@@ -160,7 +160,7 @@ def test_what_is_not_there_is_refused(kept: Path, arguments: list[str], said: st
 
 def test_a_record_that_is_none_is_refused(tmp_path: Path) -> None:
     """Cut off, from another version, or none at all."""
-    whole = write(random_game(PRESETS["coup"], 2, seed=1))
+    whole = write_record(random_game(PRESETS["coup"], 2, seed=1))
     for name, text, said in [
         ("cut", whole[:-20], "cut off"),
         ("later", whole.replace('{"record":4', '{"record":9', 1), "version 9"),
@@ -181,7 +181,7 @@ def save_nothing(folder: Path) -> Path:
 
 
 def test_a_page_is_one_file_and_says_that_it_shows_all_cards(kept: Path, tmp_path: Path) -> None:
-    """The page itself is tested in tests/page."""
+    """The page itself is tested in tests/replay."""
     page = tmp_path / "page.html"
     done = replay(kept, "--html", page)
     assert done.exit_code == 0

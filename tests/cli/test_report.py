@@ -1,4 +1,4 @@
-"""What stands below the standings, and where a cell stays empty. Source: the docstrings of arena/cli/report.py."""
+"""What stands below the standings, and where a cell stays empty. Source: the docstrings of arena/cli/run_report.py."""
 
 import re
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console, RenderableType
 
 from arena.bots import Bot
-from arena.cli import report
-from arena.run import Played, Run, RunConfig
-from ladder.board import Board, board
+from arena.cli import run_report
+from arena.run import MatchOutput, Run, RunConfig
 from ladder.results import GameResult
+from ladder.run_standings import RunStandings, compute_run_standings
 from ladder.store import PlayedMatch
 from tests.ladder.store.memory import MemoryStore
 
@@ -27,12 +27,12 @@ def game(match: int) -> GameResult:
     return GameResult(match, 0, seats, 0, "last_standing", (0,), ((1, 3),), 3, (), ())
 
 
-def played(bots: Sequence[str], matches: int) -> tuple[Run, Board]:
+def played(bots: Sequence[str], matches: int) -> tuple[Run, RunStandings]:
     """Return a run of which so many matches are played, of which each gave one game of a and b."""
     here = Path("/bots")
     entries = tuple(Bot(name, here / name, ("x",), here, None, "0" * 64) for name in bots)
     run = Run(RunConfig(entries, seats=2, games=2 * ENOUGH, match_games=2, key=bytes(32)), MemoryStore())
-    return run, board(bots, map(game, range(matches)))
+    return run, compute_run_standings(bots, map(game, range(matches)))
 
 
 def printed(*parts: RenderableType, width: int = 120) -> list[str]:
@@ -42,9 +42,9 @@ def printed(*parts: RenderableType, width: int = 120) -> list[str]:
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
-def row(run: Run, found: Board, bot: str) -> list[str]:
+def row(run: Run, found: RunStandings, bot: str) -> list[str]:
     """Return the cells of a bot's row in the standings."""
-    lines = printed(report.standings(run, found))
+    lines = printed(run_report.standings_table(run, found))
     (cells,) = [line.split() for line in lines if line.split()[1:2] == [bot]]
     return cells
 
@@ -56,17 +56,17 @@ def test_the_standings_fit_a_terminal_of_eighty_columns() -> None:
     games = [
         replace(game(match), seats=(names[match % 8], names[(match + 1 + match // 8) % 8])) for match in range(400)
     ]
-    found = board(names, [each for each in games if len(set(each.seats)) == 2])
+    found = compute_run_standings(names, [each for each in games if len(set(each.seats)) == 2])
     for name in names:
         run.progress.times[name].add([1000])
-    lines = printed(report.standings(run, found), width=80)
+    lines = printed(run_report.standings_table(run, found), width=80)
     assert len([line for line in lines if re.match(r"[1-8-]+ +[a-z_]+ +\d+\.\d ± ", line)]) == 8
     assert max(map(len, lines)) <= 80
 
 
 def test_who_beats_whom_is_told_with_matches_and_up_to_twelve_bots() -> None:
     """Of the games that either won, the share of the row's bot. More columns fit no terminal."""
-    lines = printed(*report.duels(*played("ab", ENOUGH)))
+    lines = printed(*run_report.head_to_head_tables(*played("ab", ENOUGH)))
     assert [line.split() for line in lines[1:4]] == [
         ["#", "wins", "against", "matches", "1", "2"],
         ["1", lines[2].split()[1], "33", "-", "52%"],
@@ -74,22 +74,24 @@ def test_who_beats_whom_is_told_with_matches_and_up_to_twelve_bots() -> None:
     ]
     twelve, thirteen = (played([f"b{number}" for number in range(count)], 0) for count in (12, 13))
     # 11 matches for each of 66 pairs, 2 games a match
-    assert "no pair has met in 10 matches; it takes about --games 1452" in "".join(printed(*report.duels(*twelve)))
+    assert "no pair has met in 10 matches; it takes about --games 1452" in "".join(
+        printed(*run_report.head_to_head_tables(*twelve))
+    )
     text = "who beats whom: --csv or --json with --resume"
-    assert (text in report.notes(*twelve), text in report.notes(*thirteen)) == (False, True)
+    assert (text in run_report.standings_notes(*twelve), text in run_report.standings_notes(*thirteen)) == (False, True)
 
 
 def test_who_holds_a_run_up_is_said_while_it_goes_on() -> None:
     """By its timeouts."""
     progress = played("ab", 0)[0].progress
-    assert "held up" not in report.progress_line(progress)
-    progress.count(Played(PlayedMatch(0, "record", ()), 7, 0.5, (("a", 2, 3.0),)))
-    assert report.progress_line(progress).endswith("; held up by a: 2 timeouts, 1.5 s each")
+    assert "held up" not in run_report.progress_line(progress)
+    progress.count(MatchOutput(PlayedMatch(0, "record", ()), 7, 0.5, (("a", 2, 3.0),)))
+    assert run_report.progress_line(progress).endswith("; held up by a: 2 timeouts, 1.5 s each")
 
 
 def test_what_intervals_mean_is_said_only_where_there_are_some() -> None:
     """And what is missing, only where there are none."""
-    few, many = (report.notes(*played("ab", matches)) for matches in (1, ENOUGH))
+    few, many = (run_report.standings_notes(*played("ab", matches)) for matches in (1, ENOUGH))
     assert HOLDS not in few
     assert few[0] == "fair share 50 %"
     assert few[-1] == "too few matches for win share and intervals; it takes about --games 62"
@@ -101,7 +103,7 @@ def test_what_intervals_mean_is_said_only_where_there_are_some() -> None:
 def test_a_bot_without_a_game_takes_nothing_from_the_others() -> None:
     """As in a run that was interrupted before the first match of that bot."""
     run, found = played("abc", ENOUGH)
-    notes = report.notes(run, found)
+    notes = run_report.standings_notes(run, found)
     assert HOLDS in notes
     assert not any("too few" in line for line in notes)
     assert row(run, found, "c") == ["1-3", "c", "25.0", "-", "-", "-", "0/0", "0"]
@@ -122,11 +124,11 @@ def test_times_are_said_to_be_of_this_session_where_it_did_not_play_all(resumed:
         run.store.keep(PlayedMatch(0, "record", (game(0),)))
         run = Run(run.config, run.store)
     run.progress.times["a"].add([1000])
-    (line,) = [line for line in report.notes(run, found) if line.startswith("wall ms: ")]
+    (line,) = [line for line in run_report.standings_notes(run, found) if line.startswith("wall ms: ")]
     assert line == "wall ms: the median of a bot's wall time for a decision" + (" in this session" if resumed else "")
 
 
 def test_how_far_chance_moves_the_seats_is_said_from_thirty_games_on() -> None:
     """With 2 games it would be ± 69.3 %, which says nothing."""
-    assert report.seats_line(played("ab", 29)[1]) == "seats, first to last: 100.0%, 0.0% of games won"
-    assert report.seats_line(played("ab", 30)[1]).endswith(" of games won; chance: ± 17.9%")
+    assert run_report.seats_line(played("ab", 29)[1]) == "seats, first to last: 100.0%, 0.0% of games won"
+    assert run_report.seats_line(played("ab", 30)[1]).endswith(" of games won; chance: ± 17.9%")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.place import Place
+from tests.cli_workspace import Place
 
 
 @pytest.fixture(scope="module")

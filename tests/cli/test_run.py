@@ -22,11 +22,11 @@ from typing import Any
 import pytest
 
 from arena.cli import cli
-from arena.run.answer import Answer, Refused
+from arena.run.report import RefusedRun, RunReport
 from arena.sandbox import ProcessSandbox
 from arena.sandbox.linux import cgroup
+from tests.cli_workspace import BOT, LOOK_SEED, Place, Ran
 from tests.command import Command
-from tests.place import BOT, LOOK_SEED, Place, Ran
 
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = ROOT / "tests" / "bad_bots"
@@ -189,11 +189,11 @@ def test_json_follows_its_schema(place: Place, duel: Shared) -> None:
     Also of a run that didn't begin.
     """
     schema = json.loads(place.call("run", "--json-schema").out)
-    assert [part["$ref"].split("/")[-1] for part in schema["anyOf"]] == ["Answer", "Refused"]
-    assert schema["$defs"]["Answer"]["additionalProperties"] is False
+    assert [part["$ref"].split("/")[-1] for part in schema["anyOf"]] == ["RunReport", "RefusedRun"]
+    assert schema["$defs"]["RunReport"]["additionalProperties"] is False
     bad = scripted(place, "bad.py", "print(7, flush=True)")
     played = place.run("run", *place.bots(1), bad, *SMALL, "--json")
-    for shape, ran in ((Answer, played), (Answer, duel[1]), (Refused, place.call("run", "gone.py", "--json"))):
+    for shape, ran in ((RunReport, played), (RunReport, duel[1]), (RefusedRun, place.call("run", "gone.py", "--json"))):
         assert json.loads(shape.model_validate_json(ran.out).model_dump_json()) == ran.json
 
 
@@ -404,7 +404,7 @@ def test_csv_has_the_standings_and_who_beats_whom(three: Shared) -> None:
 
 def test_a_bots_peak_of_memory_is_told(place: Place, needs: Callable[[str, str | None], None]) -> None:
     """One that takes more has more."""
-    needs("cgroup", cgroup.lacking())
+    needs("cgroup", cgroup.cgroup_problem())
     large = scripted(place, "large.py", "keeps = b'x' * (60 << 20) if n == 1 else keeps", ANSWER)
     peaks = place.run("run", *place.bots(1), large, "--games", 1, "--json").json["peak_memory_bytes"]
     assert 0 < peaks["a"] < 60 << 20 < peaks["large"]

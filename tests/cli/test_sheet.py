@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from rich.console import Console, RenderableType
 
-from arena.cli import sheet
+from arena.cli import rules as sheet
 from arena.coup import (
     COUP,
     FIELDS,
@@ -17,11 +17,11 @@ from arena.coup import (
     Blockers,
     Role,
     Ruleset,
-    beyond_fields,
-    changed,
-    differences,
+    changed_fields,
+    list_program_differences,
+    replace_fields,
 )
-from tests.each import each
+from tests.cases import each
 
 
 def shown(what: RenderableType, width: int = 80) -> list[str]:
@@ -44,7 +44,7 @@ def section(lines: list[str], title: str) -> list[str]:
 
 def rows(rules: Ruleset) -> dict[tuple[str, str], list[str]]:
     """Return the table of actions, wide enough that no cell is folded: cells by action and cost."""
-    lines = shown(sheet.sheet(rules), 200)
+    lines = shown(sheet.rules_sheet(rules), 200)
     start = next(place for place, line in enumerate(lines) if line.startswith("action "))
     places = [lines[start].index(name) for name in ("action", "effect", "cost", "claims", "may be")] + [200]
     found = {}
@@ -62,7 +62,7 @@ ALL = [*PRESETS.values(), MIXED]
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
 def test_a_sheet_fits_and_no_word_is_cut(rules: Ruleset, width: int) -> None:
     """80 columns, and readable in 60: ASCII, no line too long, every word of the wide sheet whole in the narrow one."""
-    for what in (sheet.sheet(rules), sheet.presets(), sheet.fields()):
+    for what in (sheet.rules_sheet(rules), sheet.presets_text(), sheet.fields_table()):
         lines = shown(what, width)
         assert all(len(line) <= width and line.isascii() for line in lines)
         assert sorted(" ".join(lines).split()) == sorted(" ".join(shown(what, 300)).split())
@@ -138,7 +138,7 @@ def test_the_sheet_of_a_variant_has_its_rows(case: tuple[Ruleset, tuple[str, str
 def test_the_sheet_has_exactly_the_actions_that_the_engine_has(rules: Ruleset) -> None:
     """The sheet is made from the same table that the engine reads."""
     assert [*rows(rules)] == [(row.action.value, str(row.cost or "-")) for row in rules.actions]
-    told = flat(sheet.sheet(rules))
+    told = flat(sheet.rules_sheet(rules))
     assert f"Roles: {', '.join(rules.roles)}." in told
     absent = {*Role} - {*rules.roles}
     assert not any(role in " ".join(cell) for role in absent for cell in rows(rules).values())
@@ -160,16 +160,16 @@ DECKS: dict[str, list[str]] = {
 @pytest.mark.parametrize("name", DECKS)
 def test_the_deck_by_players(name: str) -> None:
     """rules.md#deck, #draft: players, cards, copies of each role, court deck after the deal, and the limit."""
-    lines = shown(sheet.sheet(PRESETS[name]))
+    lines = shown(sheet.rules_sheet(PRESETS[name]))
     assert [" ".join(line.split()) for line in section(lines, "Set-up")[1:]] == DECKS[name]
 
 
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
 def test_what_differs_is_found_by_comparing_with_the_base_game(rules: Ruleset) -> None:
     """What differs from the base game; each with its value, its source and the base game's value."""
-    told = section(shown(sheet.sheet(rules), 200), "What differs from the base game")
+    told = section(shown(sheet.rules_sheet(rules), 200), "What differs from the base game")
     expected = [rule.name for rule in FIELDS if rule.name != "name" and getattr(rules, rule.name) != rule.default]
-    assert [rule.name for rule in differences(rules)] == expected
+    assert [rule.name for rule in changed_fields(rules)] == expected
     if not expected:
         assert told == ["Nothing: this is the base game."]
         return
@@ -196,18 +196,18 @@ VARIED: dict[str, list[str]] = {
 def test_a_variant_of_a_preset_says_what_differs_from_it(name: str) -> None:
     """Else a reader compares two sheets; the fields' sources."""
     kin = name.replace("-site", "") if "-site" in name else name.partition("-")[0]
-    assert section(shown(sheet.sheet(PRESETS[name]), 200), f"What differs from {kin}") == VARIED[name]
+    assert section(shown(sheet.rules_sheet(PRESETS[name]), 200), f"What differs from {kin}") == VARIED[name]
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("treason")])
 def test_a_sheet_of_treason_lists_what_differs_from_its_program(name: str) -> None:
     """The fields in which the page and the program differ, and what no field can settle: first the one window."""
-    told = section(shown(sheet.sheet(PRESETS[name]), 300), "What differs from treason's program")
+    told = section(shown(sheet.rules_sheet(PRESETS[name]), 300), "What differs from treason's program")
     fields = [line.split(" = ")[0] for line in told if " = " in line]
     page = ["- two_player_starter_coins", "- block_after_failed_challenge", "- dead_target"]
     assert fields == ([] if "site" in name else page)
     assert "has one window in which all may challenge or block assassinate and steal" in told[len(fields)]
-    assert len(told) == len(fields) + len(beyond_fields(PRESETS[name]))
+    assert len(told) == len(fields) + len(list_program_differences(PRESETS[name]))
 
 
 # A text, and in which rulesets its sentence holds.
@@ -237,8 +237,8 @@ HOLDS: dict[str, Callable[[Ruleset], bool]] = {
 }
 OWN = [
     *ALL,
-    changed(PRESETS["duel"], {"name": "drafted", "reformation": True, "shown_card": "may_keep"}),
-    changed(
+    replace_fields(PRESETS["duel"], {"name": "drafted", "reformation": True, "shown_card": "may_keep"}),
+    replace_fields(
         PRESETS["reformation"],
         {"name": "proven", "prove": "automatic", "first_player": "last_winner", "forced_coup": "off"},
     ),
@@ -248,7 +248,7 @@ OWN = [
 @pytest.fixture(scope="module")
 def own() -> dict[str, str]:
     """Give the words of the sheet of each game of OWN."""
-    return {rules.name: flat(sheet.sheet(rules)) for rules in OWN}
+    return {rules.name: flat(sheet.rules_sheet(rules)) for rules in OWN}
 
 
 @pytest.mark.parametrize("text", HOLDS)
@@ -288,7 +288,7 @@ ALWAYS = [
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
 def test_every_sheet_says_what_one_must_know_in_every_game(rules: Ruleset) -> None:
     """As above; and in the Reformation what becomes of an embezzler with a duke, rules.md#embezzlement."""
-    told = flat(sheet.sheet(rules))
+    told = flat(sheet.rules_sheet(rules))
     duke = r"who does have a duke [a-z ]+: it loses an influence of its choice, and the coins stay in the reserve\."
     assert [text for text in ALWAYS if text not in told] == []
     assert len(re.findall(duke, told)) == rules.reformation
@@ -310,18 +310,18 @@ OTHERWISE["andy-as-written"] = OTHERWISE["andy"]
 @each("name", PRESETS)
 def test_a_sheet_lists_what_its_document_says_otherwise(name: str) -> None:
     """The five documents, line by line; also for who starts, where a document has a rule of its own."""
-    told = section(shown(sheet.sheet(PRESETS[name]), 300), "What the document says otherwise, or leaves open")
+    told = section(shown(sheet.rules_sheet(PRESETS[name]), 300), "What the document says otherwise, or leaves open")
     assert len(told) == len(OTHERWISE[name])
     assert all(words in line for words, line in zip(OTHERWISE[name], told, strict=True))
     assert "What the document says otherwise, or leaves open" not in shown(
-        sheet.sheet(replace(PRESETS[name], name="mine"))
+        sheet.rules_sheet(replace(PRESETS[name], name="mine"))
     )
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_sheet_says_which_document_a_preset_follows_and_cites_sections(name: str) -> None:
     """rules.md#documents. Each sentence has its section, also what differs from another game."""
-    lines = flat(sheet.sheet(PRESETS[name]))
+    lines = flat(sheet.rules_sheet(PRESETS[name]))
     house = name.partition("-")[0] in ("blog", "classroom", "andy", "treason")
     site = "-site" in name
     assert lines.count(" says nothing, ") == (house and not site)
@@ -332,7 +332,7 @@ def test_a_sheet_says_which_document_a_preset_follows_and_cites_sections(name: s
 
 def test_the_fields_are_printed_with_default_values_and_section() -> None:
     """Every field with its default, allowed values and the section that explains it."""
-    told = flat(sheet.fields())
+    told = flat(sheet.fields_table())
     for rule in FIELDS:
         assert f"{rule.name} = " in told
         assert f"{rule.about} (#{rule.section})" in told

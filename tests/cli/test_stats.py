@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from arena.coup import COUP
-from arena.referee import Record, write
-from arena.stats import SECTIONS
-from tests.place import Place
-from tests.tell.games import random_game
+from arena.referee import Record, write_record
+from arena.stats.report import SECTIONS
+from tests.cli_workspace import Place
+from tests.replay.games import random_game
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def kept(place: Place) -> Place:
     folder = place.folder / "new" / "records"
     folder.mkdir(parents=True)
     for match in range(4):
-        (folder / f"{match:06d}.jsonl").write_text(write(random_game(COUP, 4, 20 + match)))
+        (folder / f"{match:06d}.jsonl").write_text(write_record(random_game(COUP, 4, 20 + match)))
     return place
 
 
@@ -141,7 +141,7 @@ def test_a_record_that_cannot_be_read_is_named_and_the_others_count(kept: Place)
 def test_a_name_is_shown_as_text(kept: Place) -> None:
     """A bot's name may hold what acts on a terminal, or what a spreadsheet takes for a formula."""
     file = kept.folder / "one.jsonl"
-    file.write_text(write(called(random_game(COUP, 2, 3), "=\x1b[31m", "b")))
+    file.write_text(write_record(called(random_game(COUP, 2, 3), "=\x1b[31m", "b")))
     ran = kept.call("stats", "one.jsonl")
     assert ran.code == 0
     assert "\x1b" not in ran.out

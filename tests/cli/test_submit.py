@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from ladder import views
-from ladder.access import Viewer
-from ladder.service import issue, open_ladder
+from ladder.permissions import Viewer
+from ladder.service import issue_secret, open_ladder
+from tests.cli_workspace import Place
 from tests.ladder.service.ladders import Waiting, freeze, ladder_in
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
-from tests.place import Place
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def token(place: Place, folder: Path, scope: str = "submit") -> Path:
     """Write a token of ada's where it is looked for."""
     file = place.folder / "token"
     with closing(open_ladder(folder)) as ladder:
-        file.write_text(issue(ladder, "ada", "token", "staff", scope).secret + "\n")
+        file.write_text(issue_secret(ladder, "ada", "token", "staff", scope).secret + "\n")
     file.chmod(0o600)
     return file
 
@@ -68,7 +68,7 @@ def test_each_step_is_told_before_the_examination_has_ended(server: tuple[Place,
         heard = {}
         for login in ("ada", "bob"):
             with ladder.reading(Viewer(login)) as reader:
-                events = views.event_list(reader, limit=1000).rows
+                events = views.list_events(reader, limit=1000).rows
             heard[login] = {event.what for event in events if (event.version or "").startswith("ada@")}
     assert heard["ada"] - heard["bob"] == {"step"}
     wait_for(lambda: '"state":"fit"' in web.get("/api/bots/ada", ada))

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import read, verify
+from arena.referee import read_record, verify_record
 from tests.cli.screen import Screen
+from tests.cli_workspace import Place
 from tests.command import completed
-from tests.place import Place
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 COMMAND = ["watch", "--sandbox", "process", "--out", "game"]
@@ -32,8 +32,8 @@ def test_a_pipe_gets_the_whole_game_at_once_in_lines(tmp_path: Path) -> None:
     again = completed(["replay", "game"], cwd=tmp_path)
     assert done.stdout == again.stdout
     assert done.stdout.count("\nhonest wins ") + done.stdout.count("\nbluffer wins ") == 2
-    record = read((tmp_path / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
-    verify(record)
+    record = read_record((tmp_path / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
+    verify_record(record)
     assert len(record.games) == 2
 
 
@@ -124,8 +124,8 @@ def test_a_bot_under_a_debugger_has_no_clock_and_tells_its_process_in_a_file(tmp
     named, at = said.read_text().splitlines()
     said.unlink()
     assert named == f"arena: slow is process {at.split()[1]}", "the process id is the bot's own"
-    record = read((tmp_path / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
-    verify(record)
+    record = read_record((tmp_path / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
+    verify_record(record)
     assert [timing.timed for timing in record.header.timings] == [False, True]
     assert not record.games[0].faults
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from arena.compare import Differences, Pair, differences
-from arena.coup import PRESETS, derived
-from arena.local import Player, play_match, sample
-from arena.referee import MatchSpec, Record, Terms
+from arena.compare import Divergences, GamePair, find_divergences
+from arena.coup import PRESETS, derive_key
+from arena.local import LocalPlayer, play_match, sample
+from arena.referee import MatchSettings, MatchSpec, Record
 from arena.run import game_results, keyed_shuffle
-from ladder.schedule import seatings
+from ladder.schedule import seat_orders
 from protocol.kits.coup_kit import Answer, Bot, Game
 
 BLOCKS, GAMES, SEATS = 6, 12, 4
@@ -39,25 +39,29 @@ class Grudge(Honest):  # type: ignore[misc,valid-type]
 
 def half(block: int, number: int, subject: type[Bot], field: tuple[type[Bot], ...], rules: str = "coup") -> Record:
     """Play one half of a block."""
-    key = derived(b"tests", f"block|{block}")
+    key = derive_key(b"tests", f"block|{block}")
     names = ("OLD" if number == 0 else "NEW", *(f"bot {other}" for other in range(1, SEATS)))
     spec = MatchSpec(
-        2 * block + number, key, names, seatings(SEATS, GAMES, keyed_shuffle(key, "seats")), Terms(rules=PRESETS[rules])
+        2 * block + number,
+        key,
+        names,
+        seat_orders(SEATS, GAMES, keyed_shuffle(key, "seats")),
+        MatchSettings(rules=PRESETS[rules]),
     )
-    players = [Player(name, bot) for name, bot in zip(names, (subject, *field), strict=True)]
+    players = [LocalPlayer(name, bot) for name, bot in zip(names, (subject, *field), strict=True)]
     return play_match(spec, players, keep_moves=True)
 
 
 def played(
     new: type[Bot], field: tuple[type[Bot], ...], rules: str = "coup"
-) -> tuple[list[Pair], Callable[[int], Record]]:
+) -> tuple[list[GamePair], Callable[[int], Record]]:
     """Play honest against a new version in pairs; return the pairs, and what gives their records."""
     records = [half(block, number, (Honest, new)[number], field, rules) for block in range(BLOCKS) for number in (0, 1)]
     worth = [
         [game.worth(game.seats.index(record.header.bots[0])) for game in game_results(record)] for record in records
     ]
     pairs = [
-        Pair(block, game, worth[2 * block][game], worth[2 * block + 1][game])
+        GamePair(block, game, worth[2 * block][game], worth[2 * block + 1][game])
         for block in range(BLOCKS)
         for game in range(GAMES)
     ]
@@ -65,12 +69,12 @@ def played(
 
 
 @pytest.fixture(scope="module")
-def bold() -> tuple[list[Pair], Differences]:
+def bold() -> tuple[list[GamePair], Divergences]:
     pairs, record_of = played(Bold, tuple(sample(f"sample:{name}") for name in FIELD))
-    return pairs, differences(pairs, record_of)
+    return pairs, find_divergences(pairs, record_of)
 
 
-def test_the_points_of_all_rows_add_up_to_the_difference(bold: tuple[list[Pair], Differences]) -> None:
+def test_the_points_of_all_rows_add_up_to_the_difference(bold: tuple[list[GamePair], Divergences]) -> None:
     pairs, found = bold
     total = sum(pair.new - pair.old for pair in pairs) / len(pairs)
     assert sum(row.points for row in found.groups) + found.by_opponents_points == pytest.approx(total)
@@ -79,7 +83,7 @@ def test_the_points_of_all_rows_add_up_to_the_difference(bold: tuple[list[Pair],
     )
 
 
-def test_the_first_difference_is_the_one_that_was_made(bold: tuple[list[Pair], Differences]) -> None:
+def test_the_first_difference_is_the_one_that_was_made(bold: tuple[list[GamePair], Divergences]) -> None:
     """NEW differs by a tax that it can't prove or wouldn't take, and by nothing else."""
     _, found = bold
     assert found.groups
@@ -91,7 +95,7 @@ def test_the_first_difference_is_the_one_that_was_made(bold: tuple[list[Pair], D
         assert all(("duke" in example.hand) is (row.new == "take tax") for example in row.examples)
 
 
-def test_what_pays_is_the_gain_of_its_pairs(bold: tuple[list[Pair], Differences]) -> None:
+def test_what_pays_is_the_gain_of_its_pairs(bold: tuple[list[GamePair], Divergences]) -> None:
     _, found = bold
     for row in found.groups:
         assert row.pays == pytest.approx(row.new_won - row.old_won)
@@ -102,14 +106,14 @@ def test_what_pays_is_the_gain_of_its_pairs(bold: tuple[list[Pair], Differences]
 
 def test_the_same_bot_never_differs() -> None:
     pairs, record_of = played(Honest, tuple(sample(f"sample:{name}") for name in FIELD))
-    found = differences(pairs, record_of)
+    found = find_divergences(pairs, record_of)
     assert (found.groups, found.alike, found.by_opponents) == ((), len(pairs), ())
 
 
 def test_an_opponent_that_remembers_other_games_is_told_apart() -> None:
     """Its first difference is counted by itself, not as a choice of OLD and NEW."""
     pairs, record_of = played(Bold, (Grudge, Grudge, Grudge))
-    found = differences(pairs, record_of)
+    found = find_divergences(pairs, record_of)
     assert {name for name, _ in found.by_opponents} <= {"bot 1", "bot 2", "bot 3"}
     assert found.by_opponents
     assert {row.asked for row in found.groups} == {"its turn"}
@@ -140,12 +144,12 @@ def test_a_choice_that_changes_nothing_at_the_table_is_no_difference() -> None:
         for pair in pairs
     )
     assert differs
-    found = differences(pairs, record_of)
+    found = find_divergences(pairs, record_of)
     assert found.alike == len(pairs)
     assert (found.groups, found.by_opponents) == ((), ())
 
 
-def test_an_example_tells_the_whole_turn_of_either(bold: tuple[list[Pair], Differences]) -> None:
+def test_an_example_tells_the_whole_turn_of_either(bold: tuple[list[GamePair], Divergences]) -> None:
     """From what its actor did to what came of it, with the players' names."""
     _, found = bold
     for row in found.groups:
@@ -164,13 +168,13 @@ class Talker(Bold):
         return super().turn(game)
 
 
-def test_what_is_said_is_no_difference_by_itself(bold: tuple[list[Pair], Differences]) -> None:
+def test_what_is_said_is_no_difference_by_itself(bold: tuple[list[GamePair], Divergences]) -> None:
     """Nobody at this table listens: NEW differs where it did without a word."""
     pairs, record_of = played(Talker, tuple(sample(f"sample:{name}") for name in FIELD), "open-table")
     assert any(game.said for game in record_of(1).games)
     assert pairs == bold[0]
     rows = [
         [(row.asked, row.old, row.new, row.pairs) for row in found.groups]
-        for found in (differences(pairs, record_of), bold[1])
+        for found in (find_divergences(pairs, record_of), bold[1])
     ]
     assert rows[0] == rows[1]

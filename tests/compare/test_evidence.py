@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from arena.compare import DOUBT, Evidence
+from arena.compare import DECISION_THRESHOLD, Evidence
 
 POINTS, PAIRS, BLOCKS = 0.05, 12, 125
 TRIES = 300
@@ -85,8 +85,10 @@ def test_the_interval_says_what_the_evidence_says() -> None:
         for _ in range(60):
             evidence.add(next(source))
             seen = evidence.seen()
-            assert (seen.low > 1e-5) <= (seen.better >= DOUBT) <= (seen.low >= -1e-5)
-            assert (seen.high < POINTS - 1e-5) <= (seen.not_better >= DOUBT) <= (seen.high <= POINTS + 1e-5)
+            assert (seen.low > 1e-5) <= (seen.better >= DECISION_THRESHOLD) <= (seen.low >= -1e-5)
+            assert (
+                (seen.high < POINTS - 1e-5) <= (seen.not_better >= DECISION_THRESHOLD) <= (seen.high <= POINTS + 1e-5)
+            )
             assert seen.low <= seen.mean <= seen.high
 
 
@@ -98,7 +100,7 @@ def test_the_first_verdict_stands_whatever_comes_after() -> None:
     for _ in range(200):
         evidence.add(-0.25)
     assert evidence.verdict is True
-    assert evidence.seen(decided).better >= DOUBT > evidence.seen().better
+    assert evidence.seen(decided).better >= DECISION_THRESHOLD > evidence.seen().better
 
 
 def test_blocks_without_any_difference_end_as_not_better() -> None:

@@ -6,16 +6,23 @@ from typing import Any
 
 import pytest
 
-from arena.compare.answer import Against, Answer, Differs, Half, Look, Position
-from arena.compare.page import page
+from arena.compare.html_report import comparison_page
+from arena.compare.report import (
+    ComparedSide,
+    CompareReport,
+    DivergenceGroup,
+    DivergencePosition,
+    InterimResult,
+    OpponentDifference,
+)
 from tests.chromium import Reader
 
 NASTY = "<img src=x onerror=window.hit=1>"
 
 
-def answer() -> Answer:
+def answer() -> CompareReport:
     """Return an answer with all that a page can show."""
-    position = Position(
+    position = DivergencePosition(
         match=4,
         new_match=5,
         game=3,
@@ -27,7 +34,7 @@ def answer() -> Answer:
         old_won=1.0,
         new_won=0.0,
     )
-    row = Differs(
+    row = DivergenceGroup(
         asked="its turn",
         old="take tax",
         new="steal from the richest (2 cards) (bluff)",
@@ -40,12 +47,12 @@ def answer() -> Answer:
         points=-0.1,
         examples=(position,),
     )
-    return Answer(
+    return CompareReport(
         error=NASTY,
         verdict="worse",
         words="worse by 2 to 18 points",
-        old=Half(given=NASTY, meant=f"/home/{NASTY}", won=0.4, faults=0, forfeits=0),
-        new=Half(given="new", meant="/home/new", won=0.3, faults=3, forfeits=3),
+        old=ComparedSide(given=NASTY, meant=f"/home/{NASTY}", won=0.4, faults=0, forfeits=0),
+        new=ComparedSide(given="new", meant="/home/new", won=0.3, faults=3, forfeits=3),
         opponents=[NASTY, "honest", "counter", "bluffer"],
         run="a folder/out",
         rules="coup",
@@ -63,12 +70,15 @@ def answer() -> Answer:
         discordant=10,
         most_pairs=1500,
         blocks_left=None,
-        looks=[Look(blocks=at, difference=-0.1, low=-0.3, high=0.1, better=0.5, not_better=3.0 * at) for at in (1, 2)],
+        looks=[
+            InterimResult(blocks=at, difference=-0.1, low=-0.3, high=0.1, better=0.5, not_better=3.0 * at)
+            for at in (1, 2)
+        ],
         alike=5,
         by_opponents={NASTY: 3},
         by_opponents_points=0.01,
         differs=[row],
-        against=[Against(bot=NASTY, blocks=2, difference=-0.1, low=None, high=None)],
+        against=[OpponentDifference(bot=NASTY, blocks=2, difference=-0.1, low=None, high=None)],
     )
 
 
@@ -77,7 +87,7 @@ def test_the_page_is_read_by_all_and_runs_nothing_of_a_strangers(
     reader: Reader, axe: Callable[[Any], list[str]], tmp_path: Path, scheme: str, width: int
 ) -> None:
     file = tmp_path / "compare.html"
-    file.write_text(page(answer()), encoding="utf-8")
+    file.write_text(comparison_page(answer()), encoding="utf-8")
     shown = reader.open(file, width=width, color_scheme=scheme)
     for more in shown.locator("summary").all():
         more.click()

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from arena.coup import FIELDS, PRESETS, RULES_PAGE, SECTIONS, Sentence
+from arena.coup import FIELDS, PRESETS, RULES_PAGE, SECTIONS, RuleTemplate
 from tests.conformance.test_scenarios import SCENARIOS
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ def test_every_section_of_the_rules_that_is_cited_exists() -> None:
         for section in re.findall("#([a-z0-9-]+)", match[1])
     }
     cited |= {(field.name, field.section) for field in FIELDS}
-    cited |= {(row.name, row.section) for _, rows in SECTIONS for row in rows if isinstance(row, Sentence)}
+    cited |= {(row.name, row.section) for _, rows in SECTIONS for row in rows if isinstance(row, RuleTemplate)}
     cited |= {(name, section) for name, scenario in SCENARIOS.items() for section in scenario["cites"]}
     cited |= {(RULES_PAGE, section) for section in re.findall(r"\(#([a-z0-9-]+)\)", PAGE)}
     assert len(cited) > 500
@@ -61,5 +61,5 @@ def test_every_field_stands_in_the_sheet_once() -> None:
 
 def test_every_sentence_has_a_name_of_its_own() -> None:
     """The scenarios cite them by name."""
-    names = [row.name for _, rows in SECTIONS for row in rows if isinstance(row, Sentence)]
+    names = [row.name for _, rows in SECTIONS for row in rows if isinstance(row, RuleTemplate)]
     assert len(names) == len(set(names))

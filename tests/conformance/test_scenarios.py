@@ -15,25 +15,26 @@ from typing import Any, get_args
 import pytest
 
 from arena.coup import (
-    FIELD,
+    FIELD_BY_NAME,
     FIELDS,
     FORFEIT,
     PRESETS,
-    Acted,
     Action,
+    ActionDeclared,
     Allegiance,
     BlockWindow,
     Board,
     ChallengeWindow,
-    Chance,
     ChoosingSide,
     CoinReason,
     Coins,
+    DecidingKeepShown,
     Drafting,
-    Ending,
     Event,
     Examining,
     Exchanging,
+    GameEnding,
+    KeyedRng,
     Losing,
     LossReason,
     Lost,
@@ -41,24 +42,23 @@ from arena.coup import (
     Phase,
     Proving,
     Resolved,
-    Retaining,
     Revealing,
     Role,
     Ruleset,
-    Said,
     State,
+    StatementMade,
     Turn,
-    apply,
-    changed,
-    deal,
-    legal,
-    notation,
-    parse,
-    sections,
-    seen,
-    view,
+    apply_moves,
+    deal_game,
+    event_for_seat,
+    format_move,
+    list_legal_moves,
+    parse_move,
+    replace_fields,
+    rules_sections,
+    view_from_seat,
 )
-from tests.each import each
+from tests.cases import each
 from tests.games import say
 
 Scenario = dict[str, Any]
@@ -73,7 +73,7 @@ KINDS: dict[type[Phase], str] = {
     ChallengeWindow: "challenge",
     BlockWindow: "block",
     Proving: "prove",
-    Retaining: "keep_shown",
+    DecidingKeepShown: "keep_shown",
     Losing: "lose",
     Exchanging: "exchange",
     Revealing: "examine_show",
@@ -106,7 +106,7 @@ SCENARIOS = dict(load())
 
 
 def rules_of(scenario: Scenario) -> Ruleset:
-    return changed(PRESETS[scenario["rules"]], scenario.get("with", {}))
+    return replace_fields(PRESETS[scenario["rules"]], scenario.get("with", {}))
 
 
 def cards(text: str) -> tuple[Role, ...]:
@@ -158,12 +158,12 @@ def asks(state: State) -> str:
 
 def ended(phase: Phase) -> str:
     assert isinstance(phase, Over)
-    assert phase.winner == (None if phase.ending is not Ending.LAST_STANDING else phase.survivors[0])
+    assert phase.winner == (None if phase.ending is not GameEnding.LAST_STANDING else phase.survivors[0])
     return " ".join((phase.ending, *map(str, phase.survivors)))
 
 
 def menu(state: State, seat: int) -> list[str]:
-    return [notation(move) for move in legal(view(state, seat))]
+    return [format_move(move) for move in list_legal_moves(view_from_seat(state, seat))]
 
 
 def everywhere(state: State) -> Counter[Role]:
@@ -185,7 +185,7 @@ def matches(hand: tuple[Role, ...], pattern: str) -> bool:
 class Played:
     """A scenario after its moves."""
 
-    def __init__(self, state: State, chance: Chance, words: list[str]) -> None:
+    def __init__(self, state: State, chance: KeyedRng, words: list[str]) -> None:
         self.first = self.state = state
         self.events: list[Event] = []
         self.asks = [asks(state)]
@@ -196,21 +196,21 @@ class Played:
             answers = [word, *(next(moves, "?") for _ in seats[1:])]
             assert "?" not in answers, f"{self.asks[-1]!r} needs {len(seats)} answers, not {answers}"
             for seat, answer in zip(seats, answers, strict=True):
-                assert answer == notation(FORFEIT) or answer in menu(self.state, seat), (
+                assert answer == format_move(FORFEIT) or answer in menu(self.state, seat), (
                     f"{answer!r} is not legal for seat {seat} ({self.asks[-1]!r}): {menu(self.state, seat)}"
                 )
-            self.state, events = apply(self.state, [parse(answer) for answer in answers], chance)
+            self.state, events = apply_moves(self.state, [parse_move(answer) for answer in answers], chance)
             self.events += events
             self.asks.append(asks(self.state))
 
 
-def begin(scenario: Scenario, game: int) -> tuple[State, Chance]:
+def begin(scenario: Scenario, game: int) -> tuple[State, KeyedRng]:
     rules, given = rules_of(scenario), scenario["given"]
-    chance = Chance(KEY, game)
+    chance = KeyedRng(KEY, game)
     if "hands" in given:
         assert rules.problem(len(given["hands"])) is None
         return state_of(rules, given), chance
-    return deal(rules, given["seats"], chance, given.get("starter", 0)), chance
+    return deal_game(rules, given["seats"], chance, given.get("starter", 0)), chance
 
 
 def check(scenario: Scenario, played: Played) -> None:
@@ -247,7 +247,7 @@ def check(scenario: Scenario, played: Played) -> None:
     for seat, moves in then.get("legal_lacks", {}).items():
         assert not set(moves) & set(menu(state, int(seat)))
     for seat, words in then.get("hears", {}).items():
-        copies = [say(seen(event, None if seat == "spectator" else int(seat))) for event in played.events]
+        copies = [say(event_for_seat(event, None if seat == "spectator" else int(seat))) for event in played.events]
         assert copies[-len(words) :] == words
 
 
@@ -322,15 +322,15 @@ def used(name: str) -> set[object]:
 def test_every_value_of_every_field_of_a_ruleset_has_a_scenario(name: str) -> None:
     """The fields of a ruleset; of a number, its default and another."""
     values = used(name)
-    if FIELD[name].span or not FIELD[name].options:
+    if FIELD_BY_NAME[name].span or not FIELD_BY_NAME[name].options:
         assert getattr(Ruleset(), name) in values
         assert len(values) > 1
-    assert {option.value for option in FIELD[name].options} <= values
+    assert {option.value for option in FIELD_BY_NAME[name].options} <= values
 
 
 def test_every_field_is_in_the_table_of_fields() -> None:
     """Otherwise the test before this one would overlook it."""
-    assert set(FIELD) == {field.name for field in fields(Ruleset) if field.init}
+    assert set(FIELD_BY_NAME) == {field.name for field in fields(Ruleset) if field.init}
 
 
 def test_every_preset_has_a_scenario() -> None:
@@ -348,16 +348,16 @@ def test_every_action_kind_of_request_and_kind_of_event_has_a_scenario() -> None
         kinds |= {ask.split()[0] for ask in played.asks}
         told |= {type(event) for event in played.events}
         reasons |= {event.reason for event in played.events if isinstance(event, Coins | Lost)}
-        moves |= {event.action for event in played.events if isinstance(event, Acted)}
+        moves |= {event.action for event in played.events if isinstance(event, ActionDeclared)}
     assert moves == set(Action)
     assert kinds == set(KINDS.values())
-    assert told == set(get_args(Event)) - {Said}  # words are the referee's: no step of the engine makes one
+    assert told == set(get_args(Event)) - {StatementMade}  # words are the referee's: no step of the engine makes one
     assert reasons == {*CoinReason, *LossReason}
 
 
 def test_every_section_that_a_sheet_cites_has_a_scenario() -> None:
     """docs/rules.md, by the fields and the sentences that are played; `presets` and `documents` only tell of others."""
     played = {field.section for field in FIELDS}
-    played |= {told.section for rules in PRESETS.values() for _, rows in sections(rules) for told in rows}
+    played |= {told.section for rules in PRESETS.values() for _, rows in rules_sections(rules) for told in rows}
     cited = {section for scenario in SCENARIOS.values() for section in scenario["cites"]}
     assert played - {"presets", "documents"} <= cited

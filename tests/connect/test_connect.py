@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.server import serve
 
-from arena.referee import verify
+from arena.referee import verify_record
 from tests.command import Command
 from tests.ladder.tables.table_server import WAIT_S, TableServer, person, play, serve_tables
 
@@ -81,7 +81,7 @@ def test_a_program_plays_a_match_and_cannot_tell(files: Path) -> None:
         assert said in err
     assert isinstance(delay, int)
     assert faults(there) == []
-    verify(there.records[0])
+    verify_record(there.records[0])
 
 
 def test_a_challenge_is_asked_of_the_server_first(files: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_program_that_dies_or_floods_is_told_of_and_the_match_is_played_on(
     assert code == 1
     assert said in err, err
     assert {"exited", "start_failed", "out_of_lives"} & set(faults(there))  # who floods may lose its lives first
-    verify(there.records[0])
+    verify_record(there.records[0])
 
 
 @pytest.mark.parametrize(

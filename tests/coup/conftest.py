@@ -8,17 +8,17 @@ from arena.coup import (
     COUP,
     FORFEIT,
     Board,
-    Chance,
     Event,
+    KeyedRng,
     Role,
     State,
     Turn,
     View,
-    apply,
-    legal,
-    notation,
-    parse,
-    view,
+    apply_moves,
+    format_move,
+    list_legal_moves,
+    parse_move,
+    view_from_seat,
 )
 from tests.games import say
 
@@ -36,7 +36,7 @@ class Scene:
         coins: str = "",
         actor: int = 0,
         deck: str | None = None,
-        chance: Chance | None = None,
+        chance: KeyedRng | None = None,
     ) -> None:
         held = tuple(tuple(sorted(Role(name) for name in hand.split())) for hand in hands.split("/"))
         seats = len(held)
@@ -51,7 +51,7 @@ class Scene:
         influence = tuple(map(len, held))
         board = Board(COUP, 1, actor, len(cards), purses, influence, tuple(revealed), Turn((actor,)))
         self.state = State(board, held, cards, (), 0)
-        self.chance = chance or Chance(bytes(32), 0)
+        self.chance = chance or KeyedRng(bytes(32), 0)
         self.told: list[str] = []
         self.events: list[Event] = []
 
@@ -68,19 +68,21 @@ class Scene:
         return type(self.board.phase).__name__
 
     def sees(self, seat: int) -> View:
-        return view(self.state, seat)
+        return view_from_seat(self.state, seat)
 
     def menu(self, seat: int) -> list[str]:
         """List what a seat may choose, in notation."""
-        return [notation(move) for move in legal(self.sees(seat))]
+        return [format_move(move) for move in list_legal_moves(self.sees(seat))]
 
     def play(self, script: str) -> "Scene":
         """Play steps split by ";", each with one word for each asked seat in their order. All must be legal."""
         for step in script.split(";"):
-            answers = [parse(word) for word in step.split()]
+            answers = [parse_move(word) for word in step.split()]
             for seat, answer in zip(self.asked, answers, strict=True):
-                assert answer == FORFEIT or answer in legal(self.sees(seat)), f"{step!r} of {script!r}: {seat}"
-            self.state, events = apply(self.state, answers, self.chance)
+                assert answer == FORFEIT or answer in list_legal_moves(self.sees(seat)), (
+                    f"{step!r} of {script!r}: {seat}"
+                )
+            self.state, events = apply_moves(self.state, answers, self.chance)
             self.events += events
             self.told += map(say, events)
         return self

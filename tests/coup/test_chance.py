@@ -1,6 +1,6 @@
 """Chance: streams that don't touch one another, and draws that are uniform.
 
-Chance comes from labelled streams: arena/coup/chance.py. The samples come from fixed keys, so a test that passes once
+Chance comes from labelled streams: arena/coup/rng.py. The samples come from fixed keys, so a test that passes once
 passes for ever. The critical values are those that chance passes once in 10,000.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, Chance, Role, Show, apply, deal, derived, draw, permuted
+from arena.coup import COUP, KeyedRng, Role, Show, apply_moves, deal_game, derive_key, draw_number, permute
 
 Scene = Any  # the class in conftest.py
 
@@ -34,22 +34,22 @@ def test_each_label_and_key_has_a_stream_of_its_own() -> None:
           for game in (0, 1, 11) for event in (0, 1, 11)),
         *("handles", "bot|0", "bot|1", "seats"),
     ]  # fmt: skip
-    numbers = {draw(key, label) for key in (KEY, bytes(32)) for label in labels}
+    numbers = {draw_number(key, label) for key in (KEY, bytes(32)) for label in labels}
     assert len(numbers) == 2 * len(labels)
-    seeds = {derived(KEY, label) for label in labels}
+    seeds = {derive_key(KEY, label) for label in labels}
     assert len(seeds) == len(labels)
 
 
 def test_a_draw_depends_on_its_label_alone_not_on_those_before_it() -> None:
     """A hidden choice never shifts another draw. Nothing is used up."""
     cards = [role for role in COUP.roles for _ in range(3)]
-    fresh = Chance(KEY, 3).shuffled(cards, "reshuffle", 17)
-    used = Chance(KEY, 3)
+    fresh = KeyedRng(KEY, 3).shuffled(cards, "reshuffle", 17)
+    used = KeyedRng(KEY, 3)
     for event in range(20):
         used.shuffled(cards, "reshuffle", event)
         used.number("default 2", event, 2)
     assert used.shuffled(cards, "reshuffle", 17) == fresh
-    assert Chance(KEY, 3).number("default 2", 17, 1000) == used.number("default 2", 17, 1000)
+    assert KeyedRng(KEY, 3).number("default 2", 17, 1000) == used.number("default 2", 17, 1000)
 
 
 @pytest.mark.parametrize("other", [("deal", 3, 17), ("reshuffle", 4, 17), ("reshuffle", 3, 18)])
@@ -57,8 +57,8 @@ def test_another_purpose_game_or_moment_is_another_order(other: tuple[str, int, 
     """HMAC-SHA256(key, purpose | deal | event)."""
     purpose, game, event = other
     items = list(range(25))
-    assert Chance(KEY, game).shuffled(items, purpose, event) != Chance(KEY, 3).shuffled(items, "reshuffle", 17)
-    assert Chance(KEY, game).number(purpose, event, 1 << 64) != Chance(KEY, 3).number("reshuffle", 17, 1 << 64)
+    assert KeyedRng(KEY, game).shuffled(items, purpose, event) != KeyedRng(KEY, 3).shuffled(items, "reshuffle", 17)
+    assert KeyedRng(KEY, game).number(purpose, event, 1 << 64) != KeyedRng(KEY, 3).number("reshuffle", 17, 1 << 64)
 
 
 def test_streams_next_to_each_other_are_independent() -> None:
@@ -70,7 +70,7 @@ def test_streams_next_to_each_other_are_independent() -> None:
     ]:
         pairs: Counter[tuple[int, int]] = Counter()
         for game in range(4000):
-            a, b = (Chance(KEY, 10 * game + one[1]).shuffled([0, 1], one[0], one[2])[0] for one in (first, second))
+            a, b = (KeyedRng(KEY, 10 * game + one[1]).shuffled([0, 1], one[0], one[2])[0] for one in (first, second))
             pairs[a, b] += 1
         assert chi_square(list(pairs.values()), [1000.0] * 4) < CRITICAL[3]
 
@@ -78,7 +78,7 @@ def test_streams_next_to_each_other_are_independent() -> None:
 def test_a_shuffle_leaves_its_argument_alone_and_keeps_every_card() -> None:
     """Chance.shuffled returns a new list."""
     cards = [Role.DUKE, Role.DUKE, Role.CAPTAIN]
-    shuffled = Chance(KEY, 0).shuffled(cards, "deal", 0)
+    shuffled = KeyedRng(KEY, 0).shuffled(cards, "deal", 0)
     assert cards == [Role.DUKE, Role.DUKE, Role.CAPTAIN]
     assert Counter(shuffled) == Counter(cards)
 
@@ -88,21 +88,21 @@ def test_a_shuffle_leaves_its_argument_alone_and_keeps_every_card() -> None:
 
 def test_each_number_below_n_factorial_is_one_permutation() -> None:
     """chance.permuted: so all orders are equally likely as far as the number is uniform."""
-    assert {tuple(permuted("abcd", number)) for number in range(24)} == set(permutations("abcd"))
-    assert permuted("abcd", 5) == permuted("abcd", 5 + 24)
-    assert permuted([], 7) == []
+    assert {tuple(permute("abcd", number)) for number in range(24)} == set(permutations("abcd"))
+    assert permute("abcd", 5) == permute("abcd", 5 + 24)
+    assert permute([], 7) == []
 
 
 def test_more_items_than_one_draw_can_order_are_refused() -> None:
     """chance.permuted: at most 40, since 256 bits are shared by all orders."""
-    assert len(permuted(range(40), 1 << 255)) == 40
+    assert len(permute(range(40), 1 << 255)) == 40
     with pytest.raises(ValueError, match="41 items"):
-        permuted(range(41), 0)
+        permute(range(41), 0)
 
 
 def test_a_shuffle_is_uniform_over_all_orders() -> None:
     """The 24 orders of four cards."""
-    orders = Counter(tuple(Chance(KEY, 0).shuffled("abcd", "reshuffle", event)) for event in range(12_000))
+    orders = Counter(tuple(KeyedRng(KEY, 0).shuffled("abcd", "reshuffle", event)) for event in range(12_000))
     counts = [orders[order] for order in permutations("abcd")]
     assert chi_square(counts, [500.0] * 24) < CRITICAL[23]
 
@@ -110,7 +110,7 @@ def test_a_shuffle_is_uniform_over_all_orders() -> None:
 def test_a_number_is_uniform() -> None:
     """Chance.number: the lot of a default loss, and of six."""
     for below, freedom in ((2, 1), (6, 5)):
-        counts = Counter(Chance(KEY, game).number("default 1", 12, below) for game in range(6000))
+        counts = Counter(KeyedRng(KEY, game).number("default 1", 12, below) for game in range(6000))
         assert sorted(counts) == list(range(below))
         assert chi_square(list(counts.values()), [6000 / below] * below) < CRITICAL[freedom]
 
@@ -118,7 +118,7 @@ def test_a_number_is_uniform() -> None:
 @pytest.mark.parametrize("seat", [0, 5])
 def test_each_of_the_fifteen_hands_comes_as_often_as_it_should(seat: int) -> None:
     """rules.md#deal: two of 15 cards. A pair has 3 ways out of 105, two different roles have 9."""
-    hands = Counter(deal(COUP, 6, Chance(KEY, game)).hands[seat] for game in range(4000))
+    hands = Counter(deal_game(COUP, 6, KeyedRng(KEY, game)).hands[seat] for game in range(4000))
     kinds = list(combinations_with_replacement(COUP.roles, 2))
     expected = [4000 * (3 if a == b else 9) / comb(15, 2) for a, b in kinds]
     assert chi_square([hands[kind] for kind in kinds], expected) < CRITICAL[14]
@@ -132,7 +132,7 @@ def test_a_shown_card_is_drawn_again_as_often_as_chance_says(scene: Scene, dukes
     games = 6000
     same = 0
     for game in range(games):
-        after, _ = apply(asked, [Show(Role.DUKE)], Chance(KEY, game))
+        after, _ = apply_moves(asked, [Show(Role.DUKE)], KeyedRng(KEY, game))
         same += Role.DUKE in after.hands[0]
     expected = games * (dukes + 1) / (dukes + others + 1)
     assert chi_square([same, games - same], [expected, games - expected]) < CRITICAL[1]
@@ -144,7 +144,7 @@ def test_a_reshuffle_makes_every_returned_card_as_likely_as_the_others(scene: Sc
     places: Counter[int | None] = Counter()
     games = 5000
     for game in range(games):
-        after, _ = apply(asked, [Show(Role.DUKE)], Chance(KEY, game))
+        after, _ = apply_moves(asked, [Show(Role.DUKE)], KeyedRng(KEY, game))
         places[after.deck.index(Role.DUKE) if Role.DUKE in after.deck else None] += 1
     assert set(places) == {0, 1, 2, 3, None}
     assert chi_square([places[place] for place in (0, 1, 2, 3, None)], [games / 5] * 5) < CRITICAL[4]

@@ -16,27 +16,27 @@ from arena.coup import (
     FIELDS,
     FORFEIT,
     PRESETS,
-    Act,
-    Acted,
     Action,
-    Answer,
+    ActionDeclared,
+    ActionMove,
     BlockWindow,
     Board,
+    CardExamined,
+    CertainCards,
+    CertainHand,
     Challenged,
     ChallengeWindow,
-    Chance,
     Drafted,
     Event,
-    Examination,
     Examining,
     Exchanged,
     Exchanging,
     HandShown,
-    Held,
+    KeyedRng,
     Knowledge,
-    Known,
     LossReason,
     Lost,
+    MoveOrForfeit,
     Proving,
     Role,
     Ruleset,
@@ -45,17 +45,17 @@ from arena.coup import (
     Turn,
     Unproven,
     View,
-    apply,
+    apply_moves,
     chance_held,
-    changed,
     concerning,
-    legal,
-    plain,
+    event_for_seat,
+    list_legal_moves,
+    replace_fields,
     seat_counts,
-    seen,
-    view,
+    to_json_value,
+    view_from_seat,
 )
-from tests.each import each
+from tests.cases import each
 from tests.games import GAMES, Game, Step, played
 
 Scene = Any  # the class in conftest.py
@@ -71,11 +71,11 @@ class World(NamedTuple):
     seen: Role | None = None
 
 
-COMPILED = not str(sys.modules[Chance.__module__].__file__).endswith(".py")
+COMPILED = not str(sys.modules[KeyedRng.__module__].__file__).endswith(".py")
 INTERPRETED = pytest.mark.needs("interpreted", "a compiled Chance has no subclasses" if COMPILED else None)
 
 
-class Tops(Chance):
+class Tops(KeyedRng):
     """Chance that shuffles given cards to the top of the deck."""
 
     def __init__(self, tops: Sequence[Role], number: int) -> None:
@@ -118,7 +118,7 @@ def followed(worlds: set[World], step: Step, seat: int) -> set[World]:
     """Return what may be after a step, for all that a seat sees: each world is played on in all ways by the engine."""
     before, after = step.before, step.after
     board, rules = before.board, before.board.rules
-    told = [seen(event, seat) for event in step.events]
+    told = [event_for_seat(event, seat) for event in step.events]
     if not (
         any(isinstance(event, (*concerning(rules), Challenged)) for event in told)
         or before.drawn != after.drawn
@@ -131,7 +131,7 @@ def followed(worlds: set[World], step: Step, seat: int) -> set[World]:
     if after.drawn and not before.drawn:
         shuffled, at_first = (shuffled + len(after.drawn), 0) if shuffled else (0, len(after.drawn))
     shuffles = [*product(rules.roles, repeat=shuffled)]
-    now = view(after, seat)
+    now = view_from_seat(after, seat)
     found: set[World] = set()
     for world in worlds:
         for top, shuffle in product(set(permutations(world.deck, at_first)), shuffles):
@@ -139,36 +139,38 @@ def followed(worlds: set[World], step: Step, seat: int) -> set[World]:
             state = State(board, world.hands, tuple(deck), world.drawn, before.events, world.discards, world.seen)
             for answers in ways(state, step, seat):
                 for number in range(2 if after.seen is not None else 1):
-                    end, events = apply(state, answers, Tops(shuffle, number))
-                    if view(end, seat) == now and [seen(event, seat) for event in events] == told:
+                    end, events = apply_moves(state, answers, Tops(shuffle, number))
+                    if view_from_seat(end, seat) == now and [event_for_seat(event, seat) for event in events] == told:
                         found.add(World(end.hands, tuple(sorted(end.deck)), end.drawn, end.discards, end.seen))
     return found
 
 
 def replaces(event: Event) -> bool:
     """Return whether an event tells that a card was examined and replaced."""
-    return isinstance(event, Examination) and event.replaced
+    return isinstance(event, CardExamined) and event.replaced
 
 
 def returns_first(event: Event, rules: Ruleset) -> bool:
     """Return whether cards went back to the deck before others were drawn."""
     if replaces(event):
-        return plain(rules.examine_replace) == "return_first"
+        return to_json_value(rules.examine_replace) == "return_first"
     return isinstance(event, HandShown) or (isinstance(event, Shown) and event.replaced)
 
 
-def ways(state: State, step: Step, seat: int) -> Iterator[list[Answer]]:
+def ways(state: State, step: Step, seat: int) -> Iterator[list[MoveOrForfeit]]:
     """Yield all answers that may have been given, for all that a seat sees of them."""
     phase = state.board.phase
     open_window = isinstance(phase, ChallengeWindow | BlockWindow)
-    choices: list[Sequence[Answer]] = [
-        [answer] if open_window or other == seat or answer == FORFEIT else legal(view(state, other))
+    choices: list[Sequence[MoveOrForfeit]] = [
+        [answer]
+        if open_window or other == seat or answer == FORFEIT
+        else list_legal_moves(view_from_seat(state, other))
         for other, answer in zip(phase.asked, step.answers, strict=True)
     ]
     yield from map(list, product(*choices))
 
 
-def certain(worlds: set[World], sight: View) -> tuple[Known, dict[Role, int]]:
+def certain(worlds: set[World], sight: View) -> tuple[CertainCards, dict[Role, int]]:
     """Return what holds in all worlds; and of each role the cards that then must lie in the deck by their number."""
     board, rules = sight.board, sight.board.rules
     copies = 3 if rules.draft else rules.copies(board.seats)
@@ -183,7 +185,7 @@ def certain(worlds: set[World], sight: View) -> tuple[Known, dict[Role, int]]:
         has = tuple(role for role in rules.roles for _ in range(min(hand.count(role) for hand in hands)))
         lacks = tuple(role for role in rules.roles if unseen[role] and not any(role in hand for hand in hands))
         if has or lacks:
-            players.append(Held(seat, has, lacks))
+            players.append(CertainHand(seat, has, lacks))
         for role in rules.roles:
             places[role] += has.count(role) + (0 if role in lacks else influence - len(has))
     hidden = {cards for world in worlds for seat, cards in enumerate(world.discards) if seat != sight.seat}
@@ -191,21 +193,23 @@ def certain(worlds: set[World], sight: View) -> tuple[Known, dict[Role, int]]:
         places[role] += any(role in cards for cards in hidden)
     least = {role: min(world.deck.count(role) for world in worlds) for role in rules.roles}
     deck = tuple(role for role in rules.roles for _ in range(least[role]))
-    return Known(tuple(players), deck), {role: unseen[role] - places[role] for role in rules.roles}
+    return CertainCards(tuple(players), deck), {role: unseen[role] - places[role] for role in rules.roles}
 
 
-def follow(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, Known, set[World]]]:
+def follow(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, CertainCards, set[World]]]:
     """Yield the steps before which a seat is asked, with what it knows and all deals that it can't rule out."""
     worlds = beginnings(steps[0].before, seat)
     knowledge: Knowledge | None = None
     news: list[Event] = []
     for step in steps:
         if seat in step.before.board.phase.asked:
-            sight = view(step.before, seat)
+            sight = view_from_seat(step.before, seat)
             knowledge = knowledge or Knowledge(sight)
             yield step, knowledge.known(sight, news), worlds
             news = []
-        news += [seen(event, seat) for event in step.events if type(event) in concerning(step.before.board.rules)]
+        news += [
+            event_for_seat(event, seat) for event in step.events if type(event) in concerning(step.before.board.rules)
+        ]
         worlds = followed(worlds, step, seat)
         assert World(step.after.hands, tuple(sorted(step.after.deck)), *step.after[3:4], *step.after[5:]) in worlds
 
@@ -222,7 +226,7 @@ def check(game: Game, seat: int) -> Counter[str]:
     """Play a game, demand that a seat knows what is certain and nothing else, and count what it knows."""
     counted = Counter[str]()
     for step, known, worlds in follow(played(*game), seat):
-        exact, by_number = certain(worlds, view(step.before, seat))
+        exact, by_number = certain(worlds, view_from_seat(step.before, seat))
         assert known.players == exact.players
         told, least = Counter(known.deck), Counter(exact.deck)
         assert not told - least
@@ -253,11 +257,11 @@ def test_what_is_called_certain_is_true_in_every_game(game: Game) -> None:
     """Also with five seats and more, with forfeits, and by random rules."""
     news: list[list[Event]] = [[] for _ in range(game[1])]
     minds: dict[int, Knowledge] = {}
-    before: dict[int, Known] = {}
+    before: dict[int, CertainCards] = {}
     for step in played(*game):
         hands, board = step.before.hands, step.before.board
         for seat in board.phase.asked:
-            sight = view(step.before, seat)
+            sight = view_from_seat(step.before, seat)
             known = minds.setdefault(seat, Knowledge(sight)).known(sight, news[seat])
             news[seat] = []
             if known is before.get(seat):
@@ -273,7 +277,9 @@ def test_what_is_called_certain_is_true_in_every_game(game: Game) -> None:
                 assert 0 <= chance <= 1
                 assert chance not in (0, 1) or (role in hands[other]) == chance
         for seat in range(game[1]):
-            news[seat] += [seen(event, seat) for event in step.events if type(event) in concerning(board.rules)]
+            news[seat] += [
+                event_for_seat(event, seat) for event in step.events if type(event) in concerning(board.rules)
+            ]
 
 
 def test_a_player_who_drew_nothing_goes_on_lacking_what_lies_in_the_deck_or_was_drawn_by_another(scene: Scene) -> None:
@@ -286,8 +292,10 @@ def test_a_player_who_drew_nothing_goes_on_lacking_what_lies_in_the_deck_or_was_
         mind.known(game.sees(0), [])
         game.play("keep:ambassador+captain")
         game.play(f"exchange; {'- ' * count}; keep:captain+duke")
-        known = mind.known(game.sees(0), [seen(event, 0) for event in game.events if type(event) in concerning(COUP)])
-        assert known.players == tuple(Held(seat, (), (Role.AMBASSADOR,)) for seat in range(2, count + 1))
+        known = mind.known(
+            game.sees(0), [event_for_seat(event, 0) for event in game.events if type(event) in concerning(COUP)]
+        )
+        assert known.players == tuple(CertainHand(seat, (), (Role.AMBASSADOR,)) for seat in range(2, count + 1))
         assert known.deck == ()
 
 
@@ -299,14 +307,14 @@ CASES = Path(__file__).with_name("cases.jsonl")
 @each("case", [json.loads(line) for line in CASES.read_text().splitlines()], lambda case: case["case"])
 def test_a_seat_knows_what_the_cases_say(case: dict[str, Any]) -> None:
     """After each request: odds and cards that are held."""
-    rules = changed(COUP, {})
+    rules = replace_fields(COUP, {})
     mind = None
     for step in case["steps"]:
         line = step["line"]
         if line["type"] == "hello":
             fields = {rule.name: rule for rule in FIELDS}
             told = {name: value for name, value in line["ruleset"].items() if name in fields and name != "seats"}
-            rules = changed(COUP, told)
+            rules = replace_fields(COUP, told)
         elif line["type"] == "game_start":
             mind = Knowledge(sight_of(rules, line))
         elif line["type"] == "request":
@@ -327,7 +335,9 @@ def sight_of(rules: Ruleset, line: dict[str, Any]) -> View:
     """Return the view that a line shows."""
     state, you = line["state"], line["you"]
     players = state["players"]
-    pending = Act(Action(line["pending"]["action"]), line["pending"].get("target")) if "pending" in line else None
+    pending = (
+        ActionMove(Action(line["pending"]["action"]), line["pending"].get("target")) if "pending" in line else None
+    )
     past: Any = None
     phase: Any = Turn((0,))
     if pending is not None:
@@ -349,7 +359,7 @@ def event_of(told: dict[str, Any]) -> Event | None:
     cards = hand(told["cards"]) if "cards" in told else None
     match told["event"]:
         case "action" if told["action"] == "exchange":
-            return Acted(seat, Action.EXCHANGE, None, Role.AMBASSADOR)
+            return ActionDeclared(seat, Action.EXCHANGE, None, Role.AMBASSADOR)
         case "shown":
             return Shown(seat, Role(role), cards, told.get("replaced", True))
         case "unproven":
@@ -359,7 +369,7 @@ def event_of(told: dict[str, Any]) -> Event | None:
         case "exchanged":
             return Exchanged(seat, told["count"], cards)
         case "examined":
-            return Examination(seat, told["target"], told["replaced"], role and Role(role), cards)
+            return CardExamined(seat, told["target"], told["replaced"], role and Role(role), cards)
     return None
 
 
@@ -367,12 +377,12 @@ def event_of(told: dict[str, Any]) -> Event | None:
 def test_nothing_false_is_certain_after_a_step_also_to_a_seat_that_forfeits_amid_an_exchange(seed: int) -> None:
     """Pages of replays ask at every step, for every seat; a seat that is out knows nothing."""
     steps = played("andy-as-written", 5, seed, 0.2)
-    minds = [Knowledge(view(steps[0].before, seat)) for seat in range(5)]
+    minds = [Knowledge(view_from_seat(steps[0].before, seat)) for seat in range(5)]
     for step in steps:
         kinds = concerning(step.after.board.rules)
         for seat, mind in enumerate(minds):
-            news = [seen(event, seat) for event in step.events if type(event) in kinds]
-            for player in mind.known(view(step.after, seat), news).players:
+            news = [event_for_seat(event, seat) for event in step.events if type(event) in kinds]
+            for player in mind.known(view_from_seat(step.after, seat), news).players:
                 hand = Counter(step.after.hands[player.seat])
                 assert not Counter(player.has) - hand
                 assert not {*player.lacks} & {*hand}

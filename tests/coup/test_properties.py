@@ -25,44 +25,44 @@ from arena.coup import (
     PASS,
     REPLACE_SHOWN,
     SHOW_HAND,
-    Act,
-    Acted,
     Action,
+    ActionDeclared,
+    ActionMove,
+    ActionOutcome,
     Allegiance,
-    Answer,
     Block,
     Blocked,
     BlockWindow,
+    CardExamined,
     Challenged,
     ChallengeWindow,
-    Chance,
     ChoosingSide,
     CoinReason,
     Coins,
     Converted,
+    DecidingKeepShown,
     Drafted,
     Drafting,
-    Ending,
     Event,
-    Examination,
     Examining,
     Exchanged,
     Exchanging,
     Exiled,
     Forfeited,
+    GameEnding,
     HandShown,
-    How,
     IllegalMoveError,
     Keep,
+    KeyedRng,
     Lose,
     Losing,
     LossReason,
     Lost,
+    MoveOrForfeit,
     Over,
     Pick,
     Proving,
     Resolved,
-    Retaining,
     Reveal,
     Revealing,
     Role,
@@ -74,15 +74,15 @@ from arena.coup import (
     State,
     Turn,
     Unproven,
-    apply,
-    default,
-    legal,
-    notation,
-    parse,
-    seen,
-    view,
+    apply_moves,
+    event_for_seat,
+    format_move,
+    list_legal_moves,
+    parse_move,
+    pick_default_move,
+    view_from_seat,
 )
-from tests.each import each
+from tests.cases import each
 from tests.games import GAMES, SOME, Game, played, rules_of
 
 Scene = Any  # the class in conftest.py
@@ -174,7 +174,7 @@ class Ledger:
     def hear(self, event: Event) -> None:
         seat = event.seat
         match event:
-            case Acted():
+            case ActionDeclared():
                 self.actor = seat
             case Coins(_, delta, reason):
                 self.coins[seat] += delta
@@ -212,7 +212,7 @@ def test_the_public_state_follows_from_the_events_alone(game: Game) -> None:
         ledger = ledger or Ledger(rules_of(*game[:2]), step.before)
         reserve = ledger.reserve
         for event in step.events:
-            ledger.hear(seen(event, None))
+            ledger.hear(event_for_seat(event, None))
         board = step.after.board
         assert tuple(ledger.coins) == board.coins
         assert tuple(ledger.influence) == board.influence
@@ -233,7 +233,7 @@ def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(game: Game
     for step in played(*game):
         hands = hands or [list(hand) for hand in step.before.hands]
         for event in step.events:
-            match seen(event, event.target if isinstance(event, Examination) else event.seat):
+            match event_for_seat(event, event.target if isinstance(event, CardExamined) else event.seat):
                 case Shown(seat, role, None, replaced):
                     assert not replaced
                     assert role in hands[seat]
@@ -244,7 +244,7 @@ def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(game: Game
                     assert tuple(hands[seat]) == roles
                     assert cards is not None
                     hands[seat] = list(cards)
-                case Examination(_, target, replaced, role, cards):
+                case CardExamined(_, target, replaced, role, cards):
                     assert role in hands[target]
                     assert (cards is not None) == replaced
                     hands[target] = hands[target] if cards is None else list(cards)
@@ -256,25 +256,25 @@ def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(game: Game
         assert [tuple(hand) for hand in hands] == list(step.after.hands)
 
 
-def ending(events: Sequence[Event], rules: Ruleset) -> How:
+def ending(events: Sequence[Event], rules: Ruleset) -> ActionOutcome:
     """Return how an action ended, from the public copies of all events since it was declared, itself the first."""
     acted = events[0]
-    assert isinstance(acted, Acted)
+    assert isinstance(acted, ActionDeclared)
     left = {event.seat for event in events if isinstance(event, Forfeited)}
     if acted.seat in left:
-        return How.ACTOR_GONE
+        return ActionOutcome.ACTOR_GONE
     fell = {event.seat for event in events if isinstance(event, Unproven)}
     if acted.seat in fell:
-        return How.FAILED
+        return ActionOutcome.FAILED
     challenged = {event.seat for event in events if isinstance(event, Lost) and event.reason is LossReason.CHALLENGE}
     hit = {event.seat for event in events if isinstance(event, Lost) and event.reason is not LossReason.CHALLENGE}
     out = {event.seat for event in events if isinstance(event, Exiled)} & challenged - hit
     if acted.action is Action.STEAL and rules.dead_target == "coins":
         out = set()
     if acted.target in left | out:
-        return How.TARGET_GONE
+        return ActionOutcome.TARGET_GONE
     blockers = {event.seat for event in events if isinstance(event, Blocked)}
-    return How.BLOCKED if blockers - fell - left else How.DONE
+    return ActionOutcome.BLOCKED if blockers - fell - left else ActionOutcome.DONE
 
 
 @each("game", GAMES)
@@ -283,13 +283,13 @@ def test_an_action_ends_once_as_all_could_see_and_so_was_its_claim_proven(game: 
     rules = rules_of(*game[:2])
     turn: list[Event] = []
     for step in played(*game):
-        for event in (seen(event, None) for event in step.events):
-            if isinstance(event, Acted):
+        for event in (event_for_seat(event, None) for event in step.events):
+            if isinstance(event, ActionDeclared):
                 assert turn == []
                 turn = [event]
             elif isinstance(event, Resolved):
                 acted = turn[0]
-                assert isinstance(acted, Acted)
+                assert isinstance(acted, ActionDeclared)
                 assert event == Resolved(acted.seat, acted.action, acted.target, ending(turn, rules))
                 turn = []
             elif turn:
@@ -299,7 +299,7 @@ def test_an_action_ends_once_as_all_could_see_and_so_was_its_claim_proven(game: 
             assert phase.proven == any(isinstance(event, Shown | HandShown) for event in turn)
     if turn:
         assert isinstance(phase, Over)
-        assert phase.ending is not Ending.TURN_LIMIT
+        assert phase.ending is not GameEnding.TURN_LIMIT
 
 
 def test_no_copy_of_an_event_but_the_owners_has_cards() -> None:
@@ -312,17 +312,17 @@ def test_no_copy_of_an_event_but_the_owners_has_cards() -> None:
         for step in played(*game):
             for event in step.events:
                 for seat in (None, *range(game[1])):
-                    copy = seen(event, seat)
-                    private[type(event)] += isinstance(event, Shown | Exchanged | HandShown | Drafted | Examination)
+                    copy = event_for_seat(event, seat)
+                    private[type(event)] += isinstance(event, Shown | Exchanged | HandShown | Drafted | CardExamined)
                     if isinstance(event, Shown | Exchanged | HandShown | Drafted):
                         assert copy == (event if seat == event.seat else replace(event, cards=None))
-                    elif isinstance(event, Examination):
+                    elif isinstance(event, CardExamined):
                         role = event.role if seat in (event.seat, event.target) else None
                         cards = event.cards if seat == event.target else None
                         assert copy == replace(event, role=role, cards=cards)
                     else:
                         assert copy is event
-    assert min(private[kind] for kind in (Shown, Exchanged, HandShown, Drafted, Examination)) > 5
+    assert min(private[kind] for kind in (Shown, Exchanged, HandShown, Drafted, CardExamined)) > 5
 
 
 # --- the shape of a game ----------------------------------------------------------------------------------------------
@@ -343,23 +343,23 @@ def test_every_game_ends_and_every_asked_seat_has_a_choice(game: Game) -> None:
         assert len(set(board.phase.asked)) == len(board.phase.asked)
         assert board.turn <= limit
         for seat in board.phase.asked:
-            sight = view(step.before, seat)
-            moves = legal(sight)
+            sight = view_from_seat(step.before, seat)
+            moves = list_legal_moves(sight)
             assert moves
             assert len(set(moves)) == len(moves)
-            assert all(default(sight, lambda below, n=n: n % below) in moves for n in range(2))
+            assert all(pick_default_move(sight, lambda below, n=n: n % below) in moves for n in range(2))
     assert last is not None
     over = last.board.phase
     assert isinstance(over, Over)
     survivors = tuple(seat for seat, hand in enumerate(last.hands) if hand)
-    if over.ending is Ending.ALL_FORFEIT:
+    if over.ending is GameEnding.ALL_FORFEIT:
         assert over.survivors  # who left at once
         assert not survivors
     elif not isinstance(step.before.board.phase, Drafting):  # who wins because the other left the draft has no cards
         assert over.survivors == survivors
-    assert over.winner == (over.survivors[0] if over.ending is Ending.LAST_STANDING else None)
-    assert (len(over.survivors) == 1) == (over.ending is Ending.LAST_STANDING)
-    assert over.ending is not Ending.TURN_LIMIT or last.board.turn == limit
+    assert over.winner == (over.survivors[0] if over.ending is GameEnding.LAST_STANDING else None)
+    assert (len(over.survivors) == 1) == (over.ending is GameEnding.LAST_STANDING)
+    assert over.ending is not GameEnding.TURN_LIMIT or last.board.turn == limit
 
 
 def test_random_games_reach_all_there_is() -> None:
@@ -369,14 +369,14 @@ def test_random_games_reach_all_there_is() -> None:
     endings: Counter[str] = Counter()
     blocks: Counter[str] = Counter()
     proofs: Counter[tuple[str, bool]] = Counter()
-    ends: Counter[How] = Counter()
+    ends: Counter[ActionOutcome] = Counter()
     for game in GAMES:
         for step in played(*game):
             phase = step.after.board.phase
             phases[type(phase).__name__] += 1
             events.update(type(event).__name__ for event in step.events)
             proofs.update(("shown", event.replaced) for event in step.events if isinstance(event, Shown))
-            proofs.update(("examined", event.replaced) for event in step.events if isinstance(event, Examination))
+            proofs.update(("examined", event.replaced) for event in step.events if isinstance(event, CardExamined))
             proofs.update([("before a block", phase.proven)] if isinstance(phase, BlockWindow) else [])
             ends.update(event.how for event in step.events if isinstance(event, Resolved))
             if isinstance(phase, Over):
@@ -384,17 +384,17 @@ def test_random_games_reach_all_there_is() -> None:
             if isinstance(phase, Proving | ChallengeWindow) and phase.claim.block:
                 blocks[f"{type(phase).__name__} {phase.pending.action}"] += 1
     kinds = [
-        Acted, Coins, Challenged, Shown, Unproven, Lost, Exiled, Blocked, Exchanged, Forfeited, HandShown, Drafted,
-        Sided, Converted, Examination, Resolved,
+        ActionDeclared, Coins, Challenged, Shown, Unproven, Lost, Exiled, Blocked, Exchanged, Forfeited, HandShown,
+        Drafted, Sided, Converted, CardExamined, Resolved,
     ]  # fmt: skip
     assert all(events[kind.__name__] > 10 for kind in kinds)
     assert set(phases) == {
-        "Turn", "ChallengeWindow", "BlockWindow", "Proving", "Losing", "Exchanging", "Over", "Retaining", "Revealing",
-        "Examining", "ChoosingSide",
+        "Turn", "ChallengeWindow", "BlockWindow", "Proving", "Losing", "Exchanging", "Over",
+        "DecidingKeepShown", "Revealing", "Examining", "ChoosingSide",
     }  # fmt: skip
     assert len(blocks) == 6
     assert len(proofs) == 6
-    assert set(ends) == set(How)
+    assert set(ends) == set(ActionOutcome)
     assert min(proofs.values()) > 10
     assert endings["last_standing"] > 50
     assert endings["turn_limit"] > 5
@@ -404,7 +404,7 @@ def test_random_games_reach_all_there_is() -> None:
 
 
 def public(state: State, events: Sequence[Event]) -> tuple[Any, ...]:
-    return (state.board, tuple(seen(event, None) for event in events))
+    return (state.board, tuple(event_for_seat(event, None) for event in events))
 
 
 @each(("name", "seats", "seed"), EXCHANGERS)
@@ -420,12 +420,18 @@ def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(seat
         if not isinstance(step.before.board.phase, Exchanging):
             continue
         exchanges += 1
-        chance = Chance(bytes(32), seed)
-        ends = [apply(step.before, [keep], chance) for keep in legal(view(step.before, step.before.board.actor))]
+        chance = KeyedRng(bytes(32), seed)
+        ends = [
+            apply_moves(step.before, [keep], chance)
+            for keep in list_legal_moves(view_from_seat(step.before, step.before.board.actor))
+        ]
         while not isinstance(ends[0][0].board.phase, Losing | Proving | Over):
             assert all(public(*end) == public(*ends[0]) for end in ends)
-            answers = [default(view(ends[0][0], seat), lambda _: 0) for seat in ends[0][0].board.phase.asked]
-            ends = [apply(state, answers, chance) for state, _ in ends]
+            answers = [
+                pick_default_move(view_from_seat(ends[0][0], seat), lambda _: 0)
+                for seat in ends[0][0].board.phase.asked
+            ]
+            ends = [apply_moves(state, answers, chance) for state, _ in ends]
             if any(isinstance(event, Lost) for event in ends[0][1]):
                 break
             steps += 1
@@ -441,10 +447,10 @@ def test_a_deck_after_an_examination_depends_on_the_cards_and_the_moment_alone(n
             phase = step.before.board.phase
             if not isinstance(phase, Examining):
                 continue
-            chance = Chance(bytes(32), 5)
-            back, _ = apply(step.before, [HAND_BACK], chance)
+            chance = KeyedRng(bytes(32), 5)
+            back, _ = apply_moves(step.before, [HAND_BACK], chance)
             assert (back.hands, back.deck) == (step.before.hands, step.before.deck)
-            after, _ = apply(step.before, [FORCE_SWAP], chance)
+            after, _ = apply_moves(step.before, [FORCE_SWAP], chance)
             target, role = phase.pending.target, step.before.seen
             assert role is not None
             kept = list(step.before.hands[target])
@@ -472,24 +478,47 @@ def test_a_reshuffle_depends_on_the_cards_and_the_moment_not_on_where_they_came_
 
 # --- answers that are none --------------------------------------------------------------------------------------------
 
-WRONG: dict[type, tuple[Answer, ...]] = {
+WRONG: dict[type, tuple[MoveOrForfeit, ...]] = {
     Turn: (PASS, CHALLENGE, DECLINE, Block(Role.DUKE), Show(Role.DUKE), Lose(Role.DUKE), Keep((Role.DUKE,)), HAND_BACK),
-    ChallengeWindow: (Act(Action.INCOME), DECLINE, Block(Role.DUKE), Show(Role.DUKE), Lose(Role.DUKE), KEEP_SHOWN),
-    BlockWindow: (Act(Action.INCOME), CHALLENGE, DECLINE, Show(Role.DUKE), Keep((Role.DUKE,)), SHOW_HAND),
-    Proving: (Act(Action.INCOME), PASS, CHALLENGE, Block(Role.DUKE), Lose(Role.DUKE), Reveal(Role.DUKE), KEEP_SHOWN),
-    Losing: (Act(Action.INCOME), PASS, CHALLENGE, DECLINE, Show(Role.DUKE), Keep((Role.DUKE,)), Pick(Role.DUKE)),
-    Exchanging: (Act(Action.INCOME), PASS, DECLINE, Lose(Role.DUKE), Keep(()), Keep((Role.DUKE,) * 5), FORCE_SWAP),
-    Drafting: (Act(Action.INCOME), PASS, DECLINE, Lose(Role.DUKE), Keep((Role.DUKE,)), Reveal(Role.DUKE)),
-    ChoosingSide: (Act(Action.CONVERT), PASS, DECLINE, Pick(Role.DUKE)),
-    Retaining: (Act(Action.INCOME), PASS, DECLINE, Show(Role.DUKE), Keep((Role.DUKE,)), SHOW_HAND),
-    Revealing: (Act(Action.INCOME), PASS, DECLINE, Show(Role.DUKE), Lose(Role.DUKE), SHOW_HAND, HAND_BACK),
-    Examining: (Act(Action.INCOME), PASS, DECLINE, REPLACE_SHOWN, Reveal(Role.DUKE)),
+    ChallengeWindow: (
+        ActionMove(Action.INCOME),
+        DECLINE,
+        Block(Role.DUKE),
+        Show(Role.DUKE),
+        Lose(Role.DUKE),
+        KEEP_SHOWN,
+    ),
+    BlockWindow: (ActionMove(Action.INCOME), CHALLENGE, DECLINE, Show(Role.DUKE), Keep((Role.DUKE,)), SHOW_HAND),
+    Proving: (
+        ActionMove(Action.INCOME),
+        PASS,
+        CHALLENGE,
+        Block(Role.DUKE),
+        Lose(Role.DUKE),
+        Reveal(Role.DUKE),
+        KEEP_SHOWN,
+    ),
+    Losing: (ActionMove(Action.INCOME), PASS, CHALLENGE, DECLINE, Show(Role.DUKE), Keep((Role.DUKE,)), Pick(Role.DUKE)),
+    Exchanging: (
+        ActionMove(Action.INCOME),
+        PASS,
+        DECLINE,
+        Lose(Role.DUKE),
+        Keep(()),
+        Keep((Role.DUKE,) * 5),
+        FORCE_SWAP,
+    ),
+    Drafting: (ActionMove(Action.INCOME), PASS, DECLINE, Lose(Role.DUKE), Keep((Role.DUKE,)), Reveal(Role.DUKE)),
+    ChoosingSide: (ActionMove(Action.CONVERT), PASS, DECLINE, Pick(Role.DUKE)),
+    DecidingKeepShown: (ActionMove(Action.INCOME), PASS, DECLINE, Show(Role.DUKE), Keep((Role.DUKE,)), SHOW_HAND),
+    Revealing: (ActionMove(Action.INCOME), PASS, DECLINE, Show(Role.DUKE), Lose(Role.DUKE), SHOW_HAND, HAND_BACK),
+    Examining: (ActionMove(Action.INCOME), PASS, DECLINE, REPLACE_SHOWN, Reveal(Role.DUKE)),
 }
 
 
 def test_apply_refuses_answers_of_the_wrong_kind_or_number() -> None:
     """play.apply: IllegalMoveError. A wrong answer counts wherever it stands among right ones, also as no pass."""
-    chance = Chance(bytes(32), 0)
+    chance = KeyedRng(bytes(32), 0)
     refused: Counter[type] = Counter()
     games = [("coup", 2), ("coup", 5), ("duel", 2), ("inquisitor", 4), ("reformation", 3), ("andy", 5)]
     for game in games:
@@ -497,7 +526,7 @@ def test_apply_refuses_answers_of_the_wrong_kind_or_number() -> None:
             phase = step.before.board.phase
             for answers in ((), step.answers[1:], (*step.answers, PASS), (*step.answers, FORFEIT)):
                 with pytest.raises(IllegalMoveError, match="seats are asked"):
-                    apply(step.before, answers, chance)
+                    apply_moves(step.before, answers, chance)
             wrongs = WRONG[type(phase)]
             if isinstance(phase, Proving):  # a card proves that one has it, all of them that one has none
                 wrongs = (*wrongs, Show(phase.claim.role) if phase.claim.denies else SHOW_HAND)
@@ -505,12 +534,12 @@ def test_apply_refuses_answers_of_the_wrong_kind_or_number() -> None:
                 for place in range(len(step.answers)):
                     answers = (*step.answers[:place], wrong, *step.answers[place + 1 :])
                     with pytest.raises(IllegalMoveError):
-                        apply(step.before, answers, chance)
+                        apply_moves(step.before, answers, chance)
                     refused[type(phase)] += 1
             if isinstance(step.after.board.phase, Over):
                 for answers in ((), (PASS,), (FORFEIT,)):
                     with pytest.raises(IllegalMoveError):
-                        apply(step.after, answers, chance)
+                        apply_moves(step.after, answers, chance)
     assert refused.keys() == WRONG.keys()
 
 
@@ -520,7 +549,7 @@ ROLES = st.sampled_from(list(Role))
 SINGLE = [PASS, CHALLENGE, DECLINE, FORFEIT, SHOW_HAND, KEEP_SHOWN, REPLACE_SHOWN, HAND_BACK, FORCE_SWAP]
 ANSWERS = st.one_of(
     st.sampled_from(SINGLE),
-    st.builds(Act, st.sampled_from(list(Action)), st.none() | st.integers(0, 9)),
+    st.builds(ActionMove, st.sampled_from(list(Action)), st.none() | st.integers(0, 9)),
     st.builds(Block, ROLES),
     st.builds(Show, ROLES),
     st.builds(Lose, ROLES),
@@ -537,11 +566,11 @@ PIECES = [
 
 @given(ANSWERS)
 @settings(derandomize=True, database=None)
-def test_notation_and_parse_are_inverse(answer: Answer) -> None:
+def test_notation_and_parse_are_inverse(answer: MoveOrForfeit) -> None:
     """moves.notation: one word without blanks."""
-    word = notation(answer)
+    word = format_move(answer)
     assert word.split() == [word]
-    assert parse(word) == answer
+    assert parse_move(word) == answer
 
 
 @given(
@@ -551,10 +580,10 @@ def test_notation_and_parse_are_inverse(answer: Answer) -> None:
 def test_parse_reads_what_notation_writes_and_nothing_else(word: str) -> None:
     """moves.parse: ValueError for anything that `notation` can't have written."""
     try:
-        answer = parse(word)
+        answer = parse_move(word)
     except ValueError:
         return
-    assert notation(answer) == word
+    assert format_move(answer) == word
 
 
 @each(
@@ -567,4 +596,4 @@ def test_parse_reads_what_notation_writes_and_nothing_else(word: str) -> None:
 def test_a_word_that_is_no_move_is_refused(word: str) -> None:
     """moves.parse; records are read by it."""
     with pytest.raises(ValueError, match=r"\w"):
-        parse(word)
+        parse_move(word)

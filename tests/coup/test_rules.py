@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, Chance, Ending, Over, Role, default, legal, notation
+from arena.coup import COUP, GameEnding, KeyedRng, Over, Role, format_move, list_legal_moves, pick_default_move
 
 Scene = Any  # the class in conftest.py
 
@@ -42,9 +42,9 @@ def test_the_game_ends_at_once_when_one_player_is_left(
     hands, coins, script, told, winner = case
     played = scene(hands, coins).play(script)
     assert played.told == told
-    assert played.board.phase == Over((), Ending.LAST_STANDING, winner, (winner,))
+    assert played.board.phase == Over((), GameEnding.LAST_STANDING, winner, (winner,))
     assert (played.board.turn, played.board.actor) == (1, 0)
-    assert legal(played.sees(winner)) == ()
+    assert list_legal_moves(played.sees(winner)) == ()
 
 
 # --- who is asked, and whose answer counts ------------------------------------------------------------------------
@@ -98,7 +98,9 @@ def test_the_deck_is_shuffled_after_every_exchange_also_where_all_own_cards_are_
     returned."""
     tops = Counter()
     for number in range(60):
-        played = scene("duke duke / contessa contessa", deck="captain ambassador assassin", chance=Chance(KEY, number))
+        played = scene(
+            "duke duke / contessa contessa", deck="captain ambassador assassin", chance=KeyedRng(KEY, number)
+        )
         played.play("exchange; -; keep:duke+duke")
         assert Counter(played.state.deck) == Counter(["captain", "ambassador", "assassin"])
         tops[played.state.deck[-1]] += 1
@@ -129,9 +131,9 @@ def test_the_default_move(scene: Scene, case: tuple[str, str, int, str, int, str
     played = scene(hands, coins, actor=actor)
     if script:
         played.play(script)
-    move = default(played.sees(seat), lambda below: below - 1)
-    assert notation(move) == word
-    assert move in legal(played.sees(seat))
+    move = pick_default_move(played.sees(seat), lambda below: below - 1)
+    assert format_move(move) == word
+    assert move in list_legal_moves(played.sees(seat))
 
 
 def test_the_default_loss_is_drawn_among_the_cards(scene: Scene) -> None:
@@ -139,7 +141,7 @@ def test_the_default_loss_is_drawn_among_the_cards(scene: Scene) -> None:
     played = scene(THREE, "7 2 2").play("coup:1")
     drawn = []
     for number in range(2):
-        drawn.append(notation(default(played.sees(1), lambda below, number=number: number)))
+        drawn.append(format_move(pick_default_move(played.sees(1), lambda below, number=number: number)))
     assert drawn == ["lose:assassin", "lose:contessa"]
 
 

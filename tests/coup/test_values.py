@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import FORFEIT, PRESETS, Chance, apply, deal, legal, view
+from arena.coup import FORFEIT, PRESETS, KeyedRng, apply_moves, deal_game, list_legal_moves, view_from_seat
 
 
 def fields(value: Any) -> tuple[str, ...]:
@@ -20,15 +20,15 @@ def values(name: str, games: int) -> Iterator[Any]:
     seats = 2 if rules.draft else 3
     rng = random.Random(name)
     for game in range(games):
-        chance = Chance(b"values", game)
-        state = deal(rules, seats, chance)
+        chance = KeyedRng(b"values", game)
+        state = deal_game(rules, seats, chance)
         while state.board.phase.asked:
-            sights = [view(state, seat) for seat in state.board.phase.asked]
-            moves = [rng.choice(legal(sight)) for sight in sights]
+            sights = [view_from_seat(state, seat) for seat in state.board.phase.asked]
+            moves = [rng.choice(list_legal_moves(sight)) for sight in sights]
             yield from (state, state.board, state.board.phase, *sights, *moves)
             if rng.random() < 0.02:
                 moves[0] = FORFEIT
-            state, events = apply(state, moves, chance)
+            state, events = apply_moves(state, moves, chance)
             yield from events
             claim = getattr(state.board.phase, "claim", None)
             if claim is not None:

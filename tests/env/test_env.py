@@ -25,34 +25,34 @@ from arena.coup import (
     COUP,
     PASS,
     PRESETS,
-    Acted,
-    Answer,
+    ActionDeclared,
     Blocked,
     BlockWindow,
     Challenged,
     ChallengeWindow,
-    Chance,
     Event,
+    KeyedRng,
+    MoveOrForfeit,
     Proving,
     Ruleset,
     Shown,
     State,
     Unproven,
-    apply,
-    changed,
-    deal,
-    derived,
-    legal,
-    notation,
+    apply_moves,
+    deal_game,
+    derive_key,
+    format_move,
+    list_legal_moves,
+    replace_fields,
     seat_counts,
-    view,
+    view_from_seat,
 )
-from arena.env import Watcher, env, parallel_env, raw_env
-from arena.local import Player, play_match
-from arena.referee import MatchSpec, Terms
-from tests.each import each
+from arena.env import ObservationEncoder, env, parallel_env, raw_env
+from arena.local import LocalPlayer, play_match
+from arena.referee import MatchSettings, MatchSpec
+from tests.alternate_deals import disguise, redeal
+from tests.cases import each
 from tests.games import rules_of
-from tests.other_worlds import disguise, redeal
 
 Game = tuple[str, int, int]  # the ruleset's name, seats, seed
 
@@ -67,22 +67,22 @@ GAMES: list[Game] = [
 dictionaries = pytest.mark.filterwarnings("ignore:Observation (space for each agent|is not a NumPy)")
 
 
-Step = tuple[State, list[Answer], tuple[Event, ...]]  # before, the answers, what they led to
+Step = tuple[State, list[MoveOrForfeit], tuple[Event, ...]]  # before, the answers, what they led to
 
 
 def played(rules: Ruleset, seats: int, seed: int) -> Iterator[Step]:
     """Play a random game in which most claims stand."""
     rng = random.Random(seed)
-    chance = Chance(bytes([seats, seed % 256]) * 16, 0)
-    state = deal(rules, seats, chance)
+    chance = KeyedRng(bytes([seats, seed % 256]) * 16, 0)
+    state = deal_game(rules, seats, chance)
     while asked := state.board.phase.asked:
-        answers: list[Answer] = []
+        answers: list[MoveOrForfeit] = []
         for seat in asked:
-            moves = legal(view(state, seat))
+            moves = list_legal_moves(view_from_seat(state, seat))
             calm = isinstance(state.board.phase, ChallengeWindow | BlockWindow) and rng.random() < 0.75
             proves = isinstance(state.board.phase, Proving) and rng.random() < 0.8
             answers.append(PASS if calm else moves[0] if proves else rng.choice(moves))
-        after, events = apply(state, answers, chance)
+        after, events = apply_moves(state, answers, chance)
         yield state, answers, events
         state = after
 
@@ -113,12 +113,12 @@ def test_no_observation_depends_on_what_the_seat_does_not_know(game: Game) -> No
     name, seats, seed = game
     rules = rules_of(name, seats)
     rng = random.Random(seed)
-    true = Watcher(rules, seats)
-    others = [Watcher(rules, seats) for _ in range(seats)]
+    true = ObservationEncoder(rules, seats)
+    others = [ObservationEncoder(rules, seats) for _ in range(seats)]
     for state, _, events in played(rules, seats, seed):
         for seat in range(seats):
-            here = true.observe(view(state, seat))
-            there = others[seat].observe(view(redeal(state, seat, rng), seat))
+            here = true.observe(view_from_seat(state, seat))
+            there = others[seat].observe(view_from_seat(redeal(state, seat, rng), seat))
             assert here.tobytes() == there.tobytes()
         true.add(events)
         for seat in range(seats):
@@ -152,12 +152,12 @@ def test_every_field_says_what_the_view_says(game: Game) -> None:
     name, seats, seed = game
     rules = rules_of(name, seats)
     fields = env(rules=rules, seats=seats).fields
-    watcher = Watcher(rules, seats)
+    watcher = ObservationEncoder(rules, seats)
     counts: Counter[tuple[str, int, str]] = Counter()
     for state, _, events in played(rules, seats, seed):
         board = state.board
         for seat in {board.phase.asked[0], (board.actor + 1) % seats}:
-            sight = view(state, seat)
+            sight = view_from_seat(state, seat)
             array = watcher.observe(sight)
             assert len(array) == max(place.stop for place, _ in fields.values())
             read = {field: array[place].tolist() for field, (place, _) in fields.items()}
@@ -197,7 +197,7 @@ def test_every_field_says_what_the_view_says(game: Game) -> None:
                 ]
         for event in events:
             match event:
-                case Acted(seat, _, _, claimed, denies) if claimed:
+                case ActionDeclared(seat, _, _, claimed, denies) if claimed:
                     counts["denied" if denies else "claimed", seat, "" if denies else claimed] += 1
                 case Blocked(seat, claimed):
                     counts["claimed", seat, claimed] += 1
@@ -217,7 +217,7 @@ KINDS = {
     "Proving": "prove",
     "Losing": "lose",
     "Exchanging": "exchange",
-    "Retaining": "keep_shown",
+    "DecidingKeepShown": "keep_shown",
     "Revealing": "examine_show",
     "Examining": "examine_decide",
     "Drafting": "draft",
@@ -299,7 +299,9 @@ def test_the_mask_allows_what_is_legal_and_nothing_else(game: Game) -> None:
         state = table._game.state
         seat = int(agent.removeprefix("player_"))
         words = {table.action_words[action] for action in np.flatnonzero(observed["action_mask"])}
-        assert {absolute(word, seat, seats) for word in words} == {notation(move) for move in legal(view(state, seat))}
+        assert {absolute(word, seat, seats) for word in words} == {
+            format_move(move) for move in list_legal_moves(view_from_seat(state, seat))
+        }
         for other in set(range(seats)) - set(state.board.phase.asked):
             mask = table.observe(f"player_{other}")["action_mask"]
             assert np.flatnonzero(mask).tolist() == [0]
@@ -375,7 +377,7 @@ def test_the_winner_is_rewarded_and_the_others_are_not(seats: int) -> None:
 
 def test_a_draw_truncates_the_survivors_who_share_the_reward() -> None:
     """Source: `Ruleset.limit`; a draw of j survivors is 1/j of a win to each."""
-    rules = changed(COUP, {"turn_limit": 2})
+    rules = replace_fields(COUP, {"turn_limit": 2})
     game = env(rules=rules, seats=4)
     game.reset(seed=1)
     while not any(game.truncations.values()):
@@ -395,7 +397,7 @@ def test_a_draw_truncates_the_survivors_who_share_the_reward() -> None:
 def test_the_winner_starts_the_next_game_and_seat_0_after_a_draw() -> None:
     """As in a match over pipes. Source: `first_seat`."""
     rng = random.Random(5)
-    game = env(rules=changed(COUP, {"turn_limit": 14, "first_player": "last_winner"}), seats=3)
+    game = env(rules=replace_fields(COUP, {"turn_limit": 14, "first_player": "last_winner"}), seats=3)
     game.reset(seed=5)
     ends: list[int | None] = []
     while not any(ended is None and won for won, ended in pairwise(ends)):
@@ -554,13 +556,13 @@ def test_a_rival_hears_what_it_would_hear_in_a_match(form: Any, rules: str, seat
     """The same cards dealt to the same bots in `arena.local`. Of the last game's end a rival hears in the next one."""
     spec = MatchSpec(
         match=0,
-        key=derived(b"arena.env", "seed|3"),
+        key=derive_key(b"arena.env", "seed|3"),
         bots=tuple(map(str, range(seats))),
         seatings=(tuple(range(seats)),) * 4,
-        terms=Terms(rules=PRESETS[rules]),
+        terms=MatchSettings(rules=PRESETS[rules]),
     )
     there = [Dice(seat) for seat in range(seats)]
-    play_match(spec, [Player(str(seat), dice) for seat, dice in enumerate(there)], keep_moves=False)
+    play_match(spec, [LocalPlayer(str(seat), dice) for seat, dice in enumerate(there)], keep_moves=False)
     here = [Dice(seat) for seat in range(seats)]
     game = form(rules=rules, seats=seats)
     rivals = {agent: game.rival(agent, dice) for agent, dice in zip(game.possible_agents, here, strict=True)}
@@ -712,7 +714,7 @@ def test_what_the_document_trains_and_saves_is_a_bot(tmp_path: Path, trainer: st
 def test_who_is_out_when_a_draw_comes_is_terminated_and_gets_nothing() -> None:
     """Also one who goes out by the last turn before the limit: it survives no draw."""
     for limit in range(8, 60):
-        game = env(rules=changed(COUP, {"turn_limit": limit}), seats=3)
+        game = env(rules=replace_fields(COUP, {"turn_limit": limit}), seats=3)
         game.reset(seed=1)
         while not any((*game.truncations.values(), *game.terminations.values())):
             mask = game.last()[0]["action_mask"]

@@ -14,7 +14,7 @@ import pytest
 from arena.coup import PRESETS, Ruleset, seat_counts
 from arena.env import env
 from protocol.kits.coup_env import ENCODING, Encoder, size
-from tests.each import each
+from tests.cases import each
 from tests.games import rules_of
 
 Message = dict[str, Any]

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from arena.env import env, save_bot
-from arena.sandbox import ISOLATING, why_not
+from arena.sandbox import ISOLATING_SANDBOXES, unavailable_reason
 from protocol.kits.coup_env import Player, Policy, size
-from tests.each import each
-from tests.place import Place
+from tests.cases import each
+from tests.cli_workspace import Place
 
 Needs = Callable[[str, str | None], None]
 Layers = list[tuple[Any, Any]]
@@ -142,10 +142,10 @@ def test_the_folder_is_a_bot_that_passes_its_examination_and_plays(place: Place)
     assert not any(row["faults"].values())
 
 
-@pytest.mark.parametrize("box", ISOLATING)
+@pytest.mark.parametrize("box", ISOLATING_SANDBOXES)
 def test_a_trained_bot_plays_on_a_ladder(place: Place, needs: Needs, box: str) -> None:
     """It is submitted, examined and plays in a box, where nothing but its folder and the standard library is sure."""
-    needs(box, why_not(box))
+    needs(box, unavailable_reason(box))
     trained(place.folder / "trained", "coup", 2, "drawn")
     for words in (
         ("init", "spring", "--seats", 2, "--match-games", 4, "--sandbox", box, "--reference", "sample:honest"),

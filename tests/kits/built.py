@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import build_all, load
+from arena.bots import build_all, load_bots
 from tests.kits.table import Kit
-from tests.once import made_once
+from tests.shared_setup import made_once
 
 BUILD_S = 240
 
@@ -19,7 +19,7 @@ def built(factory: pytest.TempPathFactory, kit: Kit, folder: Path) -> Path:
         copy = place / kit.language
         shutil.copytree(folder, copy)
         shutil.copy(kit.file, copy)
-        (bot,), _ = load([str(copy)])
+        (bot,), _ = load_bots([str(copy)])
         build_all([bot], place / "logs", BUILD_S)
 
     return made_once(factory, f"built-{folder.parent.name}-{kit.language}", make) / kit.language

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arena.bots import load
+from arena.bots import load_bots
 from tests.kits.built import built
 from tests.kits.table import Kit
 
@@ -55,7 +55,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kit, Path], Made
 
     def make(kit: Kit, folder: Path) -> Made:
         if folder not in known:
-            (bot,), _ = load([str(built(tmp_path_factory, kit, folder))])
+            (bot,), _ = load_bots([str(built(tmp_path_factory, kit, folder))])
             known[folder] = Made(bot.argv, bot.cwd)
         return known[folder]
 

@@ -9,19 +9,19 @@ from typing import Any
 from arena.coup import (
     FORFEIT,
     PRESETS,
-    Answer,
-    Chance,
-    Known,
+    CertainCards,
+    KeyedRng,
+    MoveOrForfeit,
     Pass,
     View,
-    apply,
+    apply_moves,
     chance_held,
-    deal,
-    derived,
-    legal,
-    view,
+    deal_game,
+    derive_key,
+    list_legal_moves,
+    view_from_seat,
 )
-from arena.referee import MatchSpec, Terms, hello, menus, wire
+from arena.referee import MatchSettings, MatchSpec, hello, legal_moves, wire
 
 Message = dict[str, Any]
 
@@ -46,32 +46,34 @@ def _played(preset: str, seats: int, games: int) -> tuple[list[Message], list[An
     rng = random.Random(f"{preset} {seats}")
     rules = PRESETS[preset]
     seatings = tuple(tuple(rng.sample(range(seats), seats)) for _ in range(games))
-    spec = MatchSpec(0, bytes(32), tuple(map(str, range(seats))), seatings, Terms(rules=rules))
+    spec = MatchSpec(0, bytes(32), tuple(map(str, range(seats))), seatings, MatchSettings(rules=rules))
     lines, truth = [hello(spec, 0)], list[Any]()
     asked = 0
     for game, seating in enumerate(seatings):
         me = seating.index(0)
-        chance = Chance(derived(bytes(32), f"{preset} {seats}"), game)
-        state = deal(rules, seats, chance)
-        feed = wire.Feed(seats)
+        chance = KeyedRng(derive_key(bytes(32), f"{preset} {seats}"), game)
+        state = deal_game(rules, seats, chance)
+        feed = wire.LineCursor(seats)
         lines.append(
-            wire.game_start(view(state, me), game, spec.game_seed(0, game), [spec.handles[bot] for bot in seating])
+            wire.encode_game_start(
+                view_from_seat(state, me), game, spec.game_seed(0, game), [spec.handles[bot] for bot in seating]
+            )
         )
         while state.board.phase.asked:
-            question = wire.Question(state.board, game)
-            answers: list[Answer] = []
+            question = wire.PhaseRequests(state.board, game)
+            answers: list[MoveOrForfeit] = []
             for seat in state.board.phase.asked:
-                moves = legal(view(state, seat))
+                moves = list_legal_moves(view_from_seat(state, seat))
                 if seat == me:
                     asked += 1
-                    sight, menu = view(state, me), menus.menu(moves)
+                    sight, menu = view_from_seat(state, me), legal_moves.make_legal_moves(moves)
                     known, events = feed.known(sight), feed.take(me)
                     lines.append(question.line(sight, known, asked, events, menu, 500, 10_000))
                     truth.append(_chances(sight, known))
                 answers.append(_answer(rng, moves, seat == me))
-            state, happened = apply(state, answers, chance)
+            state, happened = apply_moves(state, answers, chance)
             feed.add(happened)
-        lines.append(wire.game_over(game, state.board, feed.take(me)))
+        lines.append(wire.encode_game_over(game, state.board, feed.take(me)))
         truth.append({"cards": sorted(state.hands[me]), "influence": [len(hand) for hand in state.hands]})
     messages = [*map(json.loads, lines), {"type": "match_over"}]
     for message in messages:  # so that a player of one match is none of another
@@ -80,7 +82,7 @@ def _played(preset: str, seats: int, games: int) -> tuple[list[Message], list[An
     return messages, truth
 
 
-def _chances(sight: View, known: Known) -> list[dict[str, float]]:
+def _chances(sight: View, known: CertainCards) -> list[dict[str, float]]:
     board = sight.board
     found = []
     for seat in range(board.seats):
@@ -89,12 +91,12 @@ def _chances(sight: View, known: Known) -> list[dict[str, float]]:
     return found
 
 
-def _answer(rng: random.Random, moves: tuple[Any, ...], own: bool) -> Answer:
+def _answer(rng: random.Random, moves: tuple[Any, ...], own: bool) -> MoveOrForfeit:
     if not own and rng.random() < 0.003:
         return FORFEIT
     if isinstance(moves[0], Pass) and rng.random() < 0.7:
         return moves[0]
-    answer: Answer = rng.choice(moves)
+    answer: MoveOrForfeit = rng.choice(moves)
     return answer
 
 

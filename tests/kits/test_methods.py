@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import BuildError, build_all, load
+from arena.bots import BuildError, build_all, load_bots
+from tests.cli_workspace import Place
 from tests.kits.conftest import Made, Ran
 from tests.kits.table import KITS, Kit, each_kit
 from tests.kits.test_kits import example
-from tests.place import Place
 
 # A bot that misspells `challenge`, and has a helper that it calls itself; where the kit names a method, its line.
 SOURCES = {
@@ -127,7 +127,7 @@ def spelled(kit: Kit, folder: Path) -> Path:
 
 
 def heard(folder: Path, logs: Path) -> Ran:
-    (bot,), _ = load([str(folder)])
+    (bot,), _ = load_bots([str(folder)])
     build_all([bot], logs, 240)
     return Made(bot.argv, bot.cwd).hears(example())
 

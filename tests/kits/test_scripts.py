@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from protocol.event_text import EVENT_TEXTS, describe_event
 from protocol.kits import coup_kit
 from protocol.kits.coup_kit import Bot, Game, History, Move, Player
-from protocol.words import WORDS, tell
 from tests.kits.conftest import Made, Ran
 from tests.kits.conversations import MATCHES, match, requests
 from tests.kits.table import KITS, Kit
@@ -208,13 +208,15 @@ def test_a_kit_tells_events_in_the_words_of_the_arena(kit: Kit, made: Make) -> N
     for message in messages:
         if message["type"] == "game_start":
             names = message["players"]
-        wanted += [tell(event, names) for event in message.get("events", [])]
+        wanted += [describe_event(event, names) for event in message.get("events", [])]
     assert made(kit, kit.probe).hears(messages, "words").err.splitlines() == wanted
 
 
 def test_the_kits_tables_of_words_are_the_arenas() -> None:
     """Every text of an event, also of those that are rare; but a kit is never sent whether a declined card was held."""
-    words = {name: text for name, text in WORDS["events"].items() if text and not name.endswith((".held", ".lacking"))}
+    words = {
+        name: text for name, text in EVENT_TEXTS["events"].items() if text and not name.endswith((".held", ".lacking"))
+    }
     assert words == coup_kit._WORDS
     source = SCRIPTS["javascript"].file.read_text()
     table = re.split(r"[|\n]", source.split("const TABLE = `")[1].split("`")[0])

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ladder.service import Ladder, open_ladder, submit
+from ladder.service import Ladder, open_ladder, submit_bot
 from tests.ladder.service.ladders import pass_all
 from tests.ladder.service.term import Term, begun, write
-from tests.once import made_once
+from tests.shared_setup import made_once
 
 BOT = '''"""Weighs each move."""
 
@@ -104,7 +104,7 @@ def take(ladder: Ladder, path: Path, login: str, files: dict[str, str | bytes]) 
         (path / name).parent.mkdir(exist_ok=True, parents=True)
         (path / name).write_bytes(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
     write(path / "bot.toml", 'run = "python3 bot.py"\n')
-    submit(ladder, path, login)
+    submit_bot(ladder, path, login)
     pass_all(ladder)
 
 

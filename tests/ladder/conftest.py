@@ -15,9 +15,9 @@ import pytest
 from sqlalchemy import Engine, event
 
 from tests.ladder.service.term import BROKEN, LATE, Term, begun, hand_in, write
-from tests.once import made_once
+from tests.shared_setup import made_once
 
-intake_process = importlib.import_module("arena.bots.intake_process")  # whose inside is changed here
+intake_process = importlib.import_module("arena.bots.submission_archive")  # whose inside is changed here
 
 
 @contextmanager

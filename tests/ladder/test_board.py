@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ladder.board import Board, Duel, RunStanding, Tally, board
 from ladder.results import GameResult
+from ladder.run_standings import HeadToHead, RunStanding, RunStandings, StandingsCounter, compute_run_standings
 
 
 def result(match: int, game: int, seats: str, survivors: Sequence[int], **more: Any) -> GameResult:
@@ -24,11 +24,11 @@ def result(match: int, game: int, seats: str, survivors: Sequence[int], **more: 
     return GameResult(match, game, tuple(seats), survivors=tuple(survivors), **fields)
 
 
-def boarded(bots: str, *results: GameResult) -> Board:
-    return board(list(bots), results)
+def boarded(bots: str, *results: GameResult) -> RunStandings:
+    return compute_run_standings(list(bots), results)
 
 
-def rows(found: Board) -> dict[str, RunStanding]:
+def rows(found: RunStandings) -> dict[str, RunStanding]:
     return {row.bot: row for row in found.standings}
 
 
@@ -121,9 +121,9 @@ def test_duels_count_the_games_at_a_common_table() -> None:
         result(1, 0, "bad", [1]),
         result(1, 1, "bad", [0, 1]),
     ).duels
-    assert duels["a"]["b"] == Duel(wins=2.5, losses=0.5, games=4, matches=2)
-    assert duels["b"]["a"] == Duel(wins=0.5, losses=2.5, games=4, matches=2)
-    assert duels["a"]["c"] == Duel(wins=1, losses=1, games=2, matches=1)
+    assert duels["a"]["b"] == HeadToHead(wins=2.5, losses=0.5, games=4, matches=2)
+    assert duels["b"]["a"] == HeadToHead(wins=0.5, losses=2.5, games=4, matches=2)
+    assert duels["a"]["c"] == HeadToHead(wins=1, losses=1, games=2, matches=1)
     assert "d" not in duels["c"], "they never met"
     assert "a" not in duels["a"]
 
@@ -163,7 +163,7 @@ def test_faults_and_forfeits_belong_to_who_sat_there() -> None:
 
 def test_a_tally_shows_shares_while_games_are_played() -> None:
     """(bot, games, win share), best first, also before the first game."""
-    tally = Tally(["b", "a"])
+    tally = StandingsCounter(["b", "a"])
     assert tally.shares() == [("a", 0, 0.0), ("b", 0, 0.0)]
     tally.add([result(0, 0, "ab", [1]), result(0, 1, "ab", [0, 1])])
     assert tally.shares() == [("b", 2, 0.75), ("a", 2, 0.25)]

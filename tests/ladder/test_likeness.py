@@ -3,8 +3,8 @@
 import pytest
 
 from arena.bots import shipped_files
-from ladder.likeness import compare
-from tests.each import each
+from ladder.similarity import compare_programs
+from tests.cases import each
 from tests.ladder.alike import BOT, IN_C, KIT_ONLY, renamed
 
 pytest.importorskip("copydetect")
@@ -16,7 +16,7 @@ SAMPLES = {path.stem: path.read_text() for path in shipped_files() if path.paren
 def shares(one: str, other: str, kinds: tuple[str, str] = ("a.py", "a.py"), common: object = KITS) -> tuple[float, ...]:
     """Return the shares of two programs, 0 where they are no pair."""
     programs = [(party, kind, text) for party, kind, text in zip("ab", kinds, (one, other), strict=True)]
-    found = compare(programs, common)["pairs"]  # type: ignore[arg-type]
+    found = compare_programs(programs, common)["pairs"]  # type: ignore[arg-type]
     return tuple(found[0][2:]) if found else (0.0, 0.0)
 
 
@@ -58,7 +58,7 @@ def test_bots_in_other_languages_and_other_bots_are_no_pair() -> None:
 
 
 def test_one_party_isnt_compared_with_itself() -> None:
-    pairs = compare([(party, "a.py", BOT) for party in "aba"], [])["pairs"]
+    pairs = compare_programs([(party, "a.py", BOT) for party in "aba"], [])["pairs"]
     assert [pair[:2] for pair in pairs] == [(0, 1), (1, 2)]
 
 
@@ -66,5 +66,5 @@ def test_odd_texts_stop_nothing() -> None:
     """Strangers write them: undecodable, nested deep, in one long line, empty, in no language."""
     odd = ("\udcff\0\x1b[31m", "(" * 20_000, "x = 1; " * 20_000, "", "\n", '"' * 9_999, "\u202e" * 999)
     programs = [("a", "a.py", text) for text in odd] + [("a", "a.zz", "what is it? " * 99)]
-    told = compare([*programs, ("b", "a.py", BOT), ("c", "a.py", BOT)], [])
+    told = compare_programs([*programs, ("b", "a.py", BOT), ("c", "a.py", BOT)], [])
     assert [pair[:2] for pair in told["pairs"]] == [(8, 9)]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ladder.store import Logs
+from ladder.store import LogFolder
 
 BLOCK = 4096
 
@@ -16,7 +16,7 @@ def sizes(folder: Path, bot: str) -> dict[int, int]:
 
 def test_what_fits_is_kept_whole(tmp_path: Path) -> None:
     """Exactly the bound, for each bot by itself."""
-    logs = Logs(tmp_path, 10 * BLOCK)
+    logs = LogFolder(tmp_path, 10 * BLOCK)
     for bot in ("a", "b"):
         for match in range(10):
             logs.add(match, bot, 1, b"x" * BLOCK)
@@ -25,7 +25,7 @@ def test_what_fits_is_kept_whole(tmp_path: Path) -> None:
 
 def test_the_first_half_and_the_last_half_are_kept_and_the_rest_is_counted(tmp_path: Path) -> None:
     """Of a hundred matches the first five and the last five."""
-    logs = Logs(tmp_path, 10 * BLOCK)
+    logs = LogFolder(tmp_path, 10 * BLOCK)
     for match in range(100):
         logs.add(match, "a", 1, b"x" * BLOCK)
     assert sorted(sizes(tmp_path, "a")) == [0, 1, 2, 3, 4, 95, 96, 97, 98, 99]
@@ -35,7 +35,7 @@ def test_the_first_half_and_the_last_half_are_kept_and_the_rest_is_counted(tmp_p
 
 def test_matches_that_end_out_of_order_are_kept_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     """Workers play side by side."""
-    logs = Logs(tmp_path, 4 * BLOCK)
+    logs = LogFolder(tmp_path, 4 * BLOCK)
     for match in (1, 0, 3, 2, 5, 4, 7, 6):
         logs.add(match, "a", 1, b"")
     assert sorted(sizes(tmp_path, "a")) == [0, 1, 6, 7]
@@ -43,7 +43,7 @@ def test_matches_that_end_out_of_order_are_kept_in_the_order_of_their_numbers(tm
 
 def test_a_log_larger_than_the_bound_is_kept_if_it_is_the_last(tmp_path: Path) -> None:
     """Else a bot could have none."""
-    logs = Logs(tmp_path, 2 * BLOCK)
+    logs = LogFolder(tmp_path, 2 * BLOCK)
     for match in range(3):
         logs.add(match, "a", 1, b"x" * 8 * BLOCK)
     assert list(sizes(tmp_path, "a")) == [2]
@@ -52,7 +52,7 @@ def test_a_log_larger_than_the_bound_is_kept_if_it_is_the_last(tmp_path: Path) -
 def test_a_later_session_counts_what_is_there(tmp_path: Path) -> None:
     """--resume goes on with the same bound and the same count."""
     for match in range(100):
-        Logs(tmp_path, 10 * BLOCK).add(match, "a", 1, b"x" * BLOCK)
+        LogFolder(tmp_path, 10 * BLOCK).add(match, "a", 1, b"x" * BLOCK)
     assert sorted(sizes(tmp_path, "a")) == [0, 1, 2, 3, 4, 95, 96, 97, 98, 99]
     assert (tmp_path / "a.left-out.txt").read_text().startswith("450 kB in 90 files")
 
@@ -60,7 +60,7 @@ def test_a_later_session_counts_what_is_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("left", [b"", b"450 kB in", b"\xff\x00"])
 def test_a_count_that_cannot_be_read_counts_as_none(tmp_path: Path, left: bytes) -> None:
     """A killed arena or a full disk may leave such a file; the next match is kept all the same."""
-    logs = Logs(tmp_path, 2 * BLOCK)
+    logs = LogFolder(tmp_path, 2 * BLOCK)
     (tmp_path / "a.left-out.txt").write_bytes(left)
     for match in range(3):
         logs.add(match, "a", 1, b"x" * BLOCK)
@@ -70,7 +70,7 @@ def test_a_count_that_cannot_be_read_counts_as_none(tmp_path: Path, left: bytes)
 
 def test_the_count_is_replaced_as_a_whole(tmp_path: Path) -> None:
     """It is another file afterwards, so no moment finds it half written."""
-    logs = Logs(tmp_path, 2 * BLOCK)
+    logs = LogFolder(tmp_path, 2 * BLOCK)
     for match in range(3):
         logs.add(match, "a", 1, b"x" * BLOCK)
     before = tmp_path / "before.txt"
@@ -82,7 +82,7 @@ def test_the_count_is_replaced_as_a_whole(tmp_path: Path) -> None:
 
 def test_a_match_that_is_kept_again_is_counted_once(tmp_path: Path) -> None:
     """A log is written before its record: a crash between leaves it, and the match is played again."""
-    logs = Logs(tmp_path, 10 * BLOCK)
+    logs = LogFolder(tmp_path, 10 * BLOCK)
     for _ in range(20):
         logs.add(0, "a", 1, b"x" * BLOCK)
     logs.add(1, "a", 1, b"y")
@@ -92,7 +92,7 @@ def test_a_match_that_is_kept_again_is_counted_once(tmp_path: Path) -> None:
 
 def test_the_files_of_a_bot_are_found_whatever_its_neighbours_are_called(tmp_path: Path) -> None:
     """bot-2's first process is no process of bot; nor is the file that tells what is left out."""
-    logs = Logs(tmp_path)
+    logs = LogFolder(tmp_path)
     for bot, process in (("bot", 1), ("bot", 2), ("bot", 10), ("bot-2", 1)):
         logs.add(7, bot, process, b"x")
     assert [path.name for path in logs.files(7, "bot")] == [f"000007-bot-{number}.txt" for number in (1, 2, 10)]

@@ -21,32 +21,43 @@ import pytest
 
 from arena import local
 from arena.bots import BotError
-from arena.count import Fold
 from arena.coup import (
     COUP,
     FORFEIT,
     PASS,
     PRESETS,
-    Answer,
     BlockWindow,
     ChallengeWindow,
-    Chance,
+    KeyedRng,
+    MoveOrForfeit,
     Proving,
     Ruleset,
-    apply,
-    changed,
-    deal,
-    legal,
+    apply_moves,
+    deal_game,
+    list_legal_moves,
+    replace_fields,
     seat_counts,
-    view,
+    view_from_seat,
 )
-from arena.local import Given, JobError, Player, Results, Rows, WrongReplyError, play, sweep
-from arena.referee import MatchSpec, Record, Terms, menus, messages, play_match, read, verify, wire, write
+from arena.local import BotArgument, JobError, LocalPlayer, Results, Rows, WrongReplyError, play, sweep
+from arena.referee import (
+    MatchSettings,
+    MatchSpec,
+    Record,
+    legal_moves,
+    messages,
+    play_match,
+    read_record,
+    verify_record,
+    wire,
+    write_record,
+)
 from arena.run import RulesetError
-from arena.sandbox import InsideSandbox, Limits, Peer, Program, Script
-from arena.stats import answer, to_csv
+from arena.sandbox import InProcessSandbox, Limits, Program, Script, ScriptPeer
+from arena.stats import StatsAccumulator
+from arena.stats.report import make_stats_report, stats_report_to_csv
 from protocol.kits.coup_kit import Bot
-from tests.each import each
+from tests.cases import each
 from tests.games import rules_of
 
 Message = dict[str, Any]
@@ -94,34 +105,41 @@ def pairs(rules: Ruleset, seats: int, seed: int) -> list[tuple[Message, bytes]]:
 
 def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, bytes]]:
     rng = random.Random(seed)
-    chance = Chance(bytes([seats, seed % 256]) * 16, 3)
-    state = deal(rules, seats, chance, seed % seats)
+    chance = KeyedRng(bytes([seats, seed % 256]) * 16, 3)
+    state = deal_game(rules, seats, chance, seed % seats)
     handles = list("ABCDEFGHIJ"[:seats])
-    told, written = messages.Feed(seats), wire.Feed(seats)
+    told, written = messages.MessageCursor(seats), wire.LineCursor(seats)
     for seat in range(seats):
-        sight = view(state, seat)
+        sight = view_from_seat(state, seat)
         dice = f"{seat:032x}"
-        yield messages.game_start(sight, 3, dice, handles), wire.game_start(sight, 3, dice, handles)
+        yield messages.make_game_start(sight, 3, dice, handles), wire.encode_game_start(sight, 3, dice, handles)
     while asked := state.board.phase.asked:
-        question = wire.Question(state.board, 3)
-        answers: list[Answer] = []
+        question = wire.PhaseRequests(state.board, 3)
+        answers: list[MoveOrForfeit] = []
         for seat in asked:
-            sight = view(state, seat)
-            moves = legal(sight)
-            message = messages.request(sight, told.known(sight), 3, 17, told.take(seat), menus.menu(moves), 500, 8123)
+            sight = view_from_seat(state, seat)
+            moves = list_legal_moves(sight)
+            message = messages.make_request(
+                sight, told.known(sight), 3, 17, told.take(seat), legal_moves.make_legal_moves(moves), 500, 8123
+            )
             yield (
                 message,
-                question.line(sight, written.known(sight), 17, written.take(seat), menus.menu(moves), 500, 8123),
+                question.line(
+                    sight, written.known(sight), 17, written.take(seat), legal_moves.make_legal_moves(moves), 500, 8123
+                ),
             )
             quiet = isinstance(state.board.phase, ChallengeWindow | BlockWindow) and rng.random() < 0.75
             proves = isinstance(state.board.phase, Proving) and rng.random() < 0.8
             leaves = seed % 2 == 1 and rng.random() < 0.01
             answers.append(FORFEIT if leaves else PASS if quiet else moves[0] if proves else rng.choice(moves))
-        state, events = apply(state, answers, chance)
+        state, events = apply_moves(state, answers, chance)
         told.add(events)
         written.add(events)
     for seat in range(seats):
-        yield messages.game_over(3, state.board, told.take(seat)), wire.game_over(3, state.board, written.take(seat))
+        yield (
+            messages.make_game_over(3, state.board, told.take(seat)),
+            wire.encode_game_over(3, state.board, written.take(seat)),
+        )
 
 
 @each("game", GAMES)
@@ -173,7 +191,7 @@ def test_what_a_bot_does_to_its_messages_changes_nothing(name: str) -> None:
 # --- a match ----------------------------------------------------------------------------------------------------------
 
 
-def over_pipes(peer: Peer) -> None:
+def over_pipes(peer: ScriptPeer) -> None:
     """Be the same bot behind pipes."""
     bot = Dice()
     for line in peer.lines():
@@ -185,7 +203,7 @@ def over_pipes(peer: Peer) -> None:
 def spec(rules: Ruleset, seats: int, games: int) -> MatchSpec:
     names = tuple("abcdef"[:seats])
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
-    return MatchSpec(4, bytes(range(32)), names, seatings, Terms(rules=rules))
+    return MatchSpec(4, bytes(range(32)), names, seatings, MatchSettings(rules=rules))
 
 
 @pytest.mark.parametrize(
@@ -196,13 +214,13 @@ def test_a_match_in_process_is_the_match_over_pipes(name: str, seats: int) -> No
     """The same key and bots: the same greetings, ids, games and events; only times differ."""
     match = spec(PRESETS[name], seats, 3)
     script: Script = over_pipes
-    sandbox = InsideSandbox({"bot": script})
+    sandbox = InProcessSandbox({"bot": script})
     piped = play_match(match, lambda bot: sandbox.start(Program(("bot",), Path()), Limits())).record
-    here = local.play_match(match, [Player(name, Dice) for name in match.bots], keep_moves=True)
+    here = local.play_match(match, [LocalPlayer(name, Dice) for name in match.bots], keep_moves=True)
     assert piped.games[0].faults == ()
     assert bool(piped.games[0].said) == (name == "open-table")
     texts = [
-        write(Record(record.header, tuple(replace(game, times=()) for game in record.games)))
+        write_record(Record(record.header, tuple(replace(game, times=()) for game in record.games)))
         for record in (here, piped)
     ]
     assert texts[0] == texts[1]
@@ -243,7 +261,7 @@ def test_every_bot_sits_in_every_seat_equally_often() -> None:
 
 def test_shares_count_wins_and_parts_of_draws() -> None:
     """All shares together are one game each; after one turn nobody is out."""
-    results = play([Dice] * 3, games=12, rules=changed(COUP, {"turn_limit": 1}), seed=1)
+    results = play([Dice] * 3, games=12, rules=replace_fields(COUP, {"turn_limit": 1}), seed=1)
     assert {game.reason for game in results.games} == {"turn_limit"}
     assert [share.wins for share in results.shares.values()] == [pytest.approx(4.0)] * 3
     results = play([Dice] * 3, games=12, seed=1)
@@ -257,10 +275,10 @@ def test_shares_count_wins_and_parts_of_draws() -> None:
 
 def test_the_interval_of_a_share_is_wilsons() -> None:
     """Wilson 1927; 30 of 100 is a textbook's example: .2189 to .3958."""
-    low, high = local.Share(30, 100).interval
+    low, high = local.WinRate(30, 100).interval
     assert (round(low, 4), round(high, 4)) == (0.2189, 0.3958)
-    assert str(local.Share(30, 100)) == "30.0 % (21.9 to 39.6) of 100 games"
-    assert local.Share(0, 0).interval == (0.0, 1.0)
+    assert str(local.WinRate(30, 100)) == "30.0 % (21.9 to 39.6) of 100 games"
+    assert local.WinRate(0, 0).interval == (0.0, 1.0)
 
 
 def test_bots_have_the_names_of_their_classes_or_those_given() -> None:
@@ -294,7 +312,7 @@ def test_records_are_those_of_a_run(tmp_path: Path) -> None:
     assert [file.name for file in files] == ["000000.jsonl", "000001.jsonl"]
     assert (tmp_path / "kept").stat().st_mode & 0o77 == 0
     for file in files:
-        verify(read(file.read_text()))
+        verify_record(read_record(file.read_text()))
     with pytest.raises(ValueError, match="records=True"):
         play([Dice] * 2, games=2, seed=1).save(tmp_path)
 
@@ -461,7 +479,7 @@ def test_jobs_change_no_result() -> None:
         """A bot that no import finds, as one of a notebook."""
 
     def games(jobs: int) -> Results:
-        bots: dict[str, Given] = {"local": Local, "made": lambda: Dice(1), "honest": "sample:honest"}
+        bots: dict[str, BotArgument] = {"local": Local, "made": lambda: Dice(1), "honest": "sample:honest"}
         return play(bots, games=60, seats=2, seed=4, records=True, jobs=jobs)
 
     assert games(1) == games(2) == games(3)
@@ -623,10 +641,10 @@ def test_rows_print_as_columns() -> None:
 
 def test_statistics_are_those_of_arena_stats() -> None:
     results = play({"x": "sample:honest", "y": "sample:counter", "z": Dice}, games=36, seed=1, records=True)
-    fold = Fold()
+    fold = StatsAccumulator()
     for record in results.records:
         fold.add(record)
-    told = csv.DictReader(to_csv(answer(fold, [], [])).splitlines())
+    told = csv.DictReader(stats_report_to_csv(make_stats_report(fold, [], [])).splitlines())
     expected = {(row["bot"], row["section"], row["name"]): float(row["share"]) for row in told}
     rows = {(row["bot"], row["section"], row["name"]): row["share"] for row in results.statistics()}
     assert rows == pytest.approx(expected, abs=1e-4)

@@ -15,19 +15,19 @@ import pytest
 from arena.coup import (
     FIELDS,
     PRESETS,
-    Chance,
+    CardExamined,
     Event,
-    Examination,
+    KeyedRng,
     Ruleset,
     State,
-    apply,
-    deal,
-    differences,
-    legal,
-    notation,
-    parse,
-    plain,
-    view,
+    apply_moves,
+    changed_fields,
+    deal_game,
+    format_move,
+    list_legal_moves,
+    parse_move,
+    to_json_value,
+    view_from_seat,
 )
 from arena.referee import wire
 
@@ -91,9 +91,9 @@ class Mover:
 
 def full(number: int, event: Event) -> dict[str, Any]:
     """Return an event with all its private parts: those of its own seat, and an examination's also to the target."""
-    line = json.loads(wire.event(number, event, event.seat))
-    if isinstance(event, Examination):
-        line |= json.loads(wire.event(number, event, event.target))
+    line = json.loads(wire.encode_event(number, event, event.seat))
+    if isinstance(event, CardExamined):
+        line |= json.loads(wire.encode_event(number, event, event.target))
     return line
 
 
@@ -114,7 +114,7 @@ def public(state: State) -> dict[str, Any]:
 
 def private(state: State, seat: int) -> dict[str, Any]:
     """Return what a seat sees alone, as the oracle writes it."""
-    sight = view(state, seat)
+    sight = view_from_seat(state, seat)
     return {
         "cards": list(sight.cards),
         "drawn": list(sight.drawn),
@@ -129,18 +129,18 @@ def play(oracle: Any, seed: int) -> int:
     rules, seats = some_rules(rng)
     starter = rng.randrange(seats) if rules.first_player == "last_winner" else 0
     mover = Mover(rng)
-    chance = Chance(rng.randbytes(32), seed)
+    chance = KeyedRng(rng.randbytes(32), seed)
     history: list[str] = []
 
     def agree(what: str, engine: object, expected: object) -> None:
         if engine != expected:
-            changed = {field.name: plain(getattr(rules, field.name)) for field in differences(rules)}
+            changed = {field.name: to_json_value(getattr(rules, field.name)) for field in changed_fields(rules)}
             raise AssertionError(
                 f"{what} differ\n  engine {engine}\n  oracle {expected}\n"
                 f"  rules {changed}\n  seats {seats}, starter {starter}, seed {seed}\n  words {'; '.join(history)}"
             )
 
-    state = deal(rules, seats, chance, starter)
+    state = deal_game(rules, seats, chance, starter)
     second = oracle(rules, seats, chance, starter)
     number = 0
     while True:
@@ -154,11 +154,11 @@ def play(oracle: Any, seed: int) -> int:
             break
         answers = {}
         for seat in asked:
-            words = [notation(move) for move in legal(view(state, seat))]
+            words = [format_move(move) for move in list_legal_moves(view_from_seat(state, seat))]
             agree(f"legal words of seat {seat}", words, second.legal(seat))
             answers[seat] = mover.word(words)
         history.append(" ".join(f"{seat}={word}" for seat, word in answers.items()))
-        state, happened = apply(state, [parse(answers[seat]) for seat in asked], chance)
+        state, happened = apply_moves(state, [parse_move(answers[seat]) for seat in asked], chance)
         events = [full(number + i, event) for i, event in enumerate(happened)]
         agree("events", events, second.apply(answers))
         number += len(events)

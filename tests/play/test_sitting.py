@@ -12,20 +12,31 @@ from typing import Any
 import pytest
 
 from arena.coup import PRESETS, Action, Ruleset, seat_counts
-from arena.play import GameOver, Happening, Line, MatchEnd, Option, RecordFolder, Sight, Sitting, Waiting, menu
-from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, read, verify
-from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
+from arena.play import (
+    GameEnded,
+    InteractiveMatch,
+    LineReceived,
+    MatchEnd,
+    MatchEvent,
+    MoveOption,
+    PlayerView,
+    RecordFolder,
+    WaitingFor,
+    make_move_menu,
+)
+from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, read_record, verify_record
+from arena.sandbox import Box, InProcessSandbox, Limits, Program, Script, ScriptPeer
 
 WAIT_S = 60.0  # only a failure takes this long
 
-Chooses = Callable[[Sight], int | None]  # the index of a move; None: the person leaves
+Chooses = Callable[[PlayerView], int | None]  # the index of a move; None: the person leaves
 
 
 def dice(number: int, talk: bytes = b"") -> Script:
     """Make a bot that plays at random, and says `talk` instead of its first answer."""
     rng = random.Random(number)
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         said = talk
         for line in peer.lines():
             message = json.loads(line)
@@ -45,14 +56,14 @@ class Table:
 
     def __init__(self, rules: Ruleset, seats: int, choose: Chooses, games: int = 1, talk: bytes = b"") -> None:
         names = (*(f"bot{number}" for number in range(seats - 1)), "person")
-        self.sandbox = InsideSandbox({name: dice(number, talk) for number, name in enumerate(names)})
+        self.sandbox = InProcessSandbox({name: dice(number, talk) for number, name in enumerate(names)})
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
         timings = (*[Timing()] * (seats - 1), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
-        spec = MatchSpec(0, bytes([seats]) * 32, names, rows, Terms(rules=rules), timings)
-        self.happened: list[Happening] = []
-        self.sight = Sight()
+        spec = MatchSpec(0, bytes([seats]) * 32, names, rows, MatchSettings(rules=rules), timings)
+        self.happened: list[MatchEvent] = []
+        self.sight = PlayerView()
         self.screens: list[str] = []
-        with Sitting(spec, seats - 1, lambda bot: self.launch(names[bot])) as sitting:
+        with InteractiveMatch(spec, seats - 1, lambda bot: self.launch(names[bot])) as sitting:
             self.sitting = sitting
             for happening in self.until_the_end():
                 self.take(happening, choose)
@@ -61,17 +72,17 @@ class Table:
     def launch(self, name: str) -> Box:
         return self.sandbox.start(Program((name,), Path()), Limits())
 
-    def until_the_end(self) -> Iterator[Happening]:
+    def until_the_end(self) -> Iterator[MatchEvent]:
         while not self.happened or not isinstance(self.happened[-1], MatchEnd):
             happening = self.sitting.next(WAIT_S)
             assert happening is not None, "the match hangs"
             self.happened.append(happening)
             yield happening
 
-    def take(self, happening: Happening, choose: Chooses) -> None:
-        if isinstance(happening, GameOver):
+    def take(self, happening: MatchEvent, choose: Chooses) -> None:
+        if isinstance(happening, GameEnded):
             self.sitting.go_on()
-        if not isinstance(happening, Line):
+        if not isinstance(happening, LineReceived):
             return
         answer = self.sight.take(happening.message)
         if answer is not None:
@@ -91,7 +102,7 @@ class Table:
 def at_random(seed: int) -> Chooses:
     rng = random.Random(seed)
 
-    def choose(sight: Sight) -> int:
+    def choose(sight: PlayerView) -> int:
         if sight.game.kind in ("challenge", "block") and rng.random() < 0.7:
             return 0
         return rng.choice(rng.choice(sight.options()).choices)[0]
@@ -108,7 +119,7 @@ def test_a_person_plays_every_preset_without_a_fault(name: str) -> None:
         assert table.happened[-1] == MatchEnd(None)
         assert [fault for game in table.record.games for fault in game.faults] == []
         assert len(table.record.games) == 1
-        verify(table.record)
+        verify_record(table.record)
         assert all(box.stdin == -1 for box in table.sandbox.boxes)
 
 
@@ -117,7 +128,7 @@ def test_the_move_for_a_person_who_gave_none_is_the_default_of_the_engine(name: 
     """Income, pass, the hand that is held; forced, a coup against the next player; a card by chance."""
     kinds = set()
 
-    def quiet(sight: Sight) -> int:
+    def quiet(sight: PlayerView) -> int:
         game, choice = sight.game, sight.quiet()
         move = game.legal[choice]
         kinds.add(game.kind)
@@ -148,7 +159,7 @@ def test_what_is_marked_as_a_bluff_is_a_claim_that_the_person_cannot_prove(name:
     rules = PRESETS[name]
     seen = set()
 
-    def held(sight: Sight, option: Option) -> int:
+    def held(sight: PlayerView, option: MoveOption) -> int:
         move = sight.game.legal[option.choices[0][0]]
         claim, denies = move.get("block"), False
         if "action" in move:
@@ -159,7 +170,7 @@ def test_what_is_marked_as_a_bluff_is_a_claim_that_the_person_cannot_prove(name:
         seen.add((claim is not None, expected))
         return option.choices[0][0]
 
-    def choose(sight: Sight) -> int:
+    def choose(sight: PlayerView) -> int:
         choices = [held(sight, option) for option in sight.options()]
         return choices[-1 if sight.game.kind == "turn" else 0]
 
@@ -168,7 +179,7 @@ def test_what_is_marked_as_a_bluff_is_a_claim_that_the_person_cannot_prove(name:
 
 
 def test_every_legal_move_is_in_the_menu_once_and_every_letter_names_one_line() -> None:
-    def choose(sight: Sight) -> int:
+    def choose(sight: PlayerView) -> int:
         options = sight.options()
         assert sorted(index for option in options for index, _ in option.choices) == list(range(len(sight.game.legal)))
         letters = [option.letter for option in options if option.letter]
@@ -182,7 +193,7 @@ def test_every_legal_move_is_in_the_menu_once_and_every_letter_names_one_line() 
 
 def test_the_screen_shows_the_persons_cards_and_nobody_elses() -> None:
     table = Table(PRESETS["coup"], 4, at_random(3))
-    first = next(line.message for line in table.happened if isinstance(line, Line) and "you" in line.message)
+    first = next(line.message for line in table.happened if isinstance(line, LineReceived) and "you" in line.message)
     assert f"you   2 coins {' '.join(first['you']['cards'])}" in table.screens[0]
     assert table.screens[0].count("2 coins ?? ??") == 3
 
@@ -190,7 +201,7 @@ def test_the_screen_shows_the_persons_cards_and_nobody_elses() -> None:
 def test_the_persons_row_is_marked_by_its_seat_and_not_by_a_name() -> None:
     marked = []
 
-    def choose(sight: Sight) -> int:
+    def choose(sight: PlayerView) -> int:
         marked.append([row.text.split()[0].strip(">") or row.text.split()[1] for row in sight.table(80) if row.own])
         return at_random(1)(sight)
 
@@ -212,7 +223,7 @@ EXAMPLE = Path(__file__).parents[2] / "protocol" / "examples" / "to_bot.jsonl"
 
 
 def test_a_person_who_shows_no_card_is_told_so_in_the_second_person() -> None:
-    sight = Sight()
+    sight = PlayerView()
     hello, start, request, *_ = map(json.loads, EXAMPLE.read_text().splitlines())
     request["events"] = [{"n": 0, "event": "unproven", "seat": request["you"]["seat"], "role": "duke"}]
     for message in (hello, start, request):
@@ -220,9 +231,9 @@ def test_a_person_who_shows_no_card_is_told_so_in_the_second_person() -> None:
     assert "you don't show the duke" in sight.told
 
 
-def at_an_open_table(talk: str, *said: dict[str, Any]) -> Sight:
+def at_an_open_table(talk: str, *said: dict[str, Any]) -> PlayerView:
     """Give what a person sees at his first turn, after others said these things before it."""
-    sight = Sight()
+    sight = PlayerView()
     hello, start, request, *_ = map(json.loads, EXAMPLE.read_text().splitlines())
     hello["ruleset"]["talk"] = talk
     request["events"] = [{"n": n, "event": "say", "seat": 1, **each} for n, each in enumerate(said)]
@@ -292,14 +303,14 @@ def test_one_key_says_each_of_ten_actions() -> None:
         for row in rules.actions
         if row.action != Action.CONVERT or row.targeted
     ]
-    options = menu(legal, ["duke"], {}, ["you", "B"])
+    options = make_move_menu(legal, ["duke"], {}, ["you", "B"])
     assert [option.number for option in options] == [*"1234567890"]
     assert all(len(option.letter) == 1 for option in options)
 
 
 @pytest.mark.parametrize("kind", ["turn", "challenge", "block", "lose", "prove"])
 def test_a_person_may_leave_at_any_question_and_the_game_is_played_to_its_end(kind: str) -> None:
-    def choose(sight: Sight) -> int | None:
+    def choose(sight: PlayerView) -> int | None:
         if sight.game.kind == kind:
             return None
         claims = [option for option in sight.options() if sight.game.kind == "turn" and option.bluff]
@@ -310,7 +321,7 @@ def test_a_person_may_leave_at_any_question_and_the_game_is_played_to_its_end(ki
     assert [(fault.bot, fault.code) for fault in game.faults] == [(2, "exited")]
     assert game.seating.index(2) not in game.survivors
     assert len(table.record.games) < 6
-    verify(table.record)
+    verify_record(table.record)
 
 
 @pytest.mark.parametrize("line", range(8))
@@ -324,7 +335,7 @@ def test_a_leave_that_is_interrupted_at_any_line_can_be_completed(line: int) -> 
         return interrupt
 
     class Interrupted(Table):
-        def take(self, happening: Happening, choose: Chooses) -> None:
+        def take(self, happening: MatchEvent, choose: Chooses) -> None:
             sys.settrace(interrupt)
             try:
                 super().take(happening, choose)
@@ -335,40 +346,40 @@ def test_a_leave_that_is_interrupted_at_any_line_can_be_completed(line: int) -> 
 
     found = Interrupted(PRESETS["coup"], 3, lambda sight: None)
     assert [(fault.bot, fault.code) for fault in found.record.games[0].faults] == [(2, "exited")]
-    verify(found.record)
+    verify_record(found.record)
 
 
 def test_who_gives_up_does_not_wait_and_keeps_the_games_before() -> None:
     """The game that was being played isn't whole, so it is no part of the record."""
 
     class Impatient(Table):
-        def take(self, happening: Happening, choose: Chooses) -> None:
-            if isinstance(happening, Line) and happening.message.get("game") == 1:
+        def take(self, happening: MatchEvent, choose: Chooses) -> None:
+            if isinstance(happening, LineReceived) and happening.message.get("game") == 1:
                 self.sitting.give_up()
             super().take(happening, choose)
 
     found = Impatient(PRESETS["coup"], 3, at_random(1), games=3)
     assert [game.game for game in found.record.games] == [0]
-    verify(found.record)
+    verify_record(found.record)
 
 
 def test_a_bot_that_fails_is_told_of_when_the_game_is_over_and_not_before() -> None:
     """At the table its default looks chosen: that it wasn't would tell of its cards."""
     found = Table(PRESETS["coup"], 3, at_random(1), talk=b"garbage\n")
-    over = next(each for each in found.happened if isinstance(each, GameOver))
+    over = next(each for each in found.happened if isinstance(each, GameEnded))
     before = found.happened[: found.happened.index(over)]  # the box has a thread of its own: lines may come after it
     assert [fault.code for fault in over.game.faults] == ["bad_json", "bad_json"]
-    assert {type(each) for each in before} == {Line, Waiting}
+    assert {type(each) for each in before} == {LineReceived, WaitingFor}
     assert "bad_json" not in repr(before)
-    verify(found.record)
+    verify_record(found.record)
 
 
 def test_what_is_kept_is_a_record_that_can_be_read_and_only_by_its_owner(tmp_path: Path) -> None:
     found = Table(PRESETS["coup"], 2, at_random(1), games=2)
     file = RecordFolder(tmp_path / "deep" / "folder").keep(found.record, ((0, 1, b"hello\n"), (1, 1, b"")))
-    again = read(file.read_text(encoding="utf-8"))
+    again = read_record(file.read_text(encoding="utf-8"))
     assert again == found.record
-    verify(again)
+    verify_record(again)
     assert [timing.limit_ms for timing in again.header.timings] == [500, UNTIMED_MS]
     assert (tmp_path / "deep" / "folder").stat().st_mode & 0o077 == 0
     assert [log.name for log in (tmp_path / "deep" / "folder" / "logs").iterdir()] == ["000000-bot0-1.txt"]
@@ -387,4 +398,4 @@ def test_a_folder_in_which_nothing_was_kept_is_removed(tmp_path: Path) -> None:
     for each in (empty, full):
         each.discard()
     assert not (tmp_path / "empty").exists()
-    assert read(file.read_text(encoding="utf-8")) == found.record
+    assert read_record(file.read_text(encoding="utf-8")) == found.record

@@ -12,16 +12,16 @@ from protocol import (
     INT_DIGITS,
     LINE_LIMIT,
     NAME_LIMIT,
-    Answer,
     Greeting,
     LineBuffer,
     Malformed,
+    ParsedReply,
     decode,
     encode,
+    escape_bytes,
     framing,
     parse_hello,
     parse_reply,
-    show,
     usual_reply,
 )
 
@@ -213,16 +213,16 @@ def test_no_line_raises(line: bytes) -> None:
 @pytest.mark.parametrize(
     ("message", "answer"),
     [
-        ({"id": 41, "choice": 1}, Answer(41, None, 1)),
-        ({"id": 0, "choice": -1}, Answer(0, None, -1)),
-        ({"id": 41, "move": {"pass": True}}, Answer(41, {"pass": True}, None)),
-        ({"id": 41, "move": {}}, Answer(41, {}, None)),
-        ({"id": 41, "choice": 1, "note": [None]}, Answer(41, None, 1)),
-        ({"id": 41, "choice": 1, "say": None}, Answer(41, None, 1, None)),
-        ({"id": 41, "move": {}, "say": [{"says": "hold"}]}, Answer(41, {}, None, [{"says": "hold"}])),
+        ({"id": 41, "choice": 1}, ParsedReply(41, None, 1)),
+        ({"id": 0, "choice": -1}, ParsedReply(0, None, -1)),
+        ({"id": 41, "move": {"pass": True}}, ParsedReply(41, {"pass": True}, None)),
+        ({"id": 41, "move": {}}, ParsedReply(41, {}, None)),
+        ({"id": 41, "choice": 1, "note": [None]}, ParsedReply(41, None, 1)),
+        ({"id": 41, "choice": 1, "say": None}, ParsedReply(41, None, 1, None)),
+        ({"id": 41, "move": {}, "say": [{"says": "hold"}]}, ParsedReply(41, {}, None, [{"says": "hold"}])),
     ],
 )
-def test_a_good_reply_is_read(message: dict[str, Any], answer: Answer) -> None:
+def test_a_good_reply_is_read(message: dict[str, Any], answer: ParsedReply) -> None:
     """SPEC, Lines from the bot. Whether the move is legal is somebody else's question."""
     assert parse_reply(message) == answer
 
@@ -273,13 +273,13 @@ def test_a_usual_reply_is_known_to_its_own_request_alone(line: bytes) -> None:
     assert usual_reply(line + b" " * 100, 41) is None  # what is remembered is short
 
 
-def general(line: bytes, number: int) -> Answer | None:
+def general(line: bytes, number: int) -> ParsedReply | None:
     """Return the answer to a request that a line is when each of its bytes is looked at, with the id 0."""
     message = decode(line)
     if isinstance(message, Malformed):
         return None
     answer = parse_reply(message)
-    return answer._replace(id=0) if isinstance(answer, Answer) and answer.id == number else None
+    return answer._replace(id=0) if isinstance(answer, ParsedReply) and answer.id == number else None
 
 
 def holds(line: bytes) -> None:
@@ -364,13 +364,13 @@ def test_we_never_send_nan() -> None:
 )
 def test_bytes_of_a_bot_are_shown_safely(data: bytes, limit: int, text: str) -> None:
     """Nothing a bot prints may steer a terminal or a page."""
-    assert show(data, limit) == text
+    assert escape_bytes(data, limit) == text
 
 
 @given(st.binary(), st.integers(0, 30))
 def test_whatever_is_shown_is_printable_and_short(data: bytes, limit: int) -> None:
     """As above, for all bytes."""
-    text = show(data, limit)
+    text = escape_bytes(data, limit)
     assert text.isprintable()
     assert len(text.split("… (")[0]) <= limit or "…".encode() in data
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from protocol import Malformed, MalformedCode, encode, parse_hello, parse_reply
-from protocol.coup import Event, Role
 from protocol.messages import TO_BOT, BotHello, FaultCode, Reply, parse_to_bot
+from protocol.payloads import Event, Role
 
 STATE: dict[str, Any] = {
     "turn": 4,

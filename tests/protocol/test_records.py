@@ -13,12 +13,12 @@ import pytest
 from pydantic import ValidationError
 
 from arena.coup import PRESETS
-from arena.referee import UNTIMED_MS, Fault, Record, Timing, read, verify, write
+from arena.referee import UNTIMED_MS, Fault, Record, Timing, read_record, verify_record, write_record
+from arena.replay import list_steps
 from arena.run import record_results
-from arena.tell import moments
 from ladder.store import RunFolder
 from protocol.records import LINE, schema_text
-from tests.tell.games import random_game
+from tests.replay.games import random_game
 
 ROOT = Path(__file__).parents[2]
 TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 6) if not rules.problem(seats)]
@@ -30,23 +30,24 @@ def test_every_line_of_a_record_is_as_the_schema_says(name: str, seats: int) -> 
     for seed in range(2):
         record = random_game(PRESETS[name], seats, seed)
         game = replace(record.games[0], faults=(Fault(0, "timeout", step=0, used="income", count=2),))
-        lines = write(Record(record.header, (game,))).splitlines()
-        assert [type(LINE.validate_json(line)).__name__ for line in lines] == ["Header", "Game", "End"]
+        lines = write_record(Record(record.header, (game,))).splitlines()
+        kinds = [type(LINE.validate_json(line)).__name__ for line in lines]
+        assert kinds == ["RecordHeader", "RecordedGame", "RecordEnd"]
 
 
 def test_a_header_may_have_times_of_each_bot() -> None:
     """As where a person plays."""
     record = random_game(PRESETS["coup"], 2, 1)
     timings = (Timing(), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
-    text = write(replace(record, header=replace(record.header, timings=timings)))
+    text = write_record(replace(record, header=replace(record.header, timings=timings)))
     header = LINE.validate_json(text.splitlines()[0]).model_dump()
     assert [timing["limit_ms"] for timing in header["timings"]] == [500, UNTIMED_MS]
-    assert read(text).header.timings == timings
+    assert read_record(text).header.timings == timings
 
 
 def test_a_line_that_lacks_a_field_or_has_a_word_that_is_no_move_is_none() -> None:
     """So the test above could fail."""
-    line = json.loads(write(random_game(PRESETS["coup"], 2, 1)).splitlines()[1])
+    line = json.loads(write_record(random_game(PRESETS["coup"], 2, 1)).splitlines()[1])
     for wrong in ({**line, "moves": "incomes"}, {**line, "more": 1}, {key: line[key] for key in line if key != "by"}):
         with pytest.raises(ValidationError):
             LINE.validate_json(json.dumps(wrong))
@@ -71,8 +72,8 @@ def block(language: str) -> str:
 
 def test_the_explained_game_is_that_of_the_example_record() -> None:
     """And the engine plays it so, word by word as the table says."""
-    record = read(EXAMPLE.read_text(encoding="utf-8"))
-    verify(record)
+    record = read_record(EXAMPLE.read_text(encoding="utf-8"))
+    verify_record(record)
     line = json.loads(EXAMPLE.read_text(encoding="utf-8").splitlines()[1])
     assert json.loads(block("json")) == line
     table = TEXT.split("| moves | by | |\n")[1].split("\n\n")[0].splitlines()[1:]
@@ -113,10 +114,10 @@ def test_the_reader_knows_cards_and_bluffs_as_the_engine_does(seats: int, capsys
     exec(block("python").split("\n\nwith open")[0], made)
     for seed in range(5):
         record = random_game(PRESETS["coup"], seats, seed)
-        line = json.loads(write(record).splitlines()[1])
+        line = json.loads(write_record(record).splitlines()[1])
         made["follow"](line, record.header.bots)
         printed = capsys.readouterr().out.splitlines()
-        found = list(moments(record.header, record.games[0]))
+        found = list(list_steps(record.header, record.games[0]))
         bluffs = [
             f"bot{given.seat} bluffs: {given.word}"
             for moment in found

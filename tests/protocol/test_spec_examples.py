@@ -14,19 +14,19 @@ from pydantic import TypeAdapter
 
 import protocol
 from arena.coup import PRESETS
-from protocol import Answer, Malformed, MalformedCode, decode, parse_hello, parse_reply
-from protocol.coup import (
+from protocol import Malformed, MalformedCode, ParsedReply, decode, parse_hello, parse_reply
+from protocol.messages import BotHello, FaultCode, Reply, parse_to_bot, schema
+from protocol.payloads import (
     Allegiance,
     AnyMove,
     CoinReason,
     Event,
     LossReason,
     Role,
-    Ruleset,
+    RulesetPayload,
     TargetedAction,
     UntargetedAction,
 )
-from protocol.messages import BotHello, FaultCode, Reply, parse_to_bot, schema
 
 SPEC = (Path(protocol.__file__).parent / "SPEC.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```json\n(.*?)^```", SPEC, re.MULTILINE | re.DOTALL)
@@ -53,7 +53,7 @@ def test_an_example_line_is_what_the_models_say(line: str) -> None:
     assert isinstance(message, dict), message
     if "type" not in message:
         Reply.model_validate(message)
-        assert isinstance(parse_reply(message), Answer)
+        assert isinstance(parse_reply(message), ParsedReply)
     elif message["type"] == "hello" and "protocol" not in message:
         BotHello.model_validate(message)
         assert not isinstance(parse_hello(message), Malformed)
@@ -152,8 +152,8 @@ RULESET_ROWS = dict(re.findall(r"^\| `ruleset\.(\w+)` \| [^|]* \|(.*)\|$", SPEC,
 
 def test_every_field_of_a_ruleset_has_its_row_and_every_word_of_it_is_there() -> None:
     """SPEC, hello: an author looks up what a value means."""
-    assert list(RULESET_ROWS) == list(Ruleset.model_fields)
-    for name, field in Ruleset.model_fields.items():
+    assert list(RULESET_ROWS) == list(RulesetPayload.model_fields)
+    for name, field in RulesetPayload.model_fields.items():
         for word in get_args(field.annotation) if name not in {"deck"} else ():
             assert f"`{word}`" in RULESET_ROWS[name], name
 
@@ -164,7 +164,7 @@ def test_the_presets_are_those_of_the_engine() -> None:
     rows = re.findall(r"^\| `([\w-]+)` \| ([^|]*) \| ?(.*)\|$", section, re.MULTILINE)
     told = {name: (seats, json.loads("{" + differs.replace("`", "") + "}")) for name, seats, differs in rows}
     coup = PRESETS["coup"]
-    names = [field.name for field in fields(coup) if field.name in Ruleset.model_fields and field.name != "name"]
+    names = [field.name for field in fields(coup) if field.name in RulesetPayload.model_fields and field.name != "name"]
     made = {}
     for name, rules in PRESETS.items():
         values = {field: getattr(rules, field) for field in names} | {"exchange_draw": rules.draw}

@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from arena.coup import PRESETS, Ending, legal, view
-from arena.referee import menus
-from arena.tell import as_object, moments
-from protocol.words import WORDS, story, tell, tell_end, tell_move
-from tests.tell.games import random_game
+from arena.coup import PRESETS, GameEnding, list_legal_moves, view_from_seat
+from arena.referee import legal_moves
+from arena.replay import list_steps, make_replay_object
+from protocol.event_text import EVENT_TEXTS, describe_end, describe_event, describe_events, describe_move
+from tests.replay.games import random_game
 
 NAMES = ("Ann", "Bob", "Cy", "Di")
 UNTOLD = {"resolved"}  # by intent, where an action simply took effect
@@ -21,15 +21,15 @@ def test_every_event_and_move_of_a_game_has_words(name: str) -> None:
     seats = 4 if PRESETS[name].problem(4) is None else 2
     for seed in range(2):
         record = random_game(PRESETS[name], seats, seed)
-        for step in as_object(record)["games"][0]["steps"]:
+        for step in make_replay_object(record)["games"][0]["steps"]:
             for event in step["events"]:
-                text = tell(event, NAMES)
+                text = describe_event(event, NAMES)
                 assert text or event["event"] in UNTOLD
                 assert "{" not in text.partition("“")[0]  # behind it is what somebody wrote
-        for moment in moments(record.header, record.games[0]):
+        for moment in list_steps(record.header, record.games[0]):
             for seat in moment.before.board.phase.asked:
-                for move in legal(view(moment.before, seat)):
-                    assert tell_move(menus.move_payload(move), NAMES)
+                for move in list_legal_moves(view_from_seat(moment.before, seat)):
+                    assert describe_move(legal_moves.move_payload(move), NAMES)
 
 
 def test_a_turn_reads_as_a_sentence() -> None:
@@ -43,8 +43,8 @@ def test_a_turn_reads_as_a_sentence() -> None:
         {"event": "coins", "seat": 0, "delta": -3, "reason": "exile"},
     ]
     said = "Bob steals from Cy · Cy blocks as captain · Ann challenges: Cy shows the captain · Ann loses the duke"
-    assert story(events, NAMES) == said
-    assert story(events, NAMES, coins=True) == f"{said} · Ann -3"
+    assert describe_events(events, NAMES) == said
+    assert describe_events(events, NAMES, coins=True) == f"{said} · Ann -3"
 
 
 def test_a_decline_is_told_as_what_it_was_only_where_all_cards_are_known() -> None:
@@ -59,7 +59,11 @@ def test_a_decline_is_told_as_what_it_was_only_where_all_cards_are_known() -> No
         ("not_duke", "Ann concedes, though without a duke", "Ann has a duke and concedes", "Ann concedes"),
     ):
         event = {"event": "unproven", "seat": 0, "role": role}
-        said = tell(event | {"held": True}, NAMES), tell(event | {"held": False}, NAMES), tell(event, NAMES)
+        said = (
+            describe_event(event | {"held": True}, NAMES),
+            describe_event(event | {"held": False}, NAMES),
+            describe_event(event, NAMES),
+        )
         assert said == (held, lacking, at_the_table)
 
 
@@ -78,7 +82,7 @@ def test_what_is_said_is_told_as_said_and_cannot_pass_for_an_event() -> None:
         ),
         ({"says": "sing", "song": "la"}, ""),
     ):
-        assert tell({**said, **statement}, NAMES) == words
+        assert describe_event({**said, **statement}, NAMES) == words
 
 
 def test_that_an_action_came_to_nothing_is_told() -> None:
@@ -88,7 +92,7 @@ def test_that_an_action_came_to_nothing_is_told() -> None:
         {"event": "exiled", "seat": 2},
         {"event": "resolved", "seat": 1, "action": "steal", "target": 2, "how": "target_gone"},
     ]
-    assert story(events, NAMES) == "Bob steals from Cy · Cy is out · it has no effect"
+    assert describe_events(events, NAMES) == "Bob steals from Cy · Cy is out · it has no effect"
     ways = {
         "done": "",
         "blocked": "",
@@ -96,25 +100,25 @@ def test_that_an_action_came_to_nothing_is_told() -> None:
         "target_gone": "it has no effect",
         "actor_gone": "it has no effect",
     }
-    assert {how: tell(events[2] | {"how": how}, NAMES) for how in ways} == ways
+    assert {how: describe_event(events[2] | {"how": how}, NAMES) for how in ways} == ways
 
 
 def test_every_end_of_a_game_has_words() -> None:
     """Source: the engine's ends, and SPEC's `reason`."""
-    assert list(WORDS["endings"]) == [ending.value for ending in Ending]
-    assert tell_end("turn_limit") == "the turn limit"
+    assert list(EVENT_TEXTS["endings"]) == [ending.value for ending in GameEnding]
+    assert describe_end("turn_limit") == "the turn limit"
 
 
 def test_what_the_table_does_not_know_is_not_told() -> None:
     """Later versions of the protocol may add events and moves. Why a game ended is told as it came."""
-    assert tell_end("earthquake") == "earthquake"
-    assert tell({"event": "earthquake", "seat": 0}, NAMES) == ""
-    assert tell_move({"dance": True}, NAMES) == ""
-    assert tell_move({}, NAMES) == ""
+    assert describe_end("earthquake") == "earthquake"
+    assert describe_event({"event": "earthquake", "seat": 0}, NAMES) == ""
+    assert describe_move({"dance": True}, NAMES) == ""
+    assert describe_move({}, NAMES) == ""
 
 
 def test_every_text_has_only_fields_that_its_event_or_move_may_have() -> None:
     """A misspelt field would be told as None."""
     fields = {"seat", "target", "claimant", "role", "roles", "cards", "count", "delta", "action", "sides", "allegiance"}
     fields |= {"block", "show", "lose", "keep", "pick", "side", "reveal", "text"}
-    assert set(re.findall(r"{(\w+)}", json.dumps(WORDS))) <= fields
+    assert set(re.findall(r"{(\w+)}", json.dumps(EVENT_TEXTS))) <= fields

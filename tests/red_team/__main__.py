@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 
-from arena.examine import boxes
-from arena.run import clean_up
-from arena.sandbox import Choice, scratch_folder
+from arena.checks import try_sandboxes
+from arena.run import remove_leftovers
+from arena.sandbox import SandboxChoice, scratch_folder
 from tests.red_team import TIERS, Result, attack, expected_results, failures, table
 
 
@@ -46,7 +46,7 @@ def main() -> int:
     parser.add_argument("--box", choices=TIERS, help="attack this one alone; else all that work")
     parser.add_argument("--json", action="store_true", help="print one JSON list")
     options = parser.parse_args()
-    tried = boxes()
+    tried = try_sandboxes()
     if options.box and tried[options.box] is not None:
         say(f"the sandbox {options.box} doesn't work here: {tried[options.box]}")
         return 1
@@ -79,7 +79,7 @@ def collect(names: Sequence[str], found: list[Result]) -> None:
     say(f"attacking {', '.join(names)}: this takes some minutes")
     with scratch_folder() as scratch:
         for name in names:
-            clean_up(Choice(name))
+            remove_leftovers(SandboxChoice(name))
         interruption.check()
         with closing(attack(names, scratch)) as results:
             for result in results:

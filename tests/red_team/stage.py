@@ -31,16 +31,16 @@ from typing import Any
 
 from arena.sandbox import (
     Box,
-    Choice,
     Limits,
     Program,
     Sandbox,
+    SandboxChoice,
     SandboxError,
-    locked,
-    make,
+    lock_folder,
+    make_sandbox,
     programs_of,
     remove_tree,
-    why_not,
+    unavailable_reason,
 )
 
 ATTACKS = Path(__file__).parent / "attacks"
@@ -66,7 +66,7 @@ def missing(tier: str) -> str | None:
     """Return in one line why a tier can't be attacked here, or None."""
     if sys.platform != "linux":
         return "the attacks are written for Linux"
-    trouble = why_not(tier)
+    trouble = unavailable_reason(tier)
     reason = None if trouble is None else str(trouble)
     if reason is None and not os.path.exists(PYTHON):
         return f"the attacks need {PYTHON}: install python3"
@@ -107,7 +107,7 @@ class Stage:
         _copy_attacks(self.folder)
         self.boxes = self.scratch / "boxes"
         self.boxes.mkdir()
-        self.sandbox: Sandbox = make(Choice(self.tier), self.boxes)
+        self.sandbox: Sandbox = make_sandbox(SandboxChoice(self.tier), self.boxes)
         self._closing.callback(self.sandbox.close)
         self.prefix = self._control() if self.tier == "process" and os.getuid() == 0 else ()
 
@@ -219,7 +219,7 @@ def _reachable_folder() -> Iterator[Path]:
     while True:
         path = PUBLIC / f"{REACHABLE}{os.getpid()}-{secrets.token_hex(8)}"
         path.mkdir(mode=0o700)
-        lock = locked(path)
+        lock = lock_folder(path)
         if lock is not None:
             break  # else another arena removed it before it was locked
     try:
@@ -233,7 +233,7 @@ def _reachable_folder() -> Iterator[Path]:
 def remove_dead_folders() -> None:
     """Remove the folders of killed arenas: those of our user that nobody has locked."""
     for path in PUBLIC.glob(f"{REACHABLE}*"):
-        lock = locked(path)
+        lock = lock_folder(path)
         if lock is not None:
             _remove(path)
             os.close(lock)
@@ -434,9 +434,11 @@ def _containers(stage: Stage) -> tuple[str, ...]:
     """Return the containers of this process that still exist, in whatever state."""
     if stage.tier != "docker":
         return ()
-    from arena.sandbox.docker import OWNER, engine
-    from arena.sandbox.linux import owner_anywhere
+    from arena.sandbox.docker import OWNER_LABEL, get_engine
+    from arena.sandbox.linux import global_identity
 
-    connection = engine()
-    found = connection.call(connection.api.containers, all=True, filters={"label": [f"{OWNER}={owner_anywhere()}"]})
+    connection = get_engine()
+    found = connection.call(
+        connection.api.containers, all=True, filters={"label": [f"{OWNER_LABEL}={global_identity()}"]}
+    )
     return tuple(sorted(str(container["Id"])[:12] for container in found))

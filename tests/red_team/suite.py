@@ -25,8 +25,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from arena.referee import ArenaError, MatchSpec, Terms, Timing, play_match
-from arena.sandbox import Box, SandboxError, sweep
+from arena.referee import ArenaError, MatchSettings, MatchSpec, Timing, play_match
+from arena.sandbox import Box, SandboxError, cleanup_stale
 from tests.red_team import channels
 from tests.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Match, NotTestable, Probes, Row, Together
 from tests.red_team.stage import Stage, Talk, bounded, left_behind, missing, survivors, traces
@@ -221,7 +221,7 @@ def play(row: Row, kind: Match, stage: Stage) -> Result:
     before = traces(stage)
     limit_ms = PATIENT_MS if kind.patient else LIMIT_MS
     timing = Timing(limit_ms, BANK_MS, own=stage.sandbox.tells_waits)
-    terms = Terms(timing=timing, limits=stage.limits, lives=1)
+    terms = MatchSettings(timing=timing, limits=stage.limits, lives=1)
     spec = MatchSpec(0, b"r" * 32, ("attacker", "honest"), ((0, 1),), terms)
 
     def launch(bot: int) -> Box:
@@ -331,7 +331,7 @@ def _referee_killed(stage: Stage, token: str, frozen: bool = False) -> list[str]
             referee.send_signal(signal.SIGKILL)
     if ready != b"ready":
         return ["the referee didn't get ready"]
-    sweep(stage.tier)
+    cleanup_stale(stage.tier)
     deadline = time.monotonic() + SWEPT_S
     while (left := survivors(token)) and time.monotonic() < deadline:
         time.sleep(0.02)

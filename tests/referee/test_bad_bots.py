@@ -17,9 +17,19 @@ from pathlib import Path
 import pytest
 
 from arena.coup import PRESETS
-from arena.referee import FAULTS, Consequence, MatchSpec, Terms, Timing, play_match, verify
+from arena.referee import FAULTS, Consequence, MatchSettings, MatchSpec, Timing, play_match, verify_record
 from arena.run import game_results
-from arena.sandbox import ISOLATING, Box, Choice, Limits, ProcessSandbox, Program, Sandbox, make, why_not
+from arena.sandbox import (
+    ISOLATING_SANDBOXES,
+    Box,
+    Limits,
+    ProcessSandbox,
+    Program,
+    Sandbox,
+    SandboxChoice,
+    make_sandbox,
+    unavailable_reason,
+)
 
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = ROOT / "tests" / "bad_bots"
@@ -108,7 +118,10 @@ BOXED = {
     "stderr_endless": "standard error is read while nothing else comes",
     "stderr_flood": "standard error is kept at both ends only",
 }
-PLAYED = [*(("process", name) for name in sorted(CASES)), *((box, name) for box in ISOLATING for name in BOXED)]
+PLAYED = [
+    *(("process", name) for name in sorted(CASES)),
+    *((box, name) for box in ISOLATING_SANDBOXES for name in BOXED),
+]
 
 # What the record says besides, and a pattern of the standard error, where there is something to say.
 DETAILS = {
@@ -178,9 +191,9 @@ def sandbox_of(
 
     def get(name: str) -> tuple[Sandbox, Path]:
         if name not in made:
-            needs(name, why_not(name))
+            needs(name, unavailable_reason(name))
             scratch = tmp_path_factory.mktemp(name)
-            sandbox = make(Choice(name), scratch)
+            sandbox = make_sandbox(SandboxChoice(name), scratch)
             made[name] = (sandbox, scratch)
             for _ in range(STARTS[name]):
                 for box in [sandbox.start(honest(HONEST.parent), Limits()) for _ in range(2)]:
@@ -212,7 +225,7 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
         key=b"b" * 32,
         bots=("bad", "honest"),
         seatings=((0, 1), (1, 0)),
-        terms=Terms(timing=timing, rules=PRESETS[expected.preset]),
+        terms=MatchSettings(timing=timing, rules=PRESETS[expected.preset]),
         timings=(timing, replace(UNHURRIED, own=timing.own, ponder=timing.ponder)),
     )
     started: list[int] = []
@@ -230,7 +243,7 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
     assert time.monotonic() - began < BOUND_S
 
     record = result.record
-    verify(record)
+    verify_record(record)
     assert len(record.games) == 2
     faults = [fault for game in record.games for fault in game.faults]
     assert {fault.bot for fault in faults} <= {0}, "the opponent was charged"

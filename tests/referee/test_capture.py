@@ -5,12 +5,12 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.referee import Capture
+from arena.referee import BoundedLog
 
 
 def test_a_short_stream_is_kept_whole() -> None:
     """Nothing is left out up to twice the kept size, so there is no line about it."""
-    capture = Capture(kept=4)
+    capture = BoundedLog(kept=4)
     capture.feed(b"abcd")
     capture.feed(b"")
     capture.feed(b"efgh")
@@ -19,7 +19,7 @@ def test_a_short_stream_is_kept_whole() -> None:
 
 def test_the_middle_of_a_long_stream_is_counted_and_left_out() -> None:
     """Head, a line of its own that counts, tail."""
-    capture = Capture(kept=4)
+    capture = BoundedLog(kept=4)
     capture.feed(b"abcdefghij")
     assert capture.render() == b"abcd\n[... 2 bytes left out ...]\nghij"
     assert capture.total == 10
@@ -27,14 +27,14 @@ def test_the_middle_of_a_long_stream_is_counted_and_left_out() -> None:
 
 def test_a_head_that_ends_its_line_gets_no_empty_line() -> None:
     """The gap is on a line of its own without a blank one before it."""
-    capture = Capture(kept=4)
+    capture = BoundedLog(kept=4)
     capture.feed(b"abc\n012345678")
     assert capture.render() == b"abc\n[... 5 bytes left out ...]\n5678"
 
 
 def test_a_mark_stands_on_a_line_of_its_own() -> None:
     """An unfinished line is ended first; a finished one, or an empty stream, isn't."""
-    capture = Capture()
+    capture = BoundedLog()
     capture.mark("--- game 0 ---")
     capture.feed(b"half a line")
     capture.mark("--- game 1 ---")
@@ -48,7 +48,7 @@ def test_memory_is_bounded_in_a_match_of_any_length() -> None:
     big = b"x" * 640_000
     tracemalloc.start()
     try:
-        capture = Capture()
+        capture = BoundedLog()
         for game in range(5_000):
             capture.mark(f"--- game {game} ---")
             capture.feed(b"y")
@@ -63,7 +63,7 @@ def test_memory_is_bounded_in_a_match_of_any_length() -> None:
 @given(st.lists(st.binary(max_size=20)), st.integers(min_value=1, max_value=16))
 def test_however_the_stream_is_cut_into_chunks_the_result_is_the_same(chunks: list[bytes], kept: int) -> None:
     """The model: the whole stream, sliced."""
-    capture = Capture(kept)
+    capture = BoundedLog(kept)
     for chunk in chunks:
         capture.feed(chunk)
     whole = b"".join(chunks)
@@ -77,7 +77,7 @@ def test_however_the_stream_is_cut_into_chunks_the_result_is_the_same(chunks: li
 
 def test_a_moment_stands_before_what_comes_next_and_nowhere_else() -> None:
     """A turn in which nothing was written has no mark."""
-    capture = Capture()
+    capture = BoundedLog()
     capture.moment = "--- turn 1 ---"
     capture.moment = "--- turn 2 ---"
     capture.feed(b"hm")

@@ -13,14 +13,25 @@ from typing import Any
 
 import pytest
 
-from arena.referee import UNTIMED_MS, ArenaError, MatchSpec, Record, Terms, Timing, play_match, verify
-from arena.sandbox import Box, Exit, InsideBox, InsideSandbox, Limits, Peer, Program, SandboxError, Script, Spent
+from arena.referee import UNTIMED_MS, ArenaError, MatchSettings, MatchSpec, Record, Timing, play_match, verify_record
+from arena.sandbox import (
+    Box,
+    CpuUsage,
+    Exit,
+    InProcessBox,
+    InProcessSandbox,
+    Limits,
+    Program,
+    SandboxError,
+    Script,
+    ScriptPeer,
+)
 
 WAIT_S = 60.0  # only a failure takes this long
 STEP_S = 4.0  # see Clock.pass_by
 
 Request = dict[str, Any]
-Answer = Callable[[Peer, Request], bytes | None]
+Answer = Callable[[ScriptPeer, Request], bytes | None]
 
 
 class Clock:
@@ -36,7 +47,7 @@ class Clock:
         self._readings += 1
         return self._now
 
-    def settle(self, peer: Peer) -> None:
+    def settle(self, peer: ScriptPeer) -> None:
         """Wait until the referee has sent all requests, started the clocks and taken in what was sent before.
 
         It reads the clock twice for each poll, and what is logged wakes it from one.
@@ -45,7 +56,7 @@ class Clock:
         while self._readings < enough:
             peer.log(b".")
 
-    def pass_by(self, peer: Peer, seconds: float) -> None:
+    def pass_by(self, peer: ScriptPeer, seconds: float) -> None:
         """Let so much time pass between what was sent before and what is sent after.
 
         In steps: a referee that sleeps for over 5 s takes the host to have stood still.
@@ -57,7 +68,7 @@ class Clock:
             self.settle(peer)
         self._now += seconds
 
-    def stand_still(self, peer: Peer, seconds: float) -> None:
+    def stand_still(self, peer: ScriptPeer, seconds: float) -> None:
         """Let so much time pass at once."""
         self.settle(peer)
         self._now += seconds
@@ -67,7 +78,7 @@ class Clock:
 def bot(answer: Answer, seen: list[dict[str, Any]] | None = None) -> Script:
     """Make a bot that greets and sends what `answer` returns for each request; `seen` collects the messages."""
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         for line in peer.lines():
             message = json.loads(line)
             if seen is not None:
@@ -84,11 +95,11 @@ def reply(request: Request, choice: int = 0) -> bytes:
     return b'{"id":%d,"choice":%d}\n' % (request["id"], choice)
 
 
-def first(_: Peer, request: Request) -> bytes:
+def first(_: ScriptPeer, request: Request) -> bytes:
     return reply(request)
 
 
-def taxes(_: Peer, request: Request) -> bytes:
+def taxes(_: ScriptPeer, request: Request) -> bytes:
     """Claim the duke each turn, so that everybody else is asked at once; else the first move."""
     tax = {"action": "tax"}
     return reply(request, request["legal"].index(tax) if tax in request["legal"] else 0)
@@ -97,7 +108,7 @@ def taxes(_: Peer, request: Request) -> bytes:
 def takes(clock: Clock, *seconds: float) -> Answer:
     """Take so much time for the requests of a process, in turn, and none for the ones after them."""
 
-    def answer(peer: Peer, request: Request) -> bytes:
+    def answer(peer: ScriptPeer, request: Request) -> bytes:
         if request["id"] <= len(seconds) and seconds[request["id"] - 1]:
             clock.pass_by(peer, seconds[request["id"] - 1])
         return reply(request)
@@ -113,7 +124,7 @@ def play(
     own: bool = False,
     ponder: bool = False,
     freezes: bool = False,
-    wrap: Callable[[int, InsideBox], Box] = lambda _, box: box,
+    wrap: Callable[[int, InProcessBox], Box] = lambda _, box: box,
     games: int = 1,
     lives: int = 3,
     limits: Limits | None = None,
@@ -121,13 +132,13 @@ def play(
 ) -> Record:
     """Play a match in which bot i sits in seat i."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
-    sandbox = InsideSandbox(dict(zip(names, scripts, strict=True)), tells_waits=own, freezes=freezes)
+    sandbox = InProcessSandbox(dict(zip(names, scripts, strict=True)), tells_waits=own, freezes=freezes)
     spec = MatchSpec(
         match=0,
         key=b"c" * 32,
         bots=names,
         seatings=(tuple(range(len(scripts))),) * games,
-        terms=Terms(
+        terms=MatchSettings(
             timing=Timing(limit_ms, bank_ms, start_ms=10_000, own=own, ponder=ponder),
             limits=limits or Limits(),
             lives=lives,
@@ -142,14 +153,14 @@ def play(
         record = play_match(spec, launch, clock, waited_ns=lambda: 0).record
     finally:
         assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes), "a box is still open"
-    verify(record)
+    verify_record(record)
     return record
 
 
 class Watched(Box):
     """A box that notes what is done to it, or breaks at the nth call of a method; then it can't be closed either."""
 
-    def __init__(self, box: InsideBox, calls: list[str], breaks: tuple[str, int] | None = None) -> None:
+    def __init__(self, box: InProcessBox, calls: list[str], breaks: tuple[str, int] | None = None) -> None:
         self._box, self._calls, self._breaks = box, calls, breaks
         self._broken = False
 
@@ -179,7 +190,7 @@ class Watched(Box):
         self._note("cpu_ns")
         return self._box.cpu_ns()
 
-    def spent(self) -> dict[int, Spent] | None:
+    def spent(self) -> dict[int, CpuUsage] | None:
         self._note("spent")
         return self._box.spent()
 
@@ -265,7 +276,7 @@ def test_an_answer_that_is_read_after_its_deadline_has_come_late_once() -> None:
         clock = Clock()
         seen: list[dict[str, Any]] = []
 
-        def answer(peer: Peer, request: Request, clock: Clock = clock, extra: int = extra) -> bytes:
+        def answer(peer: ScriptPeer, request: Request, clock: Clock = clock, extra: int = extra) -> bytes:
             if request["id"] == 1:
                 clock.pass_by(peer, 10.5 + 1 / 1024)
                 return reply(request)
@@ -283,7 +294,7 @@ def test_the_deadline_is_absolute_whatever_is_printed_meanwhile() -> None:
     clock = Clock()
     seen: list[dict[str, Any]] = []
 
-    def drips(peer: Peer, request: Request) -> bytes | None:
+    def drips(peer: ScriptPeer, request: Request) -> bytes | None:
         if request["id"] > 1:
             return line[16:] * (request["id"] == 2) + reply(request)
         for place in range(16):
@@ -303,7 +314,7 @@ def test_lines_that_answer_nothing_do_not_move_the_deadline_either() -> None:
     """Source: SPEC.md, "The clock"."""
     clock = Clock()
 
-    def talks(peer: Peer, request: Request) -> bytes | None:
+    def talks(peer: ScriptPeer, request: Request) -> bytes | None:
         if request["id"] == 1:
             return reply(request)
         while True:
@@ -323,7 +334,7 @@ def test_a_late_hello_is_none() -> None:
         greeted = threading.Event()
 
         def slow(
-            peer: Peer, clock: Clock = clock, greeted: threading.Event = greeted, seconds: float = seconds
+            peer: ScriptPeer, clock: Clock = clock, greeted: threading.Event = greeted, seconds: float = seconds
         ) -> None:
             peer.read_line()
             assert greeted.wait(WAIT_S)
@@ -331,7 +342,7 @@ def test_a_late_hello_is_none() -> None:
             peer.send(b'{"type":"hello"}\n')
             bot(first)(peer)
 
-        def quick(peer: Peer, greeted: threading.Event = greeted) -> None:
+        def quick(peer: ScriptPeer, greeted: threading.Event = greeted) -> None:
             peer.read_line()
             peer.send(b'{"type":"hello"}\n')
             greeted.set()
@@ -352,7 +363,7 @@ def test_one_slow_seat_does_not_charge_the_others() -> None:
     seen: list[list[dict[str, Any]]] = [[] for _ in range(4)]
 
     def after(seat: int, seconds: float) -> Answer:
-        def answer(peer: Peer, request: Request) -> bytes | None:
+        def answer(peer: ScriptPeer, request: Request) -> bytes | None:
             if request["id"] > 1:
                 return reply(request)
             if seconds:
@@ -382,7 +393,7 @@ def test_a_slow_neighbour_lengthens_nobodys_deadline(own: bool) -> None:
     clock = Clock()
     in_time, answered = threading.Event(), threading.Event()
 
-    def late(peer: Peer, request: Request) -> bytes | None:
+    def late(peer: ScriptPeer, request: Request) -> bytes | None:
         if request["id"] == 1:
             assert in_time.wait(WAIT_S)  # or seat 2, too, would be late as the clock moves
         if request["id"] in (1, 3):  # the challenges of the taxes; the first empties the bank
@@ -396,7 +407,7 @@ def test_a_slow_neighbour_lengthens_nobodys_deadline(own: bool) -> None:
             return None
         return reply(request)
 
-    def slow(peer: Peer, request: Request) -> None:
+    def slow(peer: ScriptPeer, request: Request) -> None:
         if request["id"] == 3:
             assert answered.wait(WAIT_S)
         peer.send(reply(request))
@@ -419,12 +430,12 @@ def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -
     stand_up = {"challenge": {"challenge": True}, "block": {"block": "duke"}}[kind]
     events: list[dict[str, Any]] = []
 
-    def actor(_: Peer, request: Request) -> bytes:
+    def actor(_: ScriptPeer, request: Request) -> bytes:
         events.extend(request["events"])
         return reply(request, request["legal"].index(action) if action in request["legal"] else 0)
 
     def in_order(seat: int) -> Answer:
-        def answer(peer: Peer, request: Request) -> bytes | None:
+        def answer(peer: ScriptPeer, request: Request) -> bytes | None:
             if request["id"] > 1:
                 return reply(request)
             assert request["kind"] == kind
@@ -449,7 +460,7 @@ def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -
 def spends(clock: Clock, wall_s: float, cpu_s: float = 0.0, waited_s: float = 0.0) -> Answer:
     """Take so much wall time for the first request, of which so much is computed and waited for a core."""
 
-    def answer(peer: Peer, request: Request) -> bytes:
+    def answer(peer: ScriptPeer, request: Request) -> bytes:
         if request["id"] == 1:
             clock.pass_by(peer, 1 / 128)
             clock.settle(peer)  # the meter's first reading
@@ -505,7 +516,7 @@ def test_what_a_hypervisor_takes_is_not_charged_to_a_bot_that_does_not_sleep(
     """Nobody counts it as a wait: 250 ms were computed in 3 s, of which 1 s is free."""
     clock = Clock()
 
-    def computes(peer: Peer, request: Request) -> bytes:
+    def computes(peer: ScriptPeer, request: Request) -> bytes:
         if request["id"] == 1:
             clock.pass_by(peer, 1 / 128)
             clock.settle(peer)
@@ -516,7 +527,7 @@ def test_what_a_hypervisor_takes_is_not_charged_to_a_bot_that_does_not_sleep(
             clock.settle(peer)
         return reply(request)
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         peer.ready = True  # before it is asked: an answer that takes over 1 ms of real time has its first reading then
         bot(computes)(peer)
 
@@ -528,7 +539,7 @@ def test_tasks_that_sleep_in_turns_gain_nothing() -> None:
     """Each is ready when it is read, sleeps, and is asleep at the next reading."""
     clock = Clock()
 
-    def late(peer: Peer, request: Request) -> bytes:
+    def late(peer: ScriptPeer, request: Request) -> bytes:
         if request["id"] == 1:
             clock.pass_by(peer, 2.5)
             clock.settle(peer)
@@ -537,10 +548,11 @@ def test_tasks_that_sleep_in_turns_gain_nothing() -> None:
     class InTurns(Watched):
         turn = 0
 
-        def spent(self) -> dict[int, Spent] | None:
+        def spent(self) -> dict[int, CpuUsage] | None:
             self.turn += 1
             return {
-                task: Spent(0, 0, sleeps=(self.turn + task) // 2, ready=(self.turn + task) % 2 == 0) for task in (0, 1)
+                task: CpuUsage(0, 0, sleeps=(self.turn + task) // 2, ready=(self.turn + task) % 2 == 0)
+                for task in (0, 1)
             }
 
     record = play(
@@ -558,7 +570,7 @@ def test_a_bot_that_only_waited_is_not_out_of_time() -> None:
     """Its deadline moves by what it waited, again and again."""
     clock = Clock()
 
-    def starved(peer: Peer, request: Request) -> bytes:
+    def starved(peer: ScriptPeer, request: Request) -> bytes:
         if request["id"] == 1:
             for _ in range(8):
                 clock.pass_by(peer, 3.0)
@@ -592,7 +604,7 @@ def test_a_host_that_keeps_a_bot_waiting_for_ever_voids_the_match() -> None:
     """Source: SPEC.md, "The clock": ten times what the request may cost, and no more."""
     clock = Clock()
 
-    def waits(peer: Peer, request: Request) -> None:
+    def waits(peer: ScriptPeer, request: Request) -> None:
         peer.ready = True
         while True:
             clock.pass_by(peer, 0.5)
@@ -609,7 +621,7 @@ def test_a_bot_can_not_stretch_its_own_time_until_the_match_is_void(cores: float
     """
     clock = Clock()
 
-    def stretched(peer: Peer, request: Request) -> bytes:
+    def stretched(peer: ScriptPeer, request: Request) -> bytes:
         if request["id"] == 1:
             clock.pass_by(peer, 1 / 128)
             clock.settle(peer)
@@ -631,7 +643,7 @@ def test_a_bot_whose_waits_are_not_told_voids_a_match_by_own_time(method: str) -
         def cpu_ns(self) -> int | None:
             return None if method == "cpu_ns" else 0
 
-        def spent(self) -> dict[int, Spent] | None:
+        def spent(self) -> dict[int, CpuUsage] | None:
             return None
 
     with pytest.raises(ArenaError, match="doesn't tell"):
@@ -644,7 +656,7 @@ def test_a_bot_whose_waits_are_not_told_voids_a_match_by_own_time(method: str) -
 class Noted(Watched):
     """A box that notes by its number when it has been stopped, and when it is let go on."""
 
-    def __init__(self, box: InsideBox, calls: list[str], number: int) -> None:
+    def __init__(self, box: InProcessBox, calls: list[str], number: int) -> None:
         super().__init__(box, calls)
         self._number = number
 
@@ -678,7 +690,7 @@ def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(own: bool
     calls: list[str] = []
     ran: list[str] = []
 
-    def goes_on(peer: Peer, request: Request) -> bytes | None:
+    def goes_on(peer: ScriptPeer, request: Request) -> bytes | None:
         if request["id"] > 3:  # the first are turns, and the other bot's follow them
             return reply(request)
         ran.append("answers")
@@ -689,7 +701,7 @@ def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(own: bool
         ran.append("goes on")
         return None
 
-    def looks(peer: Peer, request: Request) -> bytes:
+    def looks(peer: ScriptPeer, request: Request) -> bytes:
         if request["id"] <= 3:
             until(lambda: frozen(calls, 0))
             assert ran[-1] == "answers", "it ran on another seat's turn"
@@ -714,7 +726,7 @@ def test_what_another_bot_writes_meanwhile_keeps_nobody_from_being_frozen() -> N
     """Two bots in league: one talks on its standard error, so that the referee never waits in vain."""
     calls: list[str] = []
 
-    def talks(peer: Peer, request: Request) -> bytes:
+    def talks(peer: ScriptPeer, request: Request) -> bytes:
         end = time.monotonic() + WAIT_S
         while not frozen(calls, 0):
             assert time.monotonic() < end, "it was never frozen"
@@ -736,12 +748,12 @@ def test_who_answers_before_the_others_is_frozen_while_they_think() -> None:
     """In a window all are asked at once; here the third waits for the second, long after the first look."""
     calls: list[str] = []
 
-    def slow(peer: Peer, request: Request) -> bytes:
+    def slow(peer: ScriptPeer, request: Request) -> bytes:
         if request["kind"] == "challenge":
             until(lambda: frozen(calls, 0))
         return reply(request)
 
-    def slower(peer: Peer, request: Request) -> bytes:
+    def slower(peer: ScriptPeer, request: Request) -> bytes:
         if request["kind"] == "challenge":
             until(lambda: frozen(calls, 1))
         return reply(request)
@@ -758,18 +770,18 @@ def test_who_answers_before_the_others_is_frozen_while_they_think() -> None:
     assert codes(record) == []
 
 
-@pytest.mark.parametrize("leaves", [Peer.close_stdout, lambda peer: peer.send(b"x" * 100_000)])
-def test_who_breaks_off_without_ending_is_frozen_while_the_others_think(leaves: Callable[[Peer], None]) -> None:
+@pytest.mark.parametrize("leaves", [ScriptPeer.close_stdout, lambda peer: peer.send(b"x" * 100_000)])
+def test_who_breaks_off_without_ending_is_frozen_while_the_others_think(leaves: Callable[[ScriptPeer], None]) -> None:
     """It would have their time to itself, and they less of it; it isn't asked again until they have answered."""
     calls: list[str] = []
 
-    def breaks_off(peer: Peer, request: Request) -> bytes | None:
+    def breaks_off(peer: ScriptPeer, request: Request) -> bytes | None:
         if request["kind"] != "challenge":
             return reply(request)
         leaves(peer)
         return peer.wait()
 
-    def slow(peer: Peer, request: Request) -> bytes:
+    def slow(peer: ScriptPeer, request: Request) -> bytes:
         if request["kind"] == "challenge" and request["id"] == 1:
             until(lambda: frozen(calls, 1))
         return reply(request)
@@ -791,12 +803,12 @@ def test_those_that_live_on_are_frozen_while_another_is_started_anew() -> None:
     calls: list[str] = []
     starts: list[bool] = []
 
-    def wrap(number: int, box: InsideBox) -> Box:
+    def wrap(number: int, box: InProcessBox) -> Box:
         if number == 1:
             starts.append(frozen(calls, 0))
         return Noted(box, calls, number)
 
-    def dies(peer: Peer, request: Request) -> None:
+    def dies(peer: ScriptPeer, request: Request) -> None:
         peer.die(3)
 
     play(bot(first), bot(dies), clock=time.monotonic, freezes=True, games=3, wrap=wrap)
@@ -814,7 +826,7 @@ def test_a_bot_that_timed_out_is_frozen_too_and_answers_late_for_free() -> None:
     """Source: SPEC.md, "Faults", `late_reply`: it goes on where it was when it is next asked."""
     clock = Clock()
 
-    def answer(peer: Peer, request: Request) -> bytes | None:
+    def answer(peer: ScriptPeer, request: Request) -> bytes | None:
         if request["id"] == 1:
             clock.pass_by(peer, 10.5 + 1 / 1024)
             clock.settle(peer)  # stops here
@@ -828,14 +840,14 @@ def test_a_frozen_bot_that_was_leaving_is_found_dead_when_it_is_next_asked() -> 
     """The bot is found dead. It ends right after its answer, so perhaps only once it is thawed."""
     calls: list[str] = []
 
-    def leaves(peer: Peer, request: Request) -> None:
+    def leaves(peer: ScriptPeer, request: Request) -> None:
         before = calls.count("freeze 0")
         peer.send(reply(request))
         until(lambda: calls.count("freeze 0") > before)
         peer.burn(0)
         peer.die(3)
 
-    def waits(peer: Peer, request: Request) -> bytes:
+    def waits(peer: ScriptPeer, request: Request) -> bytes:
         until(lambda: frozen(calls, 0))
         return reply(request)
 
@@ -859,10 +871,10 @@ def test_a_sandbox_that_breaks_in_mid_game_voids_the_match(breaks: tuple[str, in
 
     calls: list[str] = []
 
-    def silent(peer: Peer, request: Request) -> bytes | None:
+    def silent(peer: ScriptPeer, request: Request) -> bytes | None:
         return reply(request) if breaks[0] not in ("exit", "spent") or request["id"] < 3 else None
 
-    def waits(peer: Peer, request: Request) -> bytes:
+    def waits(peer: ScriptPeer, request: Request) -> bytes:
         until(lambda: breaks[0] not in ("freeze", "thaw") or calls.count("freeze") > calls.count("thaw"))
         return reply(request)
 
@@ -882,7 +894,7 @@ def test_a_host_that_stands_still_voids_the_match(seconds: float, void: bool) ->
     """Only signals that the table's bots can't cause void a match. The answer is there afterwards."""
     clock = Clock()
 
-    def stands(peer: Peer, request: Request) -> bytes:
+    def stands(peer: ScriptPeer, request: Request) -> bytes:
         if request["id"] == 1:
             clock.stand_still(peer, seconds)
         return reply(request)
@@ -931,7 +943,7 @@ def test_a_host_that_stands_still_while_only_a_person_thinks_voids_nothing() -> 
     """A laptop that was closed, or a command that was stopped by Ctrl-Z."""
     clock = Clock()
 
-    def stands(peer: Peer, request: Request) -> bytes:
+    def stands(peer: ScriptPeer, request: Request) -> bytes:
         if request["id"] == 1:
             clock.stand_still(peer, 6.0)
         return reply(request)

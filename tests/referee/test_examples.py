@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from arena.coup import PRESETS
-from arena.referee import MatchSpec, Terms, Timing, play_match
-from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program
+from arena.referee import MatchSettings, MatchSpec, Timing, play_match
+from arena.sandbox import Box, InProcessSandbox, Limits, Program, ScriptPeer
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "protocol" / "examples"
@@ -67,8 +67,8 @@ def _conversation(seats: int, games: int, seed: int, answer: Answer, preset: str
     """Play a match; return what bot 0 and the referee said to each other."""
     said: list[Line] = []
 
-    def script(bot: int) -> Callable[[Peer], None]:
-        def play(peer: Peer) -> None:
+    def script(bot: int) -> Callable[[ScriptPeer], None]:
+        def play(peer: ScriptPeer) -> None:
             rng = random.Random(seed * 100 + bot)
             for raw in peer.lines():
                 message = json.loads(raw)
@@ -85,14 +85,14 @@ def _conversation(seats: int, games: int, seed: int, answer: Answer, preset: str
 
         return play
 
-    sandbox = InsideSandbox({str(bot): script(bot) for bot in range(seats)}, tells_waits=True)
+    sandbox = InProcessSandbox({str(bot): script(bot) for bot in range(seats)}, tells_waits=True)
 
     def launch(bot: int) -> Box:
         return sandbox.start(Program((str(bot),), Path()), Limits())
 
     rotations = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
     key = bytes([seed]) * 32
-    terms = Terms(rules=PRESETS[preset], timing=Timing(own=True))
+    terms = MatchSettings(rules=PRESETS[preset], timing=Timing(own=True))
     play_match(MatchSpec(0, key, tuple(f"bot-{bot}" for bot in range(seats)), rotations, terms), launch)
     return said
 

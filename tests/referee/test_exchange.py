@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from arena.referee import Answered, Gone, Reply, Seat, Table, TimedOut
-from arena.sandbox import Box, Exit, Spent
-from protocol import Answer
+from arena.referee import ProcessExited, Reply, ReplyReceived, Seat, SeatPoller, TimedOut
+from arena.sandbox import Box, CpuUsage, Exit
+from protocol import ParsedReply
 
 WALL_S = 2.0
 FLOOD_BYTES = 1024
@@ -23,7 +23,7 @@ class PipeBox(Box):
         for descriptor in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(descriptor, False)
         self.ends: Callable[[], Exit | None] = lambda: None
-        self.tasks: Callable[[], dict[int, Spent]] = dict
+        self.tasks: Callable[[], dict[int, CpuUsage]] = dict
 
     def says(self, line: bytes) -> None:
         os.write(self.output, line)
@@ -34,7 +34,7 @@ class PipeBox(Box):
     def cpu_ns(self) -> int | None:
         return 0
 
-    def spent(self) -> dict[int, Spent] | None:
+    def spent(self) -> dict[int, CpuUsage] | None:
         return self.tasks()
 
     def freeze(self) -> None:
@@ -90,13 +90,13 @@ def seat(box: PipeBox) -> Seat:
 
 
 @pytest.fixture
-def table(seat: Seat, clock: Readings) -> Table:
-    made = Table(clock, ponder=True)
+def table(seat: Seat, clock: Readings) -> SeatPoller:
+    made = SeatPoller(clock, ponder=True)
     made.add(seat)
     return made
 
 
-def exchange(table: Table, seat: Seat, clock: Readings) -> Reply:
+def exchange(table: SeatPoller, seat: Seat, clock: Readings) -> Reply:
     clock.count = 0
     (reply,) = table.exchange([(seat, seat.number + 1, b"{}\n", WALL_S)])
     return reply
@@ -107,14 +107,14 @@ def choice(index: int, number: int = 1) -> bytes:
 
 
 def chosen(reply: Reply) -> int | None:
-    assert isinstance(reply, Answered), reply
-    assert isinstance(reply.message, Answer)
+    assert isinstance(reply, ReplyReceived), reply
+    assert isinstance(reply.message, ParsedReply)
     return reply.message.choice
 
 
 @pytest.mark.parametrize(("late_s", "counts"), [(0.0, True), (0.001, False), (0.049, False), (0.0625, True)])
 def test_an_answer_that_is_read_after_its_deadline_counts_only_if_the_referee_overslept(
-    box: PipeBox, table: Table, seat: Seat, clock: Readings, late_s: float, counts: bool
+    box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings, late_s: float, counts: bool
 ) -> None:
     """The referee is in its poll. One that wakes 50 ms late can't tell when the answer came; the deadline itself is in
     time."""
@@ -139,7 +139,7 @@ def test_what_the_referee_waited_before_it_read_an_answer_is_not_charged(
 ) -> None:
     """By own time. The answer came while the referee was in its poll, and got no core to read it."""
     waits_ns = [0]
-    table = Table(clock, own=True, ponder=True, waited_ns=lambda: waits_ns[0])
+    table = SeatPoller(clock, own=True, ponder=True, waited_ns=lambda: waits_ns[0])
     table.add(seat)
 
     def starves() -> None:
@@ -154,10 +154,10 @@ def test_what_the_referee_waited_before_it_read_an_answer_is_not_charged(
 
 def test_what_a_bot_waited_before_the_first_reading_is_not_charged(box: PipeBox, seat: Seat, clock: Readings) -> None:
     """By own time. It waited 3 s since the reading at the end of the line before, and this line has taken 1 s."""
-    table = Table(clock, own=True, ponder=True)
+    table = SeatPoller(clock, own=True, ponder=True)
     table.add(seat)
     waits_s = iter([0, 0, 3, 3])
-    box.tasks = lambda: {1: Spent(0, next(waits_s) * 10**9)}
+    box.tasks = lambda: {1: CpuUsage(0, next(waits_s) * 10**9)}
     clock.on = {4: lambda: clock.passes(1.0), 5: lambda: box.says(choice(1))}
     assert chosen(exchange(table, seat, clock)) == 1
     clock.on = {4: lambda: clock.passes(1.0), 5: lambda: box.says(choice(1, 2)), 6: lambda: clock.passes(1 / 64)}
@@ -168,7 +168,7 @@ def test_what_a_bot_waited_before_the_first_reading_is_not_charged(box: PipeBox,
 
 def test_what_the_referee_did_before_it_polled_is_not_charged(box: PipeBox, seat: Seat, clock: Readings) -> None:
     """By own time. The answer lay there for 250 ms: another referee kept it from the kernel's list of groups."""
-    table = Table(clock, own=True, ponder=True)
+    table = SeatPoller(clock, own=True, ponder=True)
     table.add(seat)
 
     def is_busy() -> None:
@@ -183,7 +183,7 @@ def test_what_the_referee_did_before_it_polled_is_not_charged(box: PipeBox, seat
 
 @pytest.mark.parametrize(("late_s", "counts"), [(0.03125, False), (0.0625, True)])
 def test_a_referee_that_comes_back_late_looks_into_the_pipe_before_it_gives_a_bot_up(
-    box: PipeBox, table: Table, seat: Seat, clock: Readings, late_s: float, counts: bool
+    box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings, late_s: float, counts: bool
 ) -> None:
     """The deadline has passed before the poll is entered: up to 50 ms are the bot's, more are the referee's."""
 
@@ -207,7 +207,7 @@ def test_who_had_answered_is_not_given_up_with_those_who_had_not(clock: Readings
     """Two seats, one deadline: a referee that wakes 30 ms after it times out only the one that is silent."""
     boxes = PipeBox(), PipeBox()
     seats = [Seat(box, FLOOD_BYTES) for box in boxes]
-    table = Table(clock, ponder=True)
+    table = SeatPoller(clock, ponder=True)
     for seat in seats:
         table.add(seat)
     clock.on = {3: lambda: boxes[0].says(choice(1)), 5: lambda: clock.passes(WALL_S + 0.03125)}
@@ -216,7 +216,7 @@ def test_who_had_answered_is_not_given_up_with_those_who_had_not(clock: Readings
     assert second == TimedOut(WALL_S)
 
 
-def test_a_line_sent_unasked_is_not_the_answer(box: PipeBox, table: Table, seat: Seat, clock: Readings) -> None:
+def test_a_line_sent_unasked_is_not_the_answer(box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings) -> None:
     """SPEC.md: it is dropped, even if it has the number of the request that comes next."""
     box.says(choice(1))
     clock.on = {3: lambda: box.says(choice(2))}
@@ -226,7 +226,7 @@ def test_a_line_sent_unasked_is_not_the_answer(box: PipeBox, table: Table, seat:
 
 
 def test_an_answer_in_the_pipe_of_a_process_that_has_died_counts(
-    box: PipeBox, table: Table, seat: Seat, clock: Readings
+    box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
 ) -> None:
     """It was sent before the end; the next request finds nobody."""
 
@@ -239,10 +239,12 @@ def test_an_answer_in_the_pipe_of_a_process_that_has_died_counts(
     box.ends = dies
     clock.on = {number: lambda: clock.passes(0.0625) for number in range(4, 20)}
     assert chosen(exchange(table, seat, clock)) == 1
-    assert exchange(table, seat, clock) == Gone("exited", Exit(3, None))
+    assert exchange(table, seat, clock) == ProcessExited("exited", Exit(3, None))
 
 
-def test_an_answer_before_the_output_was_closed_counts(box: PipeBox, table: Table, seat: Seat, clock: Readings) -> None:
+def test_an_answer_before_the_output_was_closed_counts(
+    box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
+) -> None:
     """As above: the next request finds that it is closed."""
     read, box.output = os.dup(box.output), box.output  # the fixture closes the one, the bot the other
 
@@ -255,7 +257,7 @@ def test_an_answer_before_the_output_was_closed_counts(box: PipeBox, table: Tabl
     assert chosen(exchange(table, seat, clock)) == 1
 
 
-def test_the_last_words_on_standard_error_are_kept(box: PipeBox, table: Table, seat: Seat) -> None:
+def test_the_last_words_on_standard_error_are_kept(box: PipeBox, table: SeatPoller, seat: Seat) -> None:
     """They tell the author why the bot died, and the referee isn't polling when it ends a process."""
     os.write(box.errors, b"KeyError: 'duke'\n")
     table.remove(seat)
@@ -263,7 +265,7 @@ def test_the_last_words_on_standard_error_are_kept(box: PipeBox, table: Table, s
 
 
 def test_the_last_words_of_a_process_that_ended_are_kept_before_its_fault_is_told(
-    box: PipeBox, table: Table, seat: Seat, clock: Readings
+    box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
 ) -> None:
     """A seat whose output was closed is gone; its standard error is read once more."""
     seat.leave("closed")
@@ -274,11 +276,13 @@ def test_the_last_words_of_a_process_that_ended_are_kept_before_its_fault_is_tol
         return Exit(1, None)
 
     box.ends = ends
-    assert exchange(table, seat, clock) == Gone("exited", Exit(1, None))
+    assert exchange(table, seat, clock) == ProcessExited("exited", Exit(1, None))
     assert seat.capture.render() == b"bye\n"
 
 
-def test_the_flood_limit_counts_anew_from_each_request(box: PipeBox, table: Table, seat: Seat, clock: Readings) -> None:
+def test_the_flood_limit_counts_anew_from_each_request(
+    box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
+) -> None:
     """SPEC.md: so many bytes between two requests. Exactly so many are allowed, one more is a flood."""
     for number in (1, 2, 3, 4):
         line = choice(0, number) + b"x" * (FLOOD_BYTES - len(choice(0, number)) - 1) + b"\n"

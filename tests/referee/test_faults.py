@@ -15,22 +15,22 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, PRESETS, Chance, Role, deal, from_dict, to_dict
+from arena.coup import COUP, PRESETS, KeyedRng, Role, deal_game, from_dict, to_dict
 from arena.referee import (
     FAULTS,
     Consequence,
     Fault,
     MatchResult,
+    MatchSettings,
     MatchSpec,
     Record,
-    Terms,
     Timing,
     play_match,
-    replay,
-    verify,
+    replay_game,
+    verify_record,
 )
 from arena.run import game_results
-from arena.sandbox import LIMITS, Box, InsideSandbox, Limits, Peer, Program, Script
+from arena.sandbox import LIMITS, Box, InProcessSandbox, Limits, Program, Script, ScriptPeer
 from protocol.messages import Error, Hello, TurnRequest, parse_to_bot
 
 KEY = b"k" * 32
@@ -41,7 +41,7 @@ HELLO = b'{"type":"hello","name":"scripted"}\n'
 GARBAGE = b"what?\n"
 
 Request = dict[str, Any]
-Answer = Callable[[Peer, Request], bytes | None]
+Answer = Callable[[ScriptPeer, Request], bytes | None]
 
 
 class Clock:
@@ -55,7 +55,7 @@ class Clock:
         self._readings += 1
         return time.monotonic() + self._ahead
 
-    def jump(self, peer: Peer, seconds: float) -> None:
+    def jump(self, peer: ScriptPeer, seconds: float) -> None:
         """Let time pass once the referee has started the bot's clock, and wake it from its poll to notice.
 
         In steps: a referee that sleeps for over 5 s takes the host to have stood still.
@@ -68,7 +68,7 @@ class Clock:
         self._ahead += seconds
         peer.log(b".")
 
-    def settle(self, peer: Peer) -> None:
+    def settle(self, peer: ScriptPeer) -> None:
         """Wait until the referee has taken in all that was sent before: it reads its clock twice for each poll.
 
         A request is sent first and timed then, so this also waits for the start of the bot's clock.
@@ -81,7 +81,7 @@ class Clock:
 def bot(answer: Answer, seen: list[bytes] | None = None) -> Script:
     """Make a bot that greets and sends what `answer` returns for each request; `seen` collects the lines it gets."""
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         for line in peer.lines():
             if seen is not None:
                 seen.append(line)
@@ -98,7 +98,7 @@ def choose(index: int, request: Request) -> bytes:
     return b'{"id":%d,"choice":%d}\n' % (request["id"], index)
 
 
-def first(_: Peer, request: Request) -> bytes:
+def first(_: ScriptPeer, request: Request) -> bytes:
     """Choose the first legal move: income, or a coup of the lowest seat; pass; show, or decline."""
     return choose(0, request)
 
@@ -106,7 +106,7 @@ def first(_: Peer, request: Request) -> bytes:
 def follow(plan: dict[str, dict[str, Any]]) -> Answer:
     """Play the plan's move for a kind of request where it is legal, else the first move."""
 
-    def answer(_: Peer, request: Request) -> bytes:
+    def answer(_: ScriptPeer, request: Request) -> bytes:
         move = plan.get(request["kind"])
         return choose(request["legal"].index(move) if move in request["legal"] else 0, request)
 
@@ -122,11 +122,11 @@ def always(line: bytes) -> Answer:
     return lambda peer, request: line
 
 
-def dies(peer: Peer, _: Request) -> None:
+def dies(peer: ScriptPeer, _: Request) -> None:
     peer.die(3)
 
 
-def dies_after_a_mistake(peer: Peer, request: Request) -> bytes:
+def dies_after_a_mistake(peer: ScriptPeer, request: Request) -> bytes:
     return GARBAGE if request["id"] == 1 else peer.die(3)
 
 
@@ -134,7 +134,7 @@ def dies_after_a_mistake(peer: Peer, request: Request) -> bytes:
 class Played:
     result: MatchResult
     record: Record
-    sandbox: InsideSandbox
+    sandbox: InProcessSandbox
 
     def faults(self, game: int = 0) -> list[Fault]:
         return list(self.record.games[game].faults)
@@ -157,16 +157,16 @@ def play(
     """Play a match in which bot i sits in seat i. A script that is None is a program that doesn't exist."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
     programs = {name: script for name, script in zip(names, scripts, strict=True) if script is not None}
-    sandbox = InsideSandbox(programs, tells_waits=True, freezes=freezes)
+    sandbox = InProcessSandbox(programs, tells_waits=True, freezes=freezes)
     seatings = (tuple(range(len(scripts))),) * games
-    spec = MatchSpec(match=0, key=key, bots=names, seatings=seatings, terms=Terms(**terms))
+    spec = MatchSpec(match=0, key=key, bots=names, seatings=seatings, terms=MatchSettings(**terms))
 
     def launch(number: int) -> Box:
         return sandbox.start(Program((names[number],), Path()), Limits())
 
     result = play_match(spec, launch, clock or time.monotonic)
     record = result.record
-    verify(record)
+    verify_record(record)
     assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes), "a box is still open"
     return Played(result, record, sandbox)
 
@@ -262,7 +262,7 @@ CLAIMS = {"duke": {"action": "tax"}, "captain": {"action": "steal", "target": 1}
 
 
 def hand(key: bytes, seat: int = 0) -> list[Role]:
-    return list(deal(COUP, 2, Chance(key, 0)).hands[seat])
+    return list(deal_game(COUP, 2, KeyedRng(key, 0)).hands[seat])
 
 
 def claim(truthful: bool, key: bytes = KEY) -> dict[str, Any]:
@@ -274,7 +274,7 @@ def fails_at(kind: str, plan: dict[str, dict[str, Any]]) -> Answer:
     """Follow the plan, answer the first request of a kind with garbage, and leave at the one after it."""
     failed = False
 
-    def answer(peer: Peer, request: Request) -> bytes | None:
+    def answer(peer: ScriptPeer, request: Request) -> bytes | None:
         nonlocal failed
         if failed:
             peer.die(0)
@@ -319,7 +319,7 @@ def test_the_default_move_is_the_quiet_one(name: str) -> None:
 def test_with_ten_coins_the_default_is_a_coup_of_the_next_living_seat_clockwise() -> None:
     """Source: SPEC.md, "Requests"; seat 1 has left the game, so it is seat 2's turn to suffer."""
 
-    def answer(peer: Peer, request: Request) -> bytes:
+    def answer(peer: ScriptPeer, request: Request) -> bytes:
         if request["kind"] == "turn" and request["state"]["players"][0]["coins"] >= 10:
             return GARBAGE
         return follow(TAX)(peer, request)
@@ -385,7 +385,7 @@ def test_lives_are_full_again_in_the_next_game() -> None:
     """Source: SPEC.md, "Faults": one of the game's lives."""
     in_game: dict[int, int] = {}
 
-    def answer(peer: Peer, request: Request) -> bytes:
+    def answer(peer: ScriptPeer, request: Request) -> bytes:
         in_game[request["game"]] = in_game.get(request["game"], 0) + 1
         return GARBAGE if in_game[request["game"]] <= 2 else first(peer, request)
 
@@ -402,12 +402,12 @@ def stray(size: int) -> bytes:
     return b'{"id":1,"choice":0,"note":""}\n'.replace(b'""', b'"' + b"x" * (size - 30) + b'"')
 
 
-def closes_stdout(peer: Peer, _: Request) -> None:
+def closes_stdout(peer: ScriptPeer, _: Request) -> None:
     peer.close_stdout()
     peer.wait()
 
 
-def closes_stdin(peer: Peer, request: Request) -> None:
+def closes_stdin(peer: ScriptPeer, request: Request) -> None:
     peer.close_stdin()
     peer.send(first(peer, request))
     peer.wait()
@@ -417,8 +417,8 @@ def after_hello(answer: Answer) -> Script:
     return bot(at(1, answer))
 
 
-def instead_of_hello(act: Callable[[Peer], object]) -> Script:
-    def script(peer: Peer) -> None:
+def instead_of_hello(act: Callable[[ScriptPeer], object]) -> Script:
+    def script(peer: ScriptPeer) -> None:
         peer.read_line()
         act(peer)
         peer.wait()
@@ -441,7 +441,11 @@ FORFEITS: dict[str, tuple[str, str | None, Script]] = {
     "closed input": ("closed", None, after_hello(closes_stdin)),
     "three faults": ("out_of_lives", None, bot(always(GARBAGE))),
     "an exit before hello": ("start_failed", "exited with code 3", instead_of_hello(lambda peer: peer.die(3))),
-    "closed before hello": ("start_failed", "standard input or output was closed", instead_of_hello(Peer.close_stdout)),
+    "closed before hello": (
+        "start_failed",
+        "standard input or output was closed",
+        instead_of_hello(ScriptPeer.close_stdout),
+    ),
     "no hello": ("start_failed", "no hello", instead_of_hello(lambda peer: peer.send(b"Welcome!\n"))),
     "a flood before hello": (
         "start_failed",
@@ -459,7 +463,7 @@ def test_a_forfeit_ends_the_process_and_a_new_one_plays_the_next_game(name: str)
     second: list[bytes] = []
     seen: list[bytes] = []
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         nonlocal starts
         starts += 1
         if starts == 1:
@@ -575,7 +579,7 @@ def test_after_three_forfeits_the_rest_of_the_match_is_forfeited() -> None:
     """Source: SPEC.md, "Faults", `retired`: without being started again."""
     starts = 0
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         nonlocal starts
         starts += 1
         bot(dies)(peer)
@@ -596,7 +600,7 @@ def test_the_number_of_forfeits_that_retire_a_bot_is_the_matchs() -> None:
 def test_a_bot_that_leaves_between_two_games_forfeits_the_next_one() -> None:
     """The bot forfeits when it is next asked."""
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         for line in peer.lines():
             message = json.loads(line)
             if message["type"] == "hello":
@@ -625,7 +629,7 @@ def test_stray_lines_are_dropped_and_told_once_a_request() -> None:
     """Source: SPEC.md, "Faults", free: with the next request, at most once a request; the record counts them."""
     seen: list[bytes] = []
 
-    def answer(peer: Peer, request: Request) -> bytes:
+    def answer(peer: ScriptPeer, request: Request) -> bytes:
         strays = b'{"id":1,"choice":0}\n{"id":1,"move":{}}\n{"id":1}\n' if request["id"] in (2, 3) else b""
         return strays + first(peer, request)
 
@@ -658,7 +662,7 @@ def test_twenty_lines_between_two_requests_that_answer_nothing_are_free(
 ) -> None:
     """Source: SPEC.md, "Faults", `too_many_strays`. One more costs a life; the request's own answer is then late."""
 
-    def answer(_: Peer, request: Request) -> bytes:
+    def answer(_: ScriptPeer, request: Request) -> bytes:
         strays = b'{"id":1,"choice":0}\n' * count
         if asked:
             return strays * (request["id"] == 2) + choose(0, request)
@@ -675,11 +679,11 @@ def test_what_is_said_when_nothing_is_asked_is_stray_whatever_it_is() -> None:
     clock = Clock()
     said = threading.Event()
 
-    def talks(peer: Peer, request: Request) -> None:
+    def talks(peer: ScriptPeer, request: Request) -> None:
         peer.send(first(peer, request) + b"nothing is asked\n\xff\n[]\n" + first(peer, request))
         said.set()
 
-    def other(peer: Peer, request: Request) -> bytes:
+    def other(peer: ScriptPeer, request: Request) -> bytes:
         assert said.wait(WAIT_S)
         clock.settle(peer)
         return first(peer, request)
@@ -750,7 +754,7 @@ def test_strays_are_counted_and_told_for_each_game() -> None:
     seen: list[bytes] = []
     games: set[int] = set()
 
-    def strays(_: Peer, request: Request) -> bytes:
+    def strays(_: ScriptPeer, request: Request) -> bytes:
         fresh = request["game"] not in games
         games.add(request["game"])
         return choose(0, request) + b'{"id":999999,"choice":0}\n' * fresh
@@ -767,7 +771,7 @@ def test_the_last_winner_starts_the_next_game_where_the_rules_say_so() -> None:
     games = played.record.games
     assert {game.winner for game in games} - {None, 0}, "somebody else than the first seat wins"
     for before, game in pairwise(games):
-        assert next(replay(played.record.header, game)).before.board.actor == (before.winner or 0)
+        assert next(replay_game(played.record.header, game)).before.board.actor == (before.winner or 0)
 
 
 # --- what is kept -----------------------------------------------------------------------------------------------------
@@ -778,7 +782,7 @@ def test_the_first_faulty_exchange_of_each_kind_is_kept_as_it_crossed_the_pipe()
     seen: list[bytes] = []
     lines = {2: b"one", 3: b'{"id":3}', 5: b"two"}
 
-    def answer(peer: Peer, request: Request) -> bytes:
+    def answer(peer: ScriptPeer, request: Request) -> bytes:
         return lines[request["id"]] + b"\n" if request["id"] in lines else choose(0, request)
 
     played = play(bot(answer, seen), bot(first), lives=9)
@@ -796,7 +800,7 @@ def test_a_hello_that_failed_is_kept_with_the_line_that_asked_for_it() -> None:
     """SPEC.md, "Start": the first line is the hello."""
     seen: list[bytes] = []
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         seen.append(peer.read_line())
         peer.send(GARBAGE)
         peer.wait()

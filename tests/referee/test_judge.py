@@ -4,50 +4,50 @@ import pytest
 
 from arena.referee import (
     UNTIMED_MS,
-    Account,
-    Allowance,
-    Answered,
     Facts,
-    Gone,
-    Instead,
+    FaultVerdict,
+    MalformedLine,
+    PlayerBudget,
+    ProcessExited,
     Reply,
+    ReplyReceived,
+    RequestBudget,
+    SubstitutedMove,
     TimedOut,
     Timing,
-    Unreadable,
-    Wrong,
-    allowance,
-    new_account,
-    verdict,
+    judge_reply,
+    make_request_budget,
+    new_player_budget,
 )
 from arena.sandbox import Exit, Limits
-from protocol import Answer, Malformed
+from protocol import Malformed, ParsedReply
 
-ALLOWED = Allowance(0.5, Limits())
-FULL = Account(3, 10.0)
+ALLOWED = RequestBudget(0.5, Limits())
+FULL = PlayerBudget(3, 10.0)
 
 
 def chose(index: int, own_s: float = 0.0) -> Reply:
-    return Answered(Answer(1, None, index), b"line", own_s)
+    return ReplyReceived(ParsedReply(1, None, index), b"line", own_s)
 
 
 def test_the_account_and_the_allowance_are_those_of_the_terms() -> None:
     """A bank that was drained in an earlier game stays empty."""
     timing = Timing(500, 10_000)
-    assert new_account(2, timing) == Account(2, 10.0)
-    assert new_account(2, timing, drained=True) == Account(2, 0.0)
-    assert allowance(timing, Limits()) == ALLOWED
+    assert new_player_budget(2, timing) == PlayerBudget(2, 10.0)
+    assert new_player_budget(2, timing, drained=True) == PlayerBudget(2, 0.0)
+    assert make_request_budget(timing, Limits()) == ALLOWED
 
 
 def test_who_has_no_clock_may_take_as_long_as_it_takes() -> None:
-    allowed = allowance(Timing(UNTIMED_MS), Limits())
-    choice, _, account = verdict(chose(0, own_s=1e6), 1, lambda _: None, FULL, allowed)
+    allowed = make_request_budget(Timing(UNTIMED_MS), Limits())
+    choice, _, account = judge_reply(chose(0, own_s=1e6), 1, lambda _: None, FULL, allowed)
     assert (choice, account) == (0, FULL)
 
 
 @pytest.mark.parametrize(("index", "counts"), [(-1, False), (0, True), (4, True), (5, False)])
 def test_a_choice_is_an_index_into_the_legal_moves(index: int, counts: bool) -> None:
     """The first, the last, and one beyond each."""
-    choice, wrong, _ = verdict(chose(index), 5, lambda _: None, FULL, ALLOWED)
+    choice, wrong, _ = judge_reply(chose(index), 5, lambda _: None, FULL, ALLOWED)
     assert (choice == index) is counts
     assert (wrong is None) is counts
     if wrong is not None:
@@ -58,20 +58,22 @@ def test_a_choice_is_an_index_into_the_legal_moves(index: int, counts: bool) -> 
 @pytest.mark.parametrize("kind", ["answered", "unreadable"])
 def test_only_what_is_beyond_the_free_time_comes_from_the_bank(kind: str, own_s: float, bank_s: float) -> None:
     """The free time itself is free; a bank is never overdrawn."""
-    reply = chose(0, own_s) if kind == "answered" else Unreadable(Malformed("bad_json", "no"), b"x", own_s)
-    _, _, account = verdict(reply, 1, lambda _: None, FULL, ALLOWED)
-    assert account == Account(3 if kind == "answered" else 2, bank_s)
+    reply = chose(0, own_s) if kind == "answered" else MalformedLine(Malformed("bad_json", "no"), b"x", own_s)
+    _, _, account = judge_reply(reply, 1, lambda _: None, FULL, ALLOWED)
+    assert account == PlayerBudget(3 if kind == "answered" else 2, bank_s)
 
 
-@pytest.mark.parametrize(("lives", "instead"), [(3, Instead.DEFAULT), (2, Instead.DEFAULT), (1, Instead.FORFEIT)])
+@pytest.mark.parametrize(
+    ("lives", "instead"), [(3, SubstitutedMove.DEFAULT), (2, SubstitutedMove.DEFAULT), (1, SubstitutedMove.FORFEIT)]
+)
 @pytest.mark.parametrize(
     "reply",
-    [TimedOut(1.0), Unreadable(Malformed("bad_json", "no"), b"x", 0.0), chose(9)],
+    [TimedOut(1.0), MalformedLine(Malformed("bad_json", "no"), b"x", 0.0), chose(9)],
     ids=["late", "unreadable", "illegal"],
 )
-def test_a_fault_takes_one_life_and_the_last_one_forfeits(reply: Reply, lives: int, instead: Instead) -> None:
+def test_a_fault_takes_one_life_and_the_last_one_forfeits(reply: Reply, lives: int, instead: SubstitutedMove) -> None:
     """SPEC.md: a default move is played while lives are left."""
-    choice, _, account = verdict(reply, 5, lambda _: None, FULL._replace(lives=lives), ALLOWED)
+    choice, _, account = judge_reply(reply, 5, lambda _: None, FULL._replace(lives=lives), ALLOWED)
     assert choice is instead
     assert account.lives == lives - 1
 
@@ -90,19 +92,21 @@ def test_a_fault_takes_one_life_and_the_last_one_forfeits(reply: Reply, lives: i
 )
 def test_a_timeout_empties_the_bank_and_tells_what_is_known(reply: Reply, detail: str | None, facts: Facts) -> None:
     """SPEC.md, "The clock"."""
-    _, wrong, account = verdict(reply, 5, lambda _: None, FULL, ALLOWED)
-    assert account == Account(2, 0.0)
-    assert wrong == Wrong("timeout", detail, None, facts)
+    _, wrong, account = judge_reply(reply, 5, lambda _: None, FULL, ALLOWED)
+    assert account == PlayerBudget(2, 0.0)
+    assert wrong == FaultVerdict("timeout", detail, None, facts)
 
 
 def test_who_is_gone_forfeits_at_once_and_pays_no_life() -> None:
     """The detail is how the process ended, or what the table knew."""
-    choice, wrong, account = verdict(Gone("exited", Exit(3, None)), 5, lambda _: None, FULL, ALLOWED)
-    assert (choice, account) == (Instead.FORFEIT, FULL)
-    assert wrong == Wrong("exited", "exited with code 3", None, Facts(exit_code=3))
-    choice, wrong, account = verdict(Gone("start_failed", detail="no such file"), 5, lambda _: None, FULL, ALLOWED)
-    assert wrong == Wrong("start_failed", "no such file", None)
-    silent = Gone("start_failed", detail="no hello within 300 ms", hello=TimedOut(0.3, 0.01))
-    assert verdict(silent, 5, lambda _: None, FULL, ALLOWED)[1] == Wrong(
+    choice, wrong, account = judge_reply(ProcessExited("exited", Exit(3, None)), 5, lambda _: None, FULL, ALLOWED)
+    assert (choice, account) == (SubstitutedMove.FORFEIT, FULL)
+    assert wrong == FaultVerdict("exited", "exited with code 3", None, Facts(exit_code=3))
+    choice, wrong, account = judge_reply(
+        ProcessExited("start_failed", detail="no such file"), 5, lambda _: None, FULL, ALLOWED
+    )
+    assert wrong == FaultVerdict("start_failed", "no such file", None)
+    silent = ProcessExited("start_failed", detail="no hello within 300 ms", hello=TimedOut(0.3, 0.01))
+    assert judge_reply(silent, 5, lambda _: None, FULL, ALLOWED)[1] == FaultVerdict(
         "start_failed", "no hello within 300 ms", None, Facts(300, 10)
     )

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import ArenaError, MatchSpec, Terms, Timing, play_match, write
-from arena.sandbox import Box, InsideSandbox, Limits, Peer, ProcessSandbox, Program, SandboxError, Script
+from arena.referee import ArenaError, MatchSettings, MatchSpec, Timing, play_match, write_record
+from arena.sandbox import Box, InProcessSandbox, Limits, ProcessSandbox, Program, SandboxError, Script, ScriptPeer
 from tests.sandbox.talk import no_children, until
 
 MATCHES = 50
@@ -26,7 +26,7 @@ def spec(number: int, games: int = 2) -> MatchSpec:
         key=number.to_bytes(32),
         bots=("subject", "other"),
         seatings=((0, 1), (1, 0))[:games],
-        terms=Terms(timing=Timing(start_ms=10_000)),
+        terms=MatchSettings(timing=Timing(start_ms=10_000)),
     )
 
 
@@ -48,10 +48,10 @@ def demand_no_more(before: Left) -> None:
 # --- scripted bots ----------------------------------------------------------------------------------------------------
 
 
-def bot(act: Callable[[Peer, bytes], object]) -> Script:
+def bot(act: Callable[[ScriptPeer, bytes], object]) -> Script:
     """Make a bot that answers all requests with the first move, but for what `act` does at its second."""
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         for line in peer.lines():
             message = json.loads(line)
             if message["type"] == "hello":
@@ -66,12 +66,12 @@ def bot(act: Callable[[Peer, bytes], object]) -> Script:
     return script
 
 
-def dies_before_hello(peer: Peer) -> None:
+def dies_before_hello(peer: ScriptPeer) -> None:
     peer.die(1)
 
 
 SUBJECTS: dict[str, Script] = {
-    "polite": bot(Peer.send),
+    "polite": bot(ScriptPeer.send),
     "dead": bot(lambda peer, _: peer.die(1)),
     "dead after its answer": bot(lambda peer, answer: (peer.send(answer), peer.die(signal=9))),
     "without output": bot(lambda peer, answer: (peer.send(answer), peer.close_stdout())),
@@ -85,18 +85,18 @@ def test_many_matches_leave_no_thread_and_no_descriptor() -> None:
     """Source: this module's docstring. Every way to misbehave in turn; two games, so with new starts."""
     waited_for = "without output"  # 100 ms each time, to see whether it ends; so this one comes less often
     names = [name for name in SUBJECTS if name != waited_for] * 4 + [waited_for]
-    sandbox = InsideSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
+    sandbox = InProcessSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
     before = left()
     for number in range(MATCHES):
         programs = (names[number % len(names)], "other")
         result = play_match(spec(number), lambda bot, programs=programs: start(sandbox, programs[bot]))
-        assert write(result.record).endswith("\n")
+        assert write_record(result.record).endswith("\n")
     demand_no_more(before)
     assert len(sandbox.boxes) > 2 * MATCHES
     assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes)
 
 
-def start(sandbox: InsideSandbox, name: str) -> Box:
+def start(sandbox: InProcessSandbox, name: str) -> Box:
     return sandbox.start(Program((name,), Path()), Limits())
 
 
@@ -107,7 +107,7 @@ class BrokenOffError(Exception):
 @pytest.mark.parametrize("error", [SandboxError("no processes left"), BrokenOffError(), KeyboardInterrupt()])
 def test_a_match_that_is_broken_off_leaves_nothing(error: BaseException) -> None:
     """Source: match.play_match: it ends all processes, whatever ended it. Here the second game's new start fails."""
-    sandbox = InsideSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
+    sandbox = InProcessSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
     before = left()
 
     def launch(bot: int) -> Box:
@@ -148,7 +148,7 @@ def test_processes_leave_neither_themselves_nor_descriptors_nor_folders(tmp_path
             spec(number),
             lambda bot, scripts=scripts: sandbox.start(Program(("/bin/sh", "-c", scripts[bot]), tmp_path), Limits()),
         )
-        assert write(result.record).endswith("\n")
+        assert write_record(result.record).endswith("\n")
 
         def gone() -> bool:
             sandbox.close()  # reaps what a loaded host was slow to end

@@ -12,10 +12,10 @@ from statistics import median
 
 import pytest
 
-from arena.referee import MatchSpec, Record, Terms, Timing, play_match, replay, verify
+from arena.referee import MatchSettings, MatchSpec, Record, Timing, play_match, replay_game, verify_record
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from arena.sandbox.linux import cgroup
-from tests.soon import within
+from tests.timing import within
 
 BOT = """
 import json, os, sys, time
@@ -50,7 +50,7 @@ pytestmark = pytest.mark.clock
 @pytest.fixture
 def play(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Callable[..., Record]:
     """Play one game of two bots in groups that account and freeze."""
-    needs("cgroup", cgroup.lacking())
+    needs("cgroup", cgroup.cgroup_problem())
     sandbox = ProcessSandbox(tmp_path / "scratch")
     needs("cgroup", None if sandbox.tells_waits and sandbox.freezes else "no freezing here")
 
@@ -65,14 +65,14 @@ def play(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Callable[.
             key=b"p" * 32,
             bots=("a", "b"),
             seatings=((0, 1),) * games,
-            terms=Terms(timing=Timing(limit_ms, bank_ms, own=True)),
+            terms=MatchSettings(timing=Timing(limit_ms, bank_ms, own=True)),
         )
 
         def launch(number: int) -> Box:
             return sandbox.start(programs[number], Limits())
 
         record = play_match(spec, launch).record
-        verify(record)
+        verify_record(record)
         return record
 
     return run
@@ -85,7 +85,7 @@ def codes(record: Record) -> list[tuple[int, str]]:
 def times_of(record: Record, seat: int) -> list[int]:
     """Return what each request of a seat took, in us of own time."""
     game = record.games[0]
-    asked = [seat for step in replay(record.header, game) for seat in step.before.board.phase.asked]
+    asked = [seat for step in replay_game(record.header, game) for seat in step.before.board.phase.asked]
     return [time for of, time in zip(asked, game.times, strict=True) if of == seat]
 
 

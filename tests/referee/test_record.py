@@ -20,20 +20,20 @@ import pytest
 from arena.coup import COUP, PRESETS
 from arena.referee import (
     GameRecord,
-    Header,
+    MatchHeader,
     MatchResult,
+    MatchSettings,
     MatchSpec,
     Record,
     RecordError,
-    Terms,
     Timing,
     play_match,
-    read,
-    replay,
-    verify,
-    write,
+    read_record,
+    replay_game,
+    verify_record,
+    write_record,
 )
-from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script, replies
+from arena.sandbox import Box, InProcessSandbox, Limits, Program, Script, ScriptPeer, make_reply_script
 
 KEY = bytes(31) + bytes([170])  # under which the match below has every fault that its bad bot can make
 
@@ -45,10 +45,10 @@ def reply(request: Request, choice: int) -> bytes:
     return b'{"id":%d,"choice":%d}\n' % (request["id"], choice)
 
 
-def plays(choose: Callable[[random.Random, Peer, Request], bytes], seen: list[bytes]) -> Script:
+def plays(choose: Callable[[random.Random, ScriptPeer, Request], bytes], seen: list[bytes]) -> Script:
     """Make a bot whose random choices come from the seed that the referee gave it."""
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         chance = random.Random()
         for line in peer.lines():
             message = json.loads(line)
@@ -62,11 +62,11 @@ def plays(choose: Callable[[random.Random, Peer, Request], bytes], seen: list[by
     return script
 
 
-def at_random(chance: random.Random, _: Peer, request: Request) -> bytes:
+def at_random(chance: random.Random, _: ScriptPeer, request: Request) -> bytes:
     return reply(request, chance.randrange(len(request["legal"])))
 
 
-def badly(chance: random.Random, peer: Peer, request: Request) -> bytes:
+def badly(chance: random.Random, peer: ScriptPeer, request: Request) -> bytes:
     """Make each kind of mistake now and then: so often that some games are forfeited."""
     what = chance.randrange(16)
     if what == 0:
@@ -78,7 +78,7 @@ def badly(chance: random.Random, peer: Peer, request: Request) -> bytes:
     return at_random(chance, peer, request)
 
 
-def steals(_: random.Random, __: Peer, request: Request) -> bytes:
+def steals(_: random.Random, __: ScriptPeer, request: Request) -> bytes:
     """Steal from the other, who does the same: nobody ever has ten coins, so nobody ever loses."""
     legal = request["legal"]
     wanted = [move for move in legal if move.get("action") == "steal"]
@@ -96,16 +96,16 @@ class Played:
 
     @property
     def text(self) -> str:
-        return write(self.record)
+        return write_record(self.record)
 
 
-def play(*choosers: Callable[[random.Random, Peer, Request], bytes], games: int = 3, key: bytes = KEY) -> Played:
+def play(*choosers: Callable[[random.Random, ScriptPeer, Request], bytes], games: int = 3, key: bytes = KEY) -> Played:
     """Play a match; bot i sits in seat i, one further in each game."""
     seats = len(choosers)
     names = tuple(f"bot{number}" for number in range(seats))
     seen: list[list[bytes]] = [[] for _ in names]
     scripts = [plays(choose, lines) for choose, lines in zip(choosers, seen, strict=True)]
-    sandbox = InsideSandbox(dict(zip(names, scripts, strict=True)))
+    sandbox = InProcessSandbox(dict(zip(names, scripts, strict=True)))
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
 
     def launch(number: int) -> Box:
@@ -152,15 +152,17 @@ def test_the_match_of_these_tests_has_all_that_a_record_can_hold() -> None:
 def test_what_is_written_is_read_and_written_again_the_same() -> None:
     """Source: record.py: write and read are inverse."""
     text = played().text
-    record = read(text)
-    assert write(record) == text
+    record = read_record(text)
+    assert write_record(record) == text
     assert record == played().record
 
 
 def test_the_record_says_what_was_played() -> None:
     """A record holds terms, key, seats, moves, times and faults; one time a move."""
     record = played().record
-    assert record.header == Header(5, KEY, ("bot0", "bot1", "bot2", "bot3"), record.header.handles, Terms())
+    assert record.header == MatchHeader(
+        5, KEY, ("bot0", "bot1", "bot2", "bot3"), record.header.handles, MatchSettings()
+    )
     assert sorted(record.header.handles) == ["A", "B", "C", "D"]
     assert [game.seating for game in record.games] == [(0, 1, 2, 3), (1, 2, 3, 0), (2, 3, 0, 1), (3, 0, 1, 2)]
     for number, game in enumerate(record.games):
@@ -172,26 +174,26 @@ def test_the_record_says_what_was_played() -> None:
         out = [seat for seat, _ in game.eliminated]
         assert sorted([*out, *game.survivors]) == [0, 1, 2, 3]
         assert [turn for _, turn in game.eliminated] == sorted(turn for _, turn in game.eliminated)
-    verify(record)
+    verify_record(record)
 
 
 def test_a_record_says_what_was_allowed_and_its_times_are_part_of_no_comparison() -> None:
     """Source: record.py. In the second match all takes twice as long."""
     timing, limits = Timing(60_000, 3000, 60_000, ponder=True), Limits(memory_mb=100, output_kb=5)
-    terms = Terms(PRESETS["duel"], timing, limits, lives=2, forfeits=1, open_names=True)
+    terms = MatchSettings(PRESETS["duel"], timing, limits, lives=2, forfeits=1, open_names=True)
     texts = []
     for seconds in (0.125, 0.25):
-        sandbox = InsideSandbox({"it": replies(first_move)})
+        sandbox = InProcessSandbox({"it": make_reply_script(first_move)})
 
-        def launch(_: int, sandbox: InsideSandbox = sandbox) -> Box:
+        def launch(_: int, sandbox: InProcessSandbox = sandbox) -> Box:
             return sandbox.start(Program(("it",), Path()), Limits())
 
         spec = MatchSpec(match=5, key=KEY, bots=("a", "b"), seatings=((0, 1),), terms=terms)
         readings = count(0, seconds)
-        texts.append(write(play_match(spec, launch, lambda readings=readings: next(readings)).record))  # type: ignore[misc]
-    record = read(texts[0])
-    verify(record)
-    assert write(record) == texts[0]
+        texts.append(write_record(play_match(spec, launch, lambda readings=readings: next(readings)).record))  # type: ignore[misc]
+    record = read_record(texts[0])
+    verify_record(record)
+    assert write_record(record) == texts[0]
     assert record.header.terms == terms
     (game,) = record.games
     assert len(game.times) == len(game.words)
@@ -217,7 +219,7 @@ def test_a_record_without_one_of_the_terms_is_refused(name: str) -> None:
     assert tuple(lines[0]["terms"]) == TERMS
     del lines[0]["terms"][name]
     with pytest.raises(RecordError, match="the fields of terms are rules, timing,"):
-        read(signed(lines))
+        read_record(signed(lines))
 
 
 @pytest.mark.parametrize("part", ["timing", "limits"])
@@ -227,12 +229,12 @@ def test_terms_with_a_field_more_or_less_are_refused(part: str) -> None:
         lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
         change(lines[0]["terms"][part])
         with pytest.raises(RecordError, match=f"the fields of {part} are "):
-            read(signed(lines))
+            read_record(signed(lines))
 
 
 def test_strict_is_one_life_in_the_record() -> None:
     """`--strict` needs no field of its own: the first fault forfeits."""
-    assert Terms(lives=1).to_json() == {**Terms().to_json(), "lives": 1}
+    assert MatchSettings(lives=1).to_json() == {**MatchSettings().to_json(), "lives": 1}
 
 
 def test_two_plays_of_a_match_give_the_same_bytes_but_for_times() -> None:
@@ -259,7 +261,7 @@ def test_a_record_of_version_3_is_read_as_one_of_today() -> None:
     lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
     old = [{name: value for name, value in line.items() if name not in ("by", "start", "draws")} for line in lines]
     old[0]["record"] = 3
-    assert read(signed(old)) == played().record
+    assert read_record(signed(old)) == played().record
 
 
 @pytest.mark.parametrize(
@@ -275,7 +277,7 @@ def test_what_a_reader_without_an_engine_needs_is_verified(field: str, value: An
     lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
     lines[1][field] = value
     with pytest.raises(RecordError, match=f"game 0: the {said} differ"):
-        verify(read(signed(lines)))
+        verify_record(read_record(signed(lines)))
 
 
 # --- what is caught ---------------------------------------------------------------------------------------------------
@@ -286,7 +288,7 @@ def test_a_record_that_was_cut_off_anywhere_is_refused() -> None:
     text = played().text
     for cut in [*range(0, len(text), 997), *(match.end() for match in re.finditer("\n", text[:-1])), len(text) - 1]:
         with pytest.raises(RecordError):
-            read(text[:cut])
+            read_record(text[:cut])
 
 
 def test_a_record_with_any_field_changed_is_refused() -> None:
@@ -299,7 +301,7 @@ def test_a_record_with_any_field_changed_is_refused() -> None:
             changed = [*lines]
             changed[number] = {**line, name: [value]}
             with pytest.raises(RecordError, match="checksum"):
-                read("".join(json.dumps(line) + "\n" for line in changed))
+                read_record("".join(json.dumps(line) + "\n" for line in changed))
 
 
 def broken(edit: Callable[[Lines], Lines]) -> Callable[[], str]:
@@ -381,7 +383,7 @@ def test_what_is_no_record_is_refused_in_one_line(name: str) -> None:
     """Source: record.RecordError: one line."""
     text, reason = UNREADABLE[name]
     with pytest.raises(RecordError, match=re.escape(reason)) as caught:
-        read(text if isinstance(text, str) else text())
+        read_record(text if isinstance(text, str) else text())
     assert "\n" not in str(caught.value)
 
 
@@ -437,13 +439,13 @@ def test_verify_finds_another_key_and_other_rules() -> None:
     """Source: record.verify; as above."""
     header = played().record.header
     refuse(replace(header, key=bytes(32)), first_game())
-    refuse(replace(header, terms=Terms(rules=PRESETS["classroom"])), first_game())
+    refuse(replace(header, terms=MatchSettings(rules=PRESETS["classroom"])), first_game())
 
 
-def refuse(header: Header, game: GameRecord) -> None:
-    record = read(write(Record(header, (game,))))
+def refuse(header: MatchHeader, game: GameRecord) -> None:
+    record = read_record(write_record(Record(header, (game,))))
     with pytest.raises(RecordError) as caught:
-        verify(record)
+        verify_record(record)
     assert "\n" not in str(caught.value)
 
 
@@ -453,7 +455,7 @@ def first_game() -> GameRecord:
 
 def test_a_replay_is_a_chain_from_the_deal_to_the_end() -> None:
     """Source: record.replay: state, answers, what they led to."""
-    steps = list(replay(played().record.header, first_game()))
+    steps = list(replay_game(played().record.header, first_game()))
     assert steps[0].before.board.turn == 1
     assert all(step.after == following.before for step, following in pairwise(steps))
     assert sum(len(step.answers) for step in steps) == len(first_game().words)
@@ -466,7 +468,7 @@ def test_a_replay_is_a_chain_from_the_deal_to_the_end() -> None:
 def test_a_game_at_the_turn_limit_is_a_draw_of_its_survivors() -> None:
     """Source: SPEC.md, "Matches, games, seats"; the record of a draw replays like any other."""
     record = play(steals, steals, games=1).record
-    verify(record)
+    verify_record(record)
     (game,) = record.games
     assert (game.winner, game.reason, game.survivors) == (None, "turn_limit", (0, 1))
     assert (game.eliminated, game.turns) == ((), COUP.limit(2))

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from arena.coup import PRESETS, Ruleset, seat_counts
-from arena.referee import MatchSpec, Record, Terms, play_match, read, sent_lines, write
-from arena.sandbox import InsideSandbox, Limits, Peer, Program, Script
-from tests.each import each
+from arena.referee import MatchSettings, MatchSpec, Record, play_match, read_record, sent_lines, write_record
+from arena.sandbox import InProcessSandbox, Limits, Program, Script, ScriptPeer
+from tests.cases import each
 
 HELLO = b'{"type":"hello"}\n'
 BANK = re.compile(rb'"bank_ms":\d+')
@@ -23,7 +23,7 @@ def bot(seen: list[bytes], seed: int, wrong: float = 0.0, dies: float = 0.0) -> 
     """Return a bot that chooses at random, sometimes wrongly, and dies now and then; `seen` collects its lines."""
     dice = random.Random(seed)
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         for line in peer.lines():
             seen.append(line)
             message = json.loads(line)
@@ -43,10 +43,10 @@ def played(rules: Ruleset, seats: int, wrong: float = 0.0, dies: float = 0.0) ->
     seen: list[list[bytes]] = [[] for _ in range(seats)]
     scripts = {f"bot{number}": bot(seen[number], number, wrong, dies) for number in range(seats)}
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(2))
-    spec = MatchSpec(7, bytes(range(32)), tuple(scripts), seatings, Terms(rules=rules))
-    sandbox = InsideSandbox(scripts)
+    spec = MatchSpec(7, bytes(range(32)), tuple(scripts), seatings, MatchSettings(rules=rules))
+    sandbox = InProcessSandbox(scripts)
     result = play_match(spec, lambda number: sandbox.start(Program((f"bot{number}",), Path()), Limits()))
-    return read(write(result.record)), seen
+    return read_record(write_record(result.record)), seen
 
 
 def plain(lines: list[bytes]) -> list[bytes]:

@@ -14,20 +14,20 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, PRESETS, Chance, Role, Ruleset, Said, Saying, Talk, deal
+from arena.coup import COUP, PRESETS, KeyedRng, Role, Ruleset, StatementKind, StatementMade, Talk, deal_game
 from arena.referee import (
+    MatchSettings,
     MatchSpec,
     Record,
     RecordError,
     SayError,
-    Terms,
     play_match,
-    read,
+    read_record,
     read_say,
-    verify,
-    write,
+    verify_record,
+    write_record,
 )
-from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
+from arena.sandbox import Box, InProcessSandbox, Limits, Program, Script, ScriptPeer
 from protocol.messages import parse_to_bot
 from protocol.records import LINE
 
@@ -37,7 +37,7 @@ Says = Callable[[Message], Any]  # a request -> what is said beside its answer; 
 OPEN = PRESETS["open-table"]
 HOLD = {"says": "hold", "role": "duke"}
 TEXT = {"says": "text", "text": "Peace, \u05e9 \U0001f468\u200d\U0001f469?"}
-BOARD = deal(OPEN, 3, Chance(bytes(32), 0)).board
+BOARD = deal_game(OPEN, 3, KeyedRng(bytes(32), 0)).board
 
 
 class Heard:
@@ -45,22 +45,22 @@ class Heard:
 
     def __init__(self, *says: Says, moves: Any = None, rules: Ruleset = OPEN, games: int = 1, **terms: Any) -> None:
         self.lines: list[list[Message]] = [[] for _ in says]
-        sandbox = InsideSandbox({str(bot): self._script(bot, say, moves) for bot, say in enumerate(says)})
+        sandbox = InProcessSandbox({str(bot): self._script(bot, say, moves) for bot, say in enumerate(says)})
         names = tuple(map(str, range(len(says))))
         seatings = (tuple(range(len(says))),) * games
-        spec = MatchSpec(0, bytes(32), names, seatings, Terms(rules=rules, **terms))
+        spec = MatchSpec(0, bytes(32), names, seatings, MatchSettings(rules=rules, **terms))
 
         def launch(bot: int) -> Box:
             return sandbox.start(Program((names[bot],), Path()), Limits())
 
         self.record: Record = play_match(spec, launch).record
-        verify(self.record)
-        assert read(write(self.record)) == self.record
-        for line in write(self.record).splitlines():
+        verify_record(self.record)
+        assert read_record(write_record(self.record)) == self.record
+        for line in write_record(self.record).splitlines():
             LINE.validate_json(line)
 
     def _script(self, bot: int, says: Says, moves: Any) -> Script:
-        def play(peer: Peer) -> None:
+        def play(peer: ScriptPeer) -> None:
             for raw in peer.lines():
                 parse_to_bot(raw)
                 message = json.loads(raw)
@@ -220,8 +220,8 @@ def test_without_talk_say_is_a_field_like_any_unknown_one(say: Any) -> None:
         lines = [[{**line, "clock": None} for line in heard.lines[bot]] for heard in (spoken, silent)]
         assert lines[0] == lines[1]
     assert untimed(spoken.record) == untimed(silent.record)
-    assert "talk" not in write(silent.record)
-    assert "said" not in write(silent.record)
+    assert "talk" not in write_record(silent.record)
+    assert "said" not in write_record(silent.record)
 
 
 def untimed(record: Record) -> Record:
@@ -331,7 +331,7 @@ def test_a_record_has_the_first_of_them_and_how_many_there_were() -> None:
 )
 def test_a_text_may_have_any_script_and_signs_that_act_on_nothing(text: str) -> None:
     """SPEC, Talk: up to 200 code points. It comes as it was written."""
-    assert read_say([{"says": "text", "text": text}], BOARD, 0) == (Said(0, Saying.TEXT, text=text),)
+    assert read_say([{"says": "text", "text": text}], BOARD, 0) == (StatementMade(0, StatementKind.TEXT, text=text),)
 
 
 # --- what a record keeps ----------------------------------------------------------------------------------------------
@@ -343,38 +343,42 @@ def spoken() -> Record:
     return Heard(once([HOLD]), nothing).record
 
 
-def record_of(*said: tuple[int, Said]) -> Record:
+def record_of(*said: tuple[int, StatementMade]) -> Record:
     return replace(spoken(), games=(replace(spoken().games[0], said=said),))
 
 
 def test_a_record_that_lost_its_words_is_not_the_same_game() -> None:
     """`arena verify`: the digest is of all events, the words among them."""
-    verify(record_of((0, Said(0, Saying.HOLD, Role.DUKE))))
-    for said in [(), ((0, Said(0, Saying.LACK, Role.DUKE)),), ((2, Said(0, Saying.HOLD, Role.DUKE)),)]:
+    verify_record(record_of((0, StatementMade(0, StatementKind.HOLD, Role.DUKE))))
+    for said in [
+        (),
+        ((0, StatementMade(0, StatementKind.LACK, Role.DUKE)),),
+        ((2, StatementMade(0, StatementKind.HOLD, Role.DUKE)),),
+    ]:
         with pytest.raises(RecordError, match="events differ"):
-            verify(record_of(*said))
+            verify_record(record_of(*said))
 
 
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (Said(0, Saying.SPARE, target=0), "target is another seat"),
-        (Said(0, Saying.HOLD, Role.INQUISITOR), "role is a role"),
-        (Said(0, Saying.TEXT, text="\x1b[2J"), "no control characters"),
+        (StatementMade(0, StatementKind.SPARE, target=0), "target is another seat"),
+        (StatementMade(0, StatementKind.HOLD, Role.INQUISITOR), "role is a role"),
+        (StatementMade(0, StatementKind.TEXT, text="\x1b[2J"), "no control characters"),
     ],
 )
-def test_a_record_of_what_nobody_could_say_is_refused(said: Said, why: str) -> None:
+def test_a_record_of_what_nobody_could_say_is_refused(said: StatementMade, why: str) -> None:
     """Anybody may write a checksum: what a reader shows has passed the rules of talk."""
     with pytest.raises(RecordError, match=why):
-        verify(read(write(record_of((0, said)))))
+        verify_record(read_record(write_record(record_of((0, said)))))
 
 
 def test_a_record_of_words_without_talk_is_refused() -> None:
     """The rules are the header's."""
-    record = record_of((0, Said(0, Saying.HOLD, Role.DUKE)))
+    record = record_of((0, StatementMade(0, StatementKind.HOLD, Role.DUKE)))
     header = replace(record.header, terms=replace(record.header.terms, rules=COUP))
     with pytest.raises(RecordError, match="these rules have no talk"):
-        verify(replace(record, header=header))
+        verify_record(replace(record, header=header))
 
 
 @pytest.mark.parametrize(
@@ -391,11 +395,11 @@ def test_a_record_of_words_without_talk_is_refused() -> None:
 )
 def test_a_record_whose_words_have_no_form_is_refused(said: str) -> None:
     """As one that lacks something, whatever its checksum says."""
-    lines = [json.loads(line) for line in write(spoken()).splitlines()]
+    lines = [json.loads(line) for line in write_record(spoken()).splitlines()]
     lines[1]["said"] = json.loads(said)
     dump = [json.dumps(line, separators=(",", ":"), ensure_ascii=False) for line in lines]
     bare = [{name: value for name, value in line.items() if name != "times_us"} for line in lines[:-1]]
     text = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in bare)
     dump[-1] = json.dumps({"end": True, "games": 1, "sha256": hashlib.sha256(text.encode()).hexdigest()})
     with pytest.raises(RecordError, match="lacks something"):
-        read("\n".join(dump) + "\n")
+        read_record("\n".join(dump) + "\n")

@@ -35,68 +35,68 @@ from arena.coup import (
     PASS,
     PRESETS,
     SHOW_HAND,
-    Answer,
     BlockWindow,
     Board,
+    CardExamined,
+    CertainCards,
     Challenged,
     ChallengeWindow,
-    Chance,
     ChoosingSide,
     Drafted,
     Drafting,
     Event,
-    Examination,
-    Examined,
+    ExamineDecision,
     Examining,
     Exchanged,
     HandShown,
     Keep,
+    KeyedRng,
     Knowledge,
-    Known,
     Lose,
     Losing,
     Lost,
+    MoveOrForfeit,
     Over,
     Proving,
     Reveal,
     Revealing,
     Role,
     Ruleset,
-    Said,
-    Saying,
     Show,
     Shown,
     State,
+    StatementKind,
+    StatementMade,
     Talk,
     Turn,
     View,
-    apply,
+    apply_moves,
     concerning,
-    deal,
-    default,
-    legal,
-    parse,
-    private_to,
+    deal_game,
+    list_legal_moves,
+    list_private_seats,
+    parse_move,
+    pick_default_move,
     seat_counts,
-    view,
+    view_from_seat,
 )
 from arena.referee import (
     UNTIMED_MS,
     GameRecord,
+    MatchObserver,
+    MatchSettings,
     MatchSpec,
     Record,
-    Terms,
     Timing,
-    Watch,
-    menus,
+    legal_moves,
     messages,
     play_match,
     wire,
 )
-from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
-from tests.each import each
+from arena.sandbox import Box, InProcessSandbox, Limits, Program, Script, ScriptPeer
+from tests.alternate_deals import disguise, redeal, target_of, visible_roles
+from tests.cases import each
 from tests.games import GAMES, NUMBER, SOME, Game, Step, played, rules_of, steps_of
-from tests.other_worlds import disguise, redeal, target_of, visible_roles
 
 SEED = "5f" * 16
 # --- what a seat may not know -----------------------------------------------------------------------------------------
@@ -107,10 +107,12 @@ Line = Callable[[State, int, Any], bytes]
 
 def line(state: State, seat: int, feed: Any) -> bytes:
     """Build the request to a seat as the match does, and the move that an error line would name."""
-    sight = view(state, seat)
-    menu = menus.menu(legal(sight))
-    request = wire.Question(state.board, NUMBER).line(sight, feed.known(sight), 41, feed.take(seat), menu, 500, 8123)
-    used = [menus.move_payload(default(sight, lambda below, n=n: n % below)) for n in range(2)]
+    sight = view_from_seat(state, seat)
+    menu = legal_moves.make_legal_moves(list_legal_moves(sight))
+    request = wire.PhaseRequests(state.board, NUMBER).line(
+        sight, feed.known(sight), 41, feed.take(seat), menu, 500, 8123
+    )
+    used = [legal_moves.move_payload(pick_default_move(sight, lambda below, n=n: n % below)) for n in range(2)]
     return request + json.dumps(used).encode()
 
 
@@ -118,8 +120,8 @@ def leaks(
     steps: Sequence[Step],
     seed: int,
     line: Callable[[State, int, Any], object] = line,
-    feed: Callable[[int], Any] = wire.Feed,
-    over_line: Callable[[int, Board, Any], object] = wire.game_over,
+    feed: Callable[[int], Any] = wire.LineCursor,
+    over_line: Callable[[int, Board, Any], object] = wire.encode_game_over,
 ) -> list[str]:
     """Return where in a game a line to a seat is another when what the seat doesn't know is."""
     rng = random.Random(seed)
@@ -150,15 +152,18 @@ def test_every_line_to_a_seat_is_the_same_whatever_the_seat_does_not_know(game: 
     assert leaks(played(*game), game[2]) == []
 
 
-def spoken(step: Step) -> list[Said]:
+def spoken(step: Step) -> list[StatementMade]:
     """Return what is said in a step, by ascending seats: words that depend on nothing but what everybody sees."""
     board = step.before.board
     statements = []
     for seat, answer in sorted(zip(board.phase.asked, step.answers, strict=True)):
         if answer != FORFEIT:  # who leaves says nothing
             other, role = (seat + board.turn) % board.seats, board.rules.roles[board.turn % 5]
-            statements += [Said(seat, Saying.HOLD, role), Said(seat, Saying.DOUBT, role, other)]
-            statements.append(Said(seat, Saying.TEXT, text=f"turn {board.turn}"))
+            statements += [
+                StatementMade(seat, StatementKind.HOLD, role),
+                StatementMade(seat, StatementKind.DOUBT, role, other),
+            ]
+            statements.append(StatementMade(seat, StatementKind.TEXT, text=f"turn {board.turn}"))
     return statements
 
 
@@ -171,14 +176,16 @@ def test_no_line_tells_what_its_seat_does_not_know_where_all_talk_at_every_reque
     steps = [replace(step, events=(*spoken(step), *step.events)) for step in played(*game)]
     assert {type(step.before.board.phase) for step in steps if spoken(step)} >= {Turn, ChallengeWindow}
     assert leaks(steps, game[2]) == []
-    assert leaks(steps, game[2], in_process, messages.Feed, messages.game_over) == []
+    assert leaks(steps, game[2], in_process, messages.MessageCursor, messages.make_game_over) == []
 
 
 def in_process(state: State, seat: int, feed: Any) -> object:
     """Build the request to a seat as a match in this process does."""
-    sight = view(state, seat)
+    sight = view_from_seat(state, seat)
     known, events = feed.known(sight), feed.take(seat)
-    return messages.request(sight, known, NUMBER, 41, events, menus.menu(legal(sight)), 500, 8123)
+    return messages.make_request(
+        sight, known, NUMBER, 41, events, legal_moves.make_legal_moves(list_legal_moves(sight)), 500, 8123
+    )
 
 
 @each("game", SOME)
@@ -188,8 +195,8 @@ def test_no_moment_depends_on_what_its_seat_does_not_know(game: Game) -> None:
     names = "ABCDEFGHIJ"[: game[1]]
 
     def moment(state: State, seat: int | None, events: Sequence[Event]) -> object:
-        sight = None if seat is None else view(state, seat)
-        return messages.moment(NUMBER, names, state.board, sight, NOTHING_KNOWN, 7, events)
+        sight = None if seat is None else view_from_seat(state, seat)
+        return messages.make_moment(NUMBER, names, state.board, sight, NOTHING_KNOWN, 7, events)
 
     for step in played(*game):
         for seat in range(game[1]):
@@ -204,13 +211,15 @@ def test_the_first_line_of_a_game_shows_ones_own_cards_only(name: str) -> None:
     """`game_start` too; before a draft there are no hands, and the third set is the deck."""
     for seats in seat_counts(PRESETS[name]):
         rng = random.Random(seats)
-        state = deal(rules_of(name, seats), seats, Chance(bytes(32), 0))
+        state = deal_game(rules_of(name, seats), seats, KeyedRng(bytes(32), 0))
         handles = list("ABCDEFGHIJ"[:seats])
         for seat in range(seats):
             other = redeal(state, seat, rng)
             assert other != state
-            for start in (wire.game_start, messages.game_start):
-                assert start(view(other, seat), 0, SEED, handles) == start(view(state, seat), 0, SEED, handles)
+            for start in (wire.encode_game_start, messages.make_game_start):
+                assert start(view_from_seat(other, seat), 0, SEED, handles) == start(
+                    view_from_seat(state, seat), 0, SEED, handles
+                )
 
 
 def all_cards(state: State) -> Counter[Role]:
@@ -227,7 +236,7 @@ def test_dealing_anew_keeps_what_the_seat_sees_and_changes_the_rest(name: str) -
         state = step.before
         for seat in range(state.board.seats):
             other = redeal(state, seat, rng)
-            assert view(other, seat) == view(state, seat)
+            assert view_from_seat(other, seat) == view_from_seat(state, seat)
             assert all_cards(other) == all_cards(state)
             assert all(other.hands[owner].count(role) for owner, role in visible_roles(state, seat).items())
             assert list(map(len, other.hands)) == list(map(len, state.hands))
@@ -248,15 +257,15 @@ class OpenFeed:
         self._leak = (kind, copy, to_all)
         self._events: list[list[str]] = []
         self._sent = [0] * seats
-        self._good = wire.Feed(seats)
+        self._good = wire.LineCursor(seats)
         self.known = self._good.known
 
     def add(self, events: Sequence[Event]) -> None:
         self._good.add(events)
         kind, copy, to_all = self._leak
         for event in events:
-            copies = [wire.event(len(self._events), event, seat) for seat in range(len(self._sent))]
-            owners = private_to(event)
+            copies = [wire.encode_event(len(self._events), event, seat) for seat in range(len(self._sent))]
+            owners = list_private_seats(event)
             if isinstance(event, kind) and owners:
                 for seat in range(len(copies)) if to_all else [event.seat]:
                     copies[seat] = copies[owners[copy]]
@@ -333,8 +342,8 @@ FEEDS = [
     (Exchanged, 0, True),
     (HandShown, 0, True),
     (Drafted, 0, True),
-    (Examination, 0, True),  # all see the card
-    (Examination, 1, False),  # the inquisitor sees the hand after the card was replaced
+    (CardExamined, 0, True),  # all see the card
+    (CardExamined, 1, False),  # the inquisitor sees the hand after the card was replaced
 ]
 
 
@@ -352,7 +361,7 @@ class OpenMind:
     """A feed by which a seat knows what follows from whole events. A compiled feed has no subclasses."""
 
     def __init__(self, seats: int) -> None:
-        self._feed = wire.Feed(seats)
+        self._feed = wire.LineCursor(seats)
         self.take = self._feed.take
         self._whole: list[list[Event]] = [[] for _ in range(seats)]
         self._knowing: dict[int, Knowledge] = {}
@@ -362,7 +371,7 @@ class OpenMind:
         for heard in self._whole:
             heard += events
 
-    def known(self, sight: View) -> Known:
+    def known(self, sight: View) -> CertainCards:
         mind = self._knowing.setdefault(sight.seat, Knowledge(sight))
         heard, self._whole[sight.seat] = self._whole[sight.seat], []
         kinds = concerning(sight.board.rules)
@@ -403,18 +412,21 @@ def test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden(game: Game
             other = redeal(step.before, seat, rng)
             answers = list(step.answers)
             for place, answerer in enumerate(asked):
-                moves = legal(view(other, answerer))
+                moves = list_legal_moves(view_from_seat(other, answerer))
                 if isinstance(answers[place], Keep | Reveal) and answers[place] not in moves:
                     answers[place] = rng.choice(moves)
-            if any(answer not in legal(view(other, s)) for s, answer in zip(asked, answers, strict=True)):
+            if any(
+                answer not in list_legal_moves(view_from_seat(other, s))
+                for s, answer in zip(asked, answers, strict=True)
+            ):
                 continue  # it shows or loses a card that it hasn't got there
-            after, events = apply(other, answers, step.chance)
+            after, events = apply_moves(other, answers, step.chance)
             if tells_a_hand(step, events):
                 continue
             compared += 1
             assert after.board == step.after.board
-            assert [wire.event(0, event, None) for event in events] == [
-                wire.event(0, event, None) for event in step.events
+            assert [wire.encode_event(0, event, None) for event in events] == [
+                wire.encode_event(0, event, None) for event in step.events
             ]
     assert compared > game[1] * len(steps) / 2
 
@@ -424,9 +436,9 @@ def test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden(game: Game
 
 def sent(before: State, state: State, events: Sequence[Event]) -> list[bytes]:
     """Return what each seat is sent when something has happened: its next request, or the events for its next line."""
-    feed = wire.Feed(state.board.seats)
+    feed = wire.LineCursor(state.board.seats)
     for seat in range(state.board.seats):
-        feed.known(view(before, seat))
+        feed.known(view_from_seat(before, seat))
     feed.add(events)
     return [
         line(state, seat, feed) if seat in state.board.phase.asked else "".join(feed.take(seat)).encode()
@@ -445,13 +457,13 @@ def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(ga
             continue
         windows += 1
         first = rng.randrange(len(phase.asked) - 1)
-        opposing = [legal(view(step.before, seat))[1:] for seat in phase.asked]
-        base: list[Answer] = [PASS] * len(phase.asked)
+        opposing = [list_legal_moves(view_from_seat(step.before, seat))[1:] for seat in phase.asked]
+        base: list[MoveOrForfeit] = [PASS] * len(phase.asked)
         base[first] = opposing[first][0]
-        expected = sent(step.before, *apply(step.before, base, step.chance))
+        expected = sent(step.before, *apply_moves(step.before, base, step.chance))
         for _ in range(2):
             wanted = base[: first + 1] + [rng.choice((PASS, *moves)) for moves in opposing[first + 1 :]]
-            assert sent(step.before, *apply(step.before, wanted, step.chance)) == expected
+            assert sent(step.before, *apply_moves(step.before, wanted, step.chance)) == expected
             compared += wanted != base
     assert compared or windows < 5
 
@@ -463,7 +475,7 @@ def test_no_event_names_a_pass() -> None:
         phase = step.before.board.phase
         if isinstance(phase, ChallengeWindow | BlockWindow) and set(step.answers) == {PASS}:
             quiet[phase.pending.action] += 1
-            names = {json.loads(wire.event(0, event, None))["event"] for event in step.events}
+            names = {json.loads(wire.encode_event(0, event, None))["event"] for event in step.events}
             assert names <= {"coins", "lost", "exiled", "resolved"}  # what the action does
             assert {event.seat for event in step.events} <= {step.before.board.actor, phase.pending.target}
     assert len(quiet) == 7
@@ -502,14 +514,14 @@ def test_a_truthful_decline_looks_to_the_others_like_a_liars() -> None:
                 for seat, cards in enumerate(step.before.hands)
             ),
         )
-        menus = [legal(view(state, claimant)) for state in (step.before, lacks)]
+        menus = [list_legal_moves(view_from_seat(state, claimant)) for state in (step.before, lacks)]
         if denies and not step.before.board.rules.embezzle_concede:
             assert menus == [(DECLINE,), (SHOW_HAND,)]
             continue  # nobody declines there but of need
         assert menus == ([(DECLINE,), (SHOW_HAND, DECLINE)] if denies else [(Show(role), DECLINE), (DECLINE,)])
         worlds = [step.before, lacks]
         for answer in (DECLINE, Lose(others[0])):
-            before, ends = worlds, [apply(state, [answer], step.chance) for state in worlds]
+            before, ends = worlds, [apply_moves(state, [answer], step.chance) for state in worlds]
             worlds = [state for state, _ in ends]
             if not worlds[0].hands[claimant]:
                 break  # it blocked its own assassination: its last card is turned up, too
@@ -537,16 +549,19 @@ def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(name: str, se
     compared = 0
     for seed in range(3 if rules.draft else 0):
         rng = random.Random(seed)
-        chance = Chance(bytes([seed]) * 32, NUMBER)
-        start = deal(rules, 2, chance, seed % 2)
+        chance = KeyedRng(bytes([seed]) * 32, NUMBER)
+        start = deal_game(rules, 2, chance, seed % 2)
         assert isinstance(start.board.phase, Drafting)
-        first = line(start, seat, wire.Feed(2))
-        own, picks = rng.choice(legal(view(start, seat))), legal(view(start, 1 - seat))
-        ends = [apply(start, [own, pick] if seat == 0 else [pick, own], chance) for pick in picks]
+        first = line(start, seat, wire.LineCursor(2))
+        own, picks = (
+            rng.choice(list_legal_moves(view_from_seat(start, seat))),
+            list_legal_moves(view_from_seat(start, 1 - seat)),
+        )
+        ends = [apply_moves(start, [own, pick] if seat == 0 else [pick, own], chance) for pick in picks]
         worlds = [state for state, _ in ends]
         assert len({state.hands[1 - seat] for state in worlds}) == len(picks) == 5
-        assert all(first == line(redeal(start, seat, rng), seat, wire.Feed(2)) for _ in range(5))
-        feeds = [wire.Feed(2) for _ in worlds]
+        assert all(first == line(redeal(start, seat, rng), seat, wire.LineCursor(2)) for _ in range(5))
+        feeds = [wire.LineCursor(2) for _ in worlds]
         while True:
             for feed, (_, events) in zip(feeds, ends, strict=True):
                 feed.add(events)
@@ -563,8 +578,11 @@ def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(name: str, se
             if not isinstance(phase, Turn | ChallengeWindow | BlockWindow | ChoosingSide):
                 break
             quiet = isinstance(phase, ChallengeWindow | BlockWindow)
-            answers = [PASS if quiet else rng.choice(legal(view(worlds[0], asked))) for asked in phase.asked]
-            ends = [apply(state, answers, chance) for state in worlds]
+            answers = [
+                PASS if quiet else rng.choice(list_legal_moves(view_from_seat(worlds[0], asked)))
+                for asked in phase.asked
+            ]
+            ends = [apply_moves(state, answers, chance) for state in worlds]
             worlds = [state for state, _ in ends]
             if any(isinstance(event, Lost) for event in ends[0][1]):
                 break
@@ -580,7 +598,7 @@ def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_sho
     In the other world the target has the card that it shows twice. All but the target are sent the same, before and
     after the inquisitor has decided; and he too learns but the one card.
     """
-    compared: Counter[Examined] = Counter()
+    compared: Counter[ExamineDecision] = Counter()
     for step in steps_of(GAMES):
         phase = step.before.board.phase
         (answer, *_) = step.answers
@@ -595,14 +613,14 @@ def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_sho
         deck[deck.index(role)] = other
         hands = tuple((role, role) if seat == target else hand for seat, hand in enumerate(step.before.hands))
         twin = step.before._replace(hands=hands, deck=tuple(deck))
-        assert legal(view(step.before, target)) == (Reveal(one), Reveal(two))
-        assert legal(view(twin, target)) == (answer,)
-        ends = [apply(state, [answer], step.chance) for state in (step.before, twin)]
-        assert all(view(state, actor).seen == role for state, _ in ends)
+        assert list_legal_moves(view_from_seat(step.before, target)) == (Reveal(one), Reveal(two))
+        assert list_legal_moves(view_from_seat(twin, target)) == (answer,)
+        ends = [apply_moves(state, [answer], step.chance) for state in (step.before, twin)]
+        assert all(view_from_seat(state, actor).seen == role for state, _ in ends)
         for decision in (HAND_BACK, FORCE_SWAP):
             here, there = (sent(state, *end) for state, end in zip((step.before, twin), ends, strict=True))
             assert here[:target] + here[target + 1 :] == there[:target] + there[target + 1 :]
-            here, there = (sent(state, *apply(state, [decision], step.chance)) for state, _ in ends)
+            here, there = (sent(state, *apply_moves(state, [decision], step.chance)) for state, _ in ends)
             assert here[:target] + here[target + 1 :] == there[:target] + there[target + 1 :]
             compared[decision] += 1
     assert compared[HAND_BACK] == compared[FORCE_SWAP] > 50
@@ -618,7 +636,7 @@ def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone() -
             asked = isinstance(phase, Revealing)
             two = step.after.board.influence[target] == 2
             assert asked == (two and before.rules.examine_pick == "target")
-            assert view(step.after, target).seen is None
+            assert view_from_seat(step.after, target).seen is None
             counts[asked, two] += 1
     assert counts.keys() == {(True, True), (False, True), (False, False)}
 
@@ -630,12 +648,12 @@ def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides() 
         state = after.before
         for seat in range(state.board.seats):
             looks_now = isinstance(state.board.phase, Examining) and seat == state.board.actor
-            assert (view(state, seat).seen is not None) == looks_now
+            assert (view_from_seat(state, seat).seen is not None) == looks_now
         for event in before.events:
-            if isinstance(event, Examination):
+            if isinstance(event, CardExamined):
                 looks += 1
                 seats = range(before.after.board.seats)
-                copies = {seat: json.loads(wire.event(0, event, seat)) for seat in (None, *seats)}
+                copies = {seat: json.loads(wire.encode_event(0, event, seat)) for seat in (None, *seats)}
                 told = {seat: "".join(key[0] for key in ("role", "cards") if key in copies[seat]) for seat in copies}
                 full = "rc" if event.replaced else "r"
                 assert told == dict.fromkeys(copies, "") | {event.seat: "r", event.target: full}
@@ -648,7 +666,7 @@ def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides() 
 @each("game", GAMES)
 def test_the_last_line_never_shows_the_survivors_cards(game: Game) -> None:
     """A game that is over still hides what its survivors hold: the next game is played by the same bots."""
-    feed = wire.Feed(game[1])
+    feed = wire.LineCursor(game[1])
     steps = played(*game)
     for step in steps:
         feed.add(step.events)
@@ -656,9 +674,9 @@ def test_the_last_line_never_shows_the_survivors_cards(game: Game) -> None:
     over = last.board.phase
     assert isinstance(over, Over)
     for seat in range(game[1]):
-        message = json.loads(wire.game_over(NUMBER, last.board, feed.take(seat)))
+        message = json.loads(wire.encode_game_over(NUMBER, last.board, feed.take(seat)))
         assert list(message) == ["type", "game", "winner", "reason", "survivors", "events", "state"]
-        assert message["state"] == messages.state(last.board)
+        assert message["state"] == messages.make_public_state(last.board)
         living = [s for s, hand in enumerate(last.hands) if hand]  # nobody, if all left at once or one in the draft
         assert message["survivors"] == (living or list(over.survivors))
         for event in message["events"]:
@@ -691,7 +709,7 @@ def match(
     games: int = 1,
     rules: Ruleset = COUP,
     timings: tuple[Timing, ...] = (),
-    watch: Watch | None = None,
+    watch: MatchObserver | None = None,
 ) -> Played:
     """Play a match of bots that choose at random; bot 0 sends what `misbehave` returns instead where that isn't None.
 
@@ -703,7 +721,7 @@ def match(
     def script(number: int) -> Script:
         rng = random.Random(number)
 
-        def run(peer: Peer) -> None:
+        def run(peer: ScriptPeer) -> None:
             for got in peer.lines():
                 lines[number].append(got)
                 message = json.loads(got)
@@ -725,9 +743,9 @@ def match(
         return run
 
     bots = tuple(f"secretive{number}" for number in range(seats))
-    sandbox = InsideSandbox({name: script(number) for number, name in enumerate(bots)})
+    sandbox = InProcessSandbox({name: script(number) for number, name in enumerate(bots)})
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
-    spec = MatchSpec(0, bytes([seats]) * 32, bots, seatings, Terms(rules=rules, lives=1000), timings)
+    spec = MatchSpec(0, bytes([seats]) * 32, bots, seatings, MatchSettings(rules=rules, lives=1000), timings)
 
     def launch(number: int) -> Box:
         return sandbox.start(Program((bots[number],), Path()), Limits())
@@ -750,7 +768,7 @@ def talking(name: str, seats: int) -> Ruleset:
     return replace(rules_of(base, seats), talk=Talk.TEXT if base != name else rules_of(base, seats).talk)
 
 
-def told_beside(game: GameRecord, place: int, asked: Sequence[int], state: State) -> list[Said]:
+def told_beside(game: GameRecord, place: int, asked: Sequence[int], state: State) -> list[StatementMade]:
     """Return what the bots of `match` said in a step, as they do by `scripted`: none beside a fault or a forfeit."""
     faulty = {fault.step for fault in game.faults}
     said = []
@@ -758,8 +776,8 @@ def told_beside(game: GameRecord, place: int, asked: Sequence[int], state: State
         if at not in faulty and game.words[at] != "#":
             message = {"state": {"turn": state.board.turn}, "kind": messages.KINDS[type(state.board.phase)]}
             held, *texts = scripted(message, state.board.rules.talk)
-            said.append(Said(seat, Saying.HOLD, Role(held["role"])))
-            said += [Said(seat, Saying.TEXT, text=text["text"]) for text in texts]
+            said.append(StatementMade(seat, StatementKind.HOLD, Role(held["role"])))
+            said += [StatementMade(seat, StatementKind.TEXT, text=text["text"]) for text in texts]
     return said
 
 
@@ -769,29 +787,31 @@ def rebuilt(played: Played) -> list[list[bytes]]:
     lines: list[list[bytes]] = [[] for _ in spec.bots]
     number = [0] * len(spec.bots)
     for game, seating in zip(played.record.games, spec.seatings, strict=True):
-        feed = wire.Feed(spec.seats)
+        feed = wire.LineCursor(spec.seats)
         handles = [spec.handles[bot] for bot in seating]
-        state = deal(spec.terms.rules, spec.seats, Chance(spec.key, game.game), game.starter)
+        state = deal_game(spec.terms.rules, spec.seats, KeyedRng(spec.key, game.game), game.starter)
         for seat, bot in enumerate(seating):
-            lines[bot].append(wire.game_start(view(state, seat), game.game, spec.game_seed(bot, game.game), handles))
+            lines[bot].append(
+                wire.encode_game_start(view_from_seat(state, seat), game.game, spec.game_seed(bot, game.game), handles)
+            )
         place = 0
         while asked := state.board.phase.asked:
-            question = wire.Question(state.board, game.game)
+            question = wire.PhaseRequests(state.board, game.game)
             for seat in asked:
                 bot = seating[seat]
                 number[bot] += 1
-                sight = view(state, seat)
-                menu = menus.menu(legal(sight))
+                sight = view_from_seat(state, seat)
+                menu = legal_moves.make_legal_moves(list_legal_moves(sight))
                 known, told = feed.known(sight), feed.take(seat)
                 lines[bot].append(question.line(sight, known, number[bot], told, menu, 500, 10_000))
-            answers = [parse(word) for word in game.words[place : place + len(asked)]]
+            answers = [parse_move(word) for word in game.words[place : place + len(asked)]]
             if spec.terms.rules.talk is not Talk.OFF:
                 feed.add(told_beside(game, place, asked, state))
             place += len(asked)
-            state, events = apply(state, answers, Chance(spec.key, game.game))
+            state, events = apply_moves(state, answers, KeyedRng(spec.key, game.game))
             feed.add(events)
         for seat, bot in enumerate(seating):
-            lines[bot].append(wire.game_over(game.game, state.board, feed.take(seat)))
+            lines[bot].append(wire.encode_game_over(game.game, state.board, feed.take(seat)))
     return lines
 
 
@@ -875,7 +895,7 @@ def test_a_bots_own_times_change_no_byte_of_anothers_lines() -> None:
 def test_who_looks_on_changes_no_byte_of_anybodys_lines() -> None:
     """It is told whom the table waits for, and nobody else is. It ends a match after a whole game."""
 
-    class Looks(Watch):
+    class Looks(MatchObserver):
         def __init__(self) -> None:
             self.asks: list[Sequence[int]] = []
             self.games: list[GameRecord] = []

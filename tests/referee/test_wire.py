@@ -28,18 +28,18 @@ from arena.coup import (
     PRIVATE,
     REPLACE_SHOWN,
     SHOW_HAND,
-    Act,
     Action,
+    ActionMove,
+    ActionOutcome,
     Allegiance,
     Block,
-    Chance,
+    CardExamined,
     Drafted,
     Event,
-    Examination,
     Exchanged,
     HandShown,
-    How,
     Keep,
+    KeyedRng,
     Lose,
     Move,
     Pick,
@@ -51,18 +51,18 @@ from arena.coup import (
     Shown,
     Side,
     State,
-    deal,
-    legal,
-    notation,
-    plain,
+    deal_game,
+    format_move,
+    list_legal_moves,
     seat_counts,
-    view,
+    to_json_value,
+    view_from_seat,
 )
-from arena.referee import UNTIMED_MS, MatchSpec, Notes, Terms, Timing, hello, menus, messages, wire
-from protocol.coup import Ruleset as WireRuleset
+from arena.referee import UNTIMED_MS, GameRecorder, MatchSettings, MatchSpec, Timing, hello, legal_moves, messages, wire
+from protocol.event_text import EVENT_TEXTS
 from protocol.messages import Hello, parse_to_bot, schema
-from protocol.words import WORDS
-from tests.each import each
+from protocol.payloads import RulesetPayload as WireRuleset
+from tests.cases import each
 from tests.games import GAMES, NUMBER, Game, played, rules_of
 
 ROOT = Path(__file__).parents[2]
@@ -82,22 +82,28 @@ def lines(game: Game) -> list[Line]:
     steps = played(*game)
     first, last = steps[0].before, steps[-1].after
     seats = first.board.seats
-    feed = wire.Feed(seats)
+    feed = wire.LineCursor(seats)
     number = 0
     made = [
-        (seat, wire.game_start(view(first, seat), NUMBER, f"{seat:032x}", list(HANDLES[:seats])), first)
+        (
+            seat,
+            wire.encode_game_start(view_from_seat(first, seat), NUMBER, f"{seat:032x}", list(HANDLES[:seats])),
+            first,
+        )
         for seat in range(seats)
     ]
     for step in steps:
-        question = wire.Question(step.before.board, NUMBER)
+        question = wire.PhaseRequests(step.before.board, NUMBER)
         for seat in step.before.board.phase.asked:
             number += 1
-            sight = view(step.before, seat)
+            sight = view_from_seat(step.before, seat)
             known, events = feed.known(sight), feed.take(seat)
-            line = question.line(sight, known, number, events, menus.menu(legal(sight)), 500, 8123)
+            line = question.line(
+                sight, known, number, events, legal_moves.make_legal_moves(list_legal_moves(sight)), 500, 8123
+            )
             made.append((seat, line, step.before))
         feed.add(step.events)
-    made += [(seat, wire.game_over(NUMBER, last.board, feed.take(seat)), last) for seat in range(seats)]
+    made += [(seat, wire.encode_game_over(NUMBER, last.board, feed.take(seat)), last) for seat in range(seats)]
     return [(seat, line, json.loads(line, object_pairs_hook=unique), state) for seat, line, state in made]
 
 
@@ -163,11 +169,11 @@ def test_a_line_shows_the_state_the_hand_and_every_legal_move(game: Game) -> Non
             )
             assert message["type"] == "request" or not known
         if "legal" in message:
-            moves = legal(view(state, seat))
-            menu = menus.menu(moves)
-            assert message["legal"] == [menus.move_payload(move) for move in moves]
+            moves = list_legal_moves(view_from_seat(state, seat))
+            menu = legal_moves.make_legal_moves(moves)
+            assert message["legal"] == [legal_moves.move_payload(move) for move in moves]
             assert [menu.find(payload) for payload in message["legal"]] == list(range(len(moves)))
-            assert menu.words == tuple(notation(move) for move in moves)
+            assert menu.words == tuple(format_move(move) for move in moves)
             assert len(set(menu.words)) == len(moves)
 
 
@@ -247,7 +253,7 @@ def test_the_first_legal_move_is_the_quiet_one() -> None:
 def greeting(rules: Ruleset, seats: int) -> Hello:
     """Check the hello lines of a table against the models, and return the last one."""
     bots = tuple(f"bot{number}" for number in range(seats))
-    spec = MatchSpec(0, bytes(32), bots, seatings=(tuple(range(seats)),) * 2 * seats, terms=Terms(rules=rules))
+    spec = MatchSpec(0, bytes(32), bots, seatings=(tuple(range(seats)),) * 2 * seats, terms=MatchSettings(rules=rules))
     for bot in range(seats):
         line = hello(spec, bot)
         message = parse_to_bot(line)
@@ -287,8 +293,8 @@ def test_the_hello_tells_every_rule_of_every_ruleset(name: str) -> None:
         told = greeting(rules, seats).ruleset
         for field in FIELDS:
             if field.name not in ("min_seats", "max_seats"):
-                assert getattr(told, field.name) == plain(field.effective(rules, seats)), field.name
-        state = deal(rules, seats, Chance(bytes(32), 0))
+                assert getattr(told, field.name) == to_json_value(field.effective(rules, seats)), field.name
+        state = deal_game(rules, seats, KeyedRng(bytes(32), 0))
         dealt = Counter([*state.deck, *(card for hand in state.hands for card in hand)])
         pack = dict.fromkeys(dealt, 3) if rules.draft else dict(dealt)  # the draft: the third of three sets
         assert told.deck == {role.value: count for role, count in pack.items()}
@@ -299,11 +305,11 @@ DERIVED = {"seats", "deck", "coup_cost", "assassinate_cost"}
 
 
 def test_the_wire_has_every_field_of_a_ruleset_and_no_other() -> None:
-    """A new rule field is told to bots: protocol/coup.py's Ruleset and SPEC.md name it."""
+    """A new rule field is told to bots: protocol/payloads.py's Ruleset and SPEC.md name it."""
     told = {rule.name for rule in FIELDS} - {"min_seats", "max_seats"} | DERIVED
     defined = set(WireRuleset.model_fields)
-    assert sorted(told - defined) == [], "fields that protocol/coup.py's Ruleset lacks"
-    assert sorted(defined - told) == [], "fields that only protocol/coup.py's Ruleset has"
+    assert sorted(told - defined) == [], "fields that protocol/payloads.py's Ruleset lacks"
+    assert sorted(defined - told) == [], "fields that only protocol/payloads.py's Ruleset has"
     spec = Path(protocol.__file__).with_name("SPEC.md").read_text(encoding="utf-8")
     unnamed = [name for name in sorted(defined) if f"`{name}`" not in spec and f'"{name}":' not in spec]
     assert unnamed == [], "fields that SPEC.md lacks"
@@ -311,7 +317,7 @@ def test_the_wire_has_every_field_of_a_ruleset_and_no_other() -> None:
 
 def test_the_fields_of_the_rules_keep_their_order_on_the_wire() -> None:
     """The model's, and so schema.json's: the same rules make the same line."""
-    assert [*messages.ruleset(COUP, 4)] == [*WireRuleset.model_fields]
+    assert [*messages.make_ruleset(COUP, 4)] == [*WireRuleset.model_fields]
 
 
 # --- feeds ------------------------------------------------------------------------------------------------------------
@@ -336,22 +342,22 @@ COPIES: list[tuple[Event, str, tuple[str, str, str]]] = [
     ),
     (Drafted(1, PAIR), '{"n":0,"event":"drafted","seat":1%s}', ("", HAND, "")),
     (
-        Examination(1, 2, False, Role.DUKE, None),
+        CardExamined(1, 2, False, Role.DUKE, None),
         '{"n":0,"event":"examined","seat":1,"target":2,"replaced":false%s}',
         ("", CARD, CARD),
     ),
     (
-        Examination(1, 2, True, Role.DUKE, PAIR),
+        CardExamined(1, 2, True, Role.DUKE, PAIR),
         '{"n":0,"event":"examined","seat":1,"target":2,"replaced":true%s}',
         ("", CARD, CARD + HAND),
     ),
     (
-        Resolved(1, Action.STEAL, 2, How.TARGET_GONE),
+        Resolved(1, Action.STEAL, 2, ActionOutcome.TARGET_GONE),
         '{"n":0,"event":"resolved","seat":1,"action":"steal","target":2,"how":"target_gone"%s}',
         ("", "", ""),
     ),
     (
-        Resolved(1, Action.CONVERT, None, How.DONE),
+        Resolved(1, Action.CONVERT, None, ActionOutcome.DONE),
         '{"n":0,"event":"resolved","seat":1,"action":"convert","how":"done"%s}',
         ("", "", ""),
     ),
@@ -363,11 +369,11 @@ def test_what_is_private_in_an_event_stands_in_its_owners_copy_only(
     event: Event, text: str, private: tuple[str, str, str]
 ) -> None:
     """An event has one number for all seats; what is private is a field in the copy of its seat."""
-    feed = wire.Feed(3)
+    feed = wire.LineCursor(3)
     feed.add([event])
     copies = [feed.take(seat) for seat in range(3)]
     assert copies == [[text.replace("%s", part)] for part in private]
-    assert wire.event(0, event, None) == text.replace("%s", "")
+    assert wire.encode_event(0, event, None) == text.replace("%s", "")
     assert [feed.take(seat) for seat in range(3)] == [[], [], []]
 
 
@@ -376,7 +382,7 @@ def test_a_games_digest_covers_the_private_parts() -> None:
     steps = played("coup", 4, 1)
 
     def digest(hand: tuple[Role, ...] | None) -> str:
-        notes = Notes(0, (0, 1, 2, 3), 0)
+        notes = GameRecorder(0, (0, 1, 2, 3), 0)
         for step in steps:
             forged = [
                 replace(event, cards=hand) if hand and isinstance(event, Exchanged) else event for event in step.events
@@ -396,13 +402,13 @@ def test_the_models_the_words_and_the_specification_have_every_event_of_the_tabl
     assert {name for name, _ in parts} == {part.name for part in fields(kind)} - {"denies"} | {"n", "event"}
     private = {name for name, part in parts if part.get("description", "").startswith("Only in the cop")}
     assert private == set(PRIVATE.get(kind, ()))
-    assert kind.word in {name.split(".")[0] for name in WORDS["events"]}
+    assert kind.word in {name.split(".")[0] for name in EVENT_TEXTS["events"]}
     assert f"\n| `{kind.word}`" in (ROOT / "protocol" / "SPEC.md").read_text()
 
 
 # --- menus ------------------------------------------------------------------------------------------------------------
 
-STEAL: tuple[Move, ...] = (Act(Action.INCOME), Act(Action.STEAL, 0), Act(Action.STEAL, 1))
+STEAL: tuple[Move, ...] = (ActionMove(Action.INCOME), ActionMove(Action.STEAL, 0), ActionMove(Action.STEAL, 1))
 KEEPS: tuple[Move, ...] = (
     Keep((Role.CAPTAIN, Role.DUKE)),
     Keep((Role.DUKE, Role.DUKE)),
@@ -413,7 +419,7 @@ BLOCKS: tuple[Move, ...] = (PASS, Block(Role.AMBASSADOR), Block(Role.CAPTAIN))
 
 SHOWN: tuple[Move, ...] = (REPLACE_SHOWN, KEEP_SHOWN)
 HAND_PROOF: tuple[Move, ...] = (SHOW_HAND, DECLINE)
-CONVERTS: tuple[Move, ...] = (Act(Action.CONVERT), Act(Action.CONVERT, 0), Act(Action.CONVERT, 1))
+CONVERTS: tuple[Move, ...] = (ActionMove(Action.CONVERT), ActionMove(Action.CONVERT, 0), ActionMove(Action.CONVERT, 1))
 PICKS: tuple[Move, ...] = tuple(Pick(role) for role in COUP.roles)
 SIDES: tuple[Move, ...] = (Side(Allegiance.LOYALIST), Side(Allegiance.REFORMIST))
 REVEALS: tuple[Move, ...] = (Reveal(Role.CAPTAIN), Reveal(Role.DUKE))
@@ -516,7 +522,7 @@ def test_a_replys_move_is_one_of_the_menu_or_none(
     moves: tuple[Move, ...], payload: dict[str, Any], index: int | None
 ) -> None:
     """SPEC.md, "Lines from the bot": an element of `legal`, types and all; lists are unordered."""
-    assert menus.menu(moves).find(payload) == index
+    assert legal_moves.make_legal_moves(moves).find(payload) == index
 
 
 def test_a_nested_move_is_refused_and_not_followed() -> None:
@@ -524,12 +530,12 @@ def test_a_nested_move_is_refused_and_not_followed() -> None:
     nested: Any = "duke"
     for _ in range(30):
         nested = [nested]
-    assert menus.menu(KEEPS).find({"keep": nested}) is None
+    assert legal_moves.make_legal_moves(KEEPS).find({"keep": nested}) is None
 
 
 def test_a_menu_is_made_once_for_the_same_list_and_never_taken_for_anothers() -> None:
     """menus.menu: by identity; the menu holds its list, so that no other list gets the same identity."""
-    assert menus.menu(STEAL) is menus.menu(STEAL)
+    assert legal_moves.make_legal_moves(STEAL) is legal_moves.make_legal_moves(STEAL)
     for number in range(1000):  # short-lived lists: the next one often stands where the last one stood
-        moves: Sequence[Move] = tuple(Act(Action.COUP, seat) for seat in range(number % 7 + 1))
-        assert menus.menu(tuple(moves)).moves == moves
+        moves: Sequence[Move] = tuple(ActionMove(Action.COUP, seat) for seat in range(number % 7 + 1))
+        assert legal_moves.make_legal_moves(tuple(moves)).moves == moves

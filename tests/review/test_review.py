@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from arena.local import play, sample
-from arena.referee import GameRecord, Header, Record, replay, sent_lines
-from arena.review import Judge, UnknownRulesError, lost_games, review
-from tests.other_worlds import disguise, redeal
+from arena.referee import GameRecord, MatchHeader, Record, replay_game, sent_lines
+from arena.review import MoveEvaluator, UnknownRulesError, lost_games, review_bot
+from tests.alternate_deals import disguise, redeal
 
 Honest: Any = sample("sample:honest")
 
@@ -68,7 +68,7 @@ def test_who_never_blocks_is_told_so_first_and_who_challenges_always_that() -> N
         ),
         (Blind, Honest, ["challenges claims that are better let pass"]),
     ):
-        found = review(records(bot, other, games=24), "bot0", 100)
+        found = review_bot(records(bot, other, games=24), "bot0", 100)
         told = [habit.words.removesuffix(" when its last card is attacked") for habit in found.habits]
         assert told[: len(habits)] == habits
         assert all(habit.low > 0 for habit in found.habits)
@@ -78,12 +78,12 @@ def test_who_never_blocks_is_told_so_first_and_who_challenges_always_that() -> N
 def test_a_certain_lie_that_passes_though_its_challenge_wins_comes_first() -> None:
     """And its challenge wins all playouts: who couldn't prove the Duke is never imagined to hold it."""
     games, lies = records(Forgets, Taxes, games=36, rules="treason-original"), 0
-    found = review(games, "bot0", 20)
+    found = review_bot(games, "bot0", 20)
     assert (found.costly[0].made, found.costly[0].better) == ("pass", "challenge")
     assert found.costly[0].given > 0.7
     for record in games:
         lines = list(sent_lines(record, record.header.bots.index("bot0")))
-        for judged in Judge().judge(lines, frozenset(range(len(record.games)))):
+        for judged in MoveEvaluator().judge(lines, frozenset(range(len(record.games)))):
             if judged.likely == 0 and judged.given > 0:
                 lies += 1
                 assert judged.chance + judged.given == pytest.approx(1, abs=0.08)
@@ -94,7 +94,7 @@ def test_who_takes_the_last_card_of_the_last_opponent_has_won() -> None:
     """A coup can't be answered: all playouts say 1."""
     coups = 0
     for record in records(Honest, Honest, games=12):
-        for judged in Judge().judge(list(sent_lines(record, 0)), frozenset(range(len(record.games)))):
+        for judged in MoveEvaluator().judge(list(sent_lines(record, 0)), frozenset(range(len(record.games)))):
             players, seat = judged.request["state"]["players"], judged.request["you"]["seat"]
             left = sum(player["influence"] for other, player in enumerate(players) if other != seat)
             if left == 1 and judged.move.get("action") == "coup":
@@ -110,7 +110,7 @@ def test_chances_are_those_of_the_games_to_come() -> None:
     for record in records(*(sample(f"sample:{name}") for name in ("honest", "bluffer", "counter")), games=36):
         for place, bot in enumerate(record.header.bots):
             lost = set(lost_games(record, bot))
-            for judged in Judge().judge(list(sent_lines(record, place)), frozenset(range(len(record.games)))):
+            for judged in MoveEvaluator().judge(list(sent_lines(record, place)), frozenset(range(len(record.games)))):
                 said.append((judged.chance, judged.game not in lost))
     for low, high in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.8), (0.8, 1.0)):
         bin = [(chance, won) for chance, won in said if low <= chance <= high]
@@ -128,9 +128,9 @@ def test_who_survives_to_a_draw_has_not_lost() -> None:
 def test_a_review_is_the_same_each_time_and_links_decisions_of_lost_games_alone() -> None:
     games = records(Meek, Honest, games=12)
     done: list[None] = []
-    found = review(games, "bot0", 5, done=lambda: done.append(None))
+    found = review_bot(games, "bot0", 5, done=lambda: done.append(None))
     assert len(done) == len(games)
-    assert repr(found) == repr(review(games, "bot0", 5, 1)) == repr(review(games, "bot0", 5, 2))
+    assert repr(found) == repr(review_bot(games, "bot0", 5, 1)) == repr(review_bot(games, "bot0", 5, 2))
     lost = {(record.header.match, game) for record in games for game in lost_games(record, "bot0")}
     assert (found.lost, found.games, len(found.curves)) == (len(lost), 5, 5)
     assert {(each.match, each.game) for each in found.costly} <= lost
@@ -141,19 +141,19 @@ def test_a_review_is_the_same_each_time_and_links_decisions_of_lost_games_alone(
 def test_hidden_cards_change_no_byte_of_a_review(monkeypatch: pytest.MonkeyPatch) -> None:
     """All cards that the bot can't see are dealt anew before each request, and in what others alone were told."""
     games = records(Honest, sample("sample:bluffer"), Honest, games=12)
-    found = review(games, "bot0", 5)
+    found = review_bot(games, "bot0", 5)
     rng, others = random.Random(1), 0
 
-    def elsewhere(header: Header, game: GameRecord) -> Iterator[Any]:
+    def elsewhere(header: MatchHeader, game: GameRecord) -> Iterator[Any]:
         nonlocal others
         seat = game.seating.index(header.bots.index("bot0"))
-        for step in replay(header, game):
+        for step in replay_game(header, game):
             before = redeal(step.before, seat, rng)
             others += before.hands != step.before.hands
             yield replace(step, before=before, events=tuple(disguise(step.events, seat, rng, header.terms.rules)))
 
     monkeypatch.setattr(sys.modules["arena.referee.sent_lines"], "replay", elsewhere)
-    assert review(games, "bot0", 5) == found
+    assert review_bot(games, "bot0", 5) == found
     assert others > 100
     assert found.games == 5
 
@@ -162,7 +162,7 @@ def test_what_was_sent_decides_and_nothing_else() -> None:
     """The judge has no other source: of each request, it takes what a bot is sent, and what it chose."""
     record = records(Honest, Honest, games=2)[0]
     lines = list(sent_lines(record, 0))
-    judged = list(Judge().judge(lines, frozenset(range(len(record.games)))))
+    judged = list(MoveEvaluator().judge(lines, frozenset(range(len(record.games)))))
     requests = [json.loads(each.line) for each in lines if b'"legal"' in each.line]
     assert [each.request for each in judged] == [
         each for each in requests if len(each["legal"]) > 1 and each["kind"] not in ("prove", "keep_shown")
@@ -171,4 +171,4 @@ def test_what_was_sent_decides_and_nothing_else() -> None:
 
 def test_games_that_no_playout_knows_are_refused() -> None:
     with pytest.raises(UnknownRulesError, match="without the Reformation"):
-        review(records(Honest, Honest, Honest, rules="reformation", games=6), "bot0", 10)
+        review_bot(records(Honest, Honest, Honest, rules="reformation", games=6), "bot0", 10)

@@ -1,6 +1,6 @@
 """The folder beside a run's own, where bots are built: whose it is, and who may remove it.
 
-Source: the docstring of arena/run/building.py. Builds themselves are in tests/bots/test_building.py.
+Source: the docstring of arena/run/preflight.py. Builds themselves are in tests/bots/test_building.py.
 """
 
 import os
@@ -13,23 +13,23 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import BuildError, load
-from arena.run import Building, RunConfig, record_results
-from arena.sandbox import Choice, locked, make, remove_tree
+from arena.bots import BuildError, load_bots
+from arena.run import RunBuilds, RunConfig, record_results
+from arena.sandbox import SandboxChoice, lock_folder, make_sandbox, remove_tree
 from ladder.store import FolderError, RunFolder
 
 NOBODY = 65534
-CONFIG = RunConfig((), seats=2, games=2, match_games=2, key=bytes(32), sandbox=Choice("bubblewrap"))
+CONFIG = RunConfig((), seats=2, games=2, match_games=2, key=bytes(32), sandbox=SandboxChoice("bubblewrap"))
 REMOVES = """
 import os, sys
 from pathlib import Path
-from arena.run import Building
+from arena.run import RunBuilds
 folder = sys.argv[1]
 if os.geteuid() == 0:
     os.chroot(folder)
     os.setuid(65534)
     folder = "/"
-Building(Path(folder, "out")).remove_dead()
+RunBuilds(Path(folder, "out")).remove_dead()
 """
 
 
@@ -47,21 +47,21 @@ def left_by(run: Path) -> Path:
 def in_use(tmp_path: Path) -> Iterator[Path]:
     """Give a folder in which another arena builds."""
     left = left_by(tmp_path / "out")
-    lock = locked(left)
+    lock = lock_folder(left)
     assert lock is not None
     yield left
     os.close(lock)
 
 
-def build(building: Building, scratch: Path) -> None:
+def build(building: RunBuilds, scratch: Path) -> None:
     """Take the place of the builds; there is no bot to build."""
-    with closing(make(Choice("process"), scratch)) as box:
+    with closing(make_sandbox(SandboxChoice("process"), scratch)) as box:
         building.build(CONFIG, box)
 
 
 def test_where_another_arena_builds_a_run_is_refused_and_touches_nothing(tmp_path: Path, in_use: Path) -> None:
     """Neither the refusal nor what is done after it removes the other's builds."""
-    building = Building(tmp_path / "out")
+    building = RunBuilds(tmp_path / "out")
     building.remove_dead()
     with pytest.raises(FolderError, match=r"another arena builds into .*/out\.building now; wait for it, or name"):
         build(building, tmp_path)
@@ -73,7 +73,7 @@ def test_where_another_arena_builds_a_run_is_refused_and_touches_nothing(tmp_pat
 def test_a_run_that_builds_nothing_leaves_the_builds_of_another_arena(tmp_path: Path, in_use: Path) -> None:
     """They would be moved into its folder, or removed."""
     folder = RunFolder(tmp_path / "out", record_results)
-    Building(folder.path).settle(CONFIG, folder)
+    RunBuilds(folder.path).settle(CONFIG, folder)
     assert (in_use / "bots" / "00-cbot").is_dir()
     assert (in_use / "logs" / "build-cbot.log").exists()
     assert not (folder.path / "bots").exists()
@@ -82,10 +82,10 @@ def test_a_run_that_builds_nothing_leaves_the_builds_of_another_arena(tmp_path: 
 def test_what_a_dead_arena_left_is_removed_before_a_build_there(tmp_path: Path) -> None:
     """The folder is then locked; what it lacks at the end is removed with it."""
     left = left_by(tmp_path / "out")
-    building = Building(tmp_path / "out")
+    building = RunBuilds(tmp_path / "out")
     build(building, tmp_path)
     assert [path.name for path in left.iterdir()] == ["unfinished"]
-    assert locked(left) is None
+    assert lock_folder(left) is None
     building.discard()
     assert not left.exists()
 
@@ -94,13 +94,13 @@ def test_a_plain_build_that_was_killed_is_removed_and_the_log_of_a_failed_one_st
     """Nor is a folder removed that an arena has only just made: it is locked next."""
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "exit 3"]\n')
-    config = replace(CONFIG, bots=tuple(load([str(tmp_path / "b")])[0]), sandbox=Choice("process"))
-    with closing(make(Choice("process"), tmp_path)) as box, pytest.raises(BuildError):
-        Building(tmp_path / "failed").build(config, box)
+    config = replace(CONFIG, bots=tuple(load_bots([str(tmp_path / "b")])[0]), sandbox=SandboxChoice("process"))
+    with closing(make_sandbox(SandboxChoice("process"), tmp_path)) as box, pytest.raises(BuildError):
+        RunBuilds(tmp_path / "failed").build(config, box)
     killed, new = left_by(tmp_path / "killed"), tmp_path / "new.building"
     remove_tree(killed / "bots")
     new.mkdir()
-    Building(tmp_path / "out").remove_dead()
+    RunBuilds(tmp_path / "out").remove_dead()
     assert not killed.exists()
     assert new.exists()
     assert [path.name for path in (tmp_path / "failed.building").rglob("*")] == ["logs", "build-00-b.log"]

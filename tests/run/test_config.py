@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import load
+from arena.bots import load_bots
 from arena.run import RunConfig, seed_key
 from arena.sandbox import Limits
 
@@ -45,6 +45,6 @@ def test_a_run_that_goes_on_takes_its_key_from_run_json_and_not_from_the_seed(tm
     """--resume stretches nothing, and goes on also where a later arena would stretch otherwise."""
     for name in ("a.py", "b.py"):
         (tmp_path / name).touch()
-    bots, _ = load([str(tmp_path / "a.py"), str(tmp_path / "b.py")])
+    bots, _ = load_bots([str(tmp_path / "a.py"), str(tmp_path / "b.py")])
     begun = RunConfig(tuple(bots), seats=2, games=2, match_games=2, key=bytes(range(32)), seed=7)
     assert RunConfig.from_json(json.loads(json.dumps(begun.to_json()))) == begun

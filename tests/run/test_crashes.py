@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.place import Place
+from tests.cli_workspace import Place
 
 pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on")
 

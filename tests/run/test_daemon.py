@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.place import Place
+from tests.cli_workspace import Place
 
 Needs = Callable[[str, str | None], None]
 

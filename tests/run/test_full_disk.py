@@ -13,22 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from arena.run import NoRoomError
-from arena.sandbox import NAMES, SandboxError, full, no_room, why_not
+from arena.run import OutOfSpaceError
+from arena.sandbox import SANDBOX_NAMES, SandboxError, is_disk_full, no_space_message, unavailable_reason
+from tests.cli_workspace import Place
 from tests.disk import fill_until_it_ends
-from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
 
 ENDLESS = ("--games", 100_000, "--match-games", 2, "--jobs", 2)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SANDBOX_NAMES)
 def test_a_disk_that_runs_full_ends_the_run_with_one_message(
     place: Place, needs: Needs, small_disk: Path, name: str
 ) -> None:
     """It says what is full and what to do, not that the results are at fault, and no match is said to be void."""
-    needs(name, why_not(name))
+    needs(name, unavailable_reason(name))
     process = place.start("run", *place.bots(2), *ENDLESS, "--sandbox", name, "--out", "out", TMPDIR=str(small_disk))
     records = place.folder / "out" / "records"
     place.wait((records / "000001.jsonl").exists, process=process)
@@ -70,19 +70,19 @@ def caused(cause: OSError) -> SandboxError:
 def test_a_full_table_of_the_kernel_is_no_full_disk(tmp_path: Path) -> None:
     """Control groups and mounts have limits whose excess is ENOSPC too; they say so themselves."""
     scratch = tmp_path / "scratch"
-    assert full(caused(OSError(errno.ENOSPC, "full", str(scratch / "box-1"))), scratch)
-    assert full(caused(OSError(errno.EDQUOT, "full", os.fsencode(scratch / "box-1"))), scratch)
-    assert full(OSError(errno.ENOSPC, "full"), scratch), "write(2) names no file"
-    assert not full(caused(OSError(errno.ENOSPC, "full", "/sys/fs/cgroup/arena.1")), scratch)
-    assert not full(caused(OSError(errno.EMFILE, "too many", str(scratch / "box-1"))), scratch)
-    assert not full(SandboxError("bwrap is missing"), scratch)
+    assert is_disk_full(caused(OSError(errno.ENOSPC, "full", str(scratch / "box-1"))), scratch)
+    assert is_disk_full(caused(OSError(errno.EDQUOT, "full", os.fsencode(scratch / "box-1"))), scratch)
+    assert is_disk_full(OSError(errno.ENOSPC, "full"), scratch), "write(2) names no file"
+    assert not is_disk_full(caused(OSError(errno.ENOSPC, "full", "/sys/fs/cgroup/arena.1")), scratch)
+    assert not is_disk_full(caused(OSError(errno.EMFILE, "too many", str(scratch / "box-1"))), scratch)
+    assert not is_disk_full(SandboxError("bwrap is missing"), scratch)
     link = tmp_path / "link"
     scratch.mkdir()
     link.symlink_to(scratch)
-    assert full(caused(OSError(errno.ENOSPC, "full", str(scratch / "docker-1"))), link)
+    assert is_disk_full(caused(OSError(errno.ENOSPC, "full", str(scratch / "docker-1"))), link)
 
 
 def test_that_there_is_no_room_comes_from_a_worker_as_it_was_said(tmp_path: Path) -> None:
     """Exceptions are pickled on their way."""
-    problem = NoRoomError(no_room(tmp_path))
+    problem = OutOfSpaceError(no_space_message(tmp_path))
     assert str(pickle.loads(pickle.dumps(problem))) == str(problem)

@@ -4,8 +4,8 @@ import sys
 import time
 from pathlib import Path
 
-from tests.place import Place
-from tests.soon import within
+from tests.cli_workspace import Place
+from tests.timing import within
 
 SILENT = """import json, sys
 for line in sys.stdin:

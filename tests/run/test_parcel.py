@@ -1,6 +1,6 @@
 """A parcel is a job that any worker of any machine can play, or refuse with a reason that travels back.
 
-Source: the docstring of arena/run/parcel.py. Workers are real processes, with a cache of their own by ARENA_CACHE.
+Source: the docstring of arena/run/worker.py. Workers are real processes, with a cache of their own by ARENA_CACHE.
 """
 
 import hashlib
@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import load, pack, portable
+from arena.bots import load_bots, make_portable, pack
 from arena.referee import ArenaError
-from arena.run import Job, MissingError, Parcel, Played, RunConfig, check_machine, play_parcel
-from arena.sandbox import Choice, Programs, why_no_strangers
-from ladder.pool import RefusedError, Workers
-from tests.place import BOT
+from arena.run import Job, MatchOutput, MissingBotsError, RunConfig, WorkItem, play_work_item, require_suitable_machine
+from arena.sandbox import Programs, SandboxChoice, untrusted_problem
+from ladder.pool import LocalExecutor, WorkerRejectedError
+from tests.cli_workspace import BOT
 
 LIMIT_S = 60
 
@@ -34,21 +34,21 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def workers(cache: Path) -> Iterator[Workers]:
-    with Workers(1) as pool:
+def workers(cache: Path) -> Iterator[LocalExecutor]:
+    with LocalExecutor(1) as pool:
         yield pool
         pool.shutdown(cancel_futures=True)
 
 
 @pytest.fixture
-def full(tmp_path: Path) -> Parcel:
+def full(tmp_path: Path) -> WorkItem:
     """Give a parcel with the archives of its two bots, whose files are gone by now."""
     bots = []
     for name in ("one", "two"):
         (tmp_path / f"{name}.py").write_text(BOT + f"# {name}\n")
-        bots += load([str(tmp_path / f"{name}.py")])[0]
+        bots += load_bots([str(tmp_path / f"{name}.py")])[0]
     config = RunConfig(tuple(bots), seats=2, games=4, match_games=4, key=bytes(32))
-    travelling = tuple(portable(bot, Programs()) for bot in bots)
+    travelling = tuple(make_portable(bot, Programs()) for bot in bots)
     archives = []
     for bot in bots:
         archive = io.BytesIO()
@@ -56,42 +56,42 @@ def full(tmp_path: Path) -> Parcel:
         archives.append(archive.getvalue())
         bot.path.unlink()
     job = Job(config.spec(0, (0, 1)), travelling, config.sandbox)
-    return Parcel(job, archives=tuple(zip(travelling, archives, strict=True)))
+    return WorkItem(job, archives=tuple(zip(travelling, archives, strict=True)))
 
 
-def outcome(workers: Workers, parcel: Parcel) -> Played | BaseException:
-    future = workers.submit(play_parcel, parcel)
+def outcome(workers: LocalExecutor, parcel: WorkItem) -> MatchOutput | BaseException:
+    future = workers.submit(play_work_item, parcel)
     return future.exception(LIMIT_S) or future.result()
 
 
-def test_a_worker_asks_once_for_the_bots_that_it_lacks(workers: Workers, full: Parcel) -> None:
+def test_a_worker_asks_once_for_the_bots_that_it_lacks(workers: LocalExecutor, full: WorkItem) -> None:
     """The job alone, then with what was missing, then alone for ever."""
     alone = replace(full, archives=())
     one, two = full.job.bots
     missing = outcome(workers, alone)
-    assert isinstance(missing, MissingError)
+    assert isinstance(missing, MissingBotsError)
     assert missing.digests == (one.digest, two.digest)
     assert str(missing) == f"the cache of this machine lacks {one.digest}, {two.digest}"
     missing = outcome(workers, replace(full, archives=full.archives[:1]))
-    assert isinstance(missing, MissingError)
+    assert isinstance(missing, MissingBotsError)
     assert missing.digests == (two.digest,)
     played = outcome(workers, replace(full, archives=full.archives[1:]))
-    assert isinstance(played, Played)
+    assert isinstance(played, MatchOutput)
     assert [result.faults for result in played.match.results] == [()] * 4
     again = outcome(workers, alone)
-    assert isinstance(again, Played)
+    assert isinstance(again, MatchOutput)
     assert again.match.results == played.match.results
 
 
-def test_bots_stay_for_later_workers(full: Parcel, cache: Path) -> None:
+def test_bots_stay_for_later_workers(full: WorkItem, cache: Path) -> None:
     """The cache is the machine's, not the process's; nobody else may look into it."""
     for archives in (full.archives, ()):
-        with Workers(1) as pool:
-            assert isinstance(outcome(pool, replace(full, archives=archives)), Played)
+        with LocalExecutor(1) as pool:
+            assert isinstance(outcome(pool, replace(full, archives=archives)), MatchOutput)
     assert cache.stat().st_mode & 0o777 == 0o700
 
 
-def test_an_archive_of_other_files_voids_the_match(workers: Workers, full: Parcel) -> None:
+def test_an_archive_of_other_files_voids_the_match(workers: LocalExecutor, full: WorkItem) -> None:
     """Whoever sent it: a bot must not play as another version."""
     (one, _), (_, wrong) = full.archives
     problem = outcome(workers, replace(full, archives=((one, wrong),)))
@@ -101,27 +101,27 @@ def test_an_archive_of_other_files_voids_the_match(workers: Workers, full: Parce
     assert isinstance(problem, ArenaError)
 
 
-def test_a_worker_of_another_version_refuses(workers: Workers, full: Parcel) -> None:
+def test_a_worker_of_another_version_refuses(workers: LocalExecutor, full: WorkItem) -> None:
     """It would play other games."""
     problem = outcome(workers, replace(full, arena="0.0.1"))
-    assert isinstance(problem, RefusedError)
+    assert isinstance(problem, WorkerRejectedError)
     assert str(problem) == f"it has version {full.arena} of the arena, not 0.0.1"
 
 
-def test_a_worker_without_the_sandbox_refuses(workers: Workers, full: Parcel) -> None:
+def test_a_worker_without_the_sandbox_refuses(workers: LocalExecutor, full: WorkItem) -> None:
     """Here a runtime of Docker's that no machine has, or no Docker at all."""
-    choice = Choice("docker", runtime="nobodys")
+    choice = SandboxChoice("docker", runtime="nobodys")
     problem = outcome(workers, replace(full, job=replace(full.job, choice=choice)))
-    assert isinstance(problem, RefusedError)
-    assert str(problem) == f"strangers' bots can't play there in docker: {why_no_strangers(choice)}"
+    assert isinstance(problem, WorkerRejectedError)
+    assert str(problem) == f"strangers' bots can't play there in docker: {untrusted_problem(choice)}"
 
 
-def test_a_worker_without_a_folder_for_bots_refuses(full: Parcel, cache: Path, tmp_path: Path) -> None:
+def test_a_worker_without_a_folder_for_bots_refuses(full: WorkItem, cache: Path, tmp_path: Path) -> None:
     """And says how it can get one."""
     (tmp_path / "home").write_text("a file")
-    with Workers(1) as pool:
+    with LocalExecutor(1) as pool:
         problem = outcome(pool, full)
-    assert isinstance(problem, RefusedError)
+    assert isinstance(problem, WorkerRejectedError)
     assert "set ARENA_CACHE" in str(problem)
 
 
@@ -137,7 +137,7 @@ def full_disk(cache: Path, needs: Callable[[str, str | None], None]) -> Iterator
     subprocess.run(["umount", "-l", str(cache)], check=True, timeout=LIMIT_S)
 
 
-def test_a_worker_without_room_for_bots_refuses(full_disk: Path, workers: Workers, full: Parcel) -> None:
+def test_a_worker_without_room_for_bots_refuses(full_disk: Path, workers: LocalExecutor, full: WorkItem) -> None:
     """The match can be played on another machine, and nothing stays of what was half unpacked."""
     bot = replace(full.job.bots[0], digest=hashlib.sha256(bytes(100_000)).hexdigest())
     archive = io.BytesIO()
@@ -146,17 +146,17 @@ def test_a_worker_without_room_for_bots_refuses(full_disk: Path, workers: Worker
         entry.size = 100_000
         entries.addfile(entry, io.BytesIO(bytes(100_000)))
     problem = outcome(workers, replace(full, archives=((bot, archive.getvalue()),)))
-    assert isinstance(problem, RefusedError)
+    assert isinstance(problem, WorkerRejectedError)
     assert str(problem) == f"no room for bots in {full_disk}: free some, or set ARENA_CACHE"
     assert list(full_disk.iterdir()) == []
 
 
-def test_authors_that_are_trusted_need_no_box(full: Parcel) -> None:
+def test_authors_that_are_trusted_need_no_box(full: WorkItem) -> None:
     """The plain process is for them; it says so itself."""
-    check_machine(full.arena, Choice("process"))
-    assert why_no_strangers(Choice("process")) is not None
+    require_suitable_machine(full.arena, SandboxChoice("process"))
+    assert untrusted_problem(SandboxChoice("process")) is not None
 
 
-def test_a_worker_says_how_many_calls_it_runs_at_once(workers: Workers) -> None:
+def test_a_worker_says_how_many_calls_it_runs_at_once(workers: LocalExecutor) -> None:
     """As a cluster does, whose width changes."""
     assert (workers.width(), workers.refused(), workers.trouble()) == (1, {}, None)

@@ -1,6 +1,6 @@
 """Matches on a Dask cluster of real processes: the same results, each once, whatever is killed meanwhile.
 
-Source: the docstrings of arena/run/parcel.py and ladder/pool/cluster.py.
+Source: the docstrings of arena/run/worker.py and ladder/pool/cluster.py.
 """
 
 import importlib.util
@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import load, pack, portable
-from arena.run import Job, MissingError, Parcel, Played, RunConfig, open_executor, play_parcel
-from arena.sandbox import Choice, programs_of, why_no_strangers
-from ladder.pool import ExecutorLostError, Pool, WorkerDiedError
+from arena.bots import load_bots, make_portable, pack
+from arena.run import Job, MatchOutput, MissingBotsError, RunConfig, WorkItem, open_executor, play_work_item
+from arena.sandbox import SandboxChoice, programs_of, untrusted_problem
+from ladder.pool import ExecutorLostError, WorkerDiedError, WorkerExecutor
+from tests.cli_workspace import BOT
 from tests.dask import LIMIT_S, ROOT, Cluster
-from tests.place import BOT
 
 pytestmark = pytest.mark.needs("dask", None if importlib.util.find_spec("distributed") else "it isn't installed")
 
@@ -38,36 +38,38 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 class Games:
     """Matches of two bots, and the bots' archives; their files are gone once they are packed."""
 
-    def __init__(self, folder: Path, choice: Choice, match_games: int = 4) -> None:
+    def __init__(self, folder: Path, choice: SandboxChoice, match_games: int = 4) -> None:
         folder.mkdir()
         bots = []
         for name in ("one", "two"):
             (folder / f"{name}.py").write_text(BOT + f"# {name}\n")
-            bots += load([str(folder / f"{name}.py")], programs=programs_of(choice.name))[0]
+            bots += load_bots([str(folder / f"{name}.py")], programs=programs_of(choice.name))[0]
         games = MATCHES * match_games
         config = RunConfig(tuple(bots), 2, games, match_games, bytes(32), sandbox=choice)
-        travelling = [portable(bot, programs_of(choice.name)) for bot in bots]
+        travelling = [make_portable(bot, programs_of(choice.name)) for bot in bots]
         self.archives = {}
         for bot, each in zip(bots, travelling, strict=True):
             archive = io.BytesIO()
             pack(bot.path, archive)
             self.archives[bot.digest] = (each, archive.getvalue())
             bot.path.unlink()
-        self.parcels = [Parcel(Job(config.spec(match, (0, 1)), tuple(travelling), choice)) for match in range(MATCHES)]
+        self.parcels = [
+            WorkItem(Job(config.spec(match, (0, 1)), tuple(travelling), choice)) for match in range(MATCHES)
+        ]
         self.sent: Counter[str] = Counter()  # archives
         self.lost = 0
 
-    def play(self, executor: Pool, disturb: Callable[[int], None] = lambda _: None) -> dict[int, Played]:
+    def play(self, executor: WorkerExecutor, disturb: Callable[[int], None] = lambda _: None) -> dict[int, MatchOutput]:
         """Play all matches as a ladder does; `disturb` is told, after each, how many have ended."""
         waiting = list(self.parcels)
-        running: dict[Future[Played], Parcel] = {}
-        ended: dict[int, Played] = {}
+        running: dict[Future[MatchOutput], WorkItem] = {}
+        ended: dict[int, MatchOutput] = {}
         deadline = time.monotonic() + 3 * LIMIT_S
         while waiting or running:
             assert time.monotonic() < deadline, executor.trouble()
             while waiting and len(running) < 2 * executor.width():  # so a kill meets a match that is being played
                 parcel = waiting.pop(0)
-                running[executor.submit(play_parcel, parcel)] = parcel
+                running[executor.submit(play_work_item, parcel)] = parcel
             done, _ = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
             for future in done:
                 parcel = running.pop(future)
@@ -76,7 +78,7 @@ class Games:
                         assert parcel.job.spec.match not in ended
                         ended[parcel.job.spec.match] = future.result()
                         disturb(len(ended))
-                    case MissingError(digests=digests):
+                    case MissingBotsError(digests=digests):
                         self.sent.update(digests)
                         waiting.insert(0, replace(parcel, archives=tuple(self.archives[each] for each in digests)))
                     case ExecutorLostError() | WorkerDiedError():
@@ -87,7 +89,7 @@ class Games:
         return ended
 
 
-def lines(ended: dict[int, Played]) -> list[str]:
+def lines(ended: dict[int, MatchOutput]) -> list[str]:
     """Return what a ladder keeps as the results, in the order of the matches."""
     return [result.to_line() for _, played in sorted(ended.items()) for result in played.match.results]
 
@@ -128,7 +130,7 @@ def test_a_cluster_plays_the_same_games_and_keeps_the_bots(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two workers of two machines, each with a cache of its own; a later executor sends none."""
-    choice = Choice("process")
+    choice = SandboxChoice("process")
     games = Games(tmp_path / "bots", choice)
     cluster.start_scheduler()
     for name in ("east", "west"):
@@ -152,8 +154,8 @@ def test_workers_that_are_killed_cost_no_match(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needs: Callable[..., None]
 ) -> None:
     """kill -9 of two in turn, while they play; what they leave is gone once the next has begun there."""
-    choice = Choice("bubblewrap")
-    trouble = why_no_strangers(choice)
+    choice = SandboxChoice("bubblewrap")
+    trouble = untrusted_problem(choice)
     needs("bubblewrap", None if trouble is None else str(trouble))
     games = Games(tmp_path / "bots", choice)
     cluster.start_scheduler()
@@ -184,7 +186,7 @@ def test_a_scheduler_that_is_killed_costs_no_match(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its workers end with it and clean up; the matches go on as another is there, with other workers."""
-    choice = Choice("process")
+    choice = SandboxChoice("process")
     games = Games(tmp_path / "bots", choice)
     schedulers = [cluster.start_scheduler()]
     cache = str(cluster.folder / "cache")
@@ -219,7 +221,7 @@ def test_workers_that_may_not_play_get_no_match(cluster: Cluster, tmp_path: Path
     cluster.start_worker(root=other)
     cluster.start_worker(root=other / "empty")
     cluster.start_worker(PATH=str(other / "empty"))
-    with open_executor(Choice("bubblewrap"), scheduler=cluster.address) as executor:
+    with open_executor(SandboxChoice("bubblewrap"), scheduler=cluster.address) as executor:
         until(lambda: len(executor.refused()) == 3)
         reasons = sorted(executor.refused().values())
         assert executor.width() == 0

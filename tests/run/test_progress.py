@@ -6,9 +6,9 @@ from types import FrameType
 from typing import Any
 
 from arena.run import Progress, keyed_shuffle
-from ladder.board import board
 from ladder.results import GameResult
-from ladder.schedule import plan
+from ladder.run_standings import compute_run_standings
+from ladder.schedule import plan_matches
 from ladder.store import PlayedMatch
 from tests.ladder.store.memory import MemoryStore
 
@@ -27,7 +27,7 @@ def interrupted_at_line(number: int, call: Callable[[], Any]) -> bool:
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
         nonlocal left
-        if not frame.f_code.co_filename.endswith(("progress.py", "ladder/board.py")):
+        if not frame.f_code.co_filename.endswith(("progress.py", "ladder/run_standings.py")):
             return None
         if event == "line":
             left -= 1
@@ -51,12 +51,12 @@ def test_a_match_whose_counting_was_cut_off_anywhere_is_counted_once() -> None:
     while True:
         store = MemoryStore()
         store.keep(played(0))
-        progress = Progress(plan(3, 2, 30, 2, keyed_shuffle(bytes(32), "test")), BOTS, store, lambda: 0.0)
+        progress = Progress(plan_matches(3, 2, 30, 2, keyed_shuffle(bytes(32), "test")), BOTS, store, lambda: 0.0)
         store.keep(played(1))
         store.keep(played(2))
         cut = interrupted_at_line(line, progress.board)
         games = [game for match in range(3) for game in store.results(match)]
-        assert progress.board() == board(BOTS, games), f"cut at line {line}"
+        assert progress.board() == compute_run_standings(BOTS, games), f"cut at line {line}"
         if not cut:
             assert line > 60
             break

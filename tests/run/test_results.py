@@ -2,7 +2,7 @@
 
 import pytest
 
-from arena.referee import FAULTS, Consequence, Fault, GameRecord, Header, Record, write
+from arena.referee import FAULTS, Consequence, Fault, GameRecord, MatchHeader, Record, write_record
 from arena.run import game_results, record_results
 from ladder.results import GameResult
 from ladder.store import FolderError
@@ -11,7 +11,7 @@ BOTS = ("honest", "bad", "third")
 
 
 def record(*games: GameRecord) -> Record:
-    return Record(Header(match=5, key=bytes(32), bots=BOTS, handles=("A", "B", "C")), games)
+    return Record(MatchHeader(match=5, key=bytes(32), bots=BOTS, handles=("A", "B", "C")), games)
 
 
 def game(number: int, seating: tuple[int, ...], faults: list[Fault], winner: int | None = 2) -> GameRecord:
@@ -73,7 +73,7 @@ def test_forfeits_are_listed_by_seat() -> None:
 def test_a_record_gives_the_results_that_its_text_gives() -> None:
     """A session counts what its workers made; a later one reads the records."""
     whole = record(game(0, (0, 1, 2), [Fault(1, "timeout", 3)]), game(1, (1, 2, 0), [], winner=None))
-    assert record_results(write(whole)) == game_results(whole)
+    assert record_results(write_record(whole)) == game_results(whole)
 
 
 def test_a_text_that_is_no_record_is_refused() -> None:

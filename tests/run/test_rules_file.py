@@ -1,5 +1,5 @@
 """What --rules makes of a name or a file, and a ruleset as plain data. Source: arena/run/rules_file.py, and
-arena/coup/fields.py for the fields."""
+arena/coup/ruleset_schema.py for the fields."""
 
 import json
 from dataclasses import fields, replace
@@ -12,17 +12,17 @@ import pytest
 from arena.coup import (
     ABOUT,
     COUP,
-    FIELD,
+    FIELD_BY_NAME,
     FIELDS,
     PRESETS,
     Blockers,
     Ruleset,
-    differences,
+    changed_fields,
     from_dict,
     seat_counts,
     to_dict,
 )
-from arena.run import RulesetError, load
+from arena.run import RulesetError, load_ruleset
 
 # What must be on for a field to have an effect.
 NEEDED: dict[str, dict[str, object]] = {rule.name: {rule.needs: True} for rule in FIELDS if rule.needs} | {
@@ -39,7 +39,7 @@ def write(folder: Path, text: str | bytes, name: str = "my.toml") -> str:
 
 def refusal(name_or_path: str) -> str:
     with pytest.raises(RulesetError) as caught:
-        load(name_or_path)
+        load_ruleset(name_or_path)
     message = str(caught.value)
     assert message.count("\n") <= 1, "an error is two lines at most"
     assert all(line.isprintable() for line in message.split("\n")), "nothing in it may act on a terminal"
@@ -120,7 +120,7 @@ def test_data_of_an_earlier_arena_has_what_it_played() -> None:
     assert from_dict(data).talk == "off"
 
 
-@pytest.mark.parametrize("name", [name for name in FIELD if name not in ("dead_target", "talk")])
+@pytest.mark.parametrize("name", [name for name in FIELD_BY_NAME if name not in ("dead_target", "talk")])
 def test_data_that_lacks_a_field_is_refused(name: str) -> None:
     """Strict: a record holds the whole ruleset, so that it doesn't change when a default does."""
     data = to_dict(COUP)
@@ -184,15 +184,15 @@ def test_every_preset_is_there_and_described() -> None:
 def test_a_preset_differs_from_the_base_game_as_its_document_says(name: str) -> None:
     """The rule documents: PRESET_TABLE."""
     seats, different = PRESET_TABLE[name]
-    rules = load(name)
-    assert {rule.name: to_dict(rules)[rule.name] for rule in differences(rules)} == different
+    rules = load_ruleset(name)
+    assert {rule.name: to_dict(rules)[rule.name] for rule in changed_fields(rules)} == different
     assert seat_counts(rules) == [*seats]
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_file_with_only_a_base_and_its_name_is_that_preset(tmp_path: Path, name: str) -> None:
     """Nothing that a preset sets is idle, or it would fall back and differ."""
-    assert load(write(tmp_path, f'base = "{name}"\nname = "{name}"\n')) == PRESETS[name]
+    assert load_ruleset(write(tmp_path, f'base = "{name}"\nname = "{name}"\n')) == PRESETS[name]
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ GOOD: dict[str, tuple[str, Ruleset]] = {
 def test_a_file_is_read(tmp_path: Path, case: tuple[str, Ruleset]) -> None:
     """The docstring of arena/run/rules_file.py."""
     text, rules = case
-    assert load(write(tmp_path, text)) == rules
+    assert load_ruleset(write(tmp_path, text)) == rules
 
 
 @pytest.mark.parametrize("rule", [rule for rule in FIELDS if rule.name != "name"], ids=lambda rule: rule.name)
@@ -250,7 +250,7 @@ def test_every_value_of_every_field_can_be_written_in_a_file(tmp_path: Path, rul
         else:
             needed = NEEDED.get(rule.name, {})
         lines = [f"{name} = {json.dumps(to_plain(on))}" for name, on in {**needed, rule.name: written}.items()]
-        assert getattr(load(write(tmp_path, "\n".join(lines))), rule.name) == value
+        assert getattr(load_ruleset(write(tmp_path, "\n".join(lines))), rule.name) == value
 
 
 def to_plain(value: object) -> object:
@@ -338,15 +338,15 @@ def test_every_wrong_value_names_the_allowed_ones(tmp_path: Path) -> None:
 
 def test_a_file_is_named_by_its_stem_which_must_do_as_a_name(tmp_path: Path) -> None:
     """The docstring: the name is optional. A stem that is a preset's name would pass other rules off as the preset."""
-    assert load(write(tmp_path, "start_coins = 3", "Monday.toml")).name == "Monday"
+    assert load_ruleset(write(tmp_path, "start_coins = 3", "Monday.toml")).name == "Monday"
     assert '"blog" is the name of a preset' in refusal(write(tmp_path, "start_coins = 3", "blog.toml"))
     assert 'name = "\\u0007" is not allowed' in refusal(write(tmp_path, "start_coins = 3", "\x07.toml"))
-    assert load(write(tmp_path, 'name = "bell"', "\x07.toml")).name == "bell"
+    assert load_ruleset(write(tmp_path, 'name = "bell"', "\x07.toml")).name == "bell"
 
 
 def test_what_has_a_slash_or_ends_in_toml_is_a_file_and_all_else_a_preset(tmp_path: Path) -> None:
     """The contract of --rules."""
-    assert load(write(tmp_path, "start_coins = 3", "rules.txt")).name == "rules"
+    assert load_ruleset(write(tmp_path, "start_coins = 3", "rules.txt")).name == "rules"
     for missing in (f"{tmp_path}/coup", "coup.toml", "no\nsuch.toml", "a\0.toml"):
         assert "can't be read" in refusal(missing)
     assert "can't be read: Is a directory" in refusal(f"{tmp_path}/")

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from arena.bots import BotError, load
+from arena.bots import BotError, load_bots
 from arena.referee import ArenaError
-from arena.run import HostError, Job, NoRoomError, Played, Run, RunConfig, local_workers
-from ladder.pool import VOIDS
+from arena.run import HostError, Job, MatchOutput, OutOfSpaceError, Run, RunConfig, local_workers
+from ladder.pool import MAX_FAILED_ATTEMPTS
 from ladder.results import GameResult
 from ladder.store import PlayedMatch, RunFolder
+from tests.cli_workspace import BOT
 from tests.ladder.store.memory import MemoryStore
-from tests.place import BOT
 
 MATCHES = 12
 
@@ -25,17 +25,17 @@ MATCHES = 12
 def config(tmp_path: Path) -> RunConfig:
     for name in ("a.py", "b.py"):
         (tmp_path / name).write_text(BOT)
-    bots, _ = load([str(tmp_path / "a.py"), str(tmp_path / "b.py")])
+    bots, _ = load_bots([str(tmp_path / "a.py"), str(tmp_path / "b.py")])
     return RunConfig(tuple(bots), seats=2, games=2 * MATCHES, match_games=2, key=bytes(32))
 
 
-def played(job: Job) -> Played:
+def played(job: Job) -> MatchOutput:
     """Return a match whose games all went to seat 0."""
     results = tuple(
         GameResult(job.spec.match, game, job.spec.bots, 0, "last_standing", (0,), ((1, 3),), 3, (), ())
         for game in range(2)
     )
-    return Played(PlayedMatch(job.spec.match, "record", results), requests=7, startup_s=0.5)
+    return MatchOutput(PlayedMatch(job.spec.match, "record", results), requests=7, startup_s=0.5)
 
 
 class Scripted(Executor):
@@ -132,7 +132,7 @@ def test_matches_that_are_given_up_are_listed_with_their_reason(config: RunConfi
     store = MemoryStore()
     run = Run(config, store)
     play(run, fails(2, 5))
-    assert run.progress.voided == 2 * VOIDS
+    assert run.progress.voided == 2 * MAX_FAILED_ATTEMPTS
     assert [(void.match, void.reason) for void in run.progress.given_up] == [(2, "no memory"), (5, "no memory")]
     assert run.progress.done == MATCHES - 2
 
@@ -161,7 +161,7 @@ def test_no_room_for_temporary_files_stops_the_run_at_once(config: RunConfig) ->
     store = MemoryStore()
     run = Run(config, store)
     with pytest.raises(HostError, match="no room in /tmp"):
-        play(run, fails(3, problem=NoRoomError("no room in /tmp")))
+        play(run, fails(3, problem=OutOfSpaceError("no room in /tmp")))
     assert run.progress.voided == 0
     assert store.finished == 1
 
@@ -229,11 +229,11 @@ def test_local_workers_play_the_bots_from_where_they_stand(config: RunConfig, tm
 
 
 def test_who_lets_time_run_out_is_known_while_the_run_goes_on(config: RunConfig) -> None:
-    """Source: arena/run/progress.py: the worst first; who cost next to nothing is not named."""
+    """Source: arena/run/session.py: the worst first; who cost next to nothing is not named."""
     progress = Run(config, MemoryStore()).progress
     match = PlayedMatch(0, "record", ())
-    progress.count(Played(match, 7, 0.5, (("a", 2, 3.0), ("b", 1, 0.5))))
+    progress.count(MatchOutput(match, 7, 0.5, (("a", 2, 3.0), ("b", 1, 0.5))))
     assert progress.held_up() == [("a", 2, 3.0)]
-    progress.count(Played(match, 7, 0.5, (("a", 1, 1.0), ("b", 3, 15.0))))
+    progress.count(MatchOutput(match, 7, 0.5, (("a", 1, 1.0), ("b", 3, 15.0))))
     assert progress.held_up() == [("b", 4, 15.5), ("a", 3, 4.0)]
     assert (progress.requests, progress.startup_s) == (14, 1.0)

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox.docker import OWNER, Engine, engine
+from arena.sandbox.docker import OWNER_LABEL, Engine, get_engine
 from arena.sandbox.linux import cgroup
-from tests.place import Place
-from tests.soon import within
+from tests.cli_workspace import Place
+from tests.timing import within
 
 Needs = Callable[[str, str | None], None]
 
@@ -34,7 +34,7 @@ HELLO_S = 5.0  # for an engine to say its version
 @functools.cache
 def why_not(name: str) -> str | None:
     """Ask in a process of its own: a trial box would make this one the reaper of the run that a test kills."""
-    code = f"from arena.sandbox import why_not; print(why_not({name!r}) or '', end='')"
+    code = f"from arena.sandbox import unavailable_reason; print(unavailable_reason({name!r}) or '', end='')"
     return (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT
@@ -46,13 +46,13 @@ def why_not(name: str) -> str | None:
 @pytest.fixture
 def docker(needs: Needs) -> Engine:
     needs("docker", why_not("docker"))
-    return engine()
+    return get_engine()
 
 
 def owned_by(made: Engine, pids: set[int]) -> list[str]:
     """Return the containers, running or not, that these processes made."""
-    found = made.call(made.api.containers, all=True, filters={"label": [OWNER]})
-    return [one["Id"] for one in found if int(one["Labels"][OWNER].rpartition("/")[2].split(".")[0]) in pids]
+    found = made.call(made.api.containers, all=True, filters={"label": [OWNER_LABEL]})
+    return [one["Id"] for one in found if int(one["Labels"][OWNER_LABEL].rpartition("/")[2].split(".")[0]) in pids]
 
 
 def family(pid: int) -> set[int]:
@@ -113,7 +113,9 @@ def test_a_run_that_is_killed_in_a_build_leaves_nothing_after_the_next_run(
     building = place.folder / "killed.building"
     pid = process.pid
     made = request.getfixturevalue("docker") if name == "docker" else None
-    ours = (lambda: owned_by(made, {pid})) if made is not None else (lambda: groups_of({pid}) or cgroup.lacking())
+    ours = (
+        (lambda: owned_by(made, {pid})) if made is not None else (lambda: groups_of({pid}) or cgroup.cgroup_problem())
+    )
     place.wait(lambda: (building / "bots").is_dir() and ours(), process=process)
     os.kill(pid, signal.SIGKILL)
     place.end(process)
@@ -153,7 +155,7 @@ def groups_of(pids: set[int]) -> list[str]:
 
 def test_what_a_killed_worker_leaves_is_gone_at_the_end_of_its_run(place: Place, needs: Needs, docker: Engine) -> None:
     """kill -9 of a worker during a match: the run goes on with another worker, and leaves nothing of the first."""
-    needs("cgroup", cgroup.lacking())
+    needs("cgroup", cgroup.cgroup_problem())
     flags = ("--games", 12, "--match-games", 2, "--jobs", 1, "--sandbox", "docker", "--out", "out")
     process = place.start("run", *place.bots(2), *flags)
     place.wait((place.folder / "out" / "records" / "000001.jsonl").exists, process=process)
@@ -179,7 +181,7 @@ def test_groups_of_the_dead_are_swept_at_the_end_of_a_run(place: Place, needs: N
     So late, since the start of any other run on this machine sweeps it, too.
     """
     needs(name, why_not(name))
-    trouble = cgroup.lacking()
+    trouble = cgroup.cgroup_problem()
     needs("cgroup", None if trouble is None else str(trouble))
     groups = cgroup.hierarchy()
     assert groups is not None
@@ -201,10 +203,10 @@ def test_groups_of_the_dead_are_swept_at_the_end_of_a_run(place: Place, needs: N
 
 CLEAN_UP = """
 import sys, time
-from arena.run import clean_up
-from arena.sandbox import Choice
+from arena.run import remove_leftovers
+from arena.sandbox import SandboxChoice
 began = time.monotonic()
-clean_up(Choice("process"))
+remove_leftovers(SandboxChoice("process"))
 print(time.monotonic() - began, "docker" in sys.modules)
 """
 

@@ -1,13 +1,13 @@
-"""Quantiles of any number of times in little room. Source: the docstring of arena/run/times.py."""
+"""Quantiles of any number of times in little room. Source: the docstring of arena/run/worker.py."""
 
 import pytest
 
-from arena.run import Times
+from arena.run import LatencyHistogram
 
 
 def test_quantiles_are_right_to_a_hundredth() -> None:
     """However many times there are, and in whatever parts they come."""
-    times = Times()
+    times = LatencyHistogram()
     for start in range(0, 100_000, 1000):
         times.add(range(start, start + 1000))
     assert times.quantile_ms(0.5) == pytest.approx(50.0, rel=0.011)
@@ -17,7 +17,7 @@ def test_quantiles_are_right_to_a_hundredth() -> None:
 
 def test_a_request_that_took_no_time_counts() -> None:
     """Its logarithm isn't a number."""
-    times = Times()
+    times = LatencyHistogram()
     assert times.quantile_ms(0.5) is None
     times.add([0, 0, 5_000])
     assert times.quantile_ms(0.5) == 0.001

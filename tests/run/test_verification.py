@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from arena.bots import Bot
-from arena.referee import Fault, GameRecord, Record, Terms, play_match, read, write
-from arena.run import KeptError, RunConfig, game_results, record_results, replay_all
-from arena.sandbox import InsideSandbox, Limits, Peer, Program
+from arena.referee import Fault, GameRecord, MatchSettings, Record, play_match, read_record, write_record
+from arena.run import RecordFileError, RunConfig, game_results, record_results, verify_all
+from arena.sandbox import InProcessSandbox, Limits, Program, ScriptPeer
 from ladder.store import PlayedMatch, RunFolder
-from tests.each import each
+from tests.cases import each
 
 NAMES = ("a", "b", "c")
 CONFIG = RunConfig(
@@ -31,7 +31,7 @@ CONFIG = RunConfig(
 )
 
 
-def script(peer: Peer) -> None:
+def script(peer: ScriptPeer) -> None:
     """Play at random by the seed of the match; bot A, which has it from its handle, makes mistakes and dies."""
     chance, bad = random.Random(), False
     for line in peer.lines():
@@ -52,7 +52,7 @@ def played(config: RunConfig, folder: Path, matches: int | None = None) -> Path:
     """Play a run's matches, or the first ones, into a folder; it has ended if all are there."""
     store = RunFolder(folder, record_results)
     store.create(config.to_json())
-    sandbox = InsideSandbox({"it": script})
+    sandbox = InProcessSandbox({"it": script})
     for table in config.plan().tables[:matches]:
         clock = count()
         record = play_match(
@@ -60,7 +60,7 @@ def played(config: RunConfig, folder: Path, matches: int | None = None) -> Path:
             lambda _: sandbox.start(Program(("it",), Path()), Limits()),
             lambda clock=clock: next(clock) / 1e6,  # type: ignore[misc]
         ).record
-        store.keep(PlayedMatch(table.match, write(record), game_results(record)))
+        store.keep(PlayedMatch(table.match, write_record(record), game_results(record)))
     store.finish()
     if matches is None:
         store.end()
@@ -84,7 +84,7 @@ def record_file(folder: Path, match: int) -> Path:
 
 def listed(folder: Path) -> None:
     """Write results.jsonl as the records have it."""
-    records = [read(file.read_text()) for file in sorted((folder / "records").iterdir())]
+    records = [read_record(file.read_text()) for file in sorted((folder / "records").iterdir())]
     lines = (result.to_line() for record in records for result in game_results(record))
     (folder / "results.jsonl").write_text("".join(lines))
 
@@ -94,7 +94,7 @@ def in_record(edit: Callable[[Record], Record], match: int = 1) -> Change:
 
     def change(folder: Path) -> None:
         file = record_file(folder, match)
-        file.write_text(write(edit(read(file.read_text()))))
+        file.write_text(write_record(edit(read_record(file.read_text()))))
 
     return change
 
@@ -232,7 +232,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
         "terms.limits.memory_mb is 7 in the record",
     ),
     "rules changed": (
-        header(terms=Terms(replace(CONFIG.terms.rules, forced_coup=11))),
+        header(terms=MatchSettings(replace(CONFIG.terms.rules, forced_coup=11))),
         "terms.rules.forced_coup is 11",
     ),
     "times changed": (
@@ -272,9 +272,9 @@ def copies(run: Path, tmp_path: Path) -> Iterator[Path]:
 
 def test_a_run_verifies_and_has_every_kind_of_fault(run: Path) -> None:
     """So that the changes below change something."""
-    told = replay_all(run)
+    told = verify_all(run)
     assert (told.records, told.games, told.planned, told.differences) == (3, 9, 3, ())
-    faults = {fault.code for game in read(record_file(run, 1).read_text()).games for fault in game.faults}
+    faults = {fault.code for game in read_record(record_file(run, 1).read_text()).games for fault in game.faults}
     assert {"illegal_move", "out_of_lives", "exited"} <= faults, faults
 
 
@@ -286,7 +286,7 @@ def test_what_does_not_follow_from_the_key_and_the_plan_is_told(
     folder = next(copies)
     change(folder)
     listed(folder)
-    told = replay_all(folder).differences
+    told = verify_all(folder).differences
     assert words in "\n".join(told)
     assert len(told) <= 21
     assert all("\n" not in line and len(line) < 310 for line in told)
@@ -297,15 +297,17 @@ def test_a_plan_that_would_be_huge_is_refused(copies: Iterator[Path], field: str
     """A run's file comes from elsewhere: no number in it may take all memory, or hours."""
     folder = next(copies)
     in_run(lambda run: run.update({field: 3 * 10**12}))(folder)
-    with pytest.raises(KeptError, match=r"can't be verified: run.json was changed: .*3000000000000 games.*at most"):
-        replay_all(folder)
+    with pytest.raises(
+        RecordFileError, match=r"can't be verified: run.json was changed: .*3000000000000 games.*at most"
+    ):
+        verify_all(folder)
 
 
 @each("change", OF_RESULTS.values(), ids=OF_RESULTS.keys())
 def test_results_that_are_not_those_of_the_records_are_told(copies: Iterator[Path], change: Change) -> None:
     folder = next(copies)
     change(folder)
-    [told] = replay_all(folder).differences
+    [told] = verify_all(folder).differences
     assert "results.jsonl is not what the records say; arena run --resume" in told
 
 
@@ -314,7 +316,7 @@ def test_a_run_that_was_interrupted_verifies_and_its_matches_are_counted(tmp_pat
     folder = played(CONFIG, tmp_path / "out", 2)
     for text in ((folder / "results.jsonl").read_text(), (folder / "results.jsonl").read_text()[:-9]):
         (folder / "results.jsonl").write_text(text)
-        told = replay_all(folder)
+        told = verify_all(folder)
         assert (told.records, told.planned, told.differences) == (2, 3, ())
 
 
@@ -322,9 +324,9 @@ def test_records_without_a_plan_are_replayed_alone(run: Path, tmp_path: Path) ->
     """A record, and a folder of records; a plan that can't be read is no plan to hold records against."""
     shutil.copytree(run / "records", tmp_path / "records")
     for path in (tmp_path, tmp_path / "records", record_file(tmp_path, 1)):
-        told = replay_all(path)
+        told = verify_all(path)
         assert (told.planned, told.differences) == (None, ())
     for text in ("[]", "{", '{"run": 1}'):
         (tmp_path / "run.json").write_text(text)
-        with pytest.raises(KeptError, match="can't be verified"):
-            replay_all(tmp_path)
+        with pytest.raises(RecordFileError, match="can't be verified"):
+            verify_all(tmp_path)

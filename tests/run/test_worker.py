@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import Bot, BotCache, load, pack, portable
+from arena.bots import Bot, BotCache, load_bots, make_portable, pack
 from arena.referee import ArenaError
-from arena.run import Job, Played, RunConfig, Worker
-from arena.sandbox import Choice, programs_of
-from tests.place import BOT
+from arena.run import Job, MatchOutput, RunConfig, Worker
+from arena.sandbox import SandboxChoice, programs_of
+from tests.cli_workspace import BOT
 
 FOLDER_BOT = BOT.replace("import json", "import json, pathlib").replace(
     "choice = zlib", "choice = int(pathlib.Path('data/number').read_text()) + zlib"
@@ -30,7 +30,7 @@ def config(tmp_path: Path) -> RunConfig:
     (home / "folder" / "bot.toml").write_text('name = "folder"\nrun = "python3 -SI bot.py"\n')
     (home / "folder" / "bot.py").write_text(FOLDER_BOT)
     (home / "folder" / "data" / "number").write_text("0")
-    bots, _ = load([str(home / "file.py"), str(home / "folder")])
+    bots, _ = load_bots([str(home / "file.py"), str(home / "folder")])
     return RunConfig(tuple(bots), seats=2, games=4, match_games=4, key=bytes(32))
 
 
@@ -57,11 +57,11 @@ def caches(tmp_path: Path, temporary: Path) -> Iterator[tuple[BotCache, BotCache
 
 def job_of(config: RunConfig) -> Job:
     (table,) = config.plan().tables
-    bots = tuple(portable(config.bots[bot], programs_of(config.sandbox.name)) for bot in table.bots)
+    bots = tuple(make_portable(config.bots[bot], programs_of(config.sandbox.name)) for bot in table.bots)
     return Job(config.spec(0, table.bots), bots, config.sandbox)
 
 
-def played(cache: BotCache, job: Job) -> Played:
+def played(cache: BotCache, job: Job) -> MatchOutput:
     """Play a job as it comes over the network."""
     worker = Worker(cache)
     try:
@@ -77,7 +77,7 @@ def archive_of(bot: Bot) -> io.BytesIO:
     return archive
 
 
-def moves(found: Played) -> list[object]:
+def moves(found: MatchOutput) -> list[object]:
     return [json.loads(line).get("moves") for line in found.match.record.splitlines()]
 
 
@@ -95,7 +95,7 @@ def test_a_worker_with_an_empty_cache_gets_the_bots_and_plays_the_same(
     with pytest.raises(ArenaError):
         played(there, job)
     for bot, archive in zip(config.bots, archives, strict=True):
-        there.put(portable(bot, programs_of(config.sandbox.name)), archive)
+        there.put(make_portable(bot, programs_of(config.sandbox.name)), archive)
     second = played(there, job)
     assert [result.faults for result in first.match.results] == [()] * 4
     assert second.match.results == first.match.results
@@ -132,8 +132,8 @@ def test_a_bots_modules_are_compiled_before_it_first_plays(
         "import os, sys, other\nprint(os.path.exists(other.__cached__), file=sys.stderr)\n" + BOT
     )
     (home / "other.py").write_text("")
-    bots, _ = load([str(home), f"same={home}"], programs_of("bubblewrap"))
-    config = RunConfig(tuple(bots), seats=2, games=4, match_games=4, key=bytes(32), sandbox=Choice("bubblewrap"))
+    bots, _ = load_bots([str(home), f"same={home}"], programs_of("bubblewrap"))
+    config = RunConfig(tuple(bots), seats=2, games=4, match_games=4, key=bytes(32), sandbox=SandboxChoice("bubblewrap"))
     for bot in bots:
         here.link(bot)
     job = job_of(config)
@@ -155,7 +155,7 @@ def test_a_worker_plays_any_number_of_jobs(config: RunConfig, caches: tuple[BotC
     job = job_of(config)
     worker = Worker(here)
     try:
-        found = [worker.play(replace(job, choice=Choice("process"))) for _ in range(3)]
+        found = [worker.play(replace(job, choice=SandboxChoice("process"))) for _ in range(3)]
     finally:
         worker.close()
     assert found[0].match.results == found[1].match.results == found[2].match.results

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from arena.referee import read, written
+from arena.referee import read_record, statement_payload
+from tests.cli_workspace import Place
 from tests.command import completed
-from tests.place import Place
 
 BOT = Path(__file__).parents[2] / "sample_bots" / "llm"
 KEY = "sk-zqsecretzq"
@@ -140,7 +140,7 @@ def played(folder: Path, url: str, *more: str, **environment: str) -> list[dict[
     passed = [word for name in names for word in ("--pass-env", name)]
     done = completed([*words, *passed, "--seed", "1", *more], cwd=folder, env={**os.environ, **names})
     assert done.returncode == 0, done.stderr
-    record = read((folder / "r" / "records" / "000000.jsonl").read_text("utf-8"))
+    record = read_record((folder / "r" / "records" / "000000.jsonl").read_text("utf-8"))
     assert [fault for game in record.games for fault in game.faults] == []
     kept = (
         b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
@@ -184,9 +184,9 @@ def test_where_there_is_talk_it_says_what_the_model_says_and_can_be_said(tmp_pat
     with endpoint(lambda handler, prompt: told(handler, next(answers)[0])) as (url, asked):
         more = ["--rules", "open-table", "--limit-ms", "9000"]
         played(tmp_path, url, *more, COUP_LLM_CALLS=str(len(SPOKEN)))
-    record = read((tmp_path / "r" / "records" / "000000.jsonl").read_text("utf-8"))
+    record = read_record((tmp_path / "r" / "records" / "000000.jsonl").read_text("utf-8"))
     wanted = [statement for _, said in SPOKEN for statement in said]
-    said = [written(statement) for game in record.games for _, statement in game.said]
+    said = [statement_payload(statement) for game in record.games for _, statement in game.said]
     assert [{name: statement[name] for name in want} for want, statement in zip(wanted, said, strict=True)] == wanted
     assert all("You may say something" in each["messages"][1]["content"] for each in asked)
     assert any("says: I hold the duke" in each["messages"][1]["content"] for each in asked)

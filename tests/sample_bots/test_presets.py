@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import completed, load
+from arena.bots import load_bots, with_kit
 from arena.coup import PRESETS
-from arena.referee import MatchSpec, Terms, Timing, play_match, verify
+from arena.referee import MatchSettings, MatchSpec, Timing, play_match, verify_record
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
-from ladder.schedule import seatings
+from ladder.schedule import seat_orders
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_bots"
 HURRY = Timing(limit_ms=4, bank_ms=60_000)  # a bot that thinks for half its free time thinks for 2 ms here
@@ -30,8 +30,8 @@ def test_every_sample_bot_plays_every_preset_without_a_fault(preset: str, tmp_pa
     seats = min(rules.max_seats, len(BOTS))
     (tmp_path / "boxes").mkdir()
     sandbox = ProcessSandbox(tmp_path / "boxes")
-    loaded, _ = load([str(path) for path in BOTS])
-    bots = {path: completed(bot, False, tmp_path / path.name) for path, bot in zip(BOTS, loaded, strict=True)}
+    loaded, _ = load_bots([str(path) for path in BOTS])
+    bots = {path: with_kit(bot, False, tmp_path / path.name) for path, bot in zip(BOTS, loaded, strict=True)}
     for first in range(0, len(BOTS), seats):
         table = [BOTS[(first + place) % len(BOTS)] for place in range(seats)]
 
@@ -40,8 +40,8 @@ def test_every_sample_bot_plays_every_preset_without_a_fault(preset: str, tmp_pa
 
         names = tuple(path.name for path in table)
         key = hmac.digest(b"presets", preset.encode(), "sha256")  # other hands for each
-        played = seatings(seats, seats, shuffle)
-        result = play_match(MatchSpec(0, key, names, played, Terms(rules=rules, timing=HURRY)), launch)
+        played = seat_orders(seats, seats, shuffle)
+        result = play_match(MatchSpec(0, key, names, played, MatchSettings(rules=rules, timing=HURRY)), launch)
         record = result.record
-        verify(record)
+        verify_record(record)
         assert [fault for game in record.games for fault in game.faults] == []

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from arena.bots import LANGUAGES
-from arena.sandbox import NAMES, why_not
+from arena.sandbox import SANDBOX_NAMES, unavailable_reason
+from tests.cli_workspace import Place, Ran
 from tests.kits.built import built
 from tests.kits.table import KITS
-from tests.place import Place, Ran
 
 Needs = Callable[[str, str | None], None]
 
@@ -33,7 +33,7 @@ def marks_of(sandbox: str) -> list[pytest.MarkDecorator]:
 def bots_here(place: Place, sandbox: str, needs: Needs) -> list[str]:
     """Make all bots in a user's folder, as `arena new` does; skip where what builds them is missing."""
     if sandbox != "process":
-        needs(sandbox, why_not(sandbox))
+        needs(sandbox, unavailable_reason(sandbox))
     for program in sorted(sum(BOTS.values(), ())) if sandbox != "docker" else ():
         found = shutil.which(program, path="/usr/bin" if sandbox == "bubblewrap" else None)
         needs(program, None if found else f"it isn't where {sandbox} finds it")
@@ -55,7 +55,7 @@ def ran(place: Place, *arguments: object) -> Ran:
 
 
 @pytest.mark.timeout(LIMIT_S)
-@pytest.mark.parametrize("sandbox", [pytest.param(name, marks=marks_of(name)) for name in NAMES])
+@pytest.mark.parametrize("sandbox", [pytest.param(name, marks=marks_of(name)) for name in SANDBOX_NAMES])
 def test_every_bot_to_begin_with_is_built_and_can_play(
     sandbox: str, place: Place, needs: Needs, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

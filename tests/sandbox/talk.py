@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from arena.sandbox import CLOSE_MS, Box, Choice, Exit, Limits, ProcessSandbox, Program, Sandbox, make
-from arena.sandbox.linux import cgroup, children
+from arena.sandbox import CLOSE_MS, Box, Exit, Limits, ProcessSandbox, Program, Sandbox, SandboxChoice, make_sandbox
+from arena.sandbox.linux import cgroup, list_children
 
 WAIT_S = (
     40.0  # far beyond what a loaded machine needs; only a failure takes this long; the tests' sleepers sleep longer
@@ -47,7 +47,7 @@ def made(kind: str, scratch: Path) -> Sandbox:
     """Return a sandbox by its name; behind which "without groups" may stand."""
     name, _, bare = kind.partition(" ")
     if not bare:
-        return make(Choice(name), scratch)
+        return make_sandbox(SandboxChoice(name), scratch)
     if name == "process":
         return ProcessSandbox(scratch, None)
     from arena.sandbox.bubblewrap import BubblewrapSandbox
@@ -130,13 +130,13 @@ def childless() -> None:
 def remember_children() -> None:
     """Take the children that this process has now for what tests share: they may stay."""
     global _shared
-    _shared = frozenset(children("self"))
+    _shared = frozenset(list_children("self"))
 
 
 def no_children() -> bool:
     """Tell whether this process has no child, dead or alive, but those that tests share."""
     if sys.platform == "linux":
-        return _shared.issuperset(children("self"))
+        return _shared.issuperset(list_children("self"))
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -253,5 +253,5 @@ def family_of(box: Box) -> list[int]:
     assert box.pid is not None
     found = [int(Path(f"/proc/{box.pid}/stat").read_text().rpartition(")")[2].split()[1])]
     for pid in found:
-        found += children(pid)
+        found += list_children(pid)
     return found

@@ -5,41 +5,49 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import ISOLATING, NAMES, Backend, Choice, backend, programs_of, takers
-from tests.each import each
+from arena.sandbox import (
+    ISOLATING_SANDBOXES,
+    SANDBOX_NAMES,
+    Backend,
+    SandboxChoice,
+    get_backend,
+    programs_of,
+    sandboxes_with_option,
+)
+from tests.cases import each
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = sorted((ROOT / "arena").rglob("*.py"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SANDBOX_NAMES)
 def test_every_sandbox_has_a_row(name: str) -> None:
     """It is a module arena.sandbox.NAME, and makes a sandbox of that name."""
-    row = backend(name)
+    row = get_backend(name)
     assert isinstance(row, Backend)
-    assert set(row.takes) <= {field for field in Choice.__dataclass_fields__ if field != "name"}
-    assert Choice(name).isolates == (name in ISOLATING)
+    assert set(row.takes) <= {field for field in SandboxChoice.__dataclass_fields__ if field != "name"}
+    assert SandboxChoice(name).isolates == (name in ISOLATING_SANDBOXES)
 
 
 def test_the_row_makes_the_sandbox_that_it_is_listed_under(tmp_path: Path) -> None:
     """Where it works here; the others say why they don't."""
-    for name in NAMES:
-        if backend(name).why_not(Choice(name)) is None:
-            made = backend(name).make(Choice(name), tmp_path / name)
+    for name in SANDBOX_NAMES:
+        if get_backend(name).why_not(SandboxChoice(name)) is None:
+            made = get_backend(name).make(SandboxChoice(name), tmp_path / name)
             assert made.name == name
             made.close()
 
 
 def test_a_box_with_an_image_finds_nothing_on_this_machine() -> None:
     """The others run a bare .py file with the arena's own interpreter."""
-    assert [name for name in NAMES if programs_of(name).image] == ["docker"]
+    assert [name for name in SANDBOX_NAMES if programs_of(name).image] == ["docker"]
     assert programs_of("bubblewrap").path is not None
     assert programs_of("process").path is None
 
 
 def test_what_only_some_sandboxes_take_is_refused_by_the_others() -> None:
     """Source: arena run --help: --docker-runtime, --docker-image."""
-    assert takers("runtime") == takers("image") == ("docker",)
+    assert sandboxes_with_option("runtime") == sandboxes_with_option("image") == ("docker",)
 
 
 @each("path", ELSEWHERE)
@@ -53,4 +61,4 @@ def test_no_file_compares_with_a_sandboxs_name(path: Path) -> None:
         if isinstance(constant, ast.Constant)
     ]
     allowed = ["docker"] if path.name == "situation.py" else []  # there it is a group of the system's
-    assert [word for word in compared if word in NAMES] == allowed
+    assert [word for word in compared if word in SANDBOX_NAMES] == allowed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import NOT_GIVEN, Program, ProgramError, copy_files
+from arena.sandbox import EXCLUDED_NAMES, Program, ProgramError, copy_files
 
 BLOCK = 4096  # what a file system takes at least for an entry
 MB = 1 << 20
@@ -121,7 +121,7 @@ def test_what_no_digest_covers_is_not_given(files: Path, copy: Path) -> None:
     """Else a change of bytecode would play, and go unseen by --resume."""
     (files / "sub").mkdir()
     for folder in (files, files / "sub"):
-        for name in NOT_GIVEN:
+        for name in EXCLUDED_NAMES:
             (folder / name).mkdir()
             (folder / name / "x").touch()
         (folder / "bot.py").touch()

@@ -10,8 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import ending
-from arena.sandbox import NAMES, Choice, Counted, Exit, Limits, ProcessSandbox, Program, Sandbox, caused, make, why_not
+from arena.referee import exit_fault
+from arena.sandbox import (
+    SANDBOX_NAMES,
+    Counted,
+    Exit,
+    Limits,
+    ProcessSandbox,
+    Program,
+    Sandbox,
+    SandboxChoice,
+    make_sandbox,
+    unavailable_reason,
+    with_cause,
+)
 from tests.sandbox.talk import exit_of
 
 Needs = Callable[[str, str | None], None]
@@ -67,19 +79,19 @@ for number in range(3): print("going on", file=sys.stderr)
 """
 
 
-@pytest.fixture(scope="module", params=[*NAMES, "process without groups"])
+@pytest.fixture(scope="module", params=[*SANDBOX_NAMES, "process without groups"])
 def sandbox(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, needs: Needs
 ) -> Iterator[Sandbox]:
     """Give each box in turn."""
     name = request.param
     scratch = tmp_path_factory.mktemp("scratch")
-    if name not in NAMES:
+    if name not in SANDBOX_NAMES:
         needs("Linux", None if sys.platform == "linux" else "its processes are looked at by /proc")
         yield ProcessSandbox(scratch, hierarchy=None)
         return
-    needs(name, why_not(name))
-    made = make(Choice(name), scratch)
+    needs(name, unavailable_reason(name))
+    made = make_sandbox(SandboxChoice(name), scratch)
     yield made
     made.close()
 
@@ -90,7 +102,7 @@ def told(sandbox: Sandbox, code: str, folder: Path, limits: Limits = LIMITED) ->
     file.write_text(code)
     box = sandbox.start(Program((sys.executable, str(file)), folder, files=file), limits)
     try:
-        return ending("exited", exit_of(box), limits)
+        return exit_fault("exited", exit_of(box), limits)
     finally:
         box.close()
 
@@ -147,5 +159,5 @@ def test_a_limit_is_named_only_where_it_was_the_end(
     ended: Exit, counted: Counted, killed_for: str | None, cpu_used_up: bool, limit: str | None
 ) -> None:
     """What was counted is kept whatever the end."""
-    found = caused(ended, counted, killed_for, cpu_used_up)
+    found = with_cause(ended, counted, killed_for, cpu_used_up)
     assert found == Exit(ended.code, ended.signal, limit, counted)

@@ -20,18 +20,18 @@ import pytest
 from arena.sandbox import (
     Box,
     Exit,
-    InsideSandbox,
+    InProcessSandbox,
     Limits,
-    Peer,
     Program,
     ProgramError,
     Sandbox,
     Script,
-    replies,
-    sweep,
-    why_not,
+    ScriptPeer,
+    cleanup_stale,
+    make_reply_script,
+    unavailable_reason,
 )
-from arena.sandbox.linux import cgroup, children
+from arena.sandbox.linux import cgroup, list_children
 from tests.sandbox.talk import (
     SOON_S,
     close,
@@ -49,7 +49,7 @@ from tests.sandbox.talk import (
     stand_still,
     until,
 )
-from tests.soon import within
+from tests.timing import within
 
 Needs = Callable[[str, str | None], None]
 
@@ -78,11 +78,11 @@ class Kind:
 @pytest.fixture(scope="module", params=KINDS)
 def kind(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, needs: Needs) -> Iterator[Kind]:
     name, _, bare = request.param.partition(" ")
-    needs(name, None if why_not(name) is None else str(why_not(name)))
+    needs(name, None if unavailable_reason(name) is None else str(unavailable_reason(name)))
     if bare:
         needs("Linux", None if sys.platform == "linux" else "its processes are looked at by /proc")
     else:
-        needs("cgroup", cgroup.lacking())
+        needs("cgroup", cgroup.cgroup_problem())
     scratch = tmp_path_factory.mktemp("kind") / "scratch"
     sandbox = made(request.param, scratch)
     yield Kind(name, sandbox, scratch, not bare)
@@ -111,18 +111,18 @@ PROGRAMS = {
 }
 
 
-def inside_stubborn(peer: Peer) -> None:
+def inside_stubborn(peer: ScriptPeer) -> None:
     peer.send(b"here\n")
     peer.wait()
 
 
-def inside_seven(peer: Peer) -> None:
+def inside_seven(peer: ScriptPeer) -> None:
     peer.log(b"dying")
     peer.die(7)
 
 
 SCRIPTS: dict[str, Script] = {
-    "echo": replies(lambda line: line),
+    "echo": make_reply_script(lambda line: line),
     "stubborn": inside_stubborn,
     "seven": inside_seven,
     "signalled": lambda peer: peer.die(signal=signal.SIGTERM),
@@ -136,8 +136,10 @@ def start(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Itera
     """Start one of the programs above in each kind of sandbox; what a failed test left open is closed."""
     inside = request.param == "inside"
     if not inside:
-        needs(request.param, None if why_not(request.param) is None else str(why_not(request.param)))
-    sandbox: Sandbox = InsideSandbox(SCRIPTS) if inside else made(request.param, tmp_path / "scratch")
+        needs(
+            request.param, None if unavailable_reason(request.param) is None else str(unavailable_reason(request.param))
+        )
+    sandbox: Sandbox = InProcessSandbox(SCRIPTS) if inside else made(request.param, tmp_path / "scratch")
     (tmp_path / "bot").mkdir()
     boxes: list[Box] = []
 
@@ -483,17 +485,17 @@ def test_a_killed_referee_leaves_nothing(kind: Kind, files: Path, tmp_path: Path
     """
     bare = "" if kind.groups else f" {BARE}"
     code = SLEEPER if bare and kind.name == "process" else DAEMON
-    before = set(children("self"))
+    before = set(list_children("self"))
     command = [sys.executable, "-c", REFEREE, kind.name + bare, str(tmp_path / "scratch"), str(files), code]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as referee:
         assert referee.stdout is not None
         tasks = [int(word) for word in read_line(referee.stdout.fileno()).split()]
         assert len(tasks) >= 2
         referee.kill()
-    sweep(kind.name)
+    cleanup_stale(kind.name)
 
     def over() -> bool:
-        for pid in set(children("self")) - before:  # a box has made this process a subreaper
+        for pid in set(list_children("self")) - before:  # a box has made this process a subreaper
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
         return all(map(dead, tasks)) and not groups_of(referee.pid)
@@ -506,17 +508,17 @@ def test_a_killed_referee_leaves_nothing(kind: Kind, files: Path, tmp_path: Path
 def on_the_machine(kind: Kind) -> dict[str, set[object]]:
     """Return what this process has there, but for control groups."""
     found: dict[str, set[object]] = {
-        "children": set(children("self")),
+        "children": set(list_children("self")),
         "mounts": {each for each in Path("/proc/self/mountinfo").read_text().splitlines() if str(kind.scratch) in each},
         "folders": set(kind.scratch.glob("*")),
         "containers": set(),
     }
     if kind.name == "docker":
-        from arena.sandbox.docker import OWNER, engine
-        from arena.sandbox.linux import owner_anywhere
+        from arena.sandbox.docker import OWNER_LABEL, get_engine
+        from arena.sandbox.linux import global_identity
 
-        filters = {"label": [f"{OWNER}={owner_anywhere()}"]}
-        found["containers"] = {each["Id"] for each in engine().api.containers(all=True, filters=filters)}
+        filters = {"label": [f"{OWNER_LABEL}={global_identity()}"]}
+        found["containers"] = {each["Id"] for each in get_engine().api.containers(all=True, filters=filters)}
     return found
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from arena.sandbox import Limits, Program, ProgramError, SandboxError, become_subreaper, copy_files, remove_tree
-from arena.sandbox.bubblewrap import BubblewrapBox, BubblewrapSandbox, bwrap, why_not
-from arena.sandbox.linux import Cgroup, Watch, cgroup, uids
+from arena.sandbox.bubblewrap import BubblewrapBox, BubblewrapSandbox, get_bwrap_path, unavailable_reason
+from arena.sandbox.linux import Cgroup, ProcessMonitor, cgroup, user_ids
 from tests.sandbox.talk import WAIT_S, close, family_of, until
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True, scope="session")
 def bubblewrap(needs: Callable[[str, str | None], None]) -> None:
-    needs("bubblewrap", why_not())
+    needs("bubblewrap", unavailable_reason())
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ FEW = """
 import os, resource, sys
 from pathlib import Path
 from arena.sandbox import Program
-from arena.sandbox.bundle import copy_files
+from arena.sandbox.program_files import copy_files
 highest = max(map(int, os.listdir("/proc/self/fd")))
 resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 copy_files(Program(("true",), Path(sys.argv[1])), Path(sys.argv[2]), 64)
@@ -177,7 +177,7 @@ def test_swapped_out_memory_counts_against_the_own_limit(tmp_path: Path) -> None
 
 def test_a_lost_group_is_the_machines_fault(needs: Callable[[str, str | None], None]) -> None:
     """Contract of Box: what somebody on this machine breaks is a SandboxError, and no traceback."""
-    needs("cgroup", cgroup.lacking())
+    needs("cgroup", cgroup.cgroup_problem())
     found = cgroup.hierarchy()
     assert found is not None
     group = found.make(Limits())
@@ -220,7 +220,7 @@ def test_a_watch_forgets_the_dead_but_not_their_time() -> None:
         [sys.executable, "-c", "import os\nwhile True:\n    if os.fork() == 0: os._exit(0)\n    os.wait()"]
     )
     try:
-        watch = Watch(lambda: [parent.pid])
+        watch = ProcessMonitor(lambda: [parent.pid])
         before = seen = 0
         end = time.monotonic() + WAIT_S
         while before < FORKED_NS and time.monotonic() < end:
@@ -266,10 +266,20 @@ def test_control_c_at_the_referees_terminal_does_not_reach_bwrap(sandbox: Bubble
 def test_what_a_killed_start_left_is_ended_and_never_shares_a_user(tmp_path: Path) -> None:
     """bwrap's first process waits for ever if bwrap dies before telling it to go on; it counts against its user id."""
     become_subreaper(os.getpid())
-    slot = uids.take()  # so that no other box takes it meanwhile
+    slot = user_ids.take_user_id()  # so that no other box takes it meanwhile
     told, told_end = os.pipe()
     held_end, held = os.pipe()
-    command = [bwrap(), "--unshare-all", "--ro-bind", "/", "/", "--info-fd", str(told_end), "--block-fd", str(held_end)]
+    command = [
+        get_bwrap_path(),
+        "--unshare-all",
+        "--ro-bind",
+        "/",
+        "/",
+        "--info-fd",
+        str(told_end),
+        "--block-fd",
+        str(held_end),
+    ]
     try:
         keeper = subprocess.Popen(
             [*command, "sleep", "60"], user=slot.uid, group=slot.uid, extra_groups=[], pass_fds=(told_end, held_end)
@@ -286,7 +296,7 @@ def test_what_a_killed_start_left_is_ended_and_never_shares_a_user(tmp_path: Pat
         taken = []
         lock_file = tmp_path / "uids"
         while not taken or taken[-1].uid < slot.uid:
-            taken.append(uids.take(lock_file))
+            taken.append(user_ids.take_user_id(lock_file))
         assert slot.uid not in [each.uid for each in taken]
         until(lambda: os.waitpid(first, os.WNOHANG)[0] == first, "it lives on")
         for each in taken:

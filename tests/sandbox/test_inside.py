@@ -11,26 +11,26 @@ import pytest
 
 from arena.sandbox import (
     Exit,
-    InsideBox,
-    InsideSandbox,
+    InProcessBox,
+    InProcessSandbox,
     Limits,
-    Peer,
     Program,
     ProgramError,
     Script,
-    replies,
+    ScriptPeer,
+    make_reply_script,
 )
 from tests.sandbox.talk import WAIT_S, descriptors, exit_of, read_line, read_to_end
 
 
-def start_inside(script: Script) -> InsideBox:
-    return InsideSandbox({"it": script}).start(Program(("it",), Path()), Limits())
+def start_inside(script: Script) -> InProcessBox:
+    return InProcessSandbox({"it": script}).start(Program(("it",), Path()), Limits())
 
 
 def test_replies_sends_one_answer_several_or_none_per_line() -> None:
     """The three shapes that a reply function may return."""
     table = {b"one\n": b"1\n", b"two\n": [b"1", b"2\n"], b"none\n": None}
-    box = start_inside(replies(table.__getitem__))
+    box = start_inside(make_reply_script(table.__getitem__))
     os.write(box.stdin, b"one\nnone\ntwo\n")
     box.close_stdin()
     assert read_to_end(box.stdout) == b"1\n12\n"
@@ -40,7 +40,7 @@ def test_replies_sends_one_answer_several_or_none_per_line() -> None:
 def test_a_peer_reads_lines_however_they_arrive_and_the_unfinished_rest() -> None:
     """Only LF ends a line; what stands before end of file is given as it is."""
 
-    def report(peer: Peer) -> None:
+    def report(peer: ScriptPeer) -> None:
         peer.send(repr(list(peer.lines())).encode())
 
     box = start_inside(report)
@@ -62,7 +62,7 @@ def test_an_exception_in_a_script_is_a_traceback_and_exit_code_1() -> None:
 def test_a_script_may_close_its_stdout_and_live_on() -> None:
     """End of file on stdout with a program that still runs: a fault of its own for a referee."""
 
-    def mute(peer: Peer) -> None:
+    def mute(peer: ScriptPeer) -> None:
         peer.close_stdout()
         peer.wait()
 
@@ -81,12 +81,12 @@ def test_when_end_of_file_is_seen_the_exit_is_known() -> None:
         box.close()
 
 
-def write_for_ever(peer: Peer) -> None:
+def write_for_ever(peer: ScriptPeer) -> None:
     while True:
         peer.send(b"x" * 65536)
 
 
-def refuse_to_die(peer: Peer) -> None:
+def refuse_to_die(peer: ScriptPeer) -> None:
     while True:
         try:
             peer.read_line()
@@ -94,7 +94,9 @@ def refuse_to_die(peer: Peer) -> None:
             continue
 
 
-@pytest.mark.parametrize("script", [Peer.wait, write_for_ever, refuse_to_die], ids=["waits", "writes", "catches all"])
+@pytest.mark.parametrize(
+    "script", [ScriptPeer.wait, write_for_ever, refuse_to_die], ids=["waits", "writes", "catches all"]
+)
 def test_close_interrupts_a_script_whatever_it_does(script: Script) -> None:
     """A blocked write, a blocked read and a wait all end; so no thread outlives its test."""
     before = threading.active_count()
@@ -106,7 +108,7 @@ def test_close_interrupts_a_script_whatever_it_does(script: Script) -> None:
 def test_fifty_inside_boxes_leave_no_thread_and_no_descriptor() -> None:
     """Half of them end by themselves, half are killed."""
     threads, before = threading.active_count(), descriptors()
-    sandbox = InsideSandbox({"leaves": lambda peer: None, "stays": Peer.wait})
+    sandbox = InProcessSandbox({"leaves": lambda peer: None, "stays": ScriptPeer.wait})
     for name in ("leaves", "stays") * 25:
         sandbox.start(Program((name,), Path()), Limits())
     for box in sandbox.boxes:
@@ -119,12 +121,12 @@ def test_fifty_inside_boxes_leave_no_thread_and_no_descriptor() -> None:
 def test_what_a_script_burns_is_accounted_where_that_is_asked_for() -> None:
     """Contract: None where it isn't; it never falls, and stays readable after the end."""
 
-    def burns(peer: Peer) -> None:
+    def burns(peer: ScriptPeer) -> None:
         peer.burn(1.5)
         peer.send(b"burnt\n")
         peer.burn(0.25)
 
-    sandbox = InsideSandbox({"it": burns}, tells_waits=True)
+    sandbox = InProcessSandbox({"it": burns}, tells_waits=True)
     assert (sandbox.tells_waits, sandbox.freezes) == (True, False)
     box = sandbox.start(Program(("it",), Path()), Limits())
     assert exit_of(box) == Exit(0, None)
@@ -137,19 +139,19 @@ def test_what_a_script_burns_is_accounted_where_that_is_asked_for() -> None:
     mute.close()
 
 
-@pytest.mark.parametrize("step", [Peer.read_line, lambda peer: peer.send(b"x"), lambda peer: peer.burn(0)])
-def test_a_frozen_script_stops_at_its_next_step_and_goes_on_when_thawed(step: Callable[[Peer], object]) -> None:
+@pytest.mark.parametrize("step", [ScriptPeer.read_line, lambda peer: peer.send(b"x"), lambda peer: peer.burn(0)])
+def test_a_frozen_script_stops_at_its_next_step_and_goes_on_when_thawed(step: Callable[[ScriptPeer], object]) -> None:
     """Contract: stopped where it is; freezing and thawing twice is harmless."""
     frozen = threading.Event()
     went_on = threading.Event()
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         peer.send(b"here\n")
         assert frozen.wait(WAIT_S)
         step(peer)
         went_on.set()
 
-    box = InsideSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
+    box = InProcessSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
     assert read_line(box.stdout) == b"here\n"
     box.freeze()
     box.freeze()
@@ -167,12 +169,12 @@ def test_a_script_that_waits_when_it_is_frozen_does_not_see_what_comes() -> None
     """Contract: it is stopped in its read, not at the next one only."""
     got: list[bytes] = []
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         peer.send(b"here\n")
         got.append(peer.read_line())
         peer.send(got[0])
 
-    box = InsideSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
+    box = InProcessSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
     assert read_line(box.stdout) == b"here\n"
     box.freeze()
     os.write(box.stdin, b"a line\n")
@@ -189,17 +191,17 @@ def test_a_frozen_script_can_be_closed() -> None:
     """Contract: a frozen program can be killed. And one that can't be frozen isn't."""
     frozen = threading.Event()
 
-    def script(peer: Peer) -> None:
+    def script(peer: ScriptPeer) -> None:
         assert frozen.wait(WAIT_S)
         peer.burn(0)
         peer.send(b"free\n")
         peer.wait()
 
-    box = InsideSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
+    box = InProcessSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
     box.freeze()
     frozen.set()
     assert box.close() == Exit(None, signal.SIGKILL)
-    free = InsideSandbox({"it": script}).start(Program(("it",), Path()), Limits())
+    free = InProcessSandbox({"it": script}).start(Program(("it",), Path()), Limits())
     free.freeze()
     assert read_line(free.stdout) == b"free\n"
     assert free.close() == Exit(None, signal.SIGKILL)
@@ -208,4 +210,4 @@ def test_a_frozen_script_can_be_closed() -> None:
 def test_an_unknown_script_is_a_program_error() -> None:
     """As a missing file is for a real sandbox."""
     with pytest.raises(ProgramError, match="nobody: no such script"):
-        InsideSandbox({}).start(Program(("nobody",), Path()), Limits())
+        InProcessSandbox({}).start(Program(("nobody",), Path()), Limits())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import ISOLATING, Choice, Exit, Program, Sandbox, make, why_not
+from arena.sandbox import ISOLATING_SANDBOXES, Exit, Program, Sandbox, SandboxChoice, make_sandbox, unavailable_reason
 from tests.sandbox.talk import exit_of, read_to_end, running
 
 Needs = Callable[[str, str | None], None]
@@ -50,11 +50,11 @@ else:
 """
 
 
-@pytest.fixture(params=ISOLATING)
+@pytest.fixture(params=ISOLATING_SANDBOXES)
 def sandbox(request: pytest.FixtureRequest, needs: Needs, tmp_path: Path) -> Iterator[Sandbox]:
-    trouble = why_not(request.param)
+    trouble = unavailable_reason(request.param)
     needs(request.param, None if trouble is None else str(trouble))
-    sandbox = make(Choice(request.param), tmp_path / "scratch")
+    sandbox = make_sandbox(SandboxChoice(request.param), tmp_path / "scratch")
     yield sandbox
     sandbox.close()
 

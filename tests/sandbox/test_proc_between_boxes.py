@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Box, Choice, Limits, Program, Sandbox, make, why_not
+from arena.sandbox import Box, Limits, Program, Sandbox, SandboxChoice, make_sandbox, unavailable_reason
 from tests.sandbox.linux.left_open import PROC
 from tests.sandbox.talk import close, read_line
 
@@ -65,9 +65,9 @@ for line in sys.stdin:
 @pytest.fixture(params=["bubblewrap", "docker"])
 def sandbox(request: pytest.FixtureRequest, needs: Needs, tmp_path: Path) -> Iterator[Sandbox]:
     name = request.param
-    trouble = why_not(name)
+    trouble = unavailable_reason(name)
     needs(name, None if trouble is None else str(trouble))
-    sandbox = make(Choice(name), tmp_path / "scratch")
+    sandbox = make_sandbox(SandboxChoice(name), tmp_path / "scratch")
     yield sandbox
     sandbox.close()
 

@@ -16,17 +16,7 @@ import pytest
 
 from arena.sandbox import Box, Exit, Limits, ProcessSandbox, Program, SandboxError
 from arena.sandbox.linux import cgroup
-from tests.sandbox.talk import (
-    WAIT_S,
-    childless,
-    close,
-    exit_of,
-    gone,
-    kill,
-    python,
-    read_line,
-    running,
-)
+from tests.sandbox.talk import WAIT_S, childless, close, exit_of, gone, kill, python, read_line, running
 
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = Path(__file__).parent.parent / "bad_bots"
@@ -279,7 +269,7 @@ def limited(request: pytest.FixtureRequest, needs: Callable[[str, str | None], N
     if request.param == "rough":
         needs("/proc", None if sys.platform == "linux" else "Linux only")
         return ProcessSandbox(scratch, None)
-    needs("cgroup", cgroup.lacking())
+    needs("cgroup", cgroup.cgroup_problem())
     return ProcessSandbox(scratch)
 
 
@@ -335,7 +325,7 @@ def test_a_daemon_that_hides_dies_with_its_box(
     needs: Callable[[str, str | None], None], sandbox: ProcessSandbox, tmp_path: Path, alive: bool
 ) -> None:
     """Attack list, row 2: it left the group and the session, cleared its environment and ignores signals."""
-    needs("cgroup", cgroup.lacking())
+    needs("cgroup", cgroup.cgroup_problem())
     with running(sandbox, python(HIDDEN_DAEMON, tmp_path)) as box:
         pid = int(read_line(box.stdout))
         assert exists(pid)

@@ -1,4 +1,4 @@
-"""Where a sandbox finds interpreters. Source: the docstring of arena/sandbox/programs.py."""
+"""Where a sandbox finds interpreters. Source: the docstring of arena/sandbox/program_files.py."""
 
 import os
 import select
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Choice, Limits, Program, make
+from arena.sandbox import Limits, Program, SandboxChoice, make_sandbox
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,7 +41,7 @@ def test_a_bot_is_started_without_the_shim_of_pyenv(
         (tmp_path / folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     (tmp_path / "scratch").mkdir()
-    with closing(make(Choice("process"), tmp_path / "scratch")) as sandbox:
+    with closing(make_sandbox(SandboxChoice("process"), tmp_path / "scratch")) as sandbox:
         program = Program((str(tmp_path / "shims" / "python9"),), tmp_path)
         with closing(sandbox.start(program, Limits())) as box:
             select.select([box.stdout], [], [], 10)

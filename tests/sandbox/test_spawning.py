@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import SandboxError, spawn, why_not
-from arena.sandbox.linux import Call
+from arena.sandbox import SandboxError, spawn, unavailable_reason
+from arena.sandbox.linux import PreexecCall
 from tests.sandbox.talk import WAIT_S, childless, descriptors
 
 ROOT = Path(__file__).parents[2]
@@ -59,8 +59,8 @@ def test_a_program_gets_its_words_its_environment_and_its_folder(tmp_path: Path)
 def test_calls_are_made_in_order_before_the_program_runs(pipe: tuple[int, int]) -> None:
     """Bytes reach the kernel, also those that hold a NUL; a long list is no trouble."""
     reader, writer = pipe
-    calls = [Call(f"write {letter}", "write", (writer, bytes([letter]), 1), 1) for letter in b"abcdefghij" * 30]
-    calls.append(Call("limit", "setrlimit", (resource.RLIMIT_CORE, struct.pack("LL", 0, 0))))
+    calls = [PreexecCall(f"write {letter}", "write", (writer, bytes([letter]), 1), 1) for letter in b"abcdefghij" * 30]
+    calls.append(PreexecCall("limit", "setrlimit", (resource.RLIMIT_CORE, struct.pack("LL", 0, 0))))
     with spawn(["sh", "-c", "ulimit -H -c"], "/", ENV, calls) as popen:
         assert os.read(reader, 4096) == b"abcdefghij" * 30
         assert popen.communicate(timeout=WAIT_S)[0] == b"0\n"
@@ -71,7 +71,7 @@ def test_a_program_gets_what_is_passed_and_no_other_descriptor(tmp_path: Path) -
     passed, lent, stray = (os.open(tmp_path, os.O_RDONLY) for _ in range(3))
     try:
         os.set_inheritable(stray, True)
-        calls = [Call("use", "fcntl", (each, fcntl.F_GETFD)) for each in (passed, lent)]
+        calls = [PreexecCall("use", "fcntl", (each, fcntl.F_GETFD)) for each in (passed, lent)]
         code = "import os\nfor n in range(256):\n try: os.fstat(n); print(n)\n except OSError: pass"
         argv = [sys.executable, "-S", "-c", code]
         said = said_by(spawn(argv, "/", ENV, calls, passed=(passed,)))
@@ -103,9 +103,9 @@ def test_a_call_that_fails_is_named_and_nothing_runs(pipe: tuple[int, int], tmp_
     reader, writer = pipe
     before = descriptors()
     calls = [
-        Call("well", "write", (writer, b"1", 1)),
-        Call("the second", "close", (1023,)),
-        Call("after", "write", (writer, b"2", 1)),
+        PreexecCall("well", "write", (writer, b"1", 1)),
+        PreexecCall("the second", "close", (1023,)),
+        PreexecCall("after", "write", (writer, b"2", 1)),
     ]
     with pytest.raises(SandboxError, match="can't prepare the process of touch: the second: Bad file descriptor"):
         spawn(["touch", "mark"], str(tmp_path), ENV, calls)
@@ -117,7 +117,7 @@ def test_a_call_that_fails_is_named_and_nothing_runs(pipe: tuple[int, int], tmp_
 
 def test_a_call_that_finds_something_else_than_expected_ends_the_process(tmp_path: Path) -> None:
     """So a child whose parent has died leaves at once: nobody is there to be told."""
-    with spawn(["touch", "mark"], str(tmp_path), ENV, [Call("parent", "getppid", (), 1)]) as popen:
+    with spawn(["touch", "mark"], str(tmp_path), ENV, [PreexecCall("parent", "getppid", (), 1)]) as popen:
         assert popen.wait(WAIT_S) == 255
     assert not (tmp_path / "mark").exists()
 
@@ -138,7 +138,7 @@ def test_programs_start_beside_threads_that_hold_locks(pipe: tuple[int, int]) ->
         thread.start()
     try:
         for _ in range(20):
-            calls = [Call("write", "write", (pipe[1], b"1", 1), 1)] * 5
+            calls = [PreexecCall("write", "write", (pipe[1], b"1", 1), 1)] * 5
             assert said_by(spawn(["echo", "hi"], "/", ENV, calls)) == b"hi\n"
     finally:
         ended.set()
@@ -151,13 +151,13 @@ def test_programs_start_beside_threads_that_hold_locks(pipe: tuple[int, int]) ->
 CLOSED = """
 import fcntl, os, sys
 from pathlib import Path
-from arena.sandbox import Choice, Limits, Program, make
+from arena.sandbox import SandboxChoice, Limits, Program, make_sandbox
 from tests.sandbox.talk import read_to_end, running
 tell = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 50)
 for number in map(int, sys.argv[3]):
     os.close(number)
 try:
-    sandbox = make(Choice(sys.argv[1]), Path(sys.argv[2]) / "boxes")
+    sandbox = make_sandbox(SandboxChoice(sys.argv[1]), Path(sys.argv[2]) / "boxes")
     with running(sandbox, Program(("echo", "hi"), Path(sys.argv[2]))) as box:
         os.write(tell, read_to_end(box.stdout) + read_to_end(box.stderr))
 except BaseException as problem:
@@ -168,7 +168,7 @@ except BaseException as problem:
 @pytest.fixture(params=["process", pytest.param("bubblewrap", marks=pytest.mark.boxes)])
 def box(request: pytest.FixtureRequest, needs: Callable[[str, str | None], None]) -> str:
     """Name a box whose programs are started here."""
-    needs(request.param, why_not(request.param))
+    needs(request.param, unavailable_reason(request.param))
     return str(request.param)
 
 

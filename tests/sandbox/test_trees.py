@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import locked, remove_dead_scratch, scratch_folder
+from arena.sandbox import lock_folder, remove_dead_scratch, scratch_folder
 
 
 @pytest.fixture
@@ -34,6 +34,6 @@ def test_a_scratch_folder_in_use_is_locked_and_a_dead_ones_is_removed(temporary:
     dead = temporary / "arena-run-dead"
     (dead / "box" / "home").mkdir(parents=True)
     with scratch_folder() as scratch:
-        assert locked(scratch) is None
+        assert lock_folder(scratch) is None
         remove_dead_scratch()
         assert list(temporary.iterdir()) == [scratch]

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Remedy, SandboxError, Trouble, TroubleError, trouble_of
-from arena.sandbox.bubblewrap import MISSING, remedied
-from arena.sandbox.docker import Situation, missing, no_address, unreachable
+from arena.sandbox import HostProblem, HostProblemError, Remedy, SandboxError, trouble_of
+from arena.sandbox.bubblewrap import BWRAP_MISSING, add_remedy
+from arena.sandbox.docker import DockerSituation, missing_image_problem, no_address_problem, unreachable_problem
 from arena.sandbox.linux import cgroup
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ PROGRAMS = {"arena", "brew", "bwrap", "docker", "echo", "export", "open", "pip",
 @pytest.mark.parametrize("remedy", Remedy)
 def test_each_command_is_one_for_a_shell(remedy: Remedy) -> None:
     """Each simple command of it begins with a program that is known; a comma ends none, as it would a sentence."""
-    trouble = Trouble("it is broken", remedy, ("one", "two"))
+    trouble = HostProblem("it is broken", remedy, ("one", "two"))
     assert trouble.command is not None
     assert subprocess.run(["sh", "-n", "-c", trouble.command], capture_output=True, timeout=60).returncode == 0
     for part in trouble.command.replace(" | ", " && ").split(" && "):
@@ -42,11 +42,11 @@ def test_no_two_remedies_are_one() -> None:
 
 def test_no_other_file_words_a_command() -> None:
     """One table, so that nothing is advised that the test above hasn't read."""
-    paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/examine/doctor.py", ROOT / "arena/cli/doctor.py"]
+    paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/checks/host.py", ROOT / "arena/cli/doctor.py"]
     found = [
         (path.name, node.value)
         for path in paths
-        if path.name != "trouble.py"
+        if path.name != "host_problems.py"
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
@@ -57,11 +57,11 @@ def test_no_other_file_words_a_command() -> None:
 
 def test_all_remedies_are_used() -> None:
     """What nobody names is no remedy of anything."""
-    paths = [*(ROOT / "arena/sandbox").rglob("*.py"), ROOT / "arena/examine/doctor.py"]
+    paths = [*(ROOT / "arena/sandbox").rglob("*.py"), ROOT / "arena/checks/host.py"]
     named = {
         node.attr
         for path in paths
-        if path.name != "trouble.py"
+        if path.name != "host_problems.py"
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Remedy"
     }
@@ -70,25 +70,25 @@ def test_all_remedies_are_used() -> None:
 
 def test_in_one_line_the_command_is_marked() -> None:
     """So that it is plain where it ends: errors of the command line have no line of its own for it."""
-    assert str(Trouble("it is broken")) == "it is broken"
-    assert str(MISSING) == "bubblewrap is missing: run `sudo apt install bubblewrap`"
-    assert str(Trouble("no", Remedy.TRY_BWRAP)).endswith("true`, and see what it says")
-    assert str(Trouble("no", Remedy.TRY_BWRAP, more="or not")).endswith("true`, or not")
+    assert str(HostProblem("it is broken")) == "it is broken"
+    assert str(BWRAP_MISSING) == "bubblewrap is missing: run `sudo apt install bubblewrap`"
+    assert str(HostProblem("no", Remedy.TRY_BWRAP)).endswith("true`, and see what it says")
+    assert str(HostProblem("no", Remedy.TRY_BWRAP, more="or not")).endswith("true`, or not")
 
 
 def test_what_a_user_typed_stays_one_word() -> None:
     """The name of an image may hold anything; what is copied into a shell runs nothing of it."""
-    assert missing("x; rm -rf ~").command == "docker pull 'x; rm -rf ~'"
-    assert missing("coup-arena/node").command == "arena sandbox image build node"
+    assert missing_image_problem("x; rm -rf ~").command == "docker pull 'x; rm -rf ~'"
+    assert missing_image_problem("coup-arena/node").command == "arena sandbox image build node"
 
 
 def test_an_error_keeps_the_command_apart_also_between_processes() -> None:
     """A worker's error comes to the command line by pickle."""
-    sent = pickle.loads(pickle.dumps(TroubleError(MISSING)))
+    sent = pickle.loads(pickle.dumps(HostProblemError(BWRAP_MISSING)))
     assert isinstance(sent, SandboxError)
-    assert str(sent) == str(MISSING)
-    assert trouble_of(sent, Remedy.ASK_DOCKER) == MISSING
-    assert trouble_of(SandboxError("other"), Remedy.ASK_DOCKER) == Trouble("other", Remedy.ASK_DOCKER)
+    assert str(sent) == str(BWRAP_MISSING)
+    assert trouble_of(sent, Remedy.ASK_DOCKER) == BWRAP_MISSING
+    assert trouble_of(SandboxError("other"), Remedy.ASK_DOCKER) == HostProblem("other", Remedy.ASK_DOCKER)
 
 
 # --- which one --------------------------------------------------------------------------------------------------------
@@ -98,29 +98,39 @@ REFUSED = ConnectionRefusedError(111, "Connection refused")
 DENIED = PermissionError(13, "Permission denied")
 SLOW = TimeoutError("timed out")
 ENGINES = {
-    "not installed": (ABSENT, Situation(), Remedy.INSTALL_DOCKER, "isn't installed"),
-    "not running": (ABSENT, Situation(installed=True), Remedy.START_DOCKER, "is installed, but no engine runs"),
-    "a socket of the dead": (REFUSED, Situation(installed=True), Remedy.START_DOCKER, "no engine runs"),
-    "not in the group": (DENIED, Situation(installed=True), Remedy.BE_ROOT, "no permission"),
+    "not installed": (ABSENT, DockerSituation(), Remedy.INSTALL_DOCKER, "isn't installed"),
+    "not running": (ABSENT, DockerSituation(installed=True), Remedy.START_DOCKER, "is installed, but no engine runs"),
+    "a socket of the dead": (REFUSED, DockerSituation(installed=True), Remedy.START_DOCKER, "no engine runs"),
+    "not in the group": (DENIED, DockerSituation(installed=True), Remedy.BE_ROOT, "no permission"),
     "not in the group, by name": (
         DENIED,
-        Situation("unix:///var/run/docker.sock"),
+        DockerSituation("unix:///var/run/docker.sock"),
         Remedy.BE_ROOT,
         "no permission",
     ),
-    "hangs": (SLOW, Situation(installed=True), Remedy.RESTART_DOCKER, "it doesn't answer (time-out)"),
-    "a wrong path": (ABSENT, Situation("unix:///none", installed=True), Remedy.UNSET_HOST, "DOCKER_HOST=unix:///none"),
-    "a wrong port": (REFUSED, Situation("tcp://127.0.0.1:1"), Remedy.UNSET_HOST, "DOCKER_HOST=tcp://127.0.0.1:1 leads"),
-    "elsewhere, hangs": (SLOW, Situation("tcp://127.0.0.1:1"), Remedy.UNSET_HOST, "time-out"),
+    "hangs": (SLOW, DockerSituation(installed=True), Remedy.RESTART_DOCKER, "it doesn't answer (time-out)"),
+    "a wrong path": (
+        ABSENT,
+        DockerSituation("unix:///none", installed=True),
+        Remedy.UNSET_HOST,
+        "DOCKER_HOST=unix:///none",
+    ),
+    "a wrong port": (
+        REFUSED,
+        DockerSituation("tcp://127.0.0.1:1"),
+        Remedy.UNSET_HOST,
+        "DOCKER_HOST=tcp://127.0.0.1:1 leads",
+    ),
+    "elsewhere, hangs": (SLOW, DockerSituation("tcp://127.0.0.1:1"), Remedy.UNSET_HOST, "time-out"),
 }
 
 
 @pytest.mark.parametrize(("problem", "here", "remedy", "text"), ENGINES.values(), ids=ENGINES.keys())
 def test_a_missing_engine_is_had_as_the_situation_asks(
-    problem: Exception, here: Situation, remedy: Remedy, text: str
+    problem: Exception, here: DockerSituation, remedy: Remedy, text: str
 ) -> None:
     """Never one command for two situations, and nothing to install where DOCKER_HOST is what is wrong."""
-    trouble = unreachable(problem, here)
+    trouble = unreachable_problem(problem, here)
     assert trouble.remedy is remedy
     assert text in trouble.text
     assert "systemctl" not in trouble.text
@@ -128,10 +138,10 @@ def test_a_missing_engine_is_had_as_the_situation_asks(
 
 def test_settings_that_name_no_engine_are_what_is_mended() -> None:
     """DOCKER_HOST, or what asks for TLS without it."""
-    trouble = no_address(ValueError("bad port"), "tcp://x:y")
+    trouble = no_address_problem(ValueError("bad port"), "tcp://x:y")
     assert trouble.text == "DOCKER_HOST=tcp://x:y names no Docker engine (bad port)"
     assert trouble.command == "unset DOCKER_HOST"
-    assert no_address(ValueError("no cert.pem"), "").command == "unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH"
+    assert no_address_problem(ValueError("no cert.pem"), "").command == "unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH"
 
 
 KERNELS = {
@@ -152,7 +162,7 @@ def test_a_box_that_does_not_start_is_mended_as_the_kernel_says(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    trouble = remedied("bwrap: no", tmp_path)
+    trouble = add_remedy("bwrap: no", tmp_path)
     assert trouble.text.startswith("bwrap: no")
     assert trouble.remedy is remedy
 
@@ -171,4 +181,4 @@ def test_a_host_without_groups_is_told_the_command(tmp_path: Path) -> None:
     (tmp_path / "self/cgroup").write_text("1:memory:/\n")
     (tmp_path / "self/mountinfo").write_text("30 20 0:26 / /cg rw - cgroup cgroup rw,memory\n")
     _, trouble = cgroup.detect(tmp_path)
-    assert trouble == Trouble("no cgroup v2 tree is mounted", Remedy.MOUNT_V2)
+    assert trouble == HostProblem("no cgroup v2 tree is mounted", Remedy.MOUNT_V2)

@@ -2,14 +2,14 @@
 
 from random import Random
 
-from arena.count import Fold
-from arena.stats import answer, with_comparison
+from arena.stats import StatsAccumulator
+from arena.stats.report import compare_bots, make_stats_report
 
 PLACES = [(section, str(name)) for section in ("done", "bluffs", "called", "caught") for name in range(12)]
 MATCHES, CASES = 20, 12
 
 
-def play(fold: Fold, bot: str, random: Random, more: float = 0.0) -> None:
+def play(fold: StatsAccumulator, bot: str, random: Random, more: float = 0.0) -> None:
     """Count for a bot whose rates are a half, alike by .1 in a match; the first one is higher."""
     for place in PLACES:
         for _ in range(MATCHES):
@@ -19,12 +19,12 @@ def play(fold: Fold, bot: str, random: Random, more: float = 0.0) -> None:
 
 def clear(random: Random, more: float = 0.0) -> list[tuple[str, str]]:
     """Return the sections and names of what differs clearly between two bots that never met."""
-    fold = Fold(("one", "other"))
+    fold = StatsAccumulator(("one", "other"))
     play(fold, "one", random, more)
     play(fold, "other", random)
-    found = answer(fold, [], [])
+    found = make_stats_report(fold, [], [])
     one, other = sorted(found.bots, key=lambda bot: bot.bot)
-    comparison = with_comparison(found, fold, one, other).comparison
+    comparison = compare_bots(found, fold, one, other).comparison
     assert comparison is not None
     (bot,) = comparison.bots
     each = [(section, name, each.clear) for section, names in bot.differences.items() for name, each in names.items()]

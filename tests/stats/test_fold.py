@@ -1,4 +1,4 @@
-"""What is counted, of games whose players are known. Source: the descriptions of `Profile` in arena/stats/answer.py."""
+"""What is counted, of games whose players are known. Source: the descriptions of `Profile` in arena/stats/report.py."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,30 +6,30 @@ from dataclasses import replace
 
 import pytest
 
-from arena.count import ALL, Fold, difference
-from arena.coup import CHALLENGE, COUP, FORFEIT, PASS, PRESETS, Act, Action, Block, Move, View
+from arena.coup import CHALLENGE, COUP, FORFEIT, PASS, PRESETS, Action, ActionMove, Block, Move, View
 from arena.referee import Fault, Record
-from arena.stats import Answer, Profile, answer, rates_of, with_comparison
-from arena.tell import as_object
-from tests.tell.games import played, random_game
+from arena.replay import make_replay_object
+from arena.stats import ALL, StatsAccumulator, proportion_difference
+from arena.stats.report import Profile, StatsReport, compare_bots, make_stats_report, rates_of
+from tests.replay.games import played, random_game
 
 TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 4) if not rules.problem(seats)]
 
 
-def of(*records: object) -> Answer:
-    fold = Fold()
+def of(*records: object) -> StatsReport:
+    fold = StatsAccumulator()
     for record in records:
         fold.add(record)  # type: ignore[arg-type]
-    return answer(fold, [], [])
+    return make_stats_report(fold, [], [])
 
 
-def bot(found: Answer, name: str) -> Profile:
+def bot(found: StatsReport, name: str) -> Profile:
     return next(each for each in found.bots if each.bot == name)
 
 
 def taxes_and_doubts(seen: View, legal: Sequence[Move]) -> Move:
     """Seat 0 always taxes, or must coup seat 1; seat 1 takes income and doubts whatever is claimed."""
-    for wanted in (Act(Action.TAX), Act(Action.COUP, 1 - seen.seat)) if seen.seat == 0 else (CHALLENGE,):
+    for wanted in (ActionMove(Action.TAX), ActionMove(Action.COUP, 1 - seen.seat)) if seen.seat == 0 else (CHALLENGE,):
         if wanted in legal:
             return wanted
     return legal[0]
@@ -43,7 +43,7 @@ def test_what_counted_at_the_table_is_what_events_say_that_all_seats_are_sent(nu
     found, seen, wanted = of(*records), Counter[tuple[str, int]](), 0
     for record in records:
         seating = record.games[0].seating
-        for step in as_object(record)["games"][0]["steps"]:
+        for step in make_replay_object(record)["games"][0]["steps"]:
             for event in step["events"]:
                 if event["event"] in ("challenge", "block"):
                     seen[event["event"], seating[event["seat"]]] += 1
@@ -63,7 +63,10 @@ def test_lies_and_who_called_them_are_counted_by_the_cards_that_were_held() -> N
     records = [played(COUP, 2, seed, taxes_and_doubts) for seed in range(10)]
     found = of(*records)
     events = [
-        event for record in records for step in as_object(record)["games"][0]["steps"] for event in step["events"]
+        event
+        for record in records
+        for step in make_replay_object(record)["games"][0]["steps"]
+        for event in step["events"]
     ]
     number = Counter(event["event"] for event in events)
     taxes = sum(event["event"] == "action" and event["action"] == "tax" for event in events)
@@ -85,7 +88,7 @@ def test_lies_and_who_called_them_are_counted_by_the_cards_that_were_held() -> N
 
 def steals_and_blocks(seen: View, legal: Sequence[Move]) -> Move:
     """Seat 0 steals from seat 1; seat 1 blocks as the captain, and nobody doubts."""
-    steal, block = Act(Action.STEAL, 1), Block(legal[-1].role) if isinstance(legal[-1], Block) else PASS
+    steal, block = ActionMove(Action.STEAL, 1), Block(legal[-1].role) if isinstance(legal[-1], Block) else PASS
     return steal if steal in legal and seen.seat == 0 else block if block in legal else legal[0]
 
 
@@ -129,7 +132,7 @@ def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
     acted = sum(
         event["event"] == "action"
         for record in records
-        for step in as_object(record)["games"][0]["steps"]
+        for step in make_replay_object(record)["games"][0]["steps"]
         for event in step["events"]
     )
     assert acted == sum(rate.count for each in found.bots for rate in each.actions.values())
@@ -171,18 +174,18 @@ def test_a_forfeit_is_no_answer_and_costs_the_cards_that_were_left() -> None:
 
 def test_two_bots_of_the_same_matches_differ_by_what_ties_them() -> None:
     """Of two seats one wins what the other loses: the interval is wider by about the root of 2."""
-    fold = Fold(("bot0", "bot1"))
+    fold = StatsAccumulator(("bot0", "bot1"))
     for seed in range(20):
         fold.add(random_game(COUP, 2, seed))
-    found = answer(fold, [], [])
+    found = make_stats_report(fold, [], [])
     pair = bot(found, "bot0"), bot(found, "bot1")
-    comparison = with_comparison(found, fold, *pair).comparison
+    comparison = compare_bots(found, fold, *pair).comparison
     assert comparison
     won = comparison.bots[0].differences["won"][ALL]
-    _, apart = difference(fold.bots["bot0"].tallies["won", ALL], fold.bots["bot1"].tallies["won", ALL])
+    _, apart = proportion_difference(fold.bots["bot0"].tallies["won", ALL], fold.bots["bot1"].tallies["won", ALL])
     assert apart is not None
     assert won.difference_95 is not None
     assert won.difference == pytest.approx(pair[0].won[ALL].share - pair[1].won[ALL].share)
     assert won.difference_95[1] - won.difference_95[0] > 1.3 * (apart[1] - apart[0])
     with pytest.raises(ValueError, match="ties these bots"):
-        with_comparison(found, fold, *reversed(pair))
+        compare_bots(found, fold, *reversed(pair))

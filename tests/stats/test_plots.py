@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from arena.count import Fold
 from arena.coup import COUP, PRESETS
-from arena.stats import SECTIONS, Answer, answer, page, rates_of, with_comparison
+from arena.stats import StatsAccumulator
+from arena.stats.plots import stats_page
+from arena.stats.report import SECTIONS, StatsReport, compare_bots, make_stats_report, rates_of
 from tests.chromium import Reader
-from tests.tell.games import random_game
+from tests.replay.games import random_game
 
 HOSTILE = "</svg><script>alert(1)</script>\x1b[31m\u202e'&amp;"
 
@@ -20,29 +21,29 @@ HOSTILE = "</svg><script>alert(1)</script>\x1b[31m\u202e'&amp;"
 BOTS = ("honest", "mybot", HOSTILE, "turtle")
 
 
-def counted() -> tuple[Answer, Fold]:
-    fold = Fold(("mybot", HOSTILE))
+def counted() -> tuple[StatsReport, StatsAccumulator]:
+    fold = StatsAccumulator(("mybot", HOSTILE))
     for seed in range(4):
         record = random_game(COUP, 4, seed)
         fold.add(replace(record, header=replace(record.header, bots=BOTS)))
-    return answer(fold, ["runs/new"], []), fold
+    return make_stats_report(fold, ["runs/new"], []), fold
 
 
-def told() -> Answer:
+def told() -> StatsReport:
     return counted()[0]
 
 
-def one() -> Answer:
+def one() -> StatsReport:
     """Return a bot beside another."""
     found, fold = counted()
     bots = {bot.bot: bot for bot in found.bots}
-    return with_comparison(found, fold, bots["mybot"], bots[HOSTILE])
+    return compare_bots(found, fold, bots["mybot"], bots[HOSTILE])
 
 
 def test_every_rate_stands_in_a_table_and_has_a_point() -> None:
     """A point of a plot is a circle of the class `now`; those of a legend have none beside them."""
     found = told()
-    text = page(found, "title")
+    text = stats_page(found, "title")
     rates = [rate for bot in found.bots for _, _, rate in rates_of(bot)]
     assert len(re.findall(r"<circle class='point now'", text)) == len(rates)
     for rate in rates:
@@ -56,7 +57,7 @@ def test_a_comparison_has_two_points_a_row() -> None:
     found = one()
     assert found.comparison
     both = sum(len(names) for names in found.comparison.bots[0].differences.values())
-    text = page(found, "title")
+    text = stats_page(found, "title")
     assert len(re.findall(r"<circle class='point before' cx='\d+\.", text)) == both
 
 
@@ -71,7 +72,7 @@ def test_a_comparison_says_what_differs_clearly() -> None:
         changed = first.model_copy(update=update)
         only = pair.model_copy(update={"differences": {"won": {"all": changed}}})
         comparison = found.comparison.model_copy(update={"bots": [only]})
-        text = page(found.model_copy(update={"comparison": comparison}), "title")
+        text = stats_page(found.model_copy(update={"comparison": comparison}), "title")
         assert f": {stars} of 1 rates differ clearly" in text
         assert text.count(">*</text>") == stars
         assert f"<td class='number'>{'* ' * stars}+10.0</td><td class='number'>{100 * low:+.1f} to +30.0</td>" in text
@@ -79,20 +80,20 @@ def test_a_comparison_says_what_differs_clearly() -> None:
 
 def test_a_comparison_has_the_times_of_both() -> None:
     """Without them a slower bot would be found only in the terminal."""
-    text = page(one(), "title")
+    text = stats_page(one(), "title")
     heads = re.findall(r"<th scope='col' class='number'>([^<]*)</th>", text.split("time for a request")[1])
     assert heads == ["requests", "median", "before", "99 % within", "before"]
 
 
 def test_a_comparison_has_a_legend() -> None:
     """Its signs are what the plots have."""
-    text = page(one(), "title")
+    text = stats_page(one(), "title")
     assert text.count("class='legend'") == 1
 
 
 def test_each_plot_is_named_and_told_in_words() -> None:
     """For readers who don't see it; a name that is a stranger's is text."""
-    text = page(told(), HOSTILE)
+    text = stats_page(told(), HOSTILE)
     plots = re.findall(r"<svg role='img'.*?</svg>", text, re.DOTALL)
     assert len(plots) > 30
     for plot in plots:
@@ -107,7 +108,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
 ) -> None:
     """Contrast, names, roles, order; with the tables open."""
     path = tmp_path / "page.html"
-    path.write_text(page(told() if whole else one(), "What bots do"), "utf-8")
+    path.write_text(stats_page(told() if whole else one(), "What bots do"), "utf-8")
     shown = reader.open(path, color_scheme=scheme, width=width)
     shown.locator("summary").first.click()
     assert shown.locator("table").first.is_visible()
@@ -117,9 +118,9 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
 
 def test_a_page_of_another_game_holds_its_actions() -> None:
     """Names come from the records; one match has points without a line, and the page says why."""
-    fold = Fold()
+    fold = StatsAccumulator()
     fold.add(random_game(PRESETS["reformation-inquisitor"], 4, 2))
-    text = page(answer(fold, ["x"], []), "title")
+    text = stats_page(make_stats_report(fold, ["x"], []), "title")
     assert ">convert" in text
     assert "<line class='range" not in text
     assert "all cases are of one match" in text
@@ -131,7 +132,7 @@ def test_a_rate_without_a_line_doesnt_take_the_meaning_of_the_others_lines() -> 
     found = told()
     lines = [rate.share_95 is not None for bot in found.bots for _, _, rate in rates_of(bot)]
     assert {*lines} == {True, False}
-    text = page(found, "title")
+    text = stats_page(found, "title")
     assert text.count("<line class='range") == sum(lines)
     assert "A point is a share; the line through it holds the true share" in text
     assert "A point without a line has no interval: all cases are of one match" in text
@@ -141,7 +142,7 @@ def test_what_a_rate_is_of_has_the_names_that_stand_beside_it() -> None:
     """People see blanks, and whoever reads the JSON its keys."""
     assert "_" not in "".join(about for _, about in SECTIONS.values())
     for name, keys in (("challenges", ("of_lies", "of_truths")), ("blocks", ("as_target",))):
-        described = Answer.model_json_schema(mode="serialization")["$defs"]["Profile"]["properties"][name][
+        described = StatsReport.model_json_schema(mode="serialization")["$defs"]["Profile"]["properties"][name][
             "description"
         ]
         assert all(key in described and key.replace("_", " ") in SECTIONS[name][1] for key in keys)

@@ -4,12 +4,12 @@ from random import Random
 
 import pytest
 
-from arena.count import Both, Tally, difference, quantile
+from arena.stats import JointCounts, Proportion, proportion_difference, student_t_quantile
 
 
-def by_case(count: int, of: int) -> Tally:
+def by_case(count: int, of: int) -> Proportion:
     """Return a tally of independent cases: each a match of its own."""
-    tally = Tally()
+    tally = Proportion()
     for place in range(of):
         tally.add(place < count, 1)
     return tally
@@ -25,21 +25,21 @@ def test_independent_cases_have_wilsons_interval() -> None:
 def test_students_t_is_a_tables() -> None:
     """Source: any table of t, two-sided 5 %."""
     for freedom, value in ((1, 12.7062), (2, 4.3027), (4.9, 2.7764), (10, 2.2281), (20, 2.0860), (1000, 1.9623)):
-        assert quantile(freedom) == pytest.approx(value, abs=3e-4)
+        assert student_t_quantile(freedom) == pytest.approx(value, abs=3e-4)
 
 
 def test_without_a_case_there_is_neither_share_nor_interval_and_in_one_match_no_interval() -> None:
     """One match doesn't tell how matches vary."""
-    assert (Tally().share, Tally().interval) == (None, None)
-    one, other = Tally(), by_case(0, 50)
+    assert (Proportion().share, Proportion().interval) == (None, None)
+    one, other = Proportion(), by_case(0, 50)
     one.add(80, 80)
     assert (one.share, one.interval) == (1, None)
-    assert difference(one, other) == (1, None)
+    assert proportion_difference(one, other) == (1, None)
 
 
 def test_cases_of_a_match_that_are_all_alike_tell_as_much_as_one() -> None:
     """40 matches of 10 cases, all so in half of them: as wide as 20 of 40, and not as 200 of 400."""
-    alike, single = Tally(), Tally()
+    alike, single = Proportion(), Proportion()
     for match in range(40):
         alike.add(10 * (match % 2), 10)
         single.add(match % 2, 1)
@@ -49,15 +49,15 @@ def test_cases_of_a_match_that_are_all_alike_tell_as_much_as_one() -> None:
 
 def test_cases_that_vary_less_than_chance_would_have_them_count_as_independent() -> None:
     """An interval is never narrower than Wilson's: 50 of 100, .4038 to .5962."""
-    even = Tally()
+    even = Proportion()
     for _ in range(10):
         even.add(5, 10)
     assert even.interval == pytest.approx((0.4038, 0.5962), abs=1e-4)
 
 
-def clustered(random: Random, matches: int) -> Tally:
+def clustered(random: Random, matches: int) -> Proportion:
     """Return matches of 80 cases, each with a share of its own about a half, alike by .05."""
-    tally = Tally()
+    tally = Proportion()
     for _ in range(matches):
         share = random.betavariate(9.5, 9.5)
         tally.add(sum(random.random() < share for _ in range(80)), 80)
@@ -72,7 +72,7 @@ def test_a_few_matches_of_like_cases_have_intervals_that_hold_and_few_false_diff
     for _ in range(200):
         one, other = clustered(random, matches), clustered(random, matches)
         held += one.interval is not None and one.interval[0] <= 0.5 <= one.interval[1]
-        _, found = difference(one, other)
+        _, found = proportion_difference(one, other)
         stars += found is None or found[0] > 0 or found[1] < 0
     assert held >= 0.9 * 200
     assert stars <= 0.1 * 200
@@ -80,7 +80,7 @@ def test_a_few_matches_of_like_cases_have_intervals_that_hold_and_few_false_diff
 
 def test_a_difference_has_newcombes_interval() -> None:
     """Newcombe 1998, table II, (a), method 10: 56 of 70 and 48 of 80 differ by .0524 to .3339."""
-    found, interval = difference(by_case(56, 70), by_case(48, 80))
+    found, interval = proportion_difference(by_case(56, 70), by_case(48, 80))
     assert found == pytest.approx(0.2)
     assert interval == pytest.approx((0.0524, 0.3339), abs=4e-3)
 
@@ -90,25 +90,25 @@ def test_what_one_wins_the_other_loses_makes_a_difference_less_sure() -> None:
     random = Random(1)
     stars = 0
     for _ in range(300):
-        one, other, both = Tally(), Tally(), Both()
+        one, other, both = Proportion(), Proportion(), JointCounts()
         for _ in range(20):
             won = sum(random.random() < 0.5 for _ in range(12))
             one.add(won, 12)
             other.add(12 - won, 12)
             both.add((won, 12), (12 - won, 12))
-        _, found = difference(one, other, both)
+        _, found = proportion_difference(one, other, both)
         stars += found is None or found[0] > 0 or found[1] < 0
     assert stars <= 0.08 * 300
 
 
 def test_what_goes_together_match_by_match_cancels() -> None:
     """Two rates that differ by .1 in every match, whatever the match is like: the difference is clear."""
-    one, other, both = Tally(), Tally(), Both()
+    one, other, both = Proportion(), Proportion(), JointCounts()
     for match in range(10):
         one.add(10 * match + 10, 100)
         other.add(10 * match, 100)
         both.add((10 * match + 10, 100), (10 * match, 100))
-    assert difference(one, other)[1] == pytest.approx((-0.19, 0.36), abs=0.05)
-    found, interval = difference(one, other, both)
+    assert proportion_difference(one, other)[1] == pytest.approx((-0.19, 0.36), abs=0.05)
+    found, interval = proportion_difference(one, other, both)
     assert found == pytest.approx(0.1)
     assert interval == pytest.approx((0.1, 0.1), abs=0.05)

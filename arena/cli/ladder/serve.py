@@ -1,4 +1,4 @@
-"""The command `arena ladder serve`: the ladder's pages, and its runner beside them."""
+"""Implement `arena ladder serve` (the pages and a runner) and `arena ladder site` (the public pages as files)."""
 
 import ctypes
 import os
@@ -14,22 +14,21 @@ from pathlib import Path
 
 import click
 
-from arena.cli.ending import end_like_ctrl_c
-from arena.cli.ladder.opening import FOLDER, ladder_at
-from arena.cli.lazy import needs_extras
-from arena.cli.out import note, refuse
-from arena.cli.sheet import as_text
-from ladder.service import STAFF, demand_boxes, issue
+from arena.cli.console import print_note, treat_sigterm_as_sigint, usage_error
+from arena.cli.ladder.common import FOLDER_ARGUMENT, open_ladder_or_exit
+from arena.cli.main import require_extras
+from arena.cli.rules import plain_rules_text
+from ladder.service import STAFF_USER, issue_secret, require_sandbox
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _NICE = 5  # a third of the server's weight
-ENDS_S = 60.0  # what a runner may take to end its matches, when the server ends
-AGAIN_S = 0.5  # between two looks at a process, and before it starts again
-RESTARTS, HOUR_S = 5, 3600.0  # so often it is started again within so long
+MAX_SHUTDOWN_S = 60.0  # what a runner may take to end its matches, when the server ends
+RESTART_PAUSE_S = 0.5  # between two looks at a process, and before it starts again
+MAX_RESTARTS, HOUR_S = 5, 3600.0  # so often it is started again within so long
 
 
 @click.command()
-@FOLDER
+@FOLDER_ARGUMENT
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", help="Where to listen.  [127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=8000, help="The port.  [8000]")
 @click.option("--tls-cert", type=FILE, help="PEM file of the server's certificate.")
@@ -54,24 +53,24 @@ def serve(
     On a terminal it prints a link with which staff signs in; else: arena ladder access add LADDER staff. Ctrl-C or
     SIGTERM ends all, the runner after the matches that are being played.
     """
-    with needs_extras():
-        from ladder.web import Address, serve_pages
+    with require_extras():
+        from ladder.web import ServerAddress, serve_web
     if (tls_cert is None) != (tls_key is None):
-        refuse("TLS needs both --tls-cert and --tls-key")
-    with ladder_at(folder) as ladder:
-        address = Address(host, port, tls_cert, tls_key, ladder.settings.pages.url)
+        usage_error("TLS needs both --tls-cert and --tls-key")
+    with open_ladder_or_exit(folder) as ladder:
+        address = ServerAddress(host, port, tls_cert, tls_key, ladder.settings.pages.url)
         address.check(insecure)
         if not no_runner:
-            demand_boxes(ladder)
+            require_sandbox(ladder)
 
         def begun(url: str) -> None:
-            note(f"the ladder {ladder.name}: {url}")
+            print_note(f"the ladder {ladder.name}: {url}")
             if sys.stderr.isatty():
-                link = issue(ladder, STAFF.login, "link", "serve").secret
-                note(f"sign in as staff, once within a day: {url}/sign-in?link={link}")
-            note("Ctrl-C ends it")
+                link = issue_secret(ladder, STAFF_USER.login, "link", "serve").secret
+                print_note(f"sign in as staff, once within a day: {url}/sign-in?link={link}")
+            print_note("Ctrl-C ends it")
 
-        end_like_ctrl_c()
+        treat_sigterm_as_sigint()
         runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
         tables = [] if no_runner or no_tables else ["tables", str(folder)]
         gives_way = _give_way if ladder.play.terms.timing.own else _end_with_parent  # pages and tables come first then
@@ -81,7 +80,7 @@ def serve(
             _kept("process for tables", tables, _end_with_parent),
             suppress(KeyboardInterrupt),
         ):
-            serve_pages(ladder, address, begun, as_text)
+            serve_web(ladder, address, begun, plain_rules_text)
 
 
 @contextmanager
@@ -91,22 +90,25 @@ def _kept(what: str, words: list[str], begin: Callable[[], None]) -> Iterator[No
     After RESTARTS of them within an hour it stays down: the staff page shows what runs, and this log says why it ended.
     """
     ending = threading.Event()
-    restarts: deque[float] = deque(maxlen=RESTARTS)
+    restarts: deque[float] = deque(maxlen=MAX_RESTARTS)
 
     def keep() -> None:  # a thread that lives as long as its processes: the kernel ends them with it
         while not ending.is_set():
             process = _start(words, begin)
-            while process.poll() is None and not ending.wait(AGAIN_S):
+            while process.poll() is None and not ending.wait(RESTART_PAUSE_S):
                 pass
             if process.poll() is None:
                 _end(process)
-            elif not ending.wait(AGAIN_S):
+            elif not ending.wait(RESTART_PAUSE_S):
                 now = time.monotonic()
-                if len(restarts) == RESTARTS and now - restarts[0] < HOUR_S:
-                    note(f"the {what} has ended with {process.returncode}, {RESTARTS + 1} times an hour: it stays down")
+                if len(restarts) == MAX_RESTARTS and now - restarts[0] < HOUR_S:
+                    print_note(
+                        f"the {what} has ended with {process.returncode}, {MAX_RESTARTS + 1} times an hour: it stays "
+                        "down"
+                    )
                     return
                 restarts.append(now)
-                note(f"the {what} has ended with {process.returncode}, and starts again")
+                print_note(f"the {what} has ended with {process.returncode}, and starts again")
 
     keeper = threading.Thread(target=keep, name=what)
     if words:
@@ -132,7 +134,7 @@ def _start(words: list[str], begin: Callable[[], None]) -> "subprocess.Popen[byt
 def _end(process: "subprocess.Popen[bytes]") -> None:
     process.terminate()
     try:
-        process.wait(ENDS_S)
+        process.wait(MAX_SHUTDOWN_S)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         process.terminate()  # a second one stops it at once
         process.wait()
@@ -149,3 +151,18 @@ def _end_with_parent() -> None:
     if sys.platform == "linux":
         pr_set_pdeathsig = 1  # linux/prctl.h
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("to", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+def site(folder: Path, to: Path) -> None:
+    """Write what the public may read as files, for any web space: table, bots, finals, the newest 200 matches.
+
+    Run it again to bring the files up to date: each is replaced at once.
+    """
+    with require_extras():
+        from ladder.web import export_static_site
+    with open_ladder_or_exit(folder) as ladder:
+        count = export_static_site(ladder, to)
+    print_note(f"{to}: {count} files; open {to / 'index.html'}")

@@ -1,58 +1,42 @@
-"""A program in namespaces of its own, made by bubblewrap: for untrusted code. Linux only.
+"""Run an untrusted program in namespaces of its own, made by bubblewrap. Linux only.
 
-Must not know what the bytes mean. In its box a program sees /usr and its interpreter read-only, a copy of its own files
-at /bot, an empty /tmp of limited size, its own processes, no network, and the system calls that `seccomp` leaves. Files
-of /proc that tell what others do are hidden, or covered by empty or fixed ones.
+A program sees /usr and its interpreter read-only, a copy of its files at /bot, an empty /tmp of limited size, and its
+own processes. It has no network, and only the system calls that `seccomp` permits. Must not know what the bytes mean.
 
-Theory of operation. `start` prepares a stage (stage.py), which holds what the box shows (options.py), and spawns bwrap
-(keeper.py). The options go through a descriptor and the environment is empty, since both are seen in the box as those
-of process 1. bwrap makes the namespaces, tells the number of their first process, makes the mounts, and waits for the
-end of the filter of system calls. Meanwhile that process is moved into the control group from outside, and as root all
-of its /proc but processes is hidden, which bwrap can't do. Then the filter ends, and bwrap executes the program:
+`start` prepares the root file system (rootfs.py) and the options (command.py), and spawns bwrap (bwrap_process.py).
+The first process of the namespaces is moved into its control group from outside before bwrap executes the program.
+Root never runs bwrap as root, whose sysctls would stay writable: each box has its own user id
+(arena/sandbox/linux/user_ids.py). An ordinary user's boxes run as that user. Without control groups, RLIMIT_NPROC and
+RLIMIT_DATA are rough bounds. A killed bwrap and a machine out of memory are never the program's fault.
 
-    referee -- bwrap, outside of the namespaces and of the group: reports the exit code on a pipe closed to the program
-                 -- process 1 of the namespaces: reaps; when it dies, all of them die
-                      -- the program
-
-Root never runs bwrap as root, whose sysctls would stay writable: each box has a user id of its own on this machine
-(arena/sandbox/linux/uids.py). An ordinary user's boxes run as that user.
-
-When bwrap ends, its last children are killed with it. Two ends are never the program's fault: bwrap itself was killed,
-or the kernel killed because the whole machine lacked memory.
-
-Without control groups RLIMIT_NPROC bounds the processes, and RLIMIT_DATA the memory of each, roughly.
-
-Known limits:
-
-- The parent-death signal follows the THREAD that called `start`: start boxes from a thread that lives as long as they.
-- What another thread forks while a box starts has copies of its pipes until it ends or executes a program: until then
-  `start` may wait, and the program may not see the end of its input.
-- bwrap reports death by signal N as exit code 128 + N, so a program that exits with such a code is taken for killed.
-- /tmp has no limit of files, but memory's.
-- An ordinary user's boxes share what the kernel counts per user (pages of pipes), and see in mountinfo where their
-  stage lies.
-"""
+Limits: the parent-death signal follows the thread that called `start`, so it must outlive its boxes. A fork in
+another thread during a start holds copies of the pipes until it ends or executes. Exit code 128 + N looks like death
+by signal N. Only memory bounds the number of files in /tmp. An ordinary user's boxes share the kernel's per-user
+counts."""
 
 import contextlib
 import errno
+import functools
 import os
 import signal
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
-from arena.sandbox import bundle
-from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError
-from arena.sandbox.bubblewrap import options, toolchain
-from arena.sandbox.bubblewrap.command import check, check_format, command_inside
-from arena.sandbox.bubblewrap.held import HeldPipes
-from arena.sandbox.bubblewrap.keeper import Keeper, keep
-from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
-from arena.sandbox.cause import caused
-from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
+from arena.sandbox import program_files
+from arena.sandbox.backends import Backend
+from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError, with_cause
+from arena.sandbox.bubblewrap import command as options
+from arena.sandbox.bubblewrap import rootfs
+from arena.sandbox.bubblewrap.bwrap_process import BwrapProcess, PipeHolderCheck, start_bwrap
+from arena.sandbox.bubblewrap.command import check_format, command_inside, require_few_arguments
+from arena.sandbox.bubblewrap.rootfs import CopiedRootfs, MountedRootfs
+from arena.sandbox.child_process import PROGRAM_ERRNOS, ChildBox, ChildSandbox, reap_late
+from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy, run_self_test
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Call, Cgroup, Watch, launch, tasks, uids
-from arena.sandbox.wait import reap_late
+from arena.sandbox.linux import Cgroup, PreexecCall, ProcessMonitor, cgroup, launch, processes, seccomp, user_ids
+from arena.sandbox.program_files import Programs
 
 INIT = 1  # bwrap's own process in the namespaces, which the limit of processes must leave room for
 KEEPERS = 4  # what RLIMIT_NPROC counts besides: bwrap twice, and its helpers while it starts
@@ -68,7 +52,7 @@ class BubblewrapSandbox(ChildSandbox):
     @property
     def tells_waits(self) -> bool:
         """Whether the kernel tells it."""
-        return tasks.told()
+        return processes.has_schedstat()
 
     @property
     def note(self) -> str:
@@ -92,27 +76,27 @@ class BubblewrapSandbox(ChildSandbox):
         try:
             launch.become_subreaper(os.getpid())  # to reap process 1 of a box whose bwrap is gone
             reap_late()
-            check(program)
+            require_few_arguments(program)
             command = command_inside(program)
-            trees = toolchain.shown(command, Path(bundle.INSIDE))
-            slot = uids.take() if os.geteuid() == 0 else None
+            trees = rootfs.exposed_paths(command, Path(program_files.BOX_FOLDER))
+            slot = user_ids.take_user_id() if os.geteuid() == 0 else None
             if slot is not None:
                 undo.callback(slot.release)
-            stage = FolderStage(self._scratch) if slot is None else MountStage(slot.uid, trees, limits.memory_mb)
+            stage = CopiedRootfs(self._scratch) if slot is None else MountedRootfs(slot.uid, trees, limits.memory_mb)
             undo.callback(stage.remove)
-            options.furnish(stage.path, limits)
+            options.write_box_files(stage.path, limits)
             (stage.path / "bot").mkdir()
-            bundle.copy_files(program, stage.path / "bot", limits.memory_mb)
+            program_files.copy_files(program, stage.path / "bot", limits.memory_mb)
             present = check_format(program, stage.path / "bot")
             group = None if self._groups is None else self._groups.make(_with_init(limits))
             if group is not None:
                 undo.callback(group.remove)
-            words = [*options.view(stage, trees, limits), *options.environment(trees, limits)]
-            words += ["--chdir", bundle.cwd_inside(program)]
-            argv = [command, *bundle.argv_inside(program)[1:]]
+            words = [*options.mount_options(stage, trees, limits), *options.environment(trees, limits)]
+            words += ["--chdir", program_files.cwd_inside(program)]
+            argv = [command, *program_files.argv_inside(program)[1:]]
             forks = limits.processes + KEEPERS if group is None else None  # a slot's user runs bwrap too
             calls = stage.calls() + _limited(limits, group is None, None if slot is None else forks)
-            keeper = keep(words, argv, calls)
+            keeper = start_bwrap(words, argv, calls)
             undo.callback(keeper.end_unstarted)
             stage.settle()
             keeper.confine(group, forks if slot is None else None)
@@ -123,7 +107,7 @@ class BubblewrapSandbox(ChildSandbox):
             keeper.await_exec(command, present)
         except OSError as error:
             if error.errno == errno.E2BIG:
-                raise ProgramError(f"{program.argv[0]}: {THEIR_ERRNOS[errno.E2BIG]}") from error
+                raise ProgramError(f"{program.argv[0]}: {PROGRAM_ERRNOS[errno.E2BIG]}") from error
             raise SandboxError(f"can't make a box: {error.strerror or error}") from error
         except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
             raise ProgramError(f"{program.argv[0]!r}: {error}") from error
@@ -136,13 +120,13 @@ class BubblewrapBox(ChildBox):
 
     def __init__(
         self,
-        keeper: Keeper,
-        stage: FolderStage | MountStage,
-        slot: uids.Slot | None,
+        keeper: BwrapProcess,
+        stage: CopiedRootfs | MountedRootfs,
+        slot: user_ids.UserIdLease | None,
         group: Cgroup | None,
         limits: Limits,
     ) -> None:
-        watch = Watch(lambda: [keeper.init]) if group is None else None
+        watch = ProcessMonitor(lambda: [keeper.init]) if group is None else None
         super().__init__(keeper.popen, limits, group, watch)
         self.pid = keeper.program
         self._keeper = keeper
@@ -150,7 +134,7 @@ class BubblewrapBox(ChildBox):
         self._slot = slot
         self._exit: Exit | None = None
         program = keeper.program
-        self._pipes = None if program is None else HeldPipes(self.stdin, self.stdout, program, self._programs)
+        self._pipes = None if program is None else PipeHolderCheck(self.stdin, self.stdout, program, self._programs)
 
     def exit(self) -> Exit | None:
         """Tell how the program ended, or None; see `Box.exit`.
@@ -192,7 +176,7 @@ class BubblewrapBox(ChildBox):
 
     def _programs(self) -> list[int]:
         """Return the live processes of the program: all but the box's first."""
-        return [pid for pid in Watch(lambda: [self._keeper.init]).pids() if pid != self._keeper.init]
+        return [pid for pid in ProcessMonitor(lambda: [self._keeper.init]).pids() if pid != self._keeper.init]
 
     def _kill_all(self) -> None:
         if self._group is not None:
@@ -209,10 +193,10 @@ class BubblewrapBox(ChildBox):
             code = SIGNALLED + signal.SIGKILL
         signalled = SIGNALLED < code < SIGNALLED + signal.NSIG
         ended = Exit(None, code - SIGNALLED) if signalled else Exit(code, None)
-        return caused(ended, counted, self._excess, self._used_up(margin_s=1.0))
+        return with_cause(ended, counted, self._excess, self._used_up(margin_s=1.0))
 
 
-def _limited(limits: Limits, rough: bool, forks: int | None) -> list[Call]:
+def _limited(limits: Limits, rough: bool, forks: int | None) -> list[PreexecCall]:
     """Return the calls that limit bwrap itself: from outside, root without CAP_SYS_RESOURCE can't."""
     wanted = {**launch.rlimits(limits, rough, forks), "memlock": (LOCKED_BYTES, LOCKED_BYTES), "msgqueue": (0, 0)}
     return launch.set_rlimits(wanted)
@@ -220,3 +204,59 @@ def _limited(limits: Limits, rough: bool, forks: int | None) -> list[Call]:
 
 def _with_init(limits: Limits) -> Limits:
     return replace(limits, processes=limits.processes + INIT)
+
+
+CONTAINER_MARKS = (".dockerenv", "run/.containerenv", "run/systemd/container")  # of Docker, podman, systemd-nspawn
+
+
+@functools.cache
+def unavailable_reason() -> HostProblem | None:
+    """Return None because a trial box ran, else why not, and the command that mends it."""
+    if sys.platform != "linux":
+        return HostProblem("bubblewrap is Linux's", Remedy.A_LINUX)
+    machine = os.uname().machine
+    if machine not in seccomp.ARCHES:
+        return HostProblem(f"no system call filter for {machine}, only for {' and '.join(seccomp.ARCHES)}")
+    try:
+        run_self_test(BubblewrapSandbox)
+    except HostProblemError as problem:  # it is missing
+        return problem.trouble
+    except (SandboxError, ProgramError, OSError) as problem:
+        return add_remedy(str(problem))
+    return None
+
+
+def add_remedy(problem: str, root: Path = Path("/")) -> HostProblem:
+    """Add what most likely mends a box that doesn't start, from what the kernel says of itself below `root`."""
+    if "nknown option" in problem:  # --disable-userns and --size came with 0.8
+        return HostProblem(f"bubblewrap is too old, 0.8 is needed ({problem})", Remedy.UPGRADE_BWRAP)
+    if _sysctl(root, "kernel/apparmor_restrict_unprivileged_userns") == "1":
+        return HostProblem(f"{problem}: AppArmor keeps users from making namespaces", Remedy.APPARMOR_PROFILE)
+    if _sysctl(root, "kernel/unprivileged_userns_clone") == "0":
+        return HostProblem(f"{problem}: user namespaces are switched off", Remedy.SWITCH_NAMESPACES_ON)
+    if _sysctl(root, "user/max_user_namespaces") == "0":
+        return HostProblem(f"{problem}: user namespaces are switched off", Remedy.ALLOW_NAMESPACES)
+    if any((root / mark).exists() for mark in CONTAINER_MARKS):
+        return HostProblem(f"{problem}: the container around keeps namespaces from it", Remedy.LOOSER_CONTAINER)
+    return HostProblem(problem, Remedy.TRY_BWRAP)
+
+
+def _sysctl(root: Path, name: str) -> str | None:
+    try:
+        return (root / "proc/sys" / name).read_text().strip()
+    except OSError:
+        return None
+
+
+def _programs() -> Programs:
+    """Search what a box's PATH shows first (toolchain.py), then the user's PATH: a box shows a program named by it."""
+    shown = (f"{sys.prefix}/bin", f"{sys.base_prefix}/bin", "/usr/local/bin", "/usr/bin", "/bin")
+    return Programs(path=os.pathsep.join([*shown, os.environ.get("PATH", os.defpath)]))
+
+
+BACKEND = Backend(
+    make=lambda choice, scratch: BubblewrapSandbox(scratch),
+    why_not=lambda choice: unavailable_reason(),
+    sweep=cgroup.cleanup_stale,
+    programs=_programs,
+)

@@ -1,20 +1,32 @@
-"""The command of a program, as it is called in a box, and the checks before. Linux only.
+"""Build a box's command line: the program's command, and bwrap's options for what the box shows. Linux only.
 
-bwrap would report a wrong command as a failure of its own, or would hand it to a shell.
-"""
+The command is checked first: bwrap would report a wrong one as its own failure, or pass it to a shell. The options
+describe folders, devices, the environment and a masked /proc. Must not know how bwrap is started.
+
+A name of /proc is visible only if it is in VISIBLE, so names of newer kernels are masked. VISIBLE contains only what
+a bot can't change and what is the same in every box. Masked are names that change with time or with other processes,
+that differ between boxes, or that concern only the host. Links need no mask, and neither do names that only root
+reads, since no box's program is root. tests/sandbox/linux/left_open.py lists the files of the processes themselves.
+
+The table applies to an ordinary user's boxes. For root's boxes the kernel hides all names except processes where it
+can (rootfs.py); then only the names with a fixed text are masked."""
 
 import contextlib
 import errno
+import functools
 import os
 import shutil
 from pathlib import Path
 
-from arena.sandbox import bundle
+from arena.sandbox import program_files
 from arena.sandbox.box import Program, ProgramError
-from arena.sandbox.bubblewrap import toolchain
-from arena.sandbox.child import THEIR_ERRNOS
+from arena.sandbox.bubblewrap import rootfs
+from arena.sandbox.bubblewrap.rootfs import CopiedRootfs, MountedRootfs
+from arena.sandbox.child_process import PROGRAM_ERRNOS
+from arena.sandbox.limits import Limits
+from arena.sandbox.linux import launch
 
-ARGUMENTS = 8000  # bwrap takes 9,000, of which its options need some hundreds
+MAX_ARGUMENTS = 8000  # bwrap takes 9,000, of which its options need some hundreds
 
 
 def command_inside(program: Program) -> str:
@@ -22,16 +34,16 @@ def command_inside(program: Program) -> str:
 
     A name that the box's own PATH doesn't have, but ours has (nvm's node), is called by its path.
     """
-    command = bundle.argv_inside(program)[0]
-    if "/" in command or shutil.which(command, path=toolchain.search_path(list(toolchain.this_python()))):
+    command = program_files.argv_inside(program)[0]
+    if "/" in command or shutil.which(command, path=rootfs.search_path(list(rootfs.python_prefixes()))):
         return command
     return shutil.which(command) or command
 
 
-def check(program: Program) -> None:
+def require_few_arguments(program: Program) -> None:
     """Raise ProgramError for too many arguments."""
-    if len(program.argv) > ARGUMENTS:
-        raise ProgramError(f"{program.argv[0]}: {THEIR_ERRNOS[errno.E2BIG]}")
+    if len(program.argv) > MAX_ARGUMENTS:
+        raise ProgramError(f"{program.argv[0]}: {PROGRAM_ERRNOS[errno.E2BIG]}")
 
 
 def check_format(program: Program, copy: Path) -> bool:
@@ -39,17 +51,166 @@ def check_format(program: Program, copy: Path) -> bool:
 
     Raises ProgramError for one that the kernel couldn't execute.
     """
-    command = bundle.argv_inside(program)[0]
-    if not command.startswith(bundle.INSIDE + "/"):
+    command = program_files.argv_inside(program)[0]
+    if not command.startswith(program_files.BOX_FOLDER + "/"):
         return False
     with contextlib.suppress(OSError):
         path = copy
-        for part in Path(command).relative_to(bundle.INSIDE).parts:
+        for part in Path(command).relative_to(program_files.BOX_FOLDER).parts:
             path /= part
             if part == ".." or path.is_symlink():  # it may lead to any file of this machine, even a pipe
                 return False
         with open(path, "rb") as file:
             if os.fstat(file.fileno()).st_mode & 0o111 and file.read(2) not in (b"#!", b"\x7fE"):
-                raise ProgramError(f"{program.argv[0]}: {THEIR_ERRNOS[errno.ENOEXEC]}")
+                raise ProgramError(f"{program.argv[0]}: {PROGRAM_ERRNOS[errno.ENOEXEC]}")
             return True
     return False
+
+
+# (the reason, names)
+VISIBLE: tuple[tuple[str, str], ...] = (
+    ("fixed when the kernel was built", "version config.gz execdomains"),
+    (
+        "what drivers registered: it moves when a module is loaded, which no bot can cause without sockets, devices "
+        "and mounts",
+        "filesystems devices misc consoles tty dma ioports",
+    ),
+    ("disks and their sizes: no bot can add one", "partitions"),
+    ("only root gets to read it, though its mode says otherwise", "mtrr"),
+    ("its own ipc namespace", "sysvipc"),
+)
+
+MASKED: tuple[tuple[str, str], ...] = (
+    (
+        "moves with load and time, and a runtime wants it: a fixed text in its place",
+        "meminfo stat loadavg uptime cpuinfo",
+    ),
+    ("CPU time, tasks and interrupts of the whole host", "interrupts softirqs schedstat latency_stats pressure irq"),
+    ("its memory", "vmstat zoneinfo buddyinfo swaps iomem"),
+    ("its disks and file systems", "diskstats mdstat fs locks"),
+    ("its control groups, of which each box has one", "cgroups"),
+    ("counts of users, which move with sockets, mounts and containers", "crypto modules kallsyms"),
+    ("keys and their numbers, by user", "keys key-users"),
+    ("settings of the host, and counters: of files, inodes, random bytes, the last process", "sys"),
+    ("state of devices, which moves when they work", "acpi asound bus driver scsi"),
+    ("locks of the kernel, where it counts them", "lockdep lockdep_chains lockdep_stats lock_stat"),
+    ("what the host's owner told the kernel, perhaps a secret", "cmdline bootconfig"),
+)
+
+
+def visible_names() -> frozenset[str]:
+    """Return the names that stay open."""
+    return frozenset(name for _, names in VISIBLE for name in names.split())
+
+
+def masked_names(proc: Path = Path("/proc")) -> dict[str, bool]:
+    """Return the names that must be covered, and whether each is a folder; in order."""
+    found = {}
+    with os.scandir(proc) as entries:
+        for entry in entries:
+            if entry.is_symlink() or entry.name.isdigit() or entry.name in visible_names():
+                continue
+            if entry.stat().st_mode & 0o004:
+                found[entry.name] = entry.is_dir()
+    return dict(sorted(found.items()))
+
+
+NOBODY = "65534"  # the user and group that a program sees itself as
+SHM_BYTES = 1024 * 1024  # POSIX semaphores and a ring buffer; multiprocessing needs a few pages
+
+# "random" is the same as "urandom" since Linux 5.6, and a link costs less than a mount.
+DEVICE_LINKS = {"random": "urandom", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+
+
+def write_box_files(folder: Path, limits: Limits) -> None:
+    """Write the small files that a box needs, and an empty file and folder to cover others with."""
+    os.mkdir(f"{folder}/empty")
+    for name, text in _files(limits.memory_mb).items():
+        descriptor = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        os.write(descriptor, text)
+        os.close(descriptor)
+
+
+@functools.cache
+def _files(memory_mb: int) -> dict[str, bytes]:
+    """Return the files by name. Those of /proc are plausible and never change: a runtime sizes itself by them."""
+    kb, cpus = memory_mb * 1024, os.cpu_count() or 1
+    memory = {"MemTotal": kb, "MemFree": kb, "MemAvailable": kb, "Buffers": 0, "Cached": 0, "SwapTotal": 0}
+    memory |= {"SwapFree": 0, "Shmem": 0, "Slab": 0, "SReclaimable": 0}
+    times = " 0" * 10
+    lines = [f"cpu {times}", *(f"cpu{number}{times}" for number in range(cpus)), "intr 0", "ctxt 0", "btime 0"]
+    texts = {
+        "none": "",
+        "passwd": f"nobody:x:{NOBODY}:{NOBODY}:nobody:/tmp:/bin/sh\n",
+        "group": f"nogroup:x:{NOBODY}:\n",
+        "meminfo": "".join(f"{key + ':':<16}{value:>8} kB\n" for key, value in memory.items()),
+        "stat": "\n".join([*lines, "processes 1", "procs_running 1", "procs_blocked 0", ""]),
+        "loadavg": "0.00 0.00 0.00 1/1 1\n",
+        "uptime": "1000.00 1000.00\n",
+        "cpuinfo": Path("/proc/cpuinfo").read_text(),  # read once: the live file shows the clock frequency
+    }
+    return {name: text.encode() for name, text in texts.items()}
+
+
+@functools.cache
+def _covers(hidden: bool) -> tuple[tuple[str, str], ...]:
+    """Return (name in /proc, name on the stage) of all that must be covered there.
+
+    Where the stage hides the others, only the names that a fixed file stands for.
+    """
+    files = _files(0)
+    names = ((name, folder) for name, folder in masked_names().items() if name in files or not hidden)
+    return tuple((name, name if name in files else "empty" if folder else "none") for name, folder in names)
+
+
+def mount_options(stage: CopiedRootfs | MountedRootfs, trees: list[Path], limits: Limits) -> list[str]:
+    """Return bwrap's options but for the environment, the working folder and descriptors."""
+    words = ["--unshare-user", "--unshare-all", "--disable-userns", "--die-with-parent", "--new-session"]
+    words += ["--cap-drop", "ALL", "--hostname", "bot", "--uid", NOBODY, "--gid", NOBODY]
+    words += ["--perms", "1777", "--size", str(limits.tmp_mb * 1024 * 1024), "--tmpfs", "/tmp"]
+    words += _top_level()
+    for tree, source in (("/usr", "/usr"), *((str(tree), stage.tree(tree)) for tree in trees)):
+        words += ["--ro-bind", source, tree]
+        for folder, instead in rootfs.packages(Path(tree)):
+            there = f"{stage.seen}/empty" if instead is None else f"{source}/{instead.relative_to(tree)}"
+            words += ["--ro-bind", there, str(folder)]
+    for path in rootfs.etc():
+        words += ["--ro-bind", str(path), str(path)]
+    for name in ("passwd", "group"):
+        words += ["--ro-bind", f"{stage.seen}/{name}", f"/etc/{name}"]
+    words += ["--ro-bind", f"{stage.seen}/bot", program_files.BOX_FOLDER, "--proc", "/proc"]
+    for name, cover in _covers(stage.hides):
+        words += ["--ro-bind", f"{stage.seen}/{cover}", f"/proc/{name}"]
+    # Process 1 has the program's user: through its mem file the program could forge its exit code, or outlive us.
+    words += ["--ro-bind", f"{stage.seen}/empty", "/proc/1"]
+    words += ["--size", "65536", "--tmpfs", "/dev"]  # by hand: bwrap's --dev has terminals, which bots share by number
+    for name in rootfs.DEVICES:
+        words += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+    for name, target in DEVICE_LINKS.items():
+        words += ["--symlink", target, f"/dev/{name}"]
+    words += ["--perms", "1777", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"]
+    return [*words, "--remount-ro", "/dev", "--remount-ro", "/"]
+
+
+@functools.cache
+def _top_level() -> tuple[str, ...]:
+    """Return the options that make /lib, /bin and their like the same links or folders as here."""
+    words: list[str] = []
+    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
+        if os.path.islink(name):
+            words += ["--symlink", os.readlink(name), name]
+        elif os.path.isdir(name):
+            words += ["--ro-bind", name, name]
+    return tuple(words)
+
+
+def environment(trees: list[Path], limits: Limits) -> list[str]:
+    """Return the options that set the environment."""
+    variables = launch.environment(rootfs.search_path(trees), "/tmp")
+    if rootfs.has_java():
+        # The filter refuses sysinfo(2), which sizes the heap, and flock(2), whose failure the JVM reports on stdout.
+        variables["JDK_JAVA_OPTIONS"] = f"-XX:MaxRAM={limits.memory_mb}m -XX:-UsePerfData"
+    words = ["--clearenv"]
+    for name, value in variables.items():
+        words += ["--setenv", name, value]
+    return words

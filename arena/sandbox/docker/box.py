@@ -1,34 +1,42 @@
-"""Programs in hardened Docker containers, with named pipes past the daemon.
+"""Run programs in hardened Docker containers, with named pipes that bypass the daemon.
 
-Must not know the protocol. `container.py` says how one container comes up, `engine.py` how the daemon is asked,
-`events.py` how it is watched.
+container.py starts one container; engine.py calls the daemon and watches its events. Must not know the protocol.
 
-Theory of operation. A container's processes are moved into a control group of ours: CPU time, freezing, and what limits
-did come from there, as in a bubblewrap box. So the engine must be one of this machine, with its processes in sight, and
-this process must be able to make groups; where that isn't so, there are no Docker boxes.
+A container's processes are moved into a control group of this process. The group provides CPU time, freezing and the
+cause of a limit, as in a bubblewrap box. So the engine must run on this machine with its processes visible, and this
+process must be able to make groups; otherwise Docker boxes are unavailable.
 
-Whose fault an end is. The shell that is process 1 tells the program's exit code: the program's own end. If process 1
-went without a word, the engine is asked: SandboxError if it doesn't answer, was lost meanwhile, knows the container no
-more or has ended it for somebody else; a program can cause none of these. Otherwise it is the program's end.
-"""
+The shell that is process 1 reports the program's exit code: the program's own end. If process 1 ends without a
+report, the engine is asked. It is a SandboxError if the engine doesn't answer, was lost meanwhile, no longer knows
+the container or ended it for another client; a program can't cause any of these. Otherwise it is the program's own
+end."""
 
 import contextlib
+import functools
 import signal
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
-from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError
-from arena.sandbox.cause import caused
-from arena.sandbox.docker.command import command_inside, language
-from arena.sandbox.docker.container import LIE, Container
-from arena.sandbox.docker.engine import engine
-from arena.sandbox.docker.recipe import Recipe
-from arena.sandbox.docker.script import exit_of
-from arena.sandbox.grouped import GroupedBox
+from arena.sandbox.backends import Backend
+from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError, with_cause
+from arena.sandbox.cgroup_box import CgroupBox
+from arena.sandbox.docker.container import (
+    LANGUAGES,
+    LIE,
+    Container,
+    ContainerConfig,
+    command_inside,
+    language,
+    missing_image_problem,
+    parse_exit,
+)
+from arena.sandbox.docker.engine import get_engine
+from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy, run_self_test, trouble_of
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Cgroup, cgroup, tasks
-from arena.sandbox.trouble import Trouble, TroubleError
+from arena.sandbox.linux import Cgroup, cgroup, processes
+from arena.sandbox.program_files import Programs
 
 VERDICT_S = 2.0  # for the engine's events of a container that died: they come within 0.1 s
 DYING_S = 0.5  # for process 1 to be dead after it closed `told`: it waits for all others; ten bots can do this at once
@@ -49,12 +57,12 @@ class DockerSandbox(Sandbox):
         """
         groups = cgroup.hierarchy()
         if groups is None:
-            raise TroubleError(cgroup.lacking() or Trouble("there are no control groups"))
+            raise HostProblemError(cgroup.cgroup_problem() or HostProblem("there are no control groups"))
         self._groups = groups
         self._scratch = scratch.absolute()
         self._runtime = runtime
         self._image = image
-        self._engine = engine()
+        self._engine = get_engine()
         self._engine.check_runtime(runtime)
         self._engine.events.watch()
         self._closed = False
@@ -71,7 +79,7 @@ class DockerSandbox(Sandbox):
     @property
     def tells_waits(self) -> bool:
         """Whether the kernel tells it."""
-        return tasks.told()
+        return processes.has_schedstat()
 
     def start(self, program: Program, limits: Limits) -> Box:
         """Start the program; see `Sandbox.start`."""
@@ -79,7 +87,7 @@ class DockerSandbox(Sandbox):
             raise ProgramError("the command is empty")
         words = command_inside(program)
         wrapped = command_inside(replace(program, argv=program.wraps)) if program.wraps else words
-        recipe = Recipe(self._image or f"coup-arena/{language(wrapped)}", limits, self._runtime)
+        recipe = ContainerConfig(self._image or f"coup-arena/{language(wrapped)}", limits, self._runtime)
         group = self._groups.make(replace(limits, processes=limits.processes + 1))  # process 1 is ours
         try:
             container = Container(self._engine, recipe, program, words, self._scratch, group)
@@ -95,7 +103,7 @@ class DockerSandbox(Sandbox):
             self._engine.events.unwatch()
 
 
-class DockerBox(GroupedBox):
+class DockerBox(CgroupBox):
     """One program in a container, over named pipes; see `Box`."""
 
     _group: Cgroup  # it always has one
@@ -129,7 +137,7 @@ class DockerBox(GroupedBox):
         if code is None:
             # This box killed a program that used up its CPU time, and process 1 with it: no question is needed.
             return self._asked() if self._excess is None else Exit(None, signal.SIGKILL, self._excess)
-        return caused(exit_of(code), self._group.counted(), self._excess)
+        return with_cause(parse_exit(code), self._group.counted(), self._excess)
 
     def _asked(self) -> Exit:
         """Find out how a container came to its end without a word. Raises SandboxError if it wasn't the program."""
@@ -142,7 +150,7 @@ class DockerBox(GroupedBox):
         time.sleep(SETTLE_S)
         self._check()
         state = self._engine.call(self._engine.api.inspect_container, self._container.id)["State"]
-        return caused(exit_of(int(state["ExitCode"])), self._group.counted())
+        return with_cause(parse_exit(int(state["ExitCode"])), self._group.counted())
 
     def _check(self) -> None:
         """Raise SandboxError if the engine was lost, or has ended the container for somebody else."""
@@ -177,3 +185,44 @@ class DockerBox(GroupedBox):
     def _kill_all(self) -> None:
         with contextlib.suppress(OSError):
             self._group.kill()
+
+
+@functools.cache
+def unavailable_reason(runtime: str | None = None, image: str | None = None) -> HostProblem | None:
+    """Return None because a trial box ran, else why not, and the command that mends it."""
+    if sys.platform != "linux":
+        return HostProblem("Docker's boxes need an engine that runs on the same Linux", Remedy.A_LINUX)
+    try:
+        tried = image or _some_image()
+        run_self_test(lambda scratch: DockerSandbox(scratch, runtime, tried))
+    except (SandboxError, ProgramError, OSError) as problem:
+        return trouble_of(problem, Remedy.ASK_DOCKER)
+    return None
+
+
+def _some_image() -> str:
+    """Return one of our images that the engine has, any."""
+    here = get_engine()
+    tags = {tag for image in here.call(here.api.images) for tag in image.get("RepoTags") or ()}
+    for name in LANGUAGES:
+        if f"coup-arena/{name}:latest" in tags:
+            return f"coup-arena/{name}"
+    raise HostProblemError(missing_image_problem("coup-arena/python"))
+
+
+def cleanup_stale() -> int:
+    """Remove what dead processes of this host left with the engine; return how many containers. Never raises."""
+    swept = 0
+    with contextlib.suppress(SandboxError):
+        swept = get_engine().sweep()
+    cgroup.cleanup_stale()  # a container's processes are in groups of ours, too
+    return swept
+
+
+BACKEND = Backend(
+    make=lambda choice, scratch: DockerSandbox(scratch, choice.runtime, choice.image),
+    why_not=lambda choice: unavailable_reason(choice.runtime, choice.image),
+    sweep=cleanup_stale,
+    programs=lambda: Programs("python3", image=True),
+    takes=("runtime", "image"),
+)

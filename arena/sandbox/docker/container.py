@@ -1,47 +1,219 @@
-r"""A hardened container and the named pipes into it, from its start until it is removed.
+"""Create a hardened container with its image, command and limits, connect named pipes to it, and remove it.
 
-Must not know a program's meaning, nor matches. `box.py` hands containers out as boxes.
+A container's folder on the host has two parts, mounted read-only: io/ (0711) with the pipes and the start script, and
+bot/ with a copy of the program's files. Other users can only write to the output and status pipes (0602), and only
+read `in` (0604).
 
-Theory of operation. A container's folder on the host has two parts that are mounted read-only:
+Process 1 is a shell that keeps the status pipe open and starts a second shell. The second shell opens out and err,
+reports "ready" and blocks on opening `in`. The referee moves both shells into a control group, then opens `in`. The
+second shell runs the start script (working folder, environment, a search for the program), reports "go" and becomes
+the program. Process 1 then reports the exit code and ends, and with it everything that the program left running. The
+referee opens its reading ends before the start, and the writing end once there is a reader, so there is never a false
+end of file.
 
-    io/   (0711)  out, err, told: pipes that others may only write to (0602); in: one they may only read (0604);
-                  start: the script that becomes the program
-    bot/          the program's files, a copy
-
-Process 1 is a shell that keeps `told` open, starts a second shell and reports how that one ended:
-
-    second shell: opens out and err, tells "ready", opens in: blocks, since nobody has it open for writing
-    referee:      (ready) moves both shells into a control group, then opens in: releases the second one
-    second shell: runs start: working folder, environment, looks for the program, tells "go", and becomes the program
-    first shell:  tells the exit code when the program is over, and ends; all that the program left running ends with it
-
-The referee opens its reading ends before the container starts, and the writing end when a reader is there. So there is
-never a false end of file, and nobody but the program holds the other ends. The daemon carries no byte.
-
-What the program can do to this: it may write to `told` (through /proc/1/fd) and so lie about its own end. It may even
-replace the code of process 1 (through /proc/1/mem, where Yama doesn't forbid it), which is therefore in the program's
-control group. It can't make the container look killed from outside, which is what voids a match.
-"""
+A program can write to the status pipe and replace the code of process 1, so it can lie about its own end. It can't
+make the container look killed from outside, which would void a match. Must not know matches, nor what a program
+means."""
 
 import contextlib
 import errno
 import os
+import re
+import secrets
+import shlex
 import signal
+import stat
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arena.sandbox.box import Program, SandboxError
-from arena.sandbox.bundle import INSIDE, copy_files
-from arena.sandbox.docker.engine import FOLDER, FOLDER_PREFIX, Engine
-from arena.sandbox.docker.recipe import Recipe, config, create
-from arena.sandbox.docker.script import refused, start_script
-from arena.sandbox.linux import Cgroup, children
-from arena.sandbox.trees import remove_tree
-from arena.sandbox.trouble import Remedy, Trouble, TroubleError
-from arena.sandbox.wait import readable
+from arena.sandbox.box import Exit, Program, ProgramError, SandboxError
+from arena.sandbox.child_process import wait_readable
+from arena.sandbox.docker.engine import FOLDER_LABEL, FOLDER_PREFIX, OWNER_LABEL, Engine
+from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy
+from arena.sandbox.limits import Limits
+from arena.sandbox.linux import Cgroup, docker_profile, global_identity, launch, list_children
+from arena.sandbox.program_files import BOX_FOLDER, argv_inside, copy_files, cwd_inside, own_files
+from arena.sandbox.scratch import remove_tree
+
+# Files of /proc that change with what others on the machine do: covert channels between containers. Those that python,
+# node or java can't do without (cpuinfo, version, filesystems, the process's own) stay.
+COVERT = (
+    *("buddyinfo", "cgroups", "cmdline", "config.gz", "consoles", "crypto", "diskstats", "interrupts", "kallsyms"),
+    *("key-users", "loadavg", "locks", "mdstat"),
+    *("meminfo", "modules", "pagetypeinfo", "partitions", "pressure", "schedstat", "slabinfo", "softirqs", "stat"),
+    *("swaps", "sys/fs", "sys/kernel/pty", "sys/kernel/random", "timer_list", "uptime", "vmallocinfo", "vmstat"),
+    *("zoneinfo", "fs", "irq", "bus", "driver"),
+)
+# A list given to the engine replaces its own (moby/oci/defaults.go), so the first two lines repeat that one. /sys is
+# added, in which disks and memory are counted. A JVM looks for its memory limit there, hence JAVA_OPTIONS in script.py.
+MASKED = (
+    *("/proc/asound", "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_stats"),
+    *("/proc/sched_debug", "/proc/scsi", "/sys"),
+    *(f"/proc/{name}" for name in COVERT),
+)
+READ_ONLY = ("/proc/sys", "/proc/sysrq-trigger")  # of the engine's own list; its other entries are masked above
+
+INODE_KB = 16  # of /tmp for each file in it: 1,024 for the default, far more than a bot needs
+SHM_MB = 1  # for /dev/shm, where Python's semaphores are; what is large belongs in /tmp
+MEMLOCK_KB = 64  # what Linux allowed a user for decades; locked memory can't be reclaimed
+MESSAGES_KB = 64  # POSIX message queues: kernel memory
+FIRST_UID = 1_900_000_000  # systemd's table of ids leaves this range unused, so no user of the machine is met
+UIDS = 100_000_000  # chosen at random, so that two containers share no limit that the kernel counts per user
+NOBODY = 65534  # the user where the engine shifts ids: higher ones don't exist there
+
+PATH = "/usr/local/bin:/usr/bin:/bin"
+HOME = "/tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerConfig:
+    """What a container is made from; containers of equal recipes are interchangeable."""
+
+    image: str
+    limits: Limits
+    runtime: str | None = None
+
+
+def container_body(
+    engine: Engine, recipe: ContainerConfig, command: Sequence[str], mounts: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the body of the call that creates a hardened container (Docker Engine API 1.41, ContainerCreate)."""
+    uid = NOBODY if engine.shifts_ids else FIRST_UID + secrets.randbelow(UIDS)
+    return {
+        "Image": recipe.image,
+        "Entrypoint": [],
+        "Cmd": list(command),
+        "Hostname": "bot",
+        "User": f"{uid}:{uid}",
+        "WorkingDir": HOME,
+        "Env": [f"{name}={value}" for name, value in launch.environment(PATH, HOME).items()],
+        "Labels": {OWNER_LABEL: global_identity()},
+        "NetworkDisabled": True,
+        "HostConfig": {
+            **_isolation(),
+            **_limits(recipe.limits, int(engine.info.get("NCPU") or 1)),
+            **({} if recipe.runtime is None else {"Runtime": recipe.runtime}),
+            "LogConfig": {"Type": "none"},
+            "Mounts": mounts,
+            "Init": False,
+            "AutoRemove": False,  # the box asks first how it ended
+        },
+    }
+
+
+def _isolation() -> dict[str, Any]:
+    return {
+        "NetworkMode": "none",
+        "IpcMode": "private",
+        "CgroupnsMode": "private",
+        "ReadonlyRootfs": True,
+        "CapDrop": ["ALL"],
+        "SecurityOpt": ["no-new-privileges", f"seccomp={docker_profile()}"],
+        "MaskedPaths": list(MASKED),
+        "ReadonlyPaths": list(READ_ONLY),
+    }
+
+
+def _limits(limits: Limits, cores: int) -> dict[str, Any]:
+    memory = limits.memory_mb * 1024 * 1024
+    tmp = f"rw,nosuid,nodev,exec,mode=1777,size={limits.tmp_mb}m,nr_inodes={max(64, limits.tmp_mb * 1024 // INODE_KB)}"
+    return {
+        "PidsLimit": limits.processes + 1,  # process 1 is ours
+        "Memory": memory,
+        "MemorySwap": memory,
+        "NanoCpus": 0 if limits.cores >= cores else int(limits.cores * 1e9),
+        "CpusetCpus": _our_cores(cores),
+        "OomScoreAdj": 500,  # a machine without memory takes a bot, not the referee
+        "Tmpfs": {
+            "/tmp": tmp,
+            "/dev/shm": f"rw,nosuid,nodev,noexec,mode=1777,size={SHM_MB}m,nr_inodes=64",
+            "/dev/pts": "ro,nosuid,nodev,noexec,mode=0555,size=4k,nr_inodes=2",  # no terminals: no limit counts them
+        },
+        "Ulimits": [{"Name": name, "Soft": soft, "Hard": hard} for name, (soft, hard) in _ulimits(limits).items()],
+    }
+
+
+def _ulimits(limits: Limits) -> dict[str, tuple[int, int]]:
+    memlock, messages = MEMLOCK_KB * 1024, MESSAGES_KB * 1024
+    return {**launch.rlimits(limits), "memlock": (memlock, memlock), "msgqueue": (messages, messages)}
+
+
+def _our_cores(cores: int) -> str:
+    """Return the cores that this process is bound to, which a child would inherit; "" where it is bound to none.
+
+    A run binds its workers: a round trip to a bot on another core costs 70 us instead of 10 (measured).
+    """
+    ours = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
+    return ",".join(map(str, ours)) if ours and len(ours) < cores and ours[-1] < cores else ""
+
+
+def create(engine: Engine, body: dict[str, Any]) -> str:
+    """Create a container and return its id. Raises SandboxError, which says how to get an image that isn't there."""
+    try:
+        return str(engine.call(engine.api.create_container_from_config, body)["Id"])
+    except SandboxError as problem:
+        if getattr(problem.__cause__, "status_code", None) == 404 and "image" in str(problem).lower():
+            raise HostProblemError(missing_image_problem(body["Image"])) from problem
+        raise
+
+
+def missing_image_problem(image: str) -> HostProblem:
+    """Say that there is no such image, and how to get it."""
+    language = image.removeprefix("coup-arena/")
+    remedy = Remedy.PULL_IMAGE if language == image else Remedy.BUILD_IMAGE
+    return HostProblem(f"there is no image {image}", remedy, (language,))
+
+
+SCRIPT_BYTES = 100_000  # Linux itself takes no word of more than 131,072
+JAVA_OPTIONS = "JDK_JAVA_OPTIONS"  # read by the java launcher since JDK 9
+SIGNALLED = 128  # a shell adds this to the number of the signal that ended a program
+LAST_SIGNAL = 64  # SIGRTMAX
+
+
+def start_script(program: Program, words: Sequence[str], limits: Limits) -> str:
+    """Return the shell script that becomes the program; `words` is its command as it is in the container.
+
+    Raises ProgramError for what a shell can't be told.
+    """
+    lines = [f"cd {shlex.quote(cwd_inside(program))} 2>/dev/null || {{ echo cwd >&3; exit 127; }}"]
+    lines.append("unset HOSTNAME PWD OLDPWD")  # the engine's and the shell's
+    if words[0] == "java":
+        lines.append(f"export {JAVA_OPTIONS}=-XX:MaxRAM={limits.memory_mb}m")
+    first = shlex.quote(words[0])
+    lines.append(f"command -v {first} >/dev/null 2>&1 || {{ echo missing >&3; exit 127; }}")
+    lines.append("echo go >&3")
+    lines.append(f"exec {' '.join(map(shlex.quote, words))} 3>&-")
+    script = "\n".join(lines) + "\n"
+    if "\0" in script:
+        raise ProgramError(f"{words[0]!r}: its command or folder holds a NUL byte")
+    try:
+        size = len(os.fsencode(script))
+    except UnicodeEncodeError as problem:  # half of a surrogate pair, as JSON can write it
+        raise ProgramError(f"{words[0]!r}: its command or folder is no text") from problem
+    if size > SCRIPT_BYTES:
+        raise ProgramError(f"{words[0]!r:.80}: its command is over {SCRIPT_BYTES} bytes long")
+    return script
+
+
+def find_start_problem(word: str, program: Program, words: Sequence[str], image: str) -> ProgramError | None:
+    """Return what a start script's word before its end says of the program, None if it says nothing."""
+    if word == "missing":
+        return ProgramError(f"{words[0]}: no such program in the image {image}")
+    if word == "cwd":
+        return ProgramError(f"{program.cwd}: can't be the working folder")
+    return None
+
+
+def parse_exit(code: int) -> Exit:
+    """Return how a program ended from its shell's code."""
+    number = code - SIGNALLED
+    return Exit(None, number) if 0 < number <= LAST_SIGNAL else Exit(code, None)
+
 
 IO = "/io"  # where the pipes are in a container
 START_S = 20.0  # for a started container's first word, and for the program's: 0.1 s, on a loaded machine 1 s
@@ -69,7 +241,7 @@ class Container:
     def __init__(
         self,
         engine: Engine,
-        recipe: Recipe,
+        recipe: ContainerConfig,
         program: Program,
         words: Sequence[str],
         scratch: Path,
@@ -122,9 +294,9 @@ class Container:
 
     def _start(self) -> None:
         """Start it, up to "ready"."""
-        mounts = [_bind(self.folder / "io", IO), _bind(self.folder / "bot", INSIDE)]
-        body = config(self.engine, self.recipe, ["/bin/sh", "-c", SHIM], mounts)
-        body["Labels"][FOLDER] = str(self.folder)
+        mounts = [_bind(self.folder / "io", IO), _bind(self.folder / "bot", BOX_FOLDER)]
+        body = container_body(self.engine, self.recipe, ["/bin/sh", "-c", SHIM], mounts)
+        body["Labels"][FOLDER_LABEL] = str(self.folder)
         self.id = create(self.engine, body)
         self.engine.call(self.engine.api.start, self.id)
         self.root_pid = int(self.engine.call(self.engine.api.inspect_container, self.id)["State"]["Pid"])
@@ -132,7 +304,7 @@ class Container:
         word = self._next_word()
         if word != "ready":
             raise SandboxError(f"a container of {self.recipe.image} didn't come up: it told {word!r}")
-        found = children(self.root_pid)
+        found = list_children(self.root_pid)
         if not found:
             raise SandboxError(f"a container of {self.recipe.image} ended as it came up")
         self.pid = found[0]
@@ -145,7 +317,7 @@ class Container:
                 return handle
             os.close(handle)
         text = "the processes of this Docker engine's containers aren't seen from here (Docker Desktop, another host)"
-        raise TroubleError(Trouble(text, Remedy.ENGINE_HERE))
+        raise HostProblemError(HostProblem(text, Remedy.ENGINE_HERE))
 
     def _join(self, group: Cgroup) -> None:
         """Move its processes into the group: both, since a program may bring process 1 to run code of its own."""
@@ -160,7 +332,7 @@ class Container:
         """Let it become the program."""
         self.stdin = self._open_in()
         word = self._next_word()
-        if theirs := refused(word, self._program, self._words, self.recipe.image):
+        if theirs := find_start_problem(word, self._program, self._words, self.recipe.image):
             raise theirs
         if word != "go":
             raise SandboxError(f"a container of {self.recipe.image} can't start a program: it told {word!r}")
@@ -180,7 +352,7 @@ class Container:
         end = time.monotonic() + START_S
         while b"\n" not in self._heard:
             left = end - time.monotonic()
-            if left <= 0 or not readable(self.told, left):
+            if left <= 0 or not wait_readable(self.told, left):
                 raise SandboxError(f"a container of {self.recipe.image} said nothing for {START_S:g} s")
             if not self._read_told():
                 return ""
@@ -208,7 +380,7 @@ class Container:
 
     def dead(self, timeout_s: float = 0.0) -> bool:
         """Wait so long for process 1 to be dead, and tell whether it is."""
-        return readable(self.pidfd, timeout_s)
+        return wait_readable(self.pidfd, timeout_s)
 
     def close_stdin(self) -> None:
         """Close the end that is written to. Idempotent."""
@@ -250,3 +422,80 @@ def _bind(source: Path, target: str) -> dict[str, Any]:
         "ReadOnly": True,
         "BindOptions": {"Propagation": "rprivate"},
     }
+
+
+# Language -> the programs whose commands its image runs; all others get `native`. Each is built from
+# arena/sandbox/docker/images/LANGUAGE.Dockerfile. What rustc and go make runs in `native`.
+_PROGRAMS: dict[str, tuple[str, ...]] = {
+    "python": ("python", "pypy"),
+    "node": ("node", "nodejs"),
+    "java": ("java", "javac", "jar"),
+    "rust": ("rustc", "cargo"),
+    "go": ("go",),
+    "native": (),
+}
+LANGUAGES = tuple(_PROGRAMS)
+SHEBANG_BYTES = 256  # what Linux reads of a first line
+
+
+def command_inside(program: Program) -> tuple[str, ...]:
+    """Return the command as it is written in a container, where programs of this machine are looked up by their names.
+
+    The #! line of the program's own file is spelled out, since it names the interpreter as this machine has it.
+    """
+    words = list(argv_inside(program))
+    own = _own_file(program, words[0])
+    line = None if own is None or _leads_out(own, program) else _first_line(own)
+    if line is not None:
+        words = [*os.fsdecode(line).split(None, 1), *words]
+    if os.path.isabs(words[0]) and not words[0].startswith(f"{BOX_FOLDER}/"):
+        words[0] = os.path.basename(words[0])
+    if re.fullmatch(r"python[0-9.]*", words[0]):
+        words[0] = "python3"
+    elif words[0] == "nodejs":
+        words[0] = "node"
+    return tuple(words)
+
+
+def language(words: Sequence[str]) -> str:
+    """Return which of LANGUAGES runs a command: by its interpreter or compiler, also behind env."""
+    for word in words:
+        for part in word.split():
+            name = os.path.basename(part)
+            if name == "env" or part.startswith("-") or "=" in part:
+                continue
+            name = name.rstrip("0123456789.")
+            return next((language for language, names in _PROGRAMS.items() if name in names), "native")
+    return "native"
+
+
+def _own_file(program: Program, word: str) -> Path | None:
+    """Return the file of the program's own that a command begins with, as it is on this machine; None for another."""
+    files = own_files(program)
+    if word.startswith(f"{BOX_FOLDER}/"):
+        return files / word.removeprefix(f"{BOX_FOLDER}/") if files.is_dir() else files
+    return program.cwd / word if "/" in word and not os.path.isabs(word) else None
+
+
+def _leads_out(path: Path, program: Program) -> bool:
+    """Tell whether links or .. lead from a program's own files to others of this machine."""
+    try:
+        return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(own_files(program)))
+    except ValueError:  # a name that no file can have
+        return True
+
+
+def _first_line(path: Path) -> bytes | None:
+    """Return what stands behind #! in a file, None if nothing does."""
+    try:
+        # A privileged user may be running this, so neither a pipe nor a link in a program's folder is followed.
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (OSError, ValueError):  # or a name that no file can have
+        return None
+    try:
+        head = os.read(file, SHEBANG_BYTES) if stat.S_ISREG(os.fstat(file).st_mode) else b""
+    except OSError:
+        return None
+    finally:
+        os.close(file)
+    return (head[2:].split(b"\n", 1)[0].strip() or None) if head.startswith(b"#!") else None

@@ -1,30 +1,234 @@
-"""The Docker engine as the boxes need it: calls that end, removal in the background, and a sweep of what the dead left.
+"""Call the Docker engine, watch its events, and remove the containers of dead processes.
 
-Must not know what a container is for. `engine()` gives one connection a process. Every call has a time-out and raises
-SandboxError in one line. All that is made carries a label with its owner (arena/sandbox/linux/owner.py), and `sweep`
-removes what belongs to a dead process of this host. `remove` hands a container to a thread, which removes one after the
-other, since a box must be closed sooner than an engine removes a container. `events` tells what the engine says.
-"""
+`get_engine` returns one connection per process. Every call has a time-out and raises SandboxError with one line. If
+no engine answers, the error contains the reason and the fix for this machine, chosen by a pure function. All objects
+carry a label with their owner (arena/sandbox/linux/processes.py), and those of dead processes of this host are
+removed. A thread removes a closed box's container, because a box must close faster than an engine removes a
+container.
+
+A thread reads the engine's events while a box is watched. Its reports are a kill from outside, a container's death
+and the loss of the engine. No program in a container can cause these, so a box takes from them only that it was
+broken from outside. A match continues without an engine that hangs. Must not know what a container is for."""
 
 import atexit
 import contextlib
 import os
 import queue
+import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from arena.sandbox.box import SandboxError
-from arena.sandbox.docker.client import connect, in_one_line
-from arena.sandbox.docker.events import Events
-from arena.sandbox.linux import alive
-from arena.sandbox.trees import remove_tree
-from arena.sandbox.trouble import Remedy, Trouble, TroubleError
+from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy
+from arena.sandbox.linux import is_alive
+from arena.sandbox.scratch import remove_tree
 
-OWNER = "coup-arena.owner"  # label of all that is ours
-FOLDER = "coup-arena.folder"  # label: the container's folder on its owner's host
+HELLO_S = 5.0  # for an engine to say its version, which takes 1 ms
+SOCKET = "/var/run/docker.sock"  # where docker-py looks for an engine if DOCKER_HOST is unset
+MAX_ERROR_CHARACTERS = 300  # characters of an error that are shown
+
+
+def connect(timeout_s: float) -> Any:
+    """Return a client of the engine that DOCKER_HOST and the like name; its calls end after `timeout_s`.
+
+    Raises TroubleError, with the command that mends it, if no engine answers.
+    """
+    import docker  # takes 0.2 s, which only runs in Docker have to pay
+
+    try:
+        settings = docker.utils.kwargs_from_env()
+        address = docker.utils.parse_host(settings.get("base_url"))
+    except Exception as problem:  # docker's own, a ValueError for a port, files of TLS that aren't there
+        raise HostProblemError(no_address_problem(problem, os.environ.get("DOCKER_HOST", ""))) from problem
+    try:
+        if address.startswith("http+unix://"):
+            os.stat(address.removeprefix("http+unix://"))  # the client would leave a socket open, and Python warn of it
+        client = docker.APIClient(version="auto", timeout=min(HELLO_S, timeout_s), **settings)
+    except Exception as problem:  # docker wraps what it meets into DockerException, but not all of it
+        raise HostProblemError(unreachable_problem(problem, find_situation())) from problem
+    client.timeout = timeout_s
+    return client
+
+
+@dataclass(frozen=True, slots=True)
+class DockerSituation:
+    """Hold DOCKER_HOST, "" where it is unset, and whether this machine has an engine's program."""
+
+    host: str = ""
+    installed: bool = False
+
+
+def find_situation() -> DockerSituation:
+    """Look at the environment and at this machine."""
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"  # dockerd is where an ordinary user's PATH doesn't lead
+    return DockerSituation(os.environ.get("DOCKER_HOST", ""), shutil.which("dockerd", path=path) is not None)
+
+
+def one_line_text(problem: BaseException) -> str:
+    """Return what an error of docker-py says, in one line of at most LONGEST characters."""
+    text = str(getattr(problem, "explanation", None) or problem) or type(problem).__name__
+    if "timed out" in text:
+        text = "it doesn't answer (time-out)"
+    return " ".join(text.split())[:MAX_ERROR_CHARACTERS]
+
+
+def no_address_problem(problem: BaseException, host: str) -> HostProblem:
+    """Say that the settings name no engine at all."""
+    why = one_line_text(problem)
+    if not host:
+        return HostProblem(f"DOCKER_TLS_VERIFY or DOCKER_CERT_PATH is set, but {why}", Remedy.UNSET_TLS)
+    return HostProblem(f"DOCKER_HOST={host} names no Docker engine ({why})", Remedy.UNSET_HOST)
+
+
+def unreachable_problem(problem: BaseException, here: DockerSituation) -> HostProblem:
+    """Say why nothing answers, and what most likely mends it: nothing on this machine where DOCKER_HOST is wrong."""
+    text = str(problem)
+    denied = "Permission denied" in text
+    absent = "No such file" in text or "Connection refused" in text
+    if denied:
+        return HostProblem(f"no permission for the Docker engine at {here.host or SOCKET}", Remedy.BE_ROOT)
+    if here.host:
+        why = "nobody answers there" if absent else one_line_text(problem)
+        return HostProblem(f"DOCKER_HOST={here.host} leads to no Docker engine ({why})", Remedy.UNSET_HOST)
+    if absent and not here.installed:
+        return HostProblem(f"Docker isn't installed, and no engine is at {SOCKET}", Remedy.INSTALL_DOCKER)
+    if absent:
+        return HostProblem(f"Docker is installed, but no engine runs at {SOCKET}", Remedy.START_DOCKER)
+    return HostProblem(
+        f"the Docker engine at {SOCKET} can't be reached ({one_line_text(problem)})", Remedy.RESTART_DOCKER
+    )
+
+
+ANSWER_S = 8.0  # for the engine to open the stream
+AGAIN_S = 1.0  # before a lost event stream is opened again
+BY_OTHERS = ("kill", "stop", "pause", "destroy")  # events of a container that somebody else ends
+
+
+class ContainerEvents:
+    """Follow the containers with one label; safe to use from several threads.
+
+    outages: how often the engine was lost, by the end of its event stream. killed: containers that somebody ended
+    through the engine, other than those that `leaves` was told. died: containers whose process 1 has ended.
+    """
+
+    def __init__(self, label: str) -> None:
+        self.outages = 0
+        self.killed: set[str] = set()
+        self.died: set[str] = set()
+        self._label = label
+        self._leaving: set[str] = set()
+        self._lock = threading.Lock()
+        self._watchers = 0
+        self._stop = threading.Event()
+        self._stream: _Stream | None = None
+
+    def watch(self) -> None:
+        """Begin to watch; return when the event stream is open. Raises SandboxError."""
+        with self._lock:
+            if self._watchers == 0:
+                self._stream = _Stream(self._label)
+                self._stop = threading.Event()
+                threading.Thread(target=self._follow, args=(self._stop,), name="docker events", daemon=True).start()
+            self._watchers += 1
+
+    def unwatch(self) -> None:
+        """End one `watch`; the last one ends the threads."""
+        with self._lock:
+            self._watchers -= 1
+            if self._watchers == 0:
+                self._stop.set()
+                if self._stream is not None:
+                    self._stream.close()
+
+    def leaves(self, container: str) -> None:
+        """Say that we end a container: what happens to it from now on is our doing."""
+        if self._watchers:
+            self._leaving.add(container)
+
+    def forget(self, container: str) -> None:
+        """Drop what is known of a container that is gone."""
+        self.killed.discard(container)
+        self.died.discard(container)
+
+    def _follow(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            stream = self._stream
+            if stream is not None:
+                for event in stream:
+                    self._take(event)
+                stream.close()
+            if stop.is_set():
+                return
+            self.outages += 1
+            stop.wait(AGAIN_S)
+            with self._lock:
+                if not stop.is_set():
+                    self._stream = None
+                    with contextlib.suppress(SandboxError):
+                        self._stream = _Stream(self._label)
+
+    def _take(self, event: dict[str, Any]) -> None:
+        action, container = event.get("Action", ""), event.get("Actor", {}).get("ID", "")
+        if container in self._leaving:
+            if action == "destroy":
+                self._leaving.discard(container)
+        elif action in BY_OTHERS:
+            self.killed.add(container)
+        elif action == "die":
+            self.died.add(container)
+
+
+class _Stream:
+    """The events of containers with a label, over a connection of its own, until the engine ends it or `close`."""
+
+    def __init__(self, label: str) -> None:
+        """Open it. Raises SandboxError, also if the engine doesn't answer in time.
+
+        docker-py asks for events without a time-out, so a thread asks. It stays while the engine hangs.
+        """
+        self._client = connect(ANSWER_S)
+        asked: Future[Any] = Future()
+        threading.Thread(target=self._open, args=(label, asked), name="docker events opened", daemon=True).start()
+        try:
+            self._events = asked.result(ANSWER_S)
+        except Exception as problem:  # as above
+            asked.add_done_callback(_close_late)
+            self._client.close()
+            why = "it doesn't answer (time-out)" if isinstance(problem, TimeoutError) else one_line_text(problem)
+            raise SandboxError(f"the Docker engine: {why}") from problem
+
+    def _open(self, label: str, asked: Future[Any]) -> None:
+        try:
+            asked.set_result(self._client.events(decode=True, filters={"type": ["container"], "label": [label]}))
+        except Exception as problem:
+            asked.set_exception(problem)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield events until the stream ends, for whatever reason."""
+        with contextlib.suppress(Exception):  # docker-py passes on some of what a connection's end raises
+            yield from self._events
+
+    def close(self) -> None:
+        """End it from any thread: its reader gets no more. Idempotent."""
+        with contextlib.suppress(Exception):  # over ssh docker-py ends no single stream, but closes the connection
+            self._events.close()
+        self._client.close()
+
+
+def _close_late(asked: Future[Any]) -> None:
+    """Close a stream that was opened after its time."""
+    if asked.exception() is None:
+        with contextlib.suppress(Exception):  # as in `close`
+            asked.result().close()
+
+
+OWNER_LABEL = "coup-arena.owner"  # label of all that is ours
+FOLDER_LABEL = "coup-arena.folder"  # label: the container's folder on its owner's host
 FOLDER_PREFIX = "docker-"  # of such a folder's name
 
 API_S = 20.0  # a call's time-out: the slowest, a start at a load of 10, takes 3 s; a match is to be void within 30
@@ -39,7 +243,7 @@ class Engine:
         """Connect as DOCKER_HOST and the like say. Raises TroubleError with the command that mends it."""
         self.api = connect(API_S)
         self.info: dict[str, Any] = self.call(self.api.info)
-        self.events = Events(OWNER)
+        self.events = ContainerEvents(OWNER_LABEL)
         self._to_remove: queue.Queue[tuple[str, Path]] = queue.Queue()
         threading.Thread(target=self._remove_all, name="docker remove", daemon=True).start()
 
@@ -48,7 +252,7 @@ class Engine:
         try:
             return function(*arguments, **named)
         except Exception as problem:  # requests', urllib3's and docker's errors have no common root but this
-            raise SandboxError(f"the Docker engine: {in_one_line(problem)}") from problem
+            raise SandboxError(f"the Docker engine: {one_line_text(problem)}") from problem
 
     @property
     def shifts_ids(self) -> bool:
@@ -60,8 +264,8 @@ class Engine:
         known = self.info.get("Runtimes") or {}
         if runtime is not None and runtime not in known:
             names = ", ".join(sorted(name for name in known if "." not in name))  # those with a dot are its own shims
-            raise TroubleError(
-                Trouble(f"the Docker engine knows no runtime {runtime} (it has {names})", Remedy.NAME_RUNTIME)
+            raise HostProblemError(
+                HostProblem(f"the Docker engine knows no runtime {runtime} (it has {names})", Remedy.NAME_RUNTIME)
             )
 
     def remove(self, container: str, folder: Path) -> None:
@@ -101,11 +305,11 @@ class Engine:
 
     def sweep(self) -> int:
         """Remove the containers and folders of dead processes of this host; return how many containers."""
-        ours = {"label": [OWNER]}
+        ours = {"label": [OWNER_LABEL]}
         containers = [one for one in self.call(self.api.containers, all=True, filters=ours) if _is_left(one)]
         for container in containers:
             self.remove_now(container["Id"])
-            folder = Path(container["Labels"].get(FOLDER, ""))
+            folder = Path(container["Labels"].get(FOLDER_LABEL, ""))
             if folder.is_absolute() and folder.name.startswith(FOLDER_PREFIX):
                 remove_tree(folder)
         return len(containers)
@@ -113,14 +317,14 @@ class Engine:
 
 def _is_left(container: dict[str, Any]) -> bool:
     """Tell whether the owner of a container is dead."""
-    return not alive((container.get("Labels") or {}).get(OWNER, ""))
+    return not is_alive((container.get("Labels") or {}).get(OWNER_LABEL, ""))
 
 
 _engines: dict[tuple[int, str], Engine] = {}
 _engines_lock = threading.Lock()
 
 
-def engine() -> Engine:
+def get_engine() -> Engine:
     """Return this process's connection to the engine that the environment names. Raises SandboxError."""
     key = (os.getpid(), os.environ.get("DOCKER_HOST", ""))  # a fork must not share its parent's sockets
     with _engines_lock:

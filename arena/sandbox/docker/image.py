@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from arena.sandbox.box import SandboxError
-from arena.sandbox.docker.client import in_one_line
-from arena.sandbox.docker.command import LANGUAGES
-from arena.sandbox.docker.engine import engine
-from arena.sandbox.trouble import Remedy, Trouble, TroubleError
+from arena.sandbox.docker.container import LANGUAGES
+from arena.sandbox.docker.engine import get_engine, one_line_text
+from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy
 
 FOLDER = Path(__file__).parent / "images"
 BUILD_S = 900.0  # without a word from the engine; a package mirror can be slow
@@ -38,26 +37,26 @@ class Images:
     rows: tuple[Image, ...]
 
 
-def tag(language: str) -> str:
+def image_tag(language: str) -> str:
     """Return the name of a language's image."""
     return f"coup-arena/{language}"
 
 
-def listing() -> list[Image]:
+def list_images() -> list[Image]:
     """Return the images, in the order of LANGUAGES, built or not. Raises SandboxError."""
-    here = engine()
+    here = get_engine()
     found = {name: image for image in here.call(here.api.images) for name in image.get("RepoTags") or ()}
     images = []
     for language in LANGUAGES:
-        image = found.get(f"{tag(language)}:latest")
+        image = found.get(f"{image_tag(language)}:latest")
         if image is None:
-            images.append(Image(language, tag(language)))
+            images.append(Image(language, image_tag(language)))
         else:
-            images.append(Image(language, tag(language), image["Id"], image["Size"], float(image["Created"])))
+            images.append(Image(language, image_tag(language), image["Id"], image["Size"], float(image["Created"])))
     return images
 
 
-def build(
+def build_image(
     language: str, base: str | None = None, network: str | None = None, say: Callable[[str], None] = lambda line: None
 ) -> str:
     """Build a language's image and return its id.
@@ -65,13 +64,13 @@ def build(
     base: the image to start from, None for the Dockerfile's own. network: None for the engine's default, or none where
     it has no bridge. say: is handed the build's log, line by line. Raises SandboxError with the last lines.
     """
-    here = engine()
+    here = get_engine()
     if network is None and "bridge" not in {found["Name"] for found in here.call(here.api.networks)}:
         network = "none"
     answer = here.call(
         here.api.build,
         fileobj=io.BytesIO((FOLDER / f"{language}.Dockerfile").read_bytes()),
-        tag=tag(language),
+        tag=image_tag(language),
         buildargs={} if base is None else {"BASE": base},
         network_mode=network,
         rm=True,
@@ -80,7 +79,7 @@ def build(
         timeout=BUILD_S,
     )
     _follow(answer, language, base, say)
-    return str(here.call(here.api.inspect_image, tag(language))["Id"])
+    return str(here.call(here.api.inspect_image, image_tag(language))["Id"])
 
 
 def _follow(answer: Any, language: str, base: str | None, say: Callable[[str], None]) -> None:
@@ -97,13 +96,13 @@ def _follow(answer: Any, language: str, base: str | None, say: Callable[[str], N
     except SandboxError:
         raise
     except Exception as problem:  # requests' and docker's errors have no common root but this
-        raise SandboxError(f"building {tag(language)}: {in_one_line(problem)}") from problem
+        raise SandboxError(f"building {image_tag(language)}: {one_line_text(problem)}") from problem
 
 
 def _failure(language: str, base: str | None, error: str, lines: Sequence[str]) -> SandboxError:
     error = " ".join(error.split())
     if any(word in error for word in ("pull access denied", "lookup", "no such host", "manifest", "i/o timeout")):
-        text = f"building {tag(language)}: its base {base or 'image'} isn't here and can't be fetched ({error})"
-        return TroubleError(Trouble(text, Remedy.OTHER_BASE, (language,)))
+        text = f"building {image_tag(language)}: its base {base or 'image'} isn't here and can't be fetched ({error})"
+        return HostProblemError(HostProblem(text, Remedy.OTHER_BASE, (language,)))
     last = "".join(f"\n  | {line}" for line in lines)
-    return SandboxError(f"building {tag(language)} failed: {error}{last}")
+    return SandboxError(f"building {image_tag(language)} failed: {error}{last}")

@@ -1,7 +1,7 @@
 """What every sandbox gives a program at its start: an environment, resource limits, and death with its parent.
 
 Must not know how a program is kept apart. What the child itself must do before exec is a list of calls
-(arena/sandbox/spawning.py). All but `die_with_parent` and `become_subreaper` works on macOS too.
+(arena/sandbox/child_process.py). All but `die_with_parent` and `become_subreaper` works on macOS too.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux.group import Cgroup
+from arena.sandbox.linux.cgroup import Cgroup
 
 # What all boxes share; PATH and the private folder differ.
 ENVIRONMENT = {
@@ -29,7 +29,7 @@ PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 
-class Call(NamedTuple):
+class PreexecCall(NamedTuple):
     """One call by its name in libc; `what` says in a few words what it does.
 
     The process ends if it returns an error, which is reported, or if something is `expected`, and it returns
@@ -65,10 +65,10 @@ def rlimits(limits: Limits, rough: bool = False, forks: int | None = None) -> di
     return wanted if forks is None else {**wanted, "nproc": (forks, forks)}
 
 
-def set_rlimits(wanted: Mapping[str, tuple[int, int]]) -> list[Call]:
+def set_rlimits(wanted: Mapping[str, tuple[int, int]]) -> list[PreexecCall]:
     """Return the calls that set resource limits, none above this process's own."""
     return [
-        Call(f"limit of {name}", "setrlimit", _within(getattr(resource, f"RLIMIT_{name.upper()}"), pair))
+        PreexecCall(f"limit of {name}", "setrlimit", _within(getattr(resource, f"RLIMIT_{name.upper()}"), pair))
         for name, pair in wanted.items()
     ]
 
@@ -80,17 +80,17 @@ def _within(which: int, pair: tuple[int, int]) -> tuple[int, bytes]:
     return which, struct.pack("LL", soft, hard)
 
 
-def die_with_parent() -> list[Call]:
+def die_with_parent() -> list[PreexecCall]:
     """Return the calls by which a child is killed by the kernel when the thread that started it ends. Linux only."""
     return [
-        Call("death with its parent", "prctl", (PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)),
-        Call("parent", "getppid", (), os.getpid()),  # another one: it died before prctl, so no signal will come
+        PreexecCall("death with its parent", "prctl", (PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)),
+        PreexecCall("parent", "getppid", (), os.getpid()),  # another one: it died before prctl, so no signal will come
     ]
 
 
-def join(group: Cgroup | None) -> list[Call]:
+def join(group: Cgroup | None) -> list[PreexecCall]:
     """Return the calls that enter a control group."""
-    return [] if group is None else [Call("control group", "write", (each, b"0", 1)) for each in group.joins]
+    return [] if group is None else [PreexecCall("control group", "write", (each, b"0", 1)) for each in group.joins]
 
 
 @functools.cache

@@ -1,24 +1,29 @@
-"""A ladder's database, SQLite or PostgreSQL, and the two ways to use it: `read` and `write`.
+"""Connect to a ladder's database, SQLite or PostgreSQL; read, write, migrate it, and store its fixed settings.
 
-One transaction writes at a time, in both databases: SQLite's BEGIN IMMEDIATE, PostgreSQL's advisory lock. So whoever
-writes sees all that was written before, any number of runners may share a database, and no rule of the ladder has to
-think of two that write at once. (Measured: some 500 commits a second; a ladder has ten.)
+One transaction writes at a time in both databases: SQLite's BEGIN IMMEDIATE, PostgreSQL's advisory lock. So a writer
+sees all earlier writes, several runners can share a database, and no other code handles concurrent writes. (Measured:
+about 500 commits a second; a ladder needs ten.)
 
-`write` takes a function, because it may have to be called again: a database that restarts is waited for. If the answer
-to a commit was lost, the function is called although it took effect; so each is written to be called twice. `look` is
-the same for a function that reads; `read` waits only for the connection.
-"""
+`write` takes a function, because it may call it again: it waits for a database that restarts. If the reply to a
+commit is lost, the function runs again although it took effect, so write each to be repeatable. Reads can be repeated
+in the same way; `read` waits only for the connection.
 
+A schema change is an Alembic revision in migrations/versions: `python -m ladder.store.database.connection "change"`
+writes one from the difference. Alembic is imported only for changes, because its import is slow. `init` writes the
+settings once, as JSON by name."""
+
+import json
 import os
 import sqlite3
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -30,11 +35,17 @@ from sqlalchemy.exc import (
     OperationalError,
 )
 
+from ladder.store.database.schema_tables import METADATA, settings
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+
 T = TypeVar("T")
 
 _LOCK = 0x636F7570  # of PostgreSQL's advisory locks: any number that others don't take
 _BUSY_MS = 5_000  # how long SQLite waits for another writer at a time; patience is the deadline
-PATIENCE_S = 120.0  # how long a database may be away: a restart of PostgreSQL takes some seconds
+RETRY_TIMEOUT_S = 120.0  # how long a database may be away: a restart of PostgreSQL takes some seconds
 _PAUSE_S = 0.5
 _WRITER = text("SELECT pg_current_xact_id_if_assigned()::text")  # null until a write
 _ONE_WRITES = text(
@@ -52,7 +63,7 @@ class DatabaseError(Exception):
     """Say in one line why the database can't be used, and what to do."""
 
 
-class AwayError(DatabaseError):
+class DatabaseUnavailableError(DatabaseError):
     """The database doesn't answer, or can't be written: an outage, and no wrong use."""
 
 
@@ -65,7 +76,7 @@ class Database:
     def __init__(
         self,
         url: str | URL,
-        patience_s: float = PATIENCE_S,
+        patience_s: float = RETRY_TIMEOUT_S,
         idle_s: float = _IDLE_S,
         hear: Callable[[str | None], None] = lambda why: None,
     ) -> None:
@@ -96,7 +107,7 @@ class Database:
             with self._patiently(self.engine.connect) as connection, self._one_state(connection) as reading:
                 yield reading
         except DBAPIError as problem:
-            raise AwayError(_error_text(problem)) from problem
+            raise DatabaseUnavailableError(_error_text(problem)) from problem
 
     def look(self, act: Callable[[Connection], T]) -> T:
         """Call a function with a connection as `read` gives it; again if the database went away meanwhile."""
@@ -156,14 +167,14 @@ class Database:
                 if isinstance(problem, (DataError, IntegrityError)):
                     raise  # a defect of ours
                 if not problem.connection_invalidated and not _may_return(problem):
-                    raise AwayError(_error_text(problem)) from problem
+                    raise DatabaseUnavailableError(_error_text(problem)) from problem
                 now = time.monotonic()
                 if self._away_since is None:
                     self._away_since = now
                     self.losses += 1
                     self._hear(f"{_error_text(problem)}; waits for it, {self._patience_s:g} s at most")
                 if now - self._away_since >= self._patience_s:
-                    raise AwayError(_error_text(problem)) from problem
+                    raise DatabaseUnavailableError(_error_text(problem)) from problem
                 time.sleep(_PAUSE_S)
             else:
                 if self._away_since is not None:
@@ -202,7 +213,7 @@ def _engine(url: URL) -> Engine:
         if writes and _READ_ONLY in connection.info:
             why = connection.info[_READ_ONLY]
             connection.invalidate()
-            raise AwayError(_UNWRITABLE.format(why))
+            raise DatabaseUnavailableError(_UNWRITABLE.format(why))
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
@@ -245,3 +256,85 @@ def _error_text(problem: DBAPIError) -> str:
     if "permission denied for schema" in text:
         return f"the database can't be used: {text}; its owner says: GRANT CREATE ON SCHEMA public TO the ladder's user"
     return f"the database can't be used: {text}"
+
+
+_FOLDER = Path(__file__).parent / "migrations"
+
+
+_KNOWN = sorted(path.stem.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*.py"))
+
+NEWEST_REVISION = _KNOWN[-1] if _KNOWN else None
+"""The revision that this arena reads and writes."""
+
+
+def _config(connection: Connection) -> "Config":
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
+    config.attributes.update(connection=connection, tables=METADATA)
+    return config
+
+
+def prepare_schema(database: Database, new: bool = False, fill: Callable[[Connection], None] | None = None) -> None:
+    """Bring a database to the newest revision. Raises DatabaseError for no ladder's, and for another version's.
+
+    `new`: it must be empty; otherwise it must be a ladder's already. `fill` is called in the transaction that makes the
+    tables: they are there with what it wrote, or not at all.
+    """
+
+    def act(connection: Connection) -> None:
+        revision = _revision(connection)
+        if new and revision is not None:
+            raise DatabaseError("the database holds a ladder already; name another, or go on with this one")
+        if not new and revision is None:
+            raise DatabaseError("the database holds no ladder; make one with arena ladder init")
+        if revision == NEWEST_REVISION:
+            return
+        if revision is not None and revision not in _KNOWN:
+            raise DatabaseError(
+                f"another version of the arena made the database (revision {revision}): install that version, or "
+                "make a new ladder"
+            )
+        from alembic import command
+
+        command.upgrade(_config(connection), "head")
+        if fill is not None:
+            fill(connection)
+
+    with database.read() as connection:
+        if not new and _revision(connection) == NEWEST_REVISION:
+            return
+    database.write(act)
+
+
+def _revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return revision
+
+
+def _new_revision(message: str) -> None:
+    """Write a revision from the difference between the tables and a new database of the newest revision."""
+    from alembic import command
+
+    database = Database("sqlite://")
+    with database.engine.connect() as connection, connection.begin():
+        if NEWEST_REVISION is not None:
+            command.upgrade(_config(connection), "head")
+        command.revision(_config(connection), message, autogenerate=True, rev_id=f"{len(_KNOWN) + 1:04d}")
+
+
+if __name__ == "__main__":
+    _new_revision(sys.argv[1])
+
+
+def put_settings(connection: Connection, values: Mapping[str, Any]) -> None:
+    """Write the settings of a new ladder."""
+    connection.execute(insert(settings), [{"name": name, "value": json.dumps(value)} for name, value in values.items()])
+
+
+def get_settings(connection: Connection) -> dict[str, Any]:
+    """Return the ladder's settings."""
+    return {name: json.loads(value) for name, value in connection.execute(select(settings.c.name, settings.c.value))}

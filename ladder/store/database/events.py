@@ -8,12 +8,24 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from ladder.store.database.tables import events
+from ladder.store.database.schema_tables import events
 
-SUBMITTED, BEGUN, STEP, EXAMINATION, MATCH = "submitted", "begun", "step", "examined", "match"
-DECIDED, TABLE, PEOPLE, EVENING = "decided", "rated", "people", "table"
+SUBMITTED, BEGUN, STEP, CHECK_FINISHED, MATCH = "submitted", "begun", "step", "examined", "match"
+DECIDED, STANDINGS_UPDATED, USERS_CHANGED, TABLE_CHANGED = "decided", "rated", "people", "table"
 SIGNED_IN, NOT_SIGNED_IN = "signed in", "not signed in"
-WHAT = (SUBMITTED, BEGUN, STEP, EXAMINATION, MATCH, DECIDED, TABLE, PEOPLE, EVENING, SIGNED_IN, NOT_SIGNED_IN)
+EVENT_TYPES = (
+    SUBMITTED,
+    BEGUN,
+    STEP,
+    CHECK_FINISHED,
+    MATCH,
+    DECIDED,
+    STANDINGS_UPDATED,
+    USERS_CHANGED,
+    TABLE_CHANGED,
+    SIGNED_IN,
+    NOT_SIGNED_IN,
+)
 """Kinds of events: a version was submitted, its examination has begun, has come further and has ended; a match was
 played or given up; somebody, or the ladder, decided something; the table is new; owners came or changed; a table for
 people was opened, begins a match, has played one, or ended; a session began, or a sign-in failed."""
@@ -42,7 +54,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def note_event(
+def record_event(
     connection: Connection,
     what: str,
     at: float,
@@ -63,7 +75,7 @@ def events_after(connection: Connection, after: int, limit: int) -> Sequence[Eve
     return [Event(*row) for row in connection.execute(query)]
 
 
-def last_event(connection: Connection) -> int:
+def last_event_id(connection: Connection) -> int:
     """Return the id of the newest event, 0 if there is none."""
     return connection.scalar(select(func.max(events.c.id))) or 0
 
@@ -73,7 +85,7 @@ def last_event_at(connection: Connection) -> float:
     return connection.scalar(select(events.c.at).order_by(events.c.id.desc()).limit(1)) or 0.0
 
 
-def forget_events(connection: Connection, before: float) -> None:
+def delete_events(connection: Connection, before: float) -> None:
     """Remove events that happened before a time, but for the newest of all: what it changed still has its number."""
-    newest = last_event(connection)
+    newest = last_event_id(connection)
     connection.execute(delete(events).where(events.c.at < before, events.c.id < newest))

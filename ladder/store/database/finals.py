@@ -1,14 +1,18 @@
-"""Finals: matches of frozen versions, by a key that was committed to before and is revealed after."""
+"""Store finals and released grades.
+
+A final is a set of matches of frozen versions. Its key is committed to beforehand and revealed afterwards. A release
+contains grades and the inputs they were made from; it is never changed or removed."""
 
 import hashlib
 import json
+import zlib
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, insert, select, update
 
-from ladder.store.database.leases import WAITING
-from ladder.store.database.queue import GIVEN_UP
-from ladder.store.database.tables import finals, matches, voids
+from ladder.store.database.queue import ABANDONED
+from ladder.store.database.schema_tables import finals, matches, releases, voids
+from ladder.store.database.versions import WAITING
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class FinalMatch:
     rates: bool
 
 
-def put_final(connection: Connection, final: Final) -> Final:
+def insert_final(connection: Connection, final: Final) -> Final:
     """Make a final, and return it with its id. Its name must be new."""
     values = {
         "name": final.name, "key": final.key.hex(),
@@ -76,7 +80,7 @@ def all_finals(connection: Connection) -> list[Final]:
     ]  # fmt: skip
 
 
-def key_of_final(connection: Connection, id: int) -> bytes:
+def get_final_key(connection: Connection, id: int) -> bytes:
     """Return the key of a final's deals."""
     return bytes.fromhex(connection.execute(select(finals.c.key).where(finals.c.id == id)).scalar_one())
 
@@ -86,20 +90,52 @@ def reveal_final(connection: Connection, id: int) -> None:
     connection.execute(update(finals).where(finals.c.id == id).values(revealed=True))
 
 
-def replay_given_up(connection: Connection, id: int) -> int:
+def requeue_abandoned(connection: Connection, id: int) -> int:
     """Queue a final's matches again that were given up, with their places, so their deals; return how many.
 
     Their attempts count anew.
     """
-    lost = select(matches.c.id).where(matches.c.final == id, matches.c.cause == GIVEN_UP)
+    lost = select(matches.c.id).where(matches.c.final == id, matches.c.cause == ABANDONED)
     connection.execute(update(voids).where(voids.c.match.in_(lost)).values(given_up=False))
     again = {"state": WAITING, "cause": None, "reason": None, "ended_at": None, "attempts": 0, "losses": 0}
     return connection.execute(update(matches).where(matches.c.id.in_(lost)).values(again)).rowcount
 
 
-def matches_of_final(connection: Connection, id: int) -> list[FinalMatch]:
+def list_final_matches(connection: Connection, id: int) -> list[FinalMatch]:
     """Return a final's matches, in the order of its plan."""
     query = select(
         matches.c.id, matches.c.place, matches.c.state, matches.c.cause, matches.c.reason, matches.c.rates
     ).where(matches.c.final == id)
     return [FinalMatch(*row) for row in connection.execute(query.order_by(matches.c.place))]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Grades that were handed out at a time, in seconds since 1970. of: ("deadline" or "final", its name).
+
+    data: JSON, the caller's.
+    """
+
+    name: str
+    of: tuple[str, str]
+    at: float
+    who: str
+    data: str
+
+
+def insert_release(connection: Connection, release: Release) -> None:
+    """Keep a release. Its name must be new."""
+    values = {
+        "name": release.name, "of": json.dumps(release.of), "at": release.at, "who": release.who,
+        "data": zlib.compress(release.data.encode(), 9),
+    }  # fmt: skip
+    connection.execute(insert(releases).values(values))
+
+
+def all_releases(connection: Connection) -> list[Release]:
+    """Return all releases, the oldest first."""
+    rows = connection.execute(select(releases).order_by(releases.c.id))
+    return [
+        Release(row.name, tuple(json.loads(row.of)), row.at, row.who, zlib.decompress(row.data).decode())
+        for row in rows
+    ]

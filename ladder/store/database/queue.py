@@ -1,23 +1,28 @@
-"""The matches that are to be played: put in, leased to a runner, given back, ended. The database is the queue.
+"""Queue matches for runners: insert, lease, release, end. Also store the runners and detect dead ones.
 
-A match ends once, by one cause: it was played, it was given up (`leases`), or it was cancelled before it was played.
-"""
+The database is the queue. A match ends once, by one cause: played, abandoned, or cancelled before it was played.
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+A living runner increments its heartbeat. Another runner that sees no new heartbeat for some time, by its own
+monotonic clock, considers it dead; wall clocks don't matter. On the same machine the kernel reports a death
+immediately."""
+
+import os
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 
-from sqlalchemy import Connection, and_, func, insert, select, update
+from sqlalchemy import Connection, Select, and_, func, insert, select, update
 
-from ladder.store.database.events import MATCH, note_event
-from ladder.store.database.leases import WAITING, Cost, give_back, may_begin
-from ladder.store.database.owners import TAKES_PART
-from ladder.store.database.tables import bots, match_bots, matches, owners, versions, voids
-from ladder.store.database.teams import PARTY
+from ladder.store.database.events import MATCH, record_event
+from ladder.store.database.schema_tables import bots, match_bots, matches, owners, runners, versions, voids
+from ladder.store.database.users import IS_ACTIVE_USER, PARTY
+from ladder.store.database.versions import WAITING, AttemptCost, release_check, release_lease, retry_is_due
 
 RATED, QUALIFYING, CHALLENGE, FINAL = "rated", "qualifying", "challenge", "final"
 LEASED, ENDED = "leased", "ended"
-PLAYED, GIVEN_UP, CANCELLED = "played", "given_up", "cancelled"
+PLAYED, ABANDONED, CANCELLED = "played", "given_up", "cancelled"
 _FIRST = {CHALLENGE: 0, FINAL: 1, RATED: 2, QUALIFYING: 3}  # who waits for a challenge watches a screen
 
 
@@ -33,7 +38,7 @@ class QueuedMatch:
     attempts: int = 0
 
 
-def put_matches(
+def queue_matches(
     connection: Connection,
     kind: str,
     tables: Sequence[Sequence[int]],
@@ -50,25 +55,25 @@ def put_matches(
             "state": WAITING, "attempts": 0, "rates": False, "at": at,
         }  # fmt: skip
         id = connection.execute(insert(matches).values(values).returning(matches.c.id)).scalar_one()
-        put_table(connection, id, table)
+        insert_match_versions(connection, id, table)
         ids.append(id)
     return ids
 
 
-def put_table(connection: Connection, match: int, table: Sequence[int]) -> None:
+def insert_match_versions(connection: Connection, match: int, table: Sequence[int]) -> None:
     """Write who sits at a match's table."""
     nothing = {"games": 0, "wins": 0.0, "forfeits": 0, "faults": 0, "requests": 0, "time_us": 0, "slowest_us": 0}
     rows = [{"match": match, "place": place, "version": version, **nothing} for place, version in enumerate(table)]
     connection.execute(insert(match_bots), rows)
 
 
-def table_of(connection: Connection, match: int) -> tuple[int, ...]:
+def versions_in_match(connection: Connection, match: int) -> tuple[int, ...]:
     """Return the versions at a match's table, in the order of its spec."""
     query = select(match_bots.c.version).where(match_bots.c.match == match).order_by(match_bots.c.place)
     return tuple(connection.scalars(query))
 
 
-def qualifying_match(connection: Connection, table: Sequence[int]) -> int | None:
+def find_qualifying_match(connection: Connection, table: Sequence[int]) -> int | None:
     """Return the qualifying match that waits for an examination of the table's first version, None if there is none."""
     query = (
         select(matches.c.id)
@@ -77,10 +82,10 @@ def qualifying_match(connection: Connection, table: Sequence[int]) -> int | None
         .where(match_bots.c.version == table[0], match_bots.c.place == 0)
     )
     ids = connection.scalars(query.order_by(matches.c.id)).all()
-    return next((match for match in ids if table_of(connection, match) == tuple(table)), None)
+    return next((match for match in ids if versions_in_match(connection, match) == tuple(table)), None)
 
 
-def claim(
+def claim_match(
     connection: Connection, runner: str, holding: Collection[int], at: float, kinds: Iterable[str] = tuple(_FIRST)
 ) -> QueuedMatch | None:
     """Lease the next match to a runner, None if there is none: challenges first, then in order of id.
@@ -97,25 +102,25 @@ def claim(
     in_order = sorted(kinds, key=_FIRST.__getitem__)
     wishes = [
         lost,
-        *(and_(matches.c.state == WAITING, matches.c.kind == kind, may_begin(matches, at)) for kind in in_order),
+        *(and_(matches.c.state == WAITING, matches.c.kind == kind, retry_is_due(matches, at)) for kind in in_order),
     ]
     for wish in wishes:
         query = select(*columns).where(wish, new).order_by(matches.c.attempts, matches.c.id).limit(1)
         while (row := connection.execute(query).one_or_none()) is not None:
             id, kind, final, place, attempts = row
-            why = _why_unplayable(connection, id) if kind == RATED else None
+            why = _unplayable_reason(connection, id) if kind == RATED else None
             if why is not None:
-                end(connection, id, why, at)
+                cancel_match(connection, id, why, at)
                 continue
             connection.execute(update(matches).where(matches.c.id == id).values(state=LEASED, runner=runner))
-            return QueuedMatch(id, kind, table_of(connection, id), final, place, attempts)
+            return QueuedMatch(id, kind, versions_in_match(connection, id), final, place, attempts)
     return None
 
 
-def _why_unplayable(connection: Connection, match: int) -> str | None:
+def _unplayable_reason(connection: Connection, match: int) -> str | None:
     """Return why a rated match isn't to be played any more, None if it is."""
     query = (
-        select(versions.c.id, bots.c.active, TAKES_PART, bots.c.reference, PARTY)
+        select(versions.c.id, bots.c.active, IS_ACTIVE_USER, bots.c.reference, PARTY)
         .join(match_bots, match_bots.c.version == versions.c.id)
         .join(bots, bots.c.id == versions.c.bot)
         .join(owners, owners.c.id == bots.c.owner)
@@ -131,43 +136,43 @@ def _why_unplayable(connection: Connection, match: int) -> str | None:
 def cancel_unplayable(connection: Connection, at: float) -> int:
     """End the rated matches that wait and aren't to be played any more; return how many."""
     waiting = connection.scalars(select(matches.c.id).where(matches.c.state == WAITING, matches.c.kind == RATED)).all()
-    reasons = {match: why for match in waiting if (why := _why_unplayable(connection, match)) is not None}
+    reasons = {match: why for match in waiting if (why := _unplayable_reason(connection, match)) is not None}
     for match, why in reasons.items():
-        end(connection, match, why, at)
+        cancel_match(connection, match, why, at)
     return len(reasons)
 
 
-def end(connection: Connection, match: int, reason: str, at: float) -> None:
+def cancel_match(connection: Connection, match: int, reason: str, at: float) -> None:
     """Cancel a match that a runner holds, or that waits."""
     values = {"state": ENDED, "cause": CANCELLED, "reason": reason, "ended_at": at, "runner": None}
     connection.execute(update(matches).where(matches.c.id == match).values(**values))
 
 
-def fail(
+def record_failed_attempt(
     connection: Connection,
     match: int,
     runner: str,
     reason: str,
     at: float,
-    cost: Cost = Cost.ATTEMPT,
+    cost: AttemptCost = AttemptCost.ATTEMPT,
     died: bool = False,
 ) -> bool | None:
     """Note that an attempt had no result; return whether the match is given up, else it is queued again.
 
     died: the worker did. Returns None where the runner doesn't hold the match any more: nothing happens then.
     """
-    given_up = give_back(connection, matches, match, runner, cost, at)
-    if given_up or (given_up is not None and cost is Cost.ATTEMPT):
+    given_up = release_lease(connection, matches, match, runner, cost, at)
+    if given_up or (given_up is not None and cost is AttemptCost.ATTEMPT):
         values = {"match": match, "runner": runner, "at": at, "reason": reason, "given_up": given_up, "died": died}
         connection.execute(insert(voids).values(values))
     if given_up:
-        ended = {"state": ENDED, "cause": GIVEN_UP, "reason": reason, "ended_at": at}
+        ended = {"state": ENDED, "cause": ABANDONED, "reason": reason, "ended_at": at}
         connection.execute(update(matches).where(matches.c.id == match).values(**ended))
-        note_event(connection, MATCH, at, match=match)
+        record_event(connection, MATCH, at, match=match)
     return given_up
 
 
-def cancel(
+def cancel_queued_matches(
     connection: Connection, reason: str, at: float, version: int | None = None, kinds: Sequence[str] = ()
 ) -> int:
     """End matches that haven't begun: those of a version, of these kinds, or both; return how many."""
@@ -187,13 +192,13 @@ def challenges_since(connection: Connection, party: Collection[int], at: float) 
     return [(id, by, when) for id, by, when in connection.execute(query)]
 
 
-def is_awaited(connection: Connection) -> bool:
+def has_requested_match(connection: Connection) -> bool:
     """Tell whether a match waits that somebody has asked for."""
     asked = and_(matches.c.state == WAITING, matches.c.kind.in_((CHALLENGE, FINAL)))
     return connection.execute(select(matches.c.id).where(asked).limit(1)).first() is not None
 
 
-def last_round(connection: Connection) -> int:
+def last_round_number(connection: Connection) -> int:
     """Return the number of the last round that was queued, 0 if there was none."""
     return connection.scalar(select(func.max(matches.c.round))) or 0
 
@@ -208,3 +213,158 @@ def tables_after(connection: Connection, match: int, kind: str) -> Iterator[tupl
     )
     for id, rows in groupby(connection.execute(query), key=lambda row: row[0]):
         yield id, [version for _, version in rows]
+
+
+HEARTBEAT_TIMEOUT_S = 60.0  # without a beat; a database that restarts is away for less
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerRecord:
+    """A process that plays."""
+
+    id: str
+    host: str
+    pid: int
+    started: str
+    beat: int
+    width: int
+    port: int | None = None  # of one that plays evenings: where it listens
+    secret: str | None = field(default=None, repr=False)
+
+
+_COLUMNS = (
+    runners.c.id, runners.c.host, runners.c.pid, runners.c.started, runners.c.beat, runners.c.width, runners.c.port,
+    runners.c.secret,
+)  # fmt: skip
+
+
+def register_runner(
+    connection: Connection,
+    width: int,
+    at: float,
+    id: str | None = None,
+    port: int | None = None,
+    secret: str | None = None,
+) -> str:
+    """Make this process a runner; return its id. With an `id` that is known: let it take part again.
+
+    One that plays evenings says at which port of this machine it listens, and what opens that.
+    """
+    known = id is not None
+    id = id or uuid.uuid4().hex
+    values = {
+        "host": _host(), "pid": os.getpid(), "started": _start_time(os.getpid()), "beat": 0, "width": width, "at": at,
+        "ended": False, "port": port, "secret": secret,
+    }  # fmt: skip
+    if known:
+        connection.execute(update(runners).where(runners.c.id == id).values(ended=False, width=width))
+    else:
+        connection.execute(insert(runners).values(id=id, **values))
+    return id
+
+
+def record_heartbeat(connection: Connection, id: str, width: int) -> bool:
+    """Say that a runner lives; return False if it was taken for dead and its matches were given away."""
+    done = connection.execute(
+        update(runners)
+        .where(runners.c.id == id, runners.c.ended.is_(False))
+        .values(beat=runners.c.beat + 1, width=width)
+    )
+    return bool(done.rowcount)
+
+
+def end_runner(connection: Connection, id: str, lost_at: float | None = None) -> None:
+    """End a runner, and let others do what it was doing. `lost_at`: when it was seen to be dead; None: it has left."""
+    connection.execute(update(runners).where(runners.c.id == id).values(ended=True))
+    _release(connection, [id], lost_at)
+
+
+def release_ended(connection: Connection) -> None:
+    """Queue again what ended runners hold: a runner that was taken for dead may lease before it learns of that."""
+    _release(connection, select(runners.c.id).where(runners.c.ended))
+
+
+def _release(connection: Connection, ids: Sequence[str] | Select[tuple[str]], lost_at: float | None = None) -> None:
+    cost = AttemptCost.NOTHING if lost_at is None else AttemptCost.LOSS
+    for table, give_back in ((matches, record_failed_attempt), (versions, release_check)):
+        held = select(table.c.id, table.c.runner).where(table.c.runner.in_(ids))
+        for id, runner in connection.execute(held).all():
+            give_back(connection, id, runner, "each runner that began it was lost", lost_at or 0.0, cost)
+
+
+def list_live_runners(connection: Connection, evenings: bool = False) -> list[RunnerRecord]:
+    """Return the runners that haven't ended; some of them may be dead. `evenings`: those that play these."""
+    kind = runners.c.port.is_not(None) if evenings else runners.c.port.is_(None)
+    query = select(*_COLUMNS).where(runners.c.ended.is_(False), kind).order_by(runners.c.at)
+    return [RunnerRecord(*row) for row in connection.execute(query)]
+
+
+class LivenessCheck:
+    """What a runner saw of the others' beats. One that is without a new one for `silent_s` is taken for dead."""
+
+    def __init__(self, clock: Callable[[], float], silent_s: float = HEARTBEAT_TIMEOUT_S) -> None:
+        self._clock = clock
+        self._silent_s = silent_s
+        self._seen: dict[str, tuple[int, float]] = {}  # beat, and when it was new
+        self._looked = clock()
+
+    def dead(self, runners: list[RunnerRecord], own: str | None = None) -> list[str]:
+        """Return which of the living runners are dead."""
+        now = self._clock()
+        if now - self._looked > self._silent_s / 2:
+            self._seen.clear()  # it was this runner that slept, or all waited for the database
+        self._looked = now
+        dead = []
+        for runner in runners:
+            if runner.id == own:
+                continue
+            last, since = self._seen.get(runner.id, (-1, now))
+            if runner.beat != last:
+                self._seen[runner.id] = (runner.beat, now)
+                since = now
+            if has_process_ended(runner) or now - since > self._silent_s:
+                dead.append(runner.id)
+        return dead
+
+
+def is_on_this_machine(runner: RunnerRecord) -> bool:
+    """Tell whether a runner is, or was, a process of this machine since it was started."""
+    return runner.host == _host()
+
+
+def is_port_on_this_machine(runner: RunnerRecord) -> bool:
+    """Tell whether a runner's port is one of this machine, perhaps of another process namespace, and none of a dead."""
+    return runner.host.split()[:2] == _host().split()[:2] and not has_process_ended(runner)
+
+
+def has_process_ended(runner: RunnerRecord) -> bool:
+    """Tell whether a runner of this machine is no more; of another machine nothing is known."""
+    return is_on_this_machine(runner) and _start_time(runner.pid) != runner.started
+
+
+def _host() -> str:
+    """Return a name of this machine since it was started, and of this process namespace."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{os.uname().nodename} {boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return os.uname().nodename
+
+
+def _start_time(pid: int) -> str:
+    """Return when a process began, in the kernel's ticks; "" if there is none, or it is dead already."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        return "" if fields[0] in "ZX" else fields[19]
+    except FileNotFoundError:
+        if os.path.isdir("/proc/self"):
+            return ""
+    except OSError:
+        pass
+    try:
+        os.kill(pid, 0)  # no /proc: macOS
+    except ProcessLookupError:
+        return ""
+    except PermissionError:
+        pass
+    return "?"

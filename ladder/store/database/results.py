@@ -1,20 +1,26 @@
-"""What matches ended with: written once, in one transaction a match, and read back."""
+"""Store the results of matches and what is computed from them: standings snapshots, rating history, play styles.
 
+Results are written once, in one transaction a match. The newest standings are stored as JSON, and so is the last
+snapshot of each earlier day. The rating history has a row for each version and day. A play style is the sum of the
+counts of a version's matches. Counts of matches and versions by state serve operators and metrics."""
+
+import json
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, delete, func, insert, select, update
 
-from ladder.results import FOLLOWING, GameResult
-from ladder.store.database.events import MATCH, note_event
+from ladder.results import CONSEQUENTIAL_FAULTS, GameResult
+from ladder.store.database.events import MATCH, STANDINGS_UPDATED, record_event
 from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED
-from ladder.store.database.tables import (
+from ladder.store.database.schema_tables import (
     acts,
+    boards,
     bots,
     exchanges,
     faults,
@@ -22,13 +28,14 @@ from ladder.store.database.tables import (
     logs,
     match_bots,
     matches,
+    owners,
     records,
+    series,
     versions,
     voids,
 )
-from ladder.store.database.versions import labels_of_ids
-from ladder.store.exchange import FEW, KeptExchange
-from ladder.store.store import PlayedMatch, Spent
+from ladder.store.database.versions import version_labels_by_id
+from ladder.store.run_folder import MAX_SAMPLES_PER_FAULT, PlayedMatch, SlotUsage, StoredFaultSample
 
 _RATING = (RATED, FINAL)
 _AT_A_TIME = 1000  # rows of a stream in memory
@@ -42,7 +49,7 @@ ended: the number of the match among all that were played, by the order of their
 """
 
 
-def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
+def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     """Write a match that was played; return False if it has ended already: the first end counts.
 
     Whoever played it, and whether its lease had gone to another by then, doesn't matter: it is the same match.
@@ -58,7 +65,7 @@ def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     _write_games(connection, played.results, place, version)
     for label, seat in place.items():
         mine = [result for result in played.results if label in result.seats]
-        took = spent.get(label, Spent())
+        took = spent.get(label, SlotUsage())
         connection.execute(
             update(match_bots)
             .where(match_bots.c.match == match, match_bots.c.place == seat)
@@ -83,13 +90,13 @@ def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     if rows:
         connection.execute(insert(logs), rows)
     _keep_exchanges(connection, played.exchanges, version)
-    last = last_ended(connection)
+    last = last_end_number(connection)
     connection.execute(
         update(matches)
         .where(matches.c.id == match)
         .values(state=ENDED, cause=PLAYED, rates=kind in _RATING, runner=None, ended=last + 1, ended_at=at)
     )
-    note_event(connection, MATCH, at, match=match)
+    record_event(connection, MATCH, at, match=match)
     return True
 
 
@@ -143,7 +150,7 @@ def _write_games(
         connection.execute(insert(faults), rows)
 
 
-def _keep_exchanges(connection: Connection, new: Sequence[KeptExchange], version: Mapping[str, int]) -> None:
+def _keep_exchanges(connection: Connection, new: Sequence[StoredFaultSample], version: Mapping[str, int]) -> None:
     """Keep the faulty exchanges of which the version has fewer than FEW in matches before this one."""
     counts: Counter[tuple[int, str]] = Counter()
     for number, exchange in enumerate(new):
@@ -152,7 +159,7 @@ def _keep_exchanges(connection: Connection, new: Sequence[KeptExchange], version
         before = len(
             connection.execute(select(exchanges.c.match).where(mine, exchanges.c.match < exchange.match)).all()
         )
-        if before + counts[key] < FEW:
+        if before + counts[key] < MAX_SAMPLES_PER_FAULT:
             counts[key] += 1
             connection.execute(
                 insert(exchanges).values(
@@ -164,7 +171,9 @@ def _keep_exchanges(connection: Connection, new: Sequence[KeptExchange], version
                 .where(mine)
                 .order_by(exchanges.c.match, exchanges.c.number)
             )
-            for late_match, late_number in connection.execute(place).all()[FEW:]:  # a later match's came before
+            for late_match, late_number in connection.execute(place).all()[
+                MAX_SAMPLES_PER_FAULT:
+            ]:  # a later match's came before
                 connection.execute(
                     delete(exchanges).where(exchanges.c.match == late_match, exchanges.c.number == late_number)
                 )
@@ -201,7 +210,7 @@ def _results(connection: Connection, match: int | None) -> Iterator[GameResult]:
         def by_match(rows: Iterator[Any]) -> Iterator[tuple[int, Iterator[Any]]]:
             return groupby(rows, key=lambda row: int(row[0]))
 
-        labels = labels_of_ids(connection) if match is None else dict(_ids_and_labels(connection, match))
+        labels = version_labels_by_id(connection) if match is None else dict(_ids_and_labels(connection, match))
         seat, fault = match_bots.c, faults.c
         tables = by_match(stream(match_bots, seat.match, seat.version, order=(seat.match, seat.place)))
         order = (fault.match, fault.game, fault.number)
@@ -240,7 +249,7 @@ def _ids_and_labels(connection: Connection, match: int) -> Iterator[tuple[int, s
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class HistoryPoint:
     """What had happened at a moment: matches up to the one that ended as `ended`, decisions up to the act `act`."""
 
     ended: int
@@ -258,7 +267,7 @@ def _voids(act: int) -> Select[tuple[int | None]]:
     return select(acts.c.match).where(acts.c.id.in_(last), acts.c.what == "void")
 
 
-def _rating_at(kind: str, final: int | None, moment: Moment | None) -> ColumnElement[bool]:
+def _rating_at(kind: str, final: int | None, moment: HistoryPoint | None) -> ColumnElement[bool]:
     """Return what holds for the matches of a kind that rate, or rated at a moment."""
     which = [matches.c.kind == kind] + ([] if final is None else [matches.c.final == final])
     if moment is None:
@@ -272,7 +281,7 @@ def rated_seats(
     after: int = 0,
     kind: str = RATED,
     final: int | None = None,
-    moment: Moment | None = None,
+    moment: HistoryPoint | None = None,
 ) -> Iterator[Sequence[SeatRow]]:
     """Yield the seats of all matches of a kind that rate, in the order of their ends, from the one after `after`.
 
@@ -295,7 +304,7 @@ def rated_seats(
     yield from connection.execute(query, execution_options={"yield_per": _SEATS_AT_A_TIME}).partitions()
 
 
-def spent_after(connection: Connection, after: int) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
+def usage_after(connection: Connection, after: int) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
     """Yield the rated matches that were played, in the order of their ends, from the one after `after`.
 
     Each is its number in that order, and (version, microseconds that it took of its own, requests) of each seat.
@@ -310,7 +319,7 @@ def spent_after(connection: Connection, after: int) -> Iterator[tuple[int, list[
         yield ended, [(version, time_us, requests) for _, version, time_us, requests in rows]
 
 
-def spent_lately(connection: Connection, version: int, count: int) -> list[tuple[int, int]]:
+def recent_usage(connection: Connection, version: int, count: int) -> list[tuple[int, int]]:
     """Return (microseconds of its own, requests) of a version's last rated matches, in no order."""
     query = (
         select(match_bots.c.time_us, match_bots.c.requests)
@@ -322,13 +331,13 @@ def spent_lately(connection: Connection, version: int, count: int) -> list[tuple
     return [(time_us, requests) for time_us, requests in connection.execute(query)]
 
 
-def last_ended(connection: Connection) -> int:
+def last_end_number(connection: Connection) -> int:
     """Return the number of the last match that was played, in the order of their ends; 0 if there is none."""
     return connection.scalar(select(func.max(matches.c.ended))) or 0
 
 
 def faulty_games(
-    connection: Connection, kind: str = RATED, final: int | None = None, moment: Moment | None = None
+    connection: Connection, kind: str = RATED, final: int | None = None, moment: HistoryPoint | None = None
 ) -> dict[int, int]:
     """Count the games in which a version committed a fault, by version: of all matches of a kind that rate.
 
@@ -337,7 +346,7 @@ def faulty_games(
     once = (
         select(faults.c.version, faults.c.match, faults.c.game)
         .join(matches, matches.c.id == faults.c.match)
-        .where(_rating_at(kind, final, moment), faults.c.code.not_in(FOLLOWING))
+        .where(_rating_at(kind, final, moment), faults.c.code.not_in(CONSEQUENTIAL_FAULTS))
         .distinct()
     )
     games_of = once.subquery()
@@ -345,7 +354,7 @@ def faulty_games(
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def set_rates(connection: Connection, match: int, rates: bool) -> None:
+def set_match_rated(connection: Connection, match: int, rates: bool) -> None:
     """Let a match that was played rate, or not. The act that says so is the caller's to note."""
     connection.execute(
         update(matches)
@@ -354,7 +363,7 @@ def set_rates(connection: Connection, match: int, rates: bool) -> None:
     )
 
 
-def get_record(connection: Connection, match: int) -> str | None:
+def find_record(connection: Connection, match: int) -> str | None:
     """Return the record of a match, None if there is none: it wasn't played, or the record's time was over."""
     data = connection.scalar(select(records.c.data).where(records.c.match == match))
     return None if data is None else zlib.decompress(data).decode()
@@ -371,20 +380,20 @@ def get_log(connection: Connection, match: int, version: int) -> list[tuple[int,
     return [(number, zlib.decompress(data)) for number, data in connection.execute(query)]
 
 
-def exchanges_of(connection: Connection, version: int) -> list[KeptExchange]:
+def list_fault_samples(connection: Connection, version: int) -> list[StoredFaultSample]:
     """Return the first faulty exchanges of each kind of a version, in order of match."""
     query = select(exchanges.c.data).where(exchanges.c.version == version)
     rows = connection.scalars(query.order_by(exchanges.c.match, exchanges.c.number))
-    return [KeptExchange.from_line(line) for line in rows]
+    return [StoredFaultSample.from_line(line) for line in rows]
 
 
-def void_attempts(connection: Connection, match: int) -> list[tuple[float, str]]:
+def list_failed_attempts(connection: Connection, match: int) -> list[tuple[float, str]]:
     """Return (when, why) of a match's attempts that the host failed."""
     query = select(voids.c.at, voids.c.reason).where(voids.c.match == match).order_by(voids.c.id)
     return [(at, reason) for at, reason in connection.execute(query)]
 
 
-def forfeits_lately(connection: Connection, version: int, matches_in_a_row: int) -> bool:
+def has_recent_forfeits(connection: Connection, version: int, matches_in_a_row: int) -> bool:
     """Tell whether a version that plays forfeited games in each of its last so many matches that rate, not fewer."""
     if connection.execute(select(bots.c.id).where(bots.c.active == version)).first() is None:
         return False
@@ -397,3 +406,188 @@ def forfeits_lately(connection: Connection, version: int, matches_in_a_row: int)
     )
     lately = list(connection.scalars(query))
     return len(lately) == matches_in_a_row and all(lately)
+
+
+@dataclass(frozen=True, slots=True)
+class RatingPoint:
+    """What one day's last table said of a version. adjusted: its share if all had met equally often."""
+
+    version: int
+    place: int
+    best_rank: int
+    worst_rank: int
+    rating: float
+    rating_low: float | None
+    rating_high: float | None
+    share: float | None
+    adjusted: float | None
+    adjusted_low: float | None
+    adjusted_high: float | None
+    games: int
+    matches: int
+    forfeits: int
+    faults: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRatingPoint:
+    """A point, and of whose version it is. since: when that was submitted, in seconds since 1970."""
+
+    point: RatingPoint
+    bot: str
+    number: int
+    owner: str
+    pseudonym: str
+    reference: bool
+    since: float
+    language: str | None
+
+
+_POINT = [series.c[name] for name in RatingPoint.__dataclass_fields__]
+
+
+def save_rating_points(connection: Connection, day: str, points: Iterable[RatingPoint]) -> None:
+    """Write what a day's table says, in place of what an earlier one of the day said."""
+    connection.execute(delete(series).where(series.c.day == day))
+    rows = [{"day": day, **asdict(point)} for point in points]
+    if rows:
+        connection.execute(insert(series), rows)
+
+
+def rating_points_of_day(connection: Connection, day: str) -> list[NamedRatingPoint]:
+    """Return a day's points, in the order of their places."""
+    named = (
+        bots.c.name, versions.c.number, owners.c.login, owners.c.pseudonym, bots.c.reference, versions.c.at,
+        versions.c.language,
+    )  # fmt: skip
+    query = (
+        select(*_POINT, *named)
+        .join(versions, versions.c.id == series.c.version)
+        .join(bots, bots.c.id == versions.c.bot)
+        .join(owners, owners.c.id == bots.c.owner)
+        .where(series.c.day == day)
+        .order_by(series.c.place)
+    )
+    width = len(_POINT)
+    return [NamedRatingPoint(RatingPoint(*row[:width]), *row[width:]) for row in connection.execute(query)]
+
+
+def win_rates_before(connection: Connection, day: str) -> Mapping[str, float]:
+    """Return the adjusted share that each bot had on that day, or on the last one before it that has a table."""
+    last = select(func.max(boards.c.day)).where(boards.c.day <= day).scalar_subquery()
+    query = (
+        select(bots.c.name, series.c.adjusted)
+        .join(versions, versions.c.id == series.c.version)
+        .join(bots, bots.c.id == versions.c.bot)
+        .where(series.c.day == last, series.c.adjusted.is_not(None))
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def rating_history_of(connection: Connection, ids: Sequence[int]) -> list[tuple[str, RatingPoint]]:
+    """Return (day, point) of each day that has one of these versions, in order of the day."""
+    query = select(series.c.day, *_POINT).where(series.c.version.in_(ids)).order_by(series.c.day, series.c.version)
+    return [(row[0], RatingPoint(*row[1:])) for row in connection.execute(query)]
+
+
+def save_snapshot(
+    connection: Connection, day: str, at: float, ended: int, data: str, points: Iterable[RatingPoint] = ()
+) -> None:
+    """Write the board of a day (such as 2026-11-22, UTC) in place of an earlier one of it, and what its rows say.
+
+    `ended` is how many matches had ended. Nothing is written where another runner's board has more.
+    """
+    newest = connection.execute(
+        select(boards.c.number, boards.c.ended, boards.c.day, boards.c.data).order_by(boards.c.number.desc()).limit(1)
+    ).one_or_none()
+    last, seen, before, whole = (0, 0, day, "") if newest is None else newest
+    if seen > ended or (before, whole) == (day, data):  # the same once more: the answer to a commit was lost
+        return
+    if before != day:
+        head = json.dumps({**json.loads(whole), "rows": []})
+        connection.execute(update(boards).where(boards.c.day == before).values(data=head))
+    connection.execute(delete(boards).where(boards.c.day == day))
+    connection.execute(insert(boards).values(day=day, number=last + 1, at=at, ended=ended, data=data))
+    save_rating_points(connection, day, points)
+    record_event(connection, STANDINGS_UPDATED, at)
+
+
+def find_snapshot(connection: Connection, day: str) -> tuple[str, str] | None:
+    """Return the day of the newest board of that day or one before it, and that board; None if there is none.
+
+    The board has no rows, unless it is the newest of all: those of a day are its points.
+    """
+    query = select(boards.c.day, boards.c.data).where(boards.c.day <= day).order_by(boards.c.day.desc()).limit(1)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+def list_snapshot_days(connection: Connection, count: int) -> list[str]:
+    """Return the last days that have a board, the newest first."""
+    return list(connection.scalars(select(boards.c.day).order_by(boards.c.day.desc()).limit(count)))
+
+
+def find_latest_snapshot(connection: Connection) -> str | None:
+    """Return the board that was written last, also by a clock that was set back; None if there is none yet."""
+    return connection.scalar(select(boards.c.data).order_by(boards.c.number.desc()).limit(1))
+
+
+@dataclass(frozen=True, slots=True)
+class LadderCounts:
+    """Matches by (kind, what became of them): queued, leased, played, given_up, cancelled; versions by state.
+
+    voids: attempts that hosts failed.
+    """
+
+    matches: dict[tuple[str, str], int]
+    versions: dict[str, int]
+    voids: int
+
+
+def count_ladder(connection: Connection) -> LadderCounts:
+    """Count everything: with 100,000 matches in some hundredths of a second."""
+    ends = func.coalesce(matches.c.cause, matches.c.state)
+    by_end = connection.execute(select(matches.c.kind, ends, func.count()).group_by(matches.c.kind, ends))
+    by_state = connection.execute(select(versions.c.state, func.count()).group_by(versions.c.state))
+    return LadderCounts(
+        {(kind, end): count for kind, end, count in by_end},
+        {row[0]: row[1] for row in by_state},
+        connection.scalar(select(func.count()).select_from(voids)) or 0,
+    )
+
+
+MAX_STYLE_MATCHES = 50  # matches of which a style is: some thousand decisions; each more is a row to be looked up
+
+
+@dataclass(frozen=True, slots=True)
+class PlayStyle:
+    """What a version did in so many matches. Numbers are counts and cases, by name; the worker says which are public.
+
+    public: what anybody sees at the table. hidden: what takes cards that nobody may have seen.
+    """
+
+    matches: int = 0
+    public: dict[str, tuple[int, int]] = field(default_factory=dict)
+    hidden: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+def get_play_style(connection: Connection, version: int) -> PlayStyle:
+    """Return what a version did in the newest of its rated matches; those whose numbers are gone aren't counted."""
+    query = (
+        select(match_bots.c.style)
+        .join(matches, matches.c.id == match_bots.c.match)
+        .where(match_bots.c.version == version, matches.c.rates, matches.c.kind == RATED)
+        .order_by(match_bots.c.match.desc())
+        .limit(MAX_STYLE_MATCHES)
+    )
+    tallies = [json.loads(text) for text in connection.scalars(query) if text is not None]
+
+    def summed(part: str) -> dict[str, tuple[int, int]]:
+        counts, cases = Counter[str](), Counter[str]()
+        for style in tallies:
+            for name, (count, of) in style[part].items():
+                counts[name] += count
+                cases[name] += of
+        return {name: (counts[name], cases[name]) for name in sorted(cases)}
+
+    return PlayStyle(len(tallies), summed("public"), summed("hidden"))

@@ -1,25 +1,84 @@
-"""Bots and their versions: submitted, examined, fit or unfit; one version of a bot plays at a time."""
+"""Store bots and their versions, with their states: submitted, checking, accepted or rejected.
+
+One version of a bot plays at a time.
+
+One retry policy serves matches and checks. A failed host or a dead worker uses up one of MAX_ATTEMPTS, and the next
+attempt waits. The loss of a runner, a machine or a cluster is free, up to MAX_LOST_RUNNERS times. After that the job
+is abandoned, and staff decides."""
 
 import json
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
-from sqlalchemy import Connection, ScalarSelect, Select, and_, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    Select,
+    Table,
+    and_,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
-from ladder.store.database.acts import Act, acts_of, note_act
-from ladder.store.database.events import BEGUN, EXAMINATION, STEP, SUBMITTED, note_event
-from ladder.store.database.leases import WAITING, Cost, give_back, may_begin
-from ladder.store.database.owners import TAKES_PART
-from ladder.store.database.tables import acts, bots, files, owners, steps, versions
-from ladder.store.database.teams import PARTY
+from ladder.store.database.audit_log import AuditEntry, list_audit_entries, log_action
+from ladder.store.database.events import BEGUN, CHECK_FINISHED, STEP, SUBMITTED, record_event
+from ladder.store.database.schema_tables import acts, bots, files, owners, steps, versions
+from ladder.store.database.users import IS_ACTIVE_USER, PARTY
 
-QUEUED, EXAMINED, FIT, UNFIT = WAITING, "examined", "fit", "unfit"
-LADDER = "ladder"  # the name for decisions that no person made
+MAX_ATTEMPTS, MAX_LOST_RUNNERS = 3, 10
+WAITING = "queued"
+_WAIT_S = 30.0  # after the first attempt; twice as long after the second
+
+
+class AttemptCost(Enum):
+    """What an attempt without a result costs."""
+
+    NOTHING, LOSS, ATTEMPT, ALL = range(4)
+
+
+def release_lease(
+    connection: Connection, table: Table, id: int, runner: str, cost: AttemptCost, at: float
+) -> bool | None:
+    """Queue a match, or a version's examination, again; return whether it is to be given up.
+
+    table: `matches` or `versions`. Returns None where the runner doesn't hold it any more: nothing happens then.
+    """
+    query = select(table.c.attempts, table.c.losses).where(table.c.id == id, table.c.runner == runner)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    values = {
+        "state": WAITING,
+        "runner": None,
+        "attempts": row.attempts + (cost is AttemptCost.ATTEMPT),
+        "losses": row.losses + (cost is AttemptCost.LOSS),
+    }
+    if cost is AttemptCost.ATTEMPT:
+        values["failed_at"] = at
+    connection.execute(update(table).where(table.c.id == id).values(**values))
+    return bool(cost is AttemptCost.ALL or values["attempts"] >= MAX_ATTEMPTS or values["losses"] >= MAX_LOST_RUNNERS)
+
+
+def retry_is_due(table: Table, at: float) -> ColumnElement[bool]:
+    """Return the condition that enough time has passed since the last attempt; a clock that was set back lets begin."""
+    failed_at = table.c.failed_at
+    return or_(failed_at.is_(None), failed_at > at, failed_at <= at - _WAIT_S * table.c.attempts)
+
+
+QUEUED, CHECKING, ACCEPTED, REJECTED = WAITING, "examined", "fit", "unfit"
+LADDER_ACTOR = "ladder"  # the name for decisions that no person made
 
 
 @dataclass(frozen=True, slots=True)
-class KnownBot:
+class BotRecord:
     """A bot, with its owner's login and pseudonym. `active` is the id of the version that plays."""
 
     id: int
@@ -67,21 +126,21 @@ class Version:
     @property
     def unexamined(self) -> bool:
         """Whether it is unfit through no fault of its own: its examination was given up."""
-        return self.state == UNFIT and self.examined_at is None
+        return self.state == REJECTED and self.examined_at is None
 
 
 _BOT = select(
     bots.c.id, bots.c.name, bots.c.owner, owners.c.login, owners.c.pseudonym, bots.c.reference, bots.c.active
 ).join(owners, owners.c.id == bots.c.owner)
 
-_PLAYS = and_(bots.c.active == versions.c.id, TAKES_PART)
+_PLAYS = and_(bots.c.active == versions.c.id, IS_ACTIVE_USER)
 
 _VERSION = select(
     versions.c.id, versions.c.bot, bots.c.name, versions.c.number, bots.c.owner, bots.c.reference, versions.c.digest,
     versions.c.file, versions.c.built, versions.c.words, versions.c.language, versions.c.state, versions.c.attempts,
     versions.c.reason, versions.c.at, versions.c.received, versions.c.by, versions.c.examined_at,
     func.coalesce(_PLAYS, False).label("active"), owners.c.login, owners.c.pseudonym,
-    (~TAKES_PART).label("out"), PARTY,
+    (~IS_ACTIVE_USER).label("out"), PARTY,
 ).join(bots, bots.c.id == versions.c.bot).join(owners, owners.c.id == bots.c.owner)  # fmt: skip
 
 
@@ -105,7 +164,7 @@ def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list
 # --- bots -------------------------------------------------------------------------------------------------------------
 
 
-def put_bot(connection: Connection, name: str, owner: int, at: float, reference: bool = False) -> int:
+def get_or_create_bot(connection: Connection, name: str, owner: int, at: float, reference: bool = False) -> int:
     """Return the id of a bot, which is made if there is none of the name. Whose it is, is the caller's to check."""
     known = find_bot(connection, name)
     if known is not None:
@@ -114,15 +173,15 @@ def put_bot(connection: Connection, name: str, owner: int, at: float, reference:
     return int(connection.execute(statement).scalar_one())
 
 
-def find_bot(connection: Connection, name: str) -> KnownBot | None:
+def find_bot(connection: Connection, name: str) -> BotRecord | None:
     """Return the bot of a name, None if there is none."""
     row = connection.execute(_BOT.where(bots.c.name == name)).one_or_none()
-    return None if row is None else KnownBot(*row)
+    return None if row is None else BotRecord(*row)
 
 
-def all_bots(connection: Connection) -> list[KnownBot]:
+def all_bots(connection: Connection) -> list[BotRecord]:
     """Return all bots, in order of name."""
-    return [KnownBot(*row) for row in connection.execute(_BOT.order_by(bots.c.name))]
+    return [BotRecord(*row) for row in connection.execute(_BOT.order_by(bots.c.name))]
 
 
 # --- versions ---------------------------------------------------------------------------------------------------------
@@ -155,16 +214,16 @@ def add_version(
         "act": connection.scalar(select(func.max(acts.c.id))) or 0,
     }
     id = int(connection.execute(insert(versions).values(values).returning(versions.c.id)).scalar_one())
-    note_event(connection, SUBMITTED, at, id)
+    record_event(connection, SUBMITTED, at, id)
     return id
 
 
-def set_received(connection: Connection, version: int, received: float) -> None:
+def set_received_at(connection: Connection, version: int, received: float) -> None:
     """Say anew when a version was handed in. The act that says so is the caller's to note."""
     connection.execute(update(versions).where(versions.c.id == version).values(received=received))
 
 
-def find_version(connection: Connection, id: int) -> Version:
+def get_version_by_id(connection: Connection, id: int) -> Version:
     """Return a version. Raises KeyError if there is none of the id."""
     rows = _versions(connection, _VERSION.where(versions.c.id == id))
     if not rows:
@@ -172,15 +231,15 @@ def find_version(connection: Connection, id: int) -> Version:
     return rows[0]
 
 
-def find_versions(connection: Connection, ids: Sequence[int]) -> list[Version]:
+def get_versions_by_id(connection: Connection, ids: Sequence[int]) -> list[Version]:
     """Return the versions of these ids, in the order of the ids. Raises KeyError for an id of none."""
     by_id = {version.id: version for version in _versions(connection, _VERSION.where(versions.c.id.in_(ids)))}
     return [by_id[id] for id in ids]
 
 
-def fit_versions(connection: Connection) -> list[Version]:
+def accepted_versions(connection: Connection) -> list[Version]:
     """Return all versions that passed their examination, in order of id: those that play, and those that did."""
-    return _versions(connection, _VERSION.where(versions.c.state == FIT).order_by(versions.c.id))
+    return _versions(connection, _VERSION.where(versions.c.state == ACCEPTED).order_by(versions.c.id))
 
 
 def versions_of(connection: Connection, bot: int) -> list[Version]:
@@ -193,16 +252,16 @@ def active_versions(connection: Connection) -> list[Version]:
     return _versions(connection, _VERSION.where(_PLAYS).order_by(versions.c.id))
 
 
-def unexamined(connection: Connection, at: float) -> list[Version]:
+def unchecked_versions(connection: Connection, at: float) -> list[Version]:
     """Return the versions received by a time whose examination is waited for, in order of id.
 
     Those of owners who are suspended or left aren't.
     """
-    waits = and_(versions.c.state.in_((QUEUED, EXAMINED)), versions.c.received <= at, TAKES_PART)
+    waits = and_(versions.c.state.in_((QUEUED, CHECKING)), versions.c.received <= at, IS_ACTIVE_USER)
     return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
 
 
-def ids_of_labels(connection: Connection, labels: Sequence[str]) -> dict[str, int]:
+def version_ids_by_label(connection: Connection, labels: Sequence[str]) -> dict[str, int]:
     """Return the ids of versions by their labels. Raises KeyError for a label of none."""
     ids = {}
     for label in labels:
@@ -219,13 +278,13 @@ def ids_of_labels(connection: Connection, labels: Sequence[str]) -> dict[str, in
     return ids
 
 
-def labels_of_ids(connection: Connection) -> dict[int, str]:
+def version_labels_by_id(connection: Connection) -> dict[int, str]:
     """Return the labels of all versions by their ids."""
     query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
     return {id: f"{name}@{number}" for id, name, number in connection.execute(query)}
 
 
-def submitted_since(connection: Connection, party: Collection[int], at: float) -> int:
+def count_submissions_since(connection: Connection, party: Collection[int], at: float) -> int:
     """Count the versions of these owners' bots that were submitted from a time on.
 
     A reference bot's don't count, nor do those of which staff said when they were handed in.
@@ -239,7 +298,7 @@ def submitted_since(connection: Connection, party: Collection[int], at: float) -
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def put_file(connection: Connection, digest: str, file: str | None, archive: bytes) -> None:
+def insert_archive(connection: Connection, digest: str, file: str | None, archive: bytes) -> None:
     """Keep the archive of a bot's files, once."""
     key = {"digest": digest, "file": file or ""}
     known = select(files.c.digest).where(files.c.digest == digest, files.c.file == key["file"])
@@ -247,7 +306,7 @@ def put_file(connection: Connection, digest: str, file: str | None, archive: byt
         connection.execute(insert(files).values(**key, data=zlib.compress(archive)))
 
 
-def get_file(connection: Connection, digest: str, file: str | None) -> bytes:
+def get_archive(connection: Connection, digest: str, file: str | None) -> bytes:
     """Return the archive of a bot's files. Raises KeyError if they aren't kept."""
     data = connection.scalar(select(files.c.data).where(files.c.digest == digest, files.c.file == (file or "")))
     if data is None:
@@ -258,7 +317,7 @@ def get_file(connection: Connection, digest: str, file: str | None) -> bytes:
 # --- examinations -----------------------------------------------------------------------------------------------------
 
 
-def claim_exam(connection: Connection, runner: str, holding: Sequence[int], at: float) -> Version | None:
+def claim_check(connection: Connection, runner: str, holding: Sequence[int], at: float) -> Version | None:
     """Give a runner the version that is next to be examined, None if there is none.
 
     Reference bots come first. Owners take turns, each with the oldest of theirs; those of who is suspended or left
@@ -267,17 +326,17 @@ def claim_exam(connection: Connection, runner: str, holding: Sequence[int], at: 
     answer was lost. One that it examines although others were let examine it isn't begun anew.
     """
     new = versions.c.id.not_in(holding)
-    lost = and_(versions.c.state == EXAMINED, versions.c.runner == runner)
-    for which in (lost, and_(versions.c.state == QUEUED, may_begin(versions, at))):
+    lost = and_(versions.c.state == CHECKING, versions.c.runner == runner)
+    for which in (lost, and_(versions.c.state == QUEUED, retry_is_due(versions, at))):
         order = (versions.c.attempts, bots.c.reference.desc(), _turn(), versions.c.id)
-        query = _VERSION.where(which, new, TAKES_PART).order_by(*order).limit(1)
+        query = _VERSION.where(which, new, IS_ACTIVE_USER).order_by(*order).limit(1)
         rows = _versions(connection, query)
         if rows:
             connection.execute(
-                update(versions).where(versions.c.id == rows[0].id).values(state=EXAMINED, runner=runner)
+                update(versions).where(versions.c.id == rows[0].id).values(state=CHECKING, runner=runner)
             )
             _forget_steps(connection, rows[0].id)  # of an examination whose runner doesn't know of it
-            note_event(connection, BEGUN, at, rows[0].id)
+            record_event(connection, BEGUN, at, rows[0].id)
             return rows[0]
     return None
 
@@ -295,24 +354,24 @@ def _turn() -> ScalarSelect[int]:
     )
 
 
-def release_exam(
-    connection: Connection, version: int, runner: str, reason: str, at: float, cost: Cost = Cost.ATTEMPT
+def release_check(
+    connection: Connection, version: int, runner: str, reason: str, at: float, cost: AttemptCost = AttemptCost.ATTEMPT
 ) -> bool | None:
     """Let a version be examined again; return whether it is given up as unfit, for a reason: how hosts failed.
 
     Returns None where the runner doesn't examine the version any more: nothing happens then.
     """
-    given_up = give_back(connection, versions, version, runner, cost, at)
+    given_up = release_lease(connection, versions, version, runner, cost, at)
     if given_up is not None:
         _forget_steps(connection, version)
     if given_up:
-        values = {"state": UNFIT, "reason": f"it could not be examined: {reason}"}
+        values = {"state": REJECTED, "reason": f"it could not be examined: {reason}"}
         connection.execute(update(versions).where(versions.c.id == version).values(**values))
-        note_event(connection, EXAMINATION, at, version)
+        record_event(connection, CHECK_FINISHED, at, version)
     return given_up
 
 
-def note_steps(
+def save_check_steps(
     connection: Connection, version: int, runner: str, rows: Sequence[tuple[int, str, bytes]], at: float
 ) -> None:
     """Keep steps of an examination before its end, each with its number, as `get_steps` returns them.
@@ -326,14 +385,14 @@ def note_steps(
     for number, data, log in rows:
         _forget_steps(connection, version, number)
         connection.execute(insert(steps).values(version=version, number=number, data=data, log=log or None))
-    note_event(connection, STEP, at, version)
+    record_event(connection, STEP, at, version)
 
 
 def _forget_steps(connection: Connection, version: int, first: int = 0) -> None:
     connection.execute(delete(steps).where(steps.c.version == version, steps.c.number >= first))
 
 
-def end_exam(
+def finish_check(
     connection: Connection,
     version: int,
     told: Sequence[tuple[str, bytes]],
@@ -348,8 +407,8 @@ def end_exam(
     What was kept of them before gives way. Without a `reason` the version is fit, and plays. Returns whether this call
     wrote it.
     """
-    row = find_version(connection, version)
-    if row.state not in (QUEUED, EXAMINED):
+    row = get_version_by_id(connection, version)
+    if row.state not in (QUEUED, CHECKING):
         return False
     rows = [
         {"version": version, "number": number, "data": data, "log": log or None}
@@ -362,7 +421,7 @@ def end_exam(
         update(versions)
         .where(versions.c.id == version)
         .values(
-            state=FIT if reason is None else UNFIT,
+            state=ACCEPTED if reason is None else REJECTED,
             runner=None,
             reason=reason,
             words=None if words is None else json.dumps(list(words)),
@@ -371,11 +430,11 @@ def end_exam(
             examined_at=at,
         )
     )
-    note_event(connection, EXAMINATION, at, version)
+    record_event(connection, CHECK_FINISHED, at, version)
     return True
 
 
-def get_steps(connection: Connection, version: int) -> list[str]:
+def get_check_steps(connection: Connection, version: int) -> list[str]:
     """Return the steps of a version's examination, as they were written; those so far, as long as it lasts."""
     return list(connection.scalars(select(steps.c.data).where(steps.c.version == version).order_by(steps.c.number)))
 
@@ -389,21 +448,21 @@ def get_build_log(connection: Connection, version: int) -> bytes:
 # --- who plays --------------------------------------------------------------------------------------------------------
 
 
-def is_newest(connection: Connection, version: Version) -> bool:
+def is_newest_version(connection: Connection, version: Version) -> bool:
     """Tell whether a version should play once it is fit.
 
     It should unless it is disabled, one that was received later is fit, or somebody has decided who plays for the bot
     since it was submitted.
     """
     later = tuple_(versions.c.received, versions.c.number) > tuple_(version.received, version.number)
-    newer = select(versions.c.id).where(versions.c.bot == version.bot, later, versions.c.state == FIT)
+    newer = select(versions.c.id).where(versions.c.bot == version.bot, later, versions.c.state == ACCEPTED)
     decided = (
         select(acts.c.id)
         .join(versions, versions.c.id == version.id)
         .where(
             acts.c.bot == version.bot,
             acts.c.id > versions.c.act,
-            acts.c.who != LADDER,
+            acts.c.who != LADDER_ACTOR,
             acts.c.what.in_(("activate", "disable")),
         )
     )
@@ -419,7 +478,7 @@ def disabled_versions(connection: Connection) -> dict[int, str]:
     a person activates it.
     """
     columns = (acts.c.id, acts.c.what, acts.c.version, acts.c.why)
-    by_people = and_(acts.c.who != LADDER, acts.c.what.in_(("activate", "disable")))
+    by_people = and_(acts.c.who != LADDER_ACTOR, acts.c.what.in_(("activate", "disable")))
     query = select(versions.c.id, versions.c.act, *columns).join(acts, acts.c.bot == versions.c.bot)
     disabled: dict[int, str] = {}
     for version, before, act, what, activated, why in connection.execute(query.where(by_people).order_by(acts.c.id)):
@@ -433,7 +492,7 @@ def disabled_versions(connection: Connection) -> dict[int, str]:
 def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
     """Return the versions of a bot that play only if staff says so, with the reason: disabled or benched ones."""
     barred: dict[int, str] = {}
-    for act in acts_of(connection, bot, what=("activate", "bench")):
+    for act in list_audit_entries(connection, bot, what=("activate", "bench")):
         if act.version is not None and act.what == "bench":
             barred[act.version] = f"benched: {act.why}"
         else:
@@ -443,25 +502,25 @@ def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
 
 def chosen_versions(connection: Connection) -> list[tuple[int, float]]:
     """Return the versions that people activated, by id, and when, in order of time."""
-    by_people = and_(acts.c.who != LADDER, acts.c.what == "activate")
+    by_people = and_(acts.c.who != LADDER_ACTOR, acts.c.what == "activate")
     rows = connection.execute(select(acts.c.version, acts.c.at).where(by_people).order_by(acts.c.at, acts.c.id))
     return [(version, at) for version, at in rows]
 
 
-def activate(connection: Connection, version: Version, who: str, why: str, at: float) -> None:
+def set_active_version(connection: Connection, version: Version, who: str, why: str, at: float) -> None:
     """Let a fit version play, in place of the one that did."""
-    note_act(connection, Act(who, "activate", why, at, bot=version.bot, version=version.id))
+    log_action(connection, AuditEntry(who, "activate", why, at, bot=version.bot, version=version.id))
     connection.execute(update(bots).where(bots.c.id == version.bot).values(active=version.id))
 
 
-def rest(connection: Connection, bot: int, what: str, who: str, why: str, at: float) -> None:
+def deactivate_bot(connection: Connection, bot: int, what: str, who: str, why: str, at: float) -> None:
     """Let no version of a bot play any more; `what` is disable or bench."""
     active = connection.scalar(select(bots.c.active).where(bots.c.id == bot))
-    note_act(connection, Act(who, what, why, at, bot=bot, version=active))
+    log_action(connection, AuditEntry(who, what, why, at, bot=bot, version=active))
     connection.execute(update(bots).where(bots.c.id == bot).values(active=None))
 
 
-def count_queued(connection: Connection) -> int:
+def count_queued_checks(connection: Connection) -> int:
     """Count the versions that wait for their examination; those of who is suspended or left don't."""
     waits = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot).join(owners))
-    return connection.scalar(waits.where(versions.c.state == QUEUED, TAKES_PART)) or 0
+    return connection.scalar(waits.where(versions.c.state == QUEUED, IS_ACTIVE_USER)) or 0

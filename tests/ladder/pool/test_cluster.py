@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from ladder.pool import Call, ExecutorLostError, RefusedError, WorkerDiedError
+from ladder.pool import ExecutorLostError, WorkerCall, WorkerDiedError, WorkerRejectedError
 from ladder.pool.cluster import DaskExecutor, Tls
 from tests.dask import Cluster
 
@@ -141,7 +141,7 @@ def test_a_worker_that_refuses_gets_no_calls(cluster: Cluster, tmp_path: Path) -
         assert executor.trouble() is None
         (tmp_path / "good" / "here").rmdir()
         refused = outcome(executor.submit(check_listed, "here"))
-        assert isinstance(refused, RefusedError)
+        assert isinstance(refused, WorkerRejectedError)
         until(lambda: len(executor.refused()) == 2)
         assert executor.width() == 0
 
@@ -149,7 +149,7 @@ def test_a_worker_that_refuses_gets_no_calls(cluster: Cluster, tmp_path: Path) -
 def check_listed(name: str) -> None:
     """Refuse where the working folder has no folder of this name."""
     if not os.path.isdir(name):
-        raise RefusedError(f"there is no folder {name}")
+        raise WorkerRejectedError(f"there is no folder {name}")
 
 
 def test_a_worker_that_is_killed_costs_its_calls_nothing(cluster: Cluster, tmp_path: Path) -> None:
@@ -178,13 +178,15 @@ def test_what_a_call_says_is_heard_before_it_ends_and_again_where_it_runs_again(
     with executor_on(cluster) as executor, executor_on(cluster) as other:
         for turn in range(2):
             gate = tmp_path / f"gate {turn}"
-            program = "import pathlib, time, ladder.pool\nladder.pool.say(('step', 1))\nladder.pool.say(b'2')\n"
+            program = (
+                "import pathlib, time\nfrom ladder.pool import report_progress as say\nsay(('step', 1))\nsay(b'2')\n"
+            )
             program += f"while not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.01)"
             victim = cluster.start_worker()
             until(lambda: executor.width() == other.width() == 1)
             call, silent = executor.submit(exec, program), other.submit(operator.add, 1, 1)
-            assert isinstance(call, Call)
-            assert isinstance(silent, Call)
+            assert isinstance(call, WorkerCall)
+            assert isinstance(silent, WorkerCall)
             heard: list[object] = []
             until(lambda call=call, heard=heard: heard.extend(call.words()) or len(heard) == 2)
             victim.kill()

@@ -17,14 +17,24 @@ from typing import Any
 
 import pytest
 
-from ladder.pool import Call, Jobs, OverdueError, Said, WorkerDiedError, Workers, run, say, shares_of_cores
+from ladder.pool import (
+    CallTimeoutError,
+    LocalExecutor,
+    RetryingJobs,
+    WorkerCall,
+    WorkerDiedError,
+    WorkerMessage,
+    assign_cores,
+    drive_jobs,
+    report_progress,
+)
 
 LIMIT_S = 60
 
 
 @pytest.fixture
-def workers() -> Iterator[Workers]:
-    with Workers(2) as pool:
+def workers() -> Iterator[LocalExecutor]:
+    with LocalExecutor(2) as pool:
         yield pool
         pool.shutdown(cancel_futures=True)
 
@@ -50,16 +60,18 @@ def outcome(future: "Future[Any]") -> Any:
     return future.result() if problem is None else problem
 
 
-LOOPS = "import re; from ladder.pool import within\nwith within(0.2): re.match('(a*)*b', 'a' * 40)"
+LOOPS = "import re; from ladder.pool import limit_time\nwith limit_time(0.2): re.match('(a*)*b', 'a' * 40)"
 
 
-def test_a_call_that_takes_too_long_is_ended_even_in_a_loop_that_never_returns_to_python(workers: Workers) -> None:
+def test_a_call_that_takes_too_long_is_ended_even_in_a_loop_that_never_returns_to_python(
+    workers: LocalExecutor,
+) -> None:
     """The next call is answered by another worker."""
-    assert isinstance(outcome(workers.submit(exec, LOOPS)), OverdueError)
+    assert isinstance(outcome(workers.submit(exec, LOOPS)), CallTimeoutError)
     assert outcome(workers.submit(operator.add, 2, 3)) == 5
 
 
-def test_calls_run_in_processes_of_their_own_and_return_what_they_return(workers: Workers) -> None:
+def test_calls_run_in_processes_of_their_own_and_return_what_they_return(workers: LocalExecutor) -> None:
     """Two long-lived processes serve any number of calls."""
     pids = {outcome(workers.submit(os.getpid)) for _ in range(10)}
     assert os.getpid() not in pids
@@ -71,16 +83,16 @@ def test_calls_run_in_processes_of_their_own_and_return_what_they_return(workers
 
 def speaking(gate: Path, *words: object) -> str:
     """Return a program that says words, and waits for a file before it ends."""
-    lines = ["import pathlib, time, ladder.pool", *(f"ladder.pool.say({word!r})" for word in words)]
+    lines = ["import pathlib, time, ladder.pool", *(f"ladder.pool.report_progress({word!r})" for word in words)]
     return "\n".join([*lines, f"while not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.01)"])
 
 
-def test_what_a_call_says_is_heard_before_it_ends(workers: Workers, tmp_path: Path) -> None:
+def test_what_a_call_says_is_heard_before_it_ends(workers: LocalExecutor, tmp_path: Path) -> None:
     """In order, once, and by its own future; the result is as without it."""
     gate = tmp_path / "gate"
     first, second = (workers.submit(exec, speaking(gate, name, 2, None)) for name in ("one", "two"))
-    assert isinstance(first, Call)
-    assert isinstance(second, Call)
+    assert isinstance(first, WorkerCall)
+    assert isinstance(second, WorkerCall)
     heard: list[object] = []
     until(lambda: heard.extend(first.words()) or len(heard) == 3)
     assert heard == ["one", 2, None]
@@ -90,15 +102,15 @@ def test_what_a_call_says_is_heard_before_it_ends(workers: Workers, tmp_path: Pa
 
 
 def test_what_is_said_by_no_worker_is_heard_by_nobody() -> None:
-    say("nobody listens")
+    report_progress("nobody listens")
 
 
-def test_a_runner_yields_what_its_jobs_say_while_they_last(workers: Workers, tmp_path: Path) -> None:
+def test_a_runner_yields_what_its_jobs_say_while_they_last(workers: LocalExecutor, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    events = run(Jobs([speaking(gate, "half", "more")]), exec, workers, lambda: 1, ())
+    events = drive_jobs(RetryingJobs([speaking(gate, "half", "more")]), exec, workers, lambda: 1, ())
     words: list[object] = []
     for event in events:
-        if isinstance(event, Said):
+        if isinstance(event, WorkerMessage):
             words += event.words
             assert event.job == speaking(gate, "half", "more")
         if len(words) == 2:
@@ -106,7 +118,7 @@ def test_a_runner_yields_what_its_jobs_say_while_they_last(workers: Workers, tmp
     assert words == ["half", "more"]
 
 
-def test_an_exception_travels_to_the_caller_and_costs_no_worker(workers: Workers) -> None:
+def test_an_exception_travels_to_the_caller_and_costs_no_worker(workers: LocalExecutor) -> None:
     """It keeps its type and its words; the worker goes on with the next call."""
     problem = outcome(workers.submit(operator.truediv, 1, 0))
     assert isinstance(problem, ZeroDivisionError)
@@ -121,7 +133,7 @@ def test_an_exception_travels_to_the_caller_and_costs_no_worker(workers: Workers
 @pytest.mark.parametrize(
     "ending", [(os._exit, 3), (sys.exit, 0), (signal.raise_signal, signal.SIGKILL)], ids=["_exit", "exit", "kill"]
 )
-def test_a_worker_that_dies_costs_only_its_call(workers: Workers, ending: tuple[Callable[..., Any], int]) -> None:
+def test_a_worker_that_dies_costs_only_its_call(workers: LocalExecutor, ending: tuple[Callable[..., Any], int]) -> None:
     """The call says that its worker died; another worker takes its place for the calls behind it."""
     fn, argument = ending
     futures = [workers.submit(operator.add, n, n) for n in range(5)]
@@ -131,7 +143,7 @@ def test_a_worker_that_dies_costs_only_its_call(workers: Workers, ending: tuple[
     assert [outcome(future) for future in futures] == [n + n for n in range(10)]
 
 
-def test_a_worker_that_is_killed_during_a_call_costs_only_its_call(workers: Workers, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_during_a_call_costs_only_its_call(workers: LocalExecutor, tmp_path: Path) -> None:
     """kill -9 from outside, as by the kernel when memory is short."""
     victim = outcome(workers.submit(os.getpid))
     began = [tmp_path / "one", tmp_path / "two"]
@@ -149,7 +161,7 @@ def test_a_worker_that_is_killed_during_a_call_costs_only_its_call(workers: Work
 
 
 @pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc")
-def test_a_worker_that_was_killed_between_two_calls_costs_none(workers: Workers) -> None:
+def test_a_worker_that_was_killed_between_two_calls_costs_none(workers: LocalExecutor) -> None:
     """It is replaced before the next call is handed out."""
     for _ in range(3):
         assert outcome(workers.submit(operator.add, 2, 2)) == 4
@@ -160,7 +172,7 @@ def test_a_worker_that_was_killed_between_two_calls_costs_none(workers: Workers)
         assert outcome(workers.submit(os.getpid)) not in killed
 
 
-def test_what_cannot_be_pickled_is_an_exception_of_the_call_alone(workers: Workers) -> None:
+def test_what_cannot_be_pickled_is_an_exception_of_the_call_alone(workers: LocalExecutor) -> None:
     """A function, an argument, a result and an exception that can't cross; the worker stays."""
     assert outcome(workers.submit(os.getpid)) in workers.pids
     assert isinstance(outcome(workers.submit(lambda: 1)), Exception)
@@ -174,7 +186,7 @@ def test_what_cannot_be_pickled_is_an_exception_of_the_call_alone(workers: Worke
 
 
 UNREAD = "type('Word', (), {'__reduce__': lambda self: (int, ('no number',))})()"
-SAY = f"import time, ladder.pool; ladder.pool.say({UNREAD})"
+SAY = f"import time, ladder.pool; ladder.pool.report_progress({UNREAD})"
 
 
 @pytest.mark.parametrize(("call", "text"), [(exec, SAY), (exec, f"{SAY}; time.sleep(30)"), (eval, UNREAD)])
@@ -182,7 +194,7 @@ def test_a_word_or_a_result_that_cannot_be_read_ends_its_worker_and_the_next_cal
     call: Callable[[str], object], text: str
 ) -> None:
     """Also in the middle of a call: what the pipe still holds would answer the next one."""
-    with Workers(1) as pool:
+    with LocalExecutor(1) as pool:
         unread = pool.submit(call, text)
         sums = [pool.submit(operator.add, n, n) for n in range(3)]
         problem = outcome(unread)
@@ -208,7 +220,7 @@ THREADING = "__import__('threading')."
 )
 def test_cores_are_dealt_out_evenly(jobs: int, cores: tuple[int, ...], shares: list[tuple[int, ...]]) -> None:
     """Each core has a worker, each worker a core; more workers than cores share them; () where none can be chosen."""
-    assert shares_of_cores(jobs, cores) == shares
+    assert assign_cores(jobs, cores) == shares
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores can't be chosen")
@@ -217,7 +229,7 @@ def test_a_worker_runs_on_its_own_cores(more: int) -> None:
     """As many workers as cores, and one more."""
     cores = sorted(os.sched_getaffinity(0))
     jobs = len(cores) + more
-    with Workers(jobs) as pool:
+    with LocalExecutor(jobs) as pool:
         began = [pool.submit(time.sleep, 0.2) for _ in range(jobs)]  # so that each call has a worker of its own
         shares = [pool.submit(os.sched_getaffinity, 0) for _ in range(jobs * 4)]
         wait(began, timeout=LIMIT_S)
@@ -225,13 +237,13 @@ def test_a_worker_runs_on_its_own_cores(more: int) -> None:
         pids = pool.pids
         dealt = sorted(tuple(sorted(os.sched_getaffinity(pid))) for pid in pids)
     assert len(pids) == jobs
-    assert dealt == sorted(shares_of_cores(jobs, cores))
+    assert dealt == sorted(assign_cores(jobs, cores))
     assert found <= set(dealt)
 
 
 def test_each_worker_begins_with_the_initializer() -> None:
     """Before its first call, and so does the one that takes a dead one's place."""
-    with Workers(2, os.putenv, ("ARENA_TEST_BEGAN", "yes")) as pool:
+    with LocalExecutor(2, os.putenv, ("ARENA_TEST_BEGAN", "yes")) as pool:
         for _ in range(2):
             asked = [pool.submit(subprocess.getoutput, "sleep 0.1; echo $ARENA_TEST_BEGAN") for _ in range(4)]
             assert [outcome(future) for future in asked] == ["yes"] * 4
@@ -240,16 +252,16 @@ def test_each_worker_begins_with_the_initializer() -> None:
 
 def test_a_worker_that_cannot_begin_counts_as_dead() -> None:
     """Its call says why; no worker is left over."""
-    with Workers(1, os.listdir, ("/nowhere",)) as pool:
+    with LocalExecutor(1, os.listdir, ("/nowhere",)) as pool:
         problem = outcome(pool.submit(os.getpid))
         assert isinstance(problem, WorkerDiedError)
         assert "it can't begin: FileNotFoundError" in str(problem)
         assert pool.pids == ()
 
 
-def test_shutdown_finishes_what_is_queued(workers: Workers) -> None:
-    """So that `with Workers(2) as pool` returns with all its calls done, also those that no worker had begun."""
-    with Workers(2) as pool:
+def test_shutdown_finishes_what_is_queued(workers: LocalExecutor) -> None:
+    """So that `with LocalExecutor(2) as pool` returns with all its calls done, also those that no worker had begun."""
+    with LocalExecutor(2) as pool:
         futures = [pool.submit(operator.add, n, 1) for n in range(20)]
     assert [future.result(timeout=0) for future in futures] == list(range(1, 21))
     assert pool.pids == ()
@@ -259,7 +271,7 @@ def test_shutdown_finishes_what_is_queued(workers: Workers) -> None:
 
 def test_shutdown_during_a_call_leaves_no_process() -> None:
     """With cancel_futures: what runs ends at once as a death, what waits is cancelled."""
-    pool = Workers(2)
+    pool = LocalExecutor(2)
     running = [pool.submit(time.sleep, LIMIT_S * 3) for _ in range(2)]
     waiting = [pool.submit(os.getpid) for _ in range(5)]
     until(lambda: all(future.running() for future in running) and len(pool.pids) == 2)
@@ -279,7 +291,7 @@ def test_shutdown_during_a_call_leaves_no_process() -> None:
 def test_a_call_is_asked_to_leave_before_its_worker_is_killed(tmp_path: Path) -> None:
     """SystemExit in the call, so that what it started can be ended: here a finally writes a file."""
     done = tmp_path / "done"
-    pool = Workers(1)
+    pool = LocalExecutor(1)
     began = tmp_path / "began"
     text = (
         f"import time\ntry:\n    open({str(began)!r}, 'w').close()\n    time.sleep(60)\n"
@@ -298,7 +310,7 @@ def test_a_request_to_leave_is_repeated_where_it_was_lost(tmp_path: Path) -> Non
         "import time\nclass Slow:\n    def __del__(self):\n"
         f"        open({str(began)!r}, 'w').close()\n        time.sleep(1)\nSlow()\ntime.sleep(60)"
     )
-    pool = Workers(1)
+    pool = LocalExecutor(1)
     future = pool.submit(exec, text)
     until(began.exists)
     pool.shutdown(cancel_futures=True)
@@ -314,7 +326,7 @@ def test_a_call_that_does_not_listen_is_killed(tmp_path: Path) -> None:
         "import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
         f"open({str(began)!r}, 'w').close()\n"
     )
-    pool = Workers(1, leave_s=0.5)
+    pool = LocalExecutor(1, leave_s=0.5)
     future = pool.submit(exec, text + "time.sleep(600)")
     until(began.exists)
     pool.shutdown(cancel_futures=True)
@@ -323,8 +335,8 @@ def test_a_call_that_does_not_listen_is_killed(tmp_path: Path) -> None:
 
 OWNER = """
 import os, sys, time
-from ladder.pool import Workers
-pool = Workers(2)
+from ladder.pool import LocalExecutor
+pool = LocalExecutor(2)
 print(pool.submit(os.getpid).result(), pool.submit(os.getpid).result(), flush=True)
 for _ in range(2):
     pool.submit(time.sleep, 60)
@@ -340,11 +352,11 @@ def test_what_killed_workers_left_is_reaped() -> None:
     """Where the owner adopts it: each worker killed in a match left the zombies of its boxes."""
     script = """
 import ctypes, os, signal, sys, time
-from ladder.pool import WorkerDiedError, Workers
+from ladder.pool import WorkerDiedError, LocalExecutor
 
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 left = lambda: open(f"/proc/self/task/{os.getpid()}/children").read().split()
-with Workers(1) as pool:
+with LocalExecutor(1) as pool:
     for _ in range(3):
         problem = pool.submit(os.system, "setsid sleep 0.01 & kill -9 $PPID").exception()
         assert isinstance(problem, WorkerDiedError), problem
@@ -383,7 +395,10 @@ def test_workers_do_not_import_from_the_folder_they_are_started_in(tmp_path: Pat
     for name in ("queue", "socket", "pickle", "random"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong one')\n")
     root = str(Path(__file__).parents[3])
-    text = "import os\nfrom ladder.pool import Workers\nwith Workers(1) as pool: print(pool.submit(os.getcwd).result())"
+    text = (
+        "import os\nfrom ladder.pool import LocalExecutor\n"
+        "with LocalExecutor(1) as pool: print(pool.submit(os.getcwd).result())"
+    )
     found = subprocess.run(
         [sys.executable, "-P", "-c", text],
         cwd=tmp_path,

@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from ladder.pool import DEATHS, VOIDS, Completed, Idle, Jobs, Voided, WorkerDiedError, run
+from ladder.pool import (
+    MAX_FAILED_ATTEMPTS,
+    MAX_WORKER_DEATHS,
+    Idle,
+    JobCompleted,
+    JobFailed,
+    RetryingJobs,
+    WorkerDiedError,
+    drive_jobs,
+)
 
 
 class HostError(Exception):
@@ -73,11 +82,11 @@ def played(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -> 
     """Run jobs with names; return what became of them, in order, without the idle moments."""
     stage = Stage(play)
     told = []
-    for event in run(Jobs(Job(name) for name in names), play, stage, lambda: width, (HostError,)):
+    for event in drive_jobs(RetryingJobs(Job(name) for name in names), play, stage, lambda: width, (HostError,)):
         match event:
-            case Completed(job, result):
+            case JobCompleted(job, result):
                 told.append((job.name, result))
-            case Voided(job, problem, given_up):
+            case JobFailed(job, problem, given_up):
                 told.append((job.name, f"{problem}{', given up' if given_up else ''}"))
     return told, stage
 
@@ -112,7 +121,7 @@ def test_jobs_are_taken_from_the_plan_as_they_are_needed() -> None:
             yield Job(name)
 
     stage = Stage(script())
-    events = run(Jobs(plan()), stage.play, stage, lambda: 2, (HostError,))
+    events = drive_jobs(RetryingJobs(plan()), stage.play, stage, lambda: 2, (HostError,))
     next(events)
     assert "".join(taken) in {"abc", "abcd"}
     assert len(list(events)) == 5
@@ -127,7 +136,7 @@ def test_a_void_match_is_played_again() -> None:
 
 def test_a_match_that_is_void_three_times_is_given_up_and_told() -> None:
     """After 3 the match is given up and listed; the others are played."""
-    assert VOIDS == 3
+    assert MAX_FAILED_ATTEMPTS == 3
     told, stage = played(script(a=[HostError("1"), HostError("2"), HostError("3"), HostError("4")]), "ab", width=1)
     assert told == [("a", "1"), ("a", "2"), ("a", "3, given up"), ("b", "B")]
     assert stage.submitted == list("aaab")
@@ -152,16 +161,16 @@ def test_each_match_has_voids_of_its_own() -> None:
 
 def test_a_dead_worker_does_not_count_as_a_void() -> None:
     """kill -9 says little about the match: it is played again more often than a void one."""
-    deaths: list[Exception | None] = [WorkerDiedError("dead")] * (DEATHS - 1)
+    deaths: list[Exception | None] = [WorkerDiedError("dead")] * (MAX_WORKER_DEATHS - 1)
     told, _ = played(script(a=[HostError("void"), HostError("void"), *deaths]), "a")
     assert told[-1] == ("a", "A")
-    assert [ending for _, ending in told].count("dead") == DEATHS - 1
+    assert [ending for _, ending in told].count("dead") == MAX_WORKER_DEATHS - 1
 
 
 def test_a_match_that_ends_every_worker_is_given_up_some_time() -> None:
     """Else the run would never end."""
     told, _ = played(script(a=[WorkerDiedError("dead")] * 50), "ab")
-    assert told.count(("a", "dead")) == DEATHS - 1
+    assert told.count(("a", "dead")) == MAX_WORKER_DEATHS - 1
     assert ("a", "dead, given up") in told
     assert ("b", "B") in told
 
@@ -190,14 +199,14 @@ def begun(play: Callable[[Job], str], names: str, width: int, pauses_s: Sequence
 
     stage = Stage(noted)
     jobs = (Job(name) for name in names)
-    for _ in run(Jobs(jobs, pauses_s, clock), noted, stage, lambda: width, (HostError,), clock.sleep):
+    for _ in drive_jobs(RetryingJobs(jobs, pauses_s, clock), noted, stage, lambda: width, (HostError,), clock.sleep):
         pass
     return times
 
 
 def test_a_void_match_pauses_before_it_is_played_again() -> None:
     """What failed may be coming back: longer after each void, as told; without a pause after those that are told."""
-    voids = [HostError("x")] * (VOIDS - 1)
+    voids = [HostError("x")] * (MAX_FAILED_ATTEMPTS - 1)
     assert begun(script(a=[*voids]), "a", 1, (2.0, 10.0)) == [("a", 0), ("a", 2), ("a", 12)]
     assert begun(script(a=[*voids]), "a", 1, (2.0,)) == [("a", 0), ("a", 2), ("a", pytest.approx(2, abs=0.3))]
     assert begun(script(a=[*voids]), "a", 1, ()) == [("a", 0)] * 3
@@ -220,20 +229,22 @@ def test_nothing_else_begins_while_a_void_match_pauses_and_all_places_are_filled
     """Other matches would fail for the same reason. Here two are played at a time."""
     clock = Clock()
     hand = ByHand()
-    events = run(Jobs(map(Job, "abcde"), (2.0,), clock), script(), hand, lambda: 2, (HostError,), clock.sleep)
+    events = drive_jobs(
+        RetryingJobs(map(Job, "abcde"), (2.0,), clock), script(), hand, lambda: 2, (HostError,), clock.sleep
+    )
     assert isinstance(next(events), Idle)
     assert hand.began == "ab"
     hand.futures["a"].set_exception(HostError("x"))
-    assert isinstance(next(events), Voided)
+    assert isinstance(next(events), JobFailed)
     hand.futures["b"].set_result("B")
-    assert isinstance(next(events), Completed)
+    assert isinstance(next(events), JobCompleted)
     while clock.now < 1002:
         assert hand.began == "ab"
         assert isinstance(next(events), Idle)
     next(events)
     assert hand.began == "abac"
     hand.futures["c"].set_result("C")
-    assert isinstance(next(events), Completed)
+    assert isinstance(next(events), JobCompleted)
     assert hand.began == "abacd"
     events.close()  # type: ignore[attr-defined]
 
@@ -268,10 +279,10 @@ def test_places_are_filled_after_a_pause_while_another_match_is_still_played() -
 
         jobs = [Job("a"), Job("b")]
         told = []
-        for event in run(Jobs(jobs, (2.0,), clock), play, threads, lambda: 2, (HostError,), clock.sleep):
+        for event in drive_jobs(RetryingJobs(jobs, (2.0,), clock), play, threads, lambda: 2, (HostError,), clock.sleep):
             told.append(type(event).__name__)
             clock.now += 1 if isinstance(event, Idle) else 0
-        assert told.count("Completed") == 2
+        assert told.count("JobCompleted") == 2
         assert told.count("Idle") >= 2
 
 
@@ -285,9 +296,9 @@ def test_a_match_is_counted_before_the_next_event_is_waited_for() -> None:
     """A consumer that stops in the middle has seen each completed match that it was told of, and no other."""
     stage = Stage(script())
     jobs: Iterable[Job] = [Job(name) for name in "abcd"]
-    events = run(Jobs(jobs), stage.play, stage, lambda: 1, (HostError,))
+    events = drive_jobs(RetryingJobs(jobs), stage.play, stage, lambda: 1, (HostError,))
     first = next(events)
-    assert isinstance(first, Completed)
+    assert isinstance(first, JobCompleted)
     assert first.result == "A"
     events.close()  # type: ignore[attr-defined]
     assert stage.submitted == list("ab"), "the next is under way while the consumer stores the first"
@@ -297,11 +308,13 @@ def test_a_moment_without_news_is_told() -> None:
     """So that a live table moves, and Ctrl-C is heard, while a long match is played."""
     with ThreadPoolExecutor(1) as threads:
         gate: Future[str] = Future()
-        for event in run(Jobs([Job("a")]), lambda job: gate.result(60), threads, lambda: 1, (HostError,)):
+        for event in drive_jobs(
+            RetryingJobs([Job("a")]), lambda job: gate.result(60), threads, lambda: 1, (HostError,)
+        ):
             if isinstance(event, Idle):
                 if not gate.done():
                     gate.set_result("done")
             else:
-                assert isinstance(event, Completed)
+                assert isinstance(event, JobCompleted)
                 assert event.result == "done"
         assert gate.done()

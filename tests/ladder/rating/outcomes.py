@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ladder.board import WIN
 from ladder.rating import Strength, fit_rows
+from ladder.run_standings import WIN_PARTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ def fit(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
     games: defaultdict[tuple[int, int], int] = defaultdict(int)
     for outcome in outcomes:
         for bot in outcome.winners:
-            wins[outcome.match, bot] += WIN // len(outcome.winners)
+            wins[outcome.match, bot] += WIN_PARTS // len(outcome.winners)
         for bot in outcome.winners + outcome.losers:
             games[outcome.match, bot] += 1
     rows = [value for (match, bot), count in games.items() for value in (match, bot, wins[match, bot], count)]
-    return fit_rows(rows, WIN, bots)
+    return fit_rows(rows, WIN_PARTS, bots)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ladder.rating import Field, rate
+from ladder.rating import RatedField, rate
 from ladder.rating.matches import Matches
-from ladder.rating.plackett_luce import field_chances
-from ladder.schedule import plan
+from ladder.rating.plackett_luce import field_win_probabilities
+from ladder.schedule import plan_matches
 from tests.ladder.schedule.shuffles import labelled
 
 GAMES = 12
@@ -27,13 +27,13 @@ def test_intervals_hold_the_truth_where_pairs_meet_about_once(
     for seed in range(runs):
         draw = np.random.default_rng(seed)
         strengths = draw.normal(0, 0.7, bots)
-        dealt = plan(bots, seats, games, GAMES, labelled(f"{bots} {seats} {seed}")).tables
+        dealt = plan_matches(bots, seats, games, GAMES, labelled(f"{bots} {seats} {seed}")).tables
         tables = np.sort(np.array([table.bots for table in dealt]), axis=1)
         weights = np.exp(strengths[tables])
         wins = draw.multinomial(GAMES, weights / weights.sum(1, keepdims=True)).astype(np.float64)
-        shares, _ = field_chances(strengths, seats)
+        shares, _ = field_win_probabilities(strengths, seats)
         played = Matches(tables, wins, np.full(len(tables), float(GAMES)))
-        for strength, share in zip(rate(played, Field(bots)).strengths, shares, strict=True):
+        for strength, share in zip(rate(played, RatedField(bots)).strengths, shares, strict=True):
             estimate = strength.adjusted
             assert estimate is not None
             assert estimate.low is not None

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ladder.rating import Field, Fit, decide, favours, rate
-from ladder.rating.matches import Matches, matches_of_rows
+from ladder.rating import Fit, RatedField, assess_leader, find_collusion, rate
+from ladder.rating.matches import Matches, gather_matches
 
 GAMES = 12
 SEATS = 4
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 def played(
-    owes: Floats, strengths: Floats, matches: int, seed: int, gives: float = 0.0, field: Field | None = None
+    owes: Floats, strengths: Floats, matches: int, seed: int, gives: float = 0.0, field: RatedField | None = None
 ) -> Fit:
     """Return the fit of matches at random tables.
 
@@ -31,8 +31,8 @@ def played(
     chances[both, 0] *= 1 - gives
     wins = draw.multinomial(GAMES, chances).astype(float)
     match = np.repeat(np.arange(matches), SEATS)
-    rows = matches_of_rows(match, tables.ravel(), wins.ravel(), np.full(tables.size, float(GAMES)), bots)
-    return rate(rows, field or Field(bots))
+    rows = gather_matches(match, tables.ravel(), wins.ravel(), np.full(tables.size, float(GAMES)), bots)
+    return rate(rows, field or RatedField(bots))
 
 
 def styles(bots: int, gamma: float, seed: int) -> Floats:
@@ -54,11 +54,11 @@ def spread(bots: int, seed: int = 0) -> Floats:
 def test_a_leader_far_ahead_decides_the_ladder_and_near_equals_do_not() -> None:
     """More games decide also between bots that are nearly the same: the leader is within two points of the best."""
     ahead = np.array([1.5, *spread(9) / 3])
-    found = decide(played(fair(10), ahead, 300, 1))
+    found = assess_leader(played(fair(10), ahead, 300, 1))
     assert (found.leader, found.decided) == (0, True)
     assert found.probability >= 0.98
     near = np.array([0.3, 0.3, 0.3, *spread(7) - 1])
-    few, many = (decide(played(fair(10), near, matches, 2)) for matches in (60, 5000))
+    few, many = (assess_leader(played(fair(10), near, matches, 2)) for matches in (60, 5000))
     assert (few.decided, many.decided) == (False, True)
     assert few.probability < many.probability
 
@@ -66,11 +66,11 @@ def test_a_leader_far_ahead_decides_the_ladder_and_near_equals_do_not() -> None:
 def test_a_ladder_is_undecided_while_an_active_bot_is_unknown() -> None:
     """And while the matches are too few; a bot that has left, or was never there, counts for nothing."""
     ahead = np.array([1.5, *spread(9) / 3])
-    field = Field(11, active=tuple(range(11)))
-    unknown = decide(played(fair(10), ahead, 300, 1, field=field))
+    field = RatedField(11, active=tuple(range(11)))
+    unknown = assess_leader(played(fair(10), ahead, 300, 1, field=field))
     assert (unknown.leader, unknown.probability, unknown.decided) == (None, 0.0, False)
-    assert decide(played(fair(10), ahead, 300, 1, field=replace(field, active=tuple(range(10))))).decided
-    assert not decide(played(fair(10), ahead, 8, 1)).decided
+    assert assess_leader(played(fair(10), ahead, 300, 1, field=replace(field, active=tuple(range(10))))).decided
+    assert not assess_leader(played(fair(10), ahead, 8, 1)).decided
 
 
 def test_a_ladder_that_looks_often_seldom_stops_at_a_wrong_leader() -> None:
@@ -81,9 +81,9 @@ def test_a_ladder_that_looks_often_seldom_stops_at_a_wrong_leader() -> None:
         whole, start, matches = played(fair(8), strengths, 200, seed).matches, None, 20
         while matches <= 200:
             some = Matches(whole.tables[:matches], whole.wins[:matches], whole.games[:matches])
-            found = rate(some, Field(8), start)
+            found = rate(some, RatedField(8), start)
             start = found.start
-            decision = decide(found)
+            decision = assess_leader(found)
             if decision.decided:
                 leaders.append(decision.leader)
                 break
@@ -95,15 +95,15 @@ def test_a_ladder_that_looks_often_seldom_stops_at_a_wrong_leader() -> None:
 def test_nothing_is_told_of_a_field_without_matches() -> None:
     """No pair has met."""
     nothing = np.zeros(0)
-    found = rate(matches_of_rows(np.zeros(0, int), np.zeros(0, int), nothing, nothing, 3), Field(3))
-    assert favours(found) == ()
-    assert not decide(found).decided
+    found = rate(gather_matches(np.zeros(0, int), np.zeros(0, int), nothing, nothing, 3), RatedField(3))
+    assert find_collusion(found) == ()
+    assert not assess_leader(found).decided
 
 
 def test_a_bot_that_gives_its_wins_to_another_is_found() -> None:
     """Half of them, in 1,300 games; with what it won and what was to be expected."""
     found = played(fair(12), np.zeros(12), 1200, 1, gives=0.5)
-    (favour,) = favours(found)
+    (favour,) = find_collusion(found)
     assert favour.bots == (0, 1)
     assert favour.gives
     assert favour.wins[0] < favour.expected[0]
@@ -117,7 +117,7 @@ def test_two_bots_that_both_gain_where_they_meet_are_found() -> None:
     owes = fair(12)
     owes[3, 8] = owes[8, 3] = 0.7
     found = played(owes, spread(12), 1200, 1)
-    best = favours(found)[0]
+    best = find_collusion(found)[0]
     assert (best.bots, best.gives) == ((3, 8), False)
     assert all(won > expected for won, expected in zip(best.wins, best.expected, strict=True))
 
@@ -132,8 +132,8 @@ def test_the_versions_of_two_authors_are_added_up() -> None:
             if {author[one], author[other]} == {0, 1}:
                 owes[one, other] = 1.0 if author[one] == 1 else -1.0
     found = played(owes, np.zeros(versions), 1000, 1)
-    alone = favours(found)
-    together = favours(found, author)
+    alone = find_collusion(found)
+    together = find_collusion(found, author)
     assert together[0].bots == (0, 1)
     assert together[0].gives
     assert together[0].matches > 3 * max((favour.matches for favour in alone), default=0)
@@ -144,7 +144,7 @@ def test_an_author_does_no_favour_to_itself() -> None:
     """Two versions of one author met while both were active; and one of them gave its wins to the other."""
     found = played(fair(12), np.zeros(12), 1200, 1, gives=0.5)
     author = dict(enumerate([0, 0, *range(1, 11)]))
-    assert favours(found, author) == ()
+    assert find_collusion(found, author) == ()
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.2])
@@ -153,5 +153,5 @@ def test_a_fair_field_is_reported_in_few_runs(gamma: float) -> None:
     reports = 0
     for seed in range(10):
         found = played(styles(10, gamma, seed), spread(10, seed), 400, seed)
-        reports += bool(favours(found))
+        reports += bool(find_collusion(found))
     assert reports <= 1

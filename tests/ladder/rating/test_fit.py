@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ladder.rating import Estimate, Strength, least_matches
+from ladder.rating import Estimate, Strength, min_matches_for_intervals
 from tests.ladder.rating.outcomes import Outcome, fit
 
 ROOT = Path(__file__).parents[3]
@@ -132,7 +132,7 @@ def test_bots_that_never_met_are_hardly_compared() -> None:
 
 def test_with_few_matches_there_is_no_interval_and_any_rank() -> None:
     """An interval that rests on a handful of matches would be wrong more often than it says."""
-    least = least_matches(6, 4)
+    least = min_matches_for_intervals(6, 4)
     assert least == 12  # 3 seats of a match are free, and 5 strengths were fitted: 31 results
     for matches in (1, least - 1):
         for found in fit(games(matches), 6):
@@ -185,17 +185,17 @@ def test_two_newcomers_after_one_game_stand_where_the_model_says() -> None:
 def test_packages_of_mathematics_are_imported_when_something_is_rated() -> None:
     """`arena --help`, and a run before its table, do without them; one too short for intervals does without scipy."""
     script = (
-        "import sys, ladder.board, ladder.rating as found\n"
+        "import sys, ladder.run_standings, ladder.rating as found\n"
         "print({'numpy', 'scipy'} & set(sys.modules))\n"
-        "for matches in (3, found.least_matches(3, 2)):\n"
+        "for matches in (3, found.min_matches_for_intervals(3, 2)):\n"
         "    import numpy as np\n"
-        "    from ladder.rating.matches import matches_of_rows\n"
+        "    from ladder.rating.matches import gather_matches\n"
         "    row = np.arange(2 * matches)\n"
         "    bots, wins = (row // 2 + row % 2) % 3, 1.0 - row % 2\n"
-        "    counted = matches_of_rows(row // 2, bots, wins, np.ones(len(row)), 3)\n"
-        "    fitted = found.rate(counted, found.Field(3))\n"
-        "    found.decide(fitted)\n"
-        "    found.favours(fitted)\n"
+        "    counted = gather_matches(row // 2, bots, wins, np.ones(len(row)), 3)\n"
+        "    fitted = found.rate(counted, found.RatedField(3))\n"
+        "    found.assess_leader(fitted)\n"
+        "    found.find_collusion(fitted)\n"
         "    print(sorted({'numpy', 'scipy'} & set(sys.modules)))\n"
     )
     done = subprocess.run(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from ladder.rating import Estimate, Field, Strength, rate
-from ladder.rating.matches import Matches, matches_of_rows
+from ladder.rating import Estimate, RatedField, Strength, rate
+from ladder.rating.matches import Matches, gather_matches
 from tests.ladder.rating.outcomes import Outcome, fit
 
 GAMES = 12
@@ -35,7 +35,7 @@ def drawn(matches: int, bots: Sequence[int], seed: int = 2) -> list[list[int]]:
 def matches(played: Sequence[Row], bots: int) -> Matches:
     """Return rows as matches."""
     match, bot, wins, games = zip(*played, strict=True)
-    return matches_of_rows(np.array(match), np.array(bot), np.array(wins, float), np.array(games, float), bots)
+    return gather_matches(np.array(match), np.array(bot), np.array(wins, float), np.array(games, float), bots)
 
 
 def same(one: Sequence[Strength], other: Sequence[Strength], within: float = 1e-6) -> None:
@@ -70,12 +70,12 @@ def test_rows_of_matches_are_rated_as_their_games_are() -> None:
             row = played.setdefault((outcome.match, bot), [0.0, 0.0])
             row[0] += 1 / len(outcome.winners) if bot in outcome.winners else 0.0
             row[1] += 1
-    same(rate(matches([(*key, *row) for key, row in played.items()], 8), Field(8)).strengths, fit(outcomes, 8))
+    same(rate(matches([(*key, *row) for key, row in played.items()], 8), RatedField(8)).strengths, fit(outcomes, 8))
 
 
 def test_the_order_of_the_rows_changes_nothing() -> None:
     """Of matches and of the bots in them; with links, anchors and bots that have left."""
-    field = Field(8, {5: 0, 6: 5}, (1, 2), (1, 2, 3, 4, 6, 7))
+    field = RatedField(8, {5: 0, 6: 5}, (1, 2), (1, 2, 3, 4, 6, 7))
     played = rows(STRENGTHS, drawn(120, range(8)))
     shuffled = random.Random(3).sample(played, len(played))
     same(rate(matches(played, 8), field).strengths, rate(matches(shuffled, 8), field).strengths, 1e-9)
@@ -86,10 +86,10 @@ def test_a_warm_start_changes_nothing() -> None:
 
     By more than rounding: `arena ladder rerate` holds the table of a runner that went on against a new one.
     """
-    field = Field(8, {5: 0, 6: 5}, (1, 2), (1, 2, 3, 4, 6, 7))
+    field = RatedField(8, {5: 0, 6: 5}, (1, 2), (1, 2, 3, 4, 6, 7))
     early = rows(STRENGTHS, drawn(100, range(6)))
     late = early + rows(STRENGTHS, drawn(30, range(8)), 4, first=100)
-    begun = rate(matches(early, 6), Field(6, {5: 0})).start
+    begun = rate(matches(early, 6), RatedField(6, {5: 0})).start
     cold = rate(matches(late, 8), field)
     same(rate(matches(late, 8), field, begun).strengths, cold.strengths, 1e-9)
     far = type(begun)(np.array([3.0, -3.0] * 4), np.array([-2.0, 2.0] * 4))
@@ -99,7 +99,7 @@ def test_a_warm_start_changes_nothing() -> None:
 def test_a_new_version_without_games_has_its_predecessors_rating_and_a_wide_interval() -> None:
     """A version of a version, too; and a bot that follows nobody is rated as a newcomer."""
     played = rows(STRENGTHS, drawn(200, range(5)))
-    found = rate(matches(played, 8), Field(8, {5: 4, 6: 5})).strengths
+    found = rate(matches(played, 8), RatedField(8, {5: 4, 6: 5})).strengths
     old, new, newer, newcomer = found[4:]
     assert new.rating.value == pytest.approx(old.rating.value)
     assert newer.rating.value == pytest.approx(old.rating.value)
@@ -116,8 +116,8 @@ def test_a_link_draws_a_new_version_to_its_predecessor_while_its_games_are_few()
     for count, least, most in ((3, 0.2, 0.9), (300, 0.0, 0.1)):
         new = [table if 5 in table else [5, *table[1:]] for table in drawn(count, range(6), 5)]
         played = rows(lost[0], drawn(300, range(5))) + rows(lost[0], new, 6, first=300)
-        linked = rate(matches(played, 6), Field(6, {5: 4})).strengths
-        alone = rate(matches(played, 6), Field(6)).strengths
+        linked = rate(matches(played, 6), RatedField(6, {5: 4})).strengths
+        alone = rate(matches(played, 6), RatedField(6)).strengths
         nearer = (linked[5].rating.value - alone[5].rating.value) / (linked[4].rating.value - alone[5].rating.value)
         assert least <= nearer < most
 
@@ -129,34 +129,34 @@ def test_anchors_keep_the_scale_when_the_field_changes() -> None:
     after = before + rows(strong, drawn(300, range(8)), 7, first=150)
     anchors = (0, 1)
     for played, bots in ((before, 4), (after, 8)):
-        found = rate(matches(played, bots), Field(bots, anchors=anchors)).strengths
+        found = rate(matches(played, bots), RatedField(bots, anchors=anchors)).strengths
         assert sum(found[anchor].rating.value for anchor in anchors) / 2 == pytest.approx(25)
         assert found[2].rating.value == pytest.approx(27.5, abs=1.5)
-    assert rate(matches(after, 8), Field(8)).strengths[2].rating.value < 22
+    assert rate(matches(after, 8), RatedField(8)).strengths[2].rating.value < 22
 
 
 def test_one_anchor_has_25_and_no_error_and_one_that_never_played_holds_nothing() -> None:
     """Where no anchor has played, the mean of the active bots is 25."""
     played = rows(STRENGTHS, drawn(100, range(7)))
-    anchor = rate(matches(played, 8), Field(8, anchors=(3,))).strengths[3].rating
+    anchor = rate(matches(played, 8), RatedField(8, anchors=(3,))).strengths[3].rating
     assert (anchor.low, anchor.value, anchor.high) == pytest.approx((25, 25, 25))
-    found = rate(matches(played, 8), Field(8, anchors=(7,), active=(0, 1, 2, 3, 4))).strengths
+    found = rate(matches(played, 8), RatedField(8, anchors=(7,), active=(0, 1, 2, 3, 4))).strengths
     assert sum(strength.rating.value for strength in found[:5]) / 5 == pytest.approx(25)
 
 
 def test_an_anchors_new_version_holds_the_scale_once_it_has_played() -> None:
     """Until then its strength is its predecessor's, and too uncertain."""
     played = rows(STRENGTHS, drawn(100, range(7)))
-    found = rate(matches(played, 8), Field(8, {7: 3}, anchors=(2, 7))).strengths
+    found = rate(matches(played, 8), RatedField(8, {7: 3}, anchors=(2, 7))).strengths
     assert found[2].rating.value == pytest.approx(25)
 
 
 def test_ranks_and_shares_are_among_the_active_bots() -> None:
     """Who left has the ranks that it would have, and no share; its matches still rate the others."""
     played = rows(STRENGTHS, drawn(800, range(8)))
-    everyone = rate(matches(played, 8), Field(8)).strengths
+    everyone = rate(matches(played, 8), RatedField(8)).strengths
     active = (0, 1, 3, 5, 6)
-    found = rate(matches(played, 8), Field(8, active=active)).strengths
+    found = rate(matches(played, 8), RatedField(8, active=active)).strengths
     assert [strength.adjusted is None for strength in found] == [bot not in active for bot in range(8)]
     assert sum(strength.adjusted.value for strength in found if strength.adjusted) == pytest.approx(5 / 4)
     best = max(active, key=lambda bot: STRENGTHS[bot])
@@ -172,25 +172,25 @@ def test_ranks_and_shares_are_among_the_active_bots() -> None:
 
 def test_no_share_is_told_where_the_active_bots_fill_no_table() -> None:
     """Three bots at tables of four."""
-    found = rate(matches(rows(STRENGTHS, drawn(60, range(8))), 8), Field(8, active=(0, 1, 2))).strengths
+    found = rate(matches(rows(STRENGTHS, drawn(60, range(8))), 8), RatedField(8, active=(0, 1, 2))).strengths
     assert {strength.adjusted for strength in found} == {None}
     assert max(strength.ranks[1] for strength in found[:3]) <= 3
 
 
 def test_a_field_without_a_match_is_rated() -> None:
     """Nothing is known of anybody."""
-    nothing = matches_of_rows(np.zeros(0, int), np.zeros(0, int), np.zeros(0), np.zeros(0), 3)
-    found = rate(nothing, Field(3, {2: 1}, (0,), (0, 2)))
+    nothing = gather_matches(np.zeros(0, int), np.zeros(0, int), np.zeros(0), np.zeros(0), 3)
+    found = rate(nothing, RatedField(3, {2: 1}, (0,), (0, 2)))
     assert [strength.ranks for strength in found.strengths] == [(1, 2), (1, 3), (1, 2)]
     assert {strength.rating for strength in found.strengths} == {Estimate(25.0)}
     later = matches(rows(STRENGTHS, drawn(20, range(4))), 4)
-    same(rate(later, Field(4), found.start).strengths, rate(later, Field(4)).strengths)
+    same(rate(later, RatedField(4), found.start).strengths, rate(later, RatedField(4)).strengths)
 
 
 def test_versions_that_precede_one_another_in_a_circle_are_refused() -> None:
     """No strength could be held for near another's."""
     with pytest.raises(ValueError, match="in a circle"):
-        rate(matches(rows(STRENGTHS, drawn(20, range(8))), 8), Field(8, {0: 1, 1: 2, 2: 0}))
+        rate(matches(rows(STRENGTHS, drawn(20, range(8))), 8), RatedField(8, {0: 1, 1: 2, 2: 0}))
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ladder.rating import Field, lead
-from ladder.rating.plackett_luce import field_chances
+from ladder.rating import RatedField, estimate_lead
+from ladder.rating.plackett_luce import field_win_probabilities
 from tests.ladder.rating.test_findings import SEATS, fair, played, spread
 
 
@@ -12,7 +12,7 @@ def test_a_lead_is_the_difference_of_shares_and_the_other_way_round_its_negative
     """What one bot wins another doesn't: so the interval is wider than two errors on their own would make it."""
     found = played(fair(6), spread(6), 200, 1)
     one, two = found.strengths[0].adjusted, found.strengths[1].adjusted
-    ahead, behind = lead(found, 0, 1), lead(found, 1, 0)
+    ahead, behind = estimate_lead(found, 0, 1), estimate_lead(found, 1, 0)
     assert one is not None
     assert two is not None
     assert ahead is not None
@@ -20,7 +20,7 @@ def test_a_lead_is_the_difference_of_shares_and_the_other_way_round_its_negative
     assert ahead.value == pytest.approx(one.value - two.value)
     assert (behind.value, behind.low) == (pytest.approx(-ahead.value), pytest.approx(-(ahead.high or 0.0)))
     equals = played(fair(4), np.zeros(4), 400, 2)
-    both = lead(equals, 0, 1)
+    both = estimate_lead(equals, 0, 1)
     assert both is not None
     assert both.low is not None
     own = [each.adjusted.value - (each.adjusted.low or 0.0) for each in equals.strengths[:2] if each.adjusted]
@@ -29,9 +29,9 @@ def test_a_lead_is_the_difference_of_shares_and_the_other_way_round_its_negative
 
 def test_a_lead_over_a_bot_of_which_nothing_is_known_is_none() -> None:
     """And with few matches it has no interval."""
-    field = Field(7, active=tuple(range(7)))
-    assert lead(played(fair(6), spread(6), 200, 1, field=field), 0, 6) is None
-    few = lead(played(fair(6), spread(6), 4, 1), 0, 1)
+    field = RatedField(7, active=tuple(range(7)))
+    assert estimate_lead(played(fair(6), spread(6), 200, 1, field=field), 0, 6) is None
+    few = estimate_lead(played(fair(6), spread(6), 4, 1), 0, 1)
     assert few is not None
     assert few.low is few.high is None
 
@@ -39,12 +39,12 @@ def test_a_lead_over_a_bot_of_which_nothing_is_known_is_none() -> None:
 def test_the_interval_of_a_lead_holds_the_truth() -> None:
     """In 95 % of runs, with as many games as a final has: 240 of each bot."""
     strengths = spread(8, seed=5)
-    truth, _ = field_chances(strengths, SEATS)
+    truth, _ = field_win_probabilities(strengths, SEATS)
     held = total = 0
     for seed in range(60):
         found = played(fair(8), strengths, 40, seed)
         for one, two in ((0, 1), (2, 3), (4, 5), (6, 7)):
-            ahead = lead(found, one, two)
+            ahead = estimate_lead(found, one, two)
             assert ahead is not None
             assert ahead.low is not None
             assert ahead.high is not None

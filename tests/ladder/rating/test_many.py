@@ -6,18 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ladder.rating import Field, Fit, decide, lead, rate
+from ladder.rating import Fit, RatedField, assess_leader, estimate_lead, rate
 from ladder.rating.matches import Floats, Matches
-from ladder.rating.plackett_luce import field_chances, plackett_luce
+from ladder.rating.plackett_luce import field_win_probabilities, plackett_luce
 from ladder.rating.posterior import (
     DRAWS,
     FEW_DRAWS,
-    Errors,
     Posterior,
+    PosteriorErrors,
     Prior,
     draw_errors,
     exact_errors,
-    posterior,
+    find_posterior,
     solve,
 )
 
@@ -33,15 +33,15 @@ def few_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.import_module("ladder.rating.posterior"), "EXACT", 60)
 
 
-def field_of(form: str) -> tuple[Matches, Field]:
+def field_of(form: str) -> tuple[Matches, RatedField]:
     """Return matches of 12 games at 4 seats, and their field."""
     draw = np.random.default_rng(7)
     bots = {"small": 8, "large": 260, "islands": 60, "idle": 30, "versions": 60}[form]
-    field, players = Field(bots), np.arange(bots)
+    field, players = RatedField(bots), np.arange(bots)
     if form == "idle":
         players = players[:20]
     if form == "versions":  # the second half are new versions of the first; half of those have no game
-        field = Field(bots, {new: new - 30 for new in range(30, 60)}, active=range(30, 60))
+        field = RatedField(bots, {new: new - 30 for new in range(30, 60)}, active=range(30, 60))
         players = players[:45]
     groups = [players[:30], players[30:]] if form == "islands" else [players]
     tables = np.array([draw.choice(groups[each % len(groups)], 4, replace=False) for each in range(6 * bots)])
@@ -112,17 +112,17 @@ def test_the_errors_are_those_of_the_whole_covariance(fit: Fit) -> None:
         made = replace(shares, own=own, shared=shares.slopes @ shared, variances=variances)
         assert made.variances == pytest.approx(np.diag(among), rel=1e-9)
         assert made.covariances(3) == pytest.approx(among[3], rel=1e-9, abs=1e-12)
-    found = lead(fit, int(shares.bots[0]), int(shares.bots[3]))
+    found = estimate_lead(fit, int(shares.bots[0]), int(shares.bots[3]))
     assert found is not None
     assert found.low is not None
     known = len(shares.bots) == len(fit.field.playing())
-    assert decide(fit).leader == (shares.bots[np.argmax(shares.values)] if known else None)
+    assert assess_leader(fit).leader == (shares.bots[np.argmax(shares.values)] if known else None)
 
 
 @pytest.mark.usefixtures("few_are_exact")
 def test_a_fit_that_goes_on_ends_where_a_new_one_does() -> None:
     """Of matches in another order, too. To 1e-9: what `arena ladder rerate` and `doctor` compare."""
-    matches, field = played(LARGE, 6)[0], Field(LARGE)
+    matches, field = played(LARGE, 6)[0], RatedField(LARGE)
     first = rate(field=field, matches=Matches(matches.tables[:-80], matches.wins[:-80], matches.games[:-80]))
     order = np.random.default_rng(4).permutation(len(matches.tables))
     anew = rate(Matches(matches.tables[order], matches.wins[order], matches.games[order]), field)
@@ -149,12 +149,12 @@ def played(bots: int, matches_each: int, fields: int = 1, seed: int = 1) -> tupl
 def fitted(bots: int, matches_each: int, fields: int = 1) -> tuple[Posterior, Floats, Floats]:
     """Return the fit of matches, with versions that haven't played; dispersions and weights as a ladder may have."""
     before = np.concatenate([np.full(bots, -1), [0, bots, 1]])
-    found = posterior(plackett_luce, played(bots, matches_each, fields)[0], Prior(3.0, 0.8, before))
+    found = find_posterior(plackett_luce, played(bots, matches_each, fields)[0], Prior(3.0, 0.8, before))
     weights = np.append(np.full(bots, 1 / bots), np.zeros(NEWER))
     return found, np.random.default_rng(2).uniform(2.0, 4.0, bots + NEWER), weights
 
 
-def deviations(found: Errors) -> Floats:
+def deviations(found: PosteriorErrors) -> Floats:
     """Return the standard errors of the differences of all pairs."""
     covariance = np.diag(found.own) + found.shared @ found.shared.T
     own = np.diag(covariance)
@@ -177,9 +177,9 @@ def test_errors_that_are_drawn_are_near_the_dense_ones(
     found, dispersions, weights = fitted(bots, each, fields)
     exact = exact_errors(np.linalg.inv(found.precision), found.prior, dispersions, weights)
     drawn = draw_errors(found.precision, found.prior, dispersions, weights, draws)
-    _, slopes = field_chances(found.strengths, SEATS)
+    _, slopes = field_win_probabilities(found.strengths, SEATS)
 
-    def shares(errors: Errors) -> Floats:
+    def shares(errors: PosteriorErrors) -> Floats:
         return np.asarray(np.sqrt(slopes.spread(errors.own) + ((slopes @ errors.shared) ** 2).sum(1)))
 
     newer = np.sqrt(drawn.variances / exact.variances)[bots:]

@@ -9,8 +9,8 @@ import pytest
 import trueskill
 
 from ladder.rating.matches import Floats, Matches
-from ladder.rating.plackett_luce import chances, field_chances, plackett_luce
-from ladder.rating.star import MODEL, star
+from ladder.rating.plackett_luce import field_win_probabilities, plackett_luce, win_probabilities
+from ladder.rating.winner_model import MODEL, winner_model
 from tests.ladder.rating.outcomes import Outcome, fit
 
 BOTS = 6
@@ -36,7 +36,7 @@ def slopes(function: Callable[[Floats], Floats]) -> Floats:
     return found
 
 
-@pytest.mark.parametrize("model", [star, plackett_luce])
+@pytest.mark.parametrize("model", [winner_model, plackett_luce])
 @pytest.mark.parametrize("seats", [2, 3, 4, 6])
 def test_a_models_derivatives_are_those_of_its_likelihood(
     model: Callable[[Floats, Matches], tuple[float, Floats, Floats]], seats: int
@@ -67,7 +67,9 @@ def test_at_two_seats_the_chance_to_win_is_that_of_the_trueskill_package() -> No
     winners = played.tables[played.wins > 0]
     losers = played.tables[played.wins == 0]
     ahead = (STRENGTHS[winners] - STRENGTHS[losers]) / 2**0.5
-    assert star(STRENGTHS, played)[0] == pytest.approx(sum(math.log(MODEL.cdf(each)) for each in ahead), abs=1e-6)
+    assert winner_model(STRENGTHS, played)[0] == pytest.approx(
+        sum(math.log(MODEL.cdf(each)) for each in ahead), abs=1e-6
+    )
 
 
 def test_at_two_seats_the_ratings_are_those_of_the_trueskill_package() -> None:
@@ -88,7 +90,9 @@ def test_a_field_chance_is_the_mean_over_all_tables(seats: int) -> None:
     """Counted out, with its derivatives by differences."""
     tables = np.array(list(combinations(range(BOTS), seats)))
     every = Matches(tables, np.zeros(tables.shape), np.zeros(len(tables)))
-    counted = every.per_bot(chances(STRENGTHS, every), BOTS) / np.bincount(tables.ravel())
-    found, derivatives = field_chances(STRENGTHS, seats)
+    counted = every.per_bot(win_probabilities(STRENGTHS, every), BOTS) / np.bincount(tables.ravel())
+    found, derivatives = field_win_probabilities(STRENGTHS, seats)
     assert found == pytest.approx(counted, abs=1e-10)
-    assert derivatives @ np.eye(BOTS) == pytest.approx(slopes(lambda at: field_chances(at, seats)[0]), abs=1e-8)
+    assert derivatives @ np.eye(BOTS) == pytest.approx(
+        slopes(lambda at: field_win_probabilities(at, seats)[0]), abs=1e-8
+    )

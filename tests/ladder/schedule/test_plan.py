@@ -6,8 +6,8 @@ from itertools import combinations
 
 import pytest
 
-from ladder.schedule import Plan, plan
-from tests.each import each
+from ladder.schedule import MatchPlan, plan_matches
+from tests.cases import each
 from tests.ladder.schedule.shuffles import labelled
 
 # bots, seats, matches per round, matches per bot and round: seats / gcd(bots, seats) permutations cut into tables
@@ -30,9 +30,9 @@ def test_every_bot_plays_equally_often_in_rounds_as_short_as_may_be(
     bots: int, seats: int, matches: int, per_bot: int
 ) -> None:
     """A table that holds the end of one permutation and the start of the next is the case to fear."""
-    one = plan(bots, seats, 1, seats, labelled("round"))
+    one = plan_matches(bots, seats, 1, seats, labelled("round"))
     assert (one.rounds, one.matches_per_round, one.matches, one.games) == (1, matches, matches, matches * seats)
-    several = plan(bots, seats, 20 * matches * seats, seats, labelled("equal"))
+    several = plan_matches(bots, seats, 20 * matches * seats, seats, labelled("equal"))
     assert several.rounds == 20
     assert all(len(set(table.bots)) == len(table.bots) == seats for table in several.tables)
     for first in range(0, several.matches, matches):
@@ -40,7 +40,7 @@ def test_every_bot_plays_equally_often_in_rounds_as_short_as_may_be(
         assert played == dict.fromkeys(range(bots), per_bot)
 
 
-def spread(plans: Plan, bots: int) -> tuple[int, int]:
+def spread(plans: MatchPlan, bots: int) -> tuple[int, int]:
     """Return how often the pair of bots met that met least, and the pair that met most."""
     met = Counter(frozenset(pair) for table in plans.tables for pair in combinations(table.bots, 2))
     every = [met[frozenset(pair)] for pair in combinations(range(bots), 2)]
@@ -54,7 +54,7 @@ def test_how_often_pairs_met_differs_little_at_any_length(bots: int, seats: int)
     if seats > bots:
         return
     for matches in (10, 30):
-        least, most = spread(plan(bots, seats, bots * matches, seats, labelled("any")), bots)
+        least, most = spread(plan_matches(bots, seats, bots * matches, seats, labelled("any")), bots)
         assert most - least <= (seats + 3) // 2
 
 
@@ -62,7 +62,7 @@ def test_how_often_pairs_met_differs_little_at_any_length(bots: int, seats: int)
 def test_two_at_a_table_play_a_round_robin(bots: int) -> None:
     """Every pair once, before any meets again, and after every match."""
     pairs = bots * (bots - 1) // 2
-    tables = plan(bots, 2, 3 * pairs * 2, 2, labelled("robin")).tables
+    tables = plan_matches(bots, 2, 3 * pairs * 2, 2, labelled("robin")).tables
     assert len(tables) == 3 * pairs
     for first in range(0, 3 * pairs, pairs):
         assert len({frozenset(table.bots) for table in tables[first : first + pairs]}) == pairs
@@ -72,7 +72,7 @@ def test_two_at_a_table_play_a_round_robin(bots: int) -> None:
 def test_no_bot_is_ever_two_matches_ahead_of_another(bots: int, seats: int) -> None:
     """In each beginning of a plan: a run that is stopped has heard all bots equally."""
     played = dict.fromkeys(range(bots), 0)
-    for table in plan(bots, seats, bots * 20, seats, labelled("ahead")).tables:
+    for table in plan_matches(bots, seats, bots * 20, seats, labelled("ahead")).tables:
         for bot in table.bots:
             played[bot] += 1
         assert max(played.values()) - min(played.values()) <= 1
@@ -81,14 +81,14 @@ def test_no_bot_is_ever_two_matches_ahead_of_another(bots: int, seats: int) -> N
 @pytest.mark.parametrize(("games", "rounds"), [(1, 1), (72, 1), (73, 2), (144, 2), (145, 3)])
 def test_games_are_rounded_up_to_whole_rounds(games: int, rounds: int) -> None:
     """6 bots at 4 seats with 24 games a match: a round is 3 matches, 72 games."""
-    planned = plan(6, 4, games, 24, labelled("up"))
+    planned = plan_matches(6, 4, games, 24, labelled("up"))
     assert (planned.rounds, planned.games) == (rounds, 72 * rounds)
 
 
 def test_a_longer_plan_begins_with_the_shorter_one() -> None:
     """So a run can be continued with more games."""
     for bots, seats in ((5, 4), (24, 4), (8, 2), (9, 2)):
-        short, long = (plan(bots, seats, games, 4, labelled("prefix")) for games in (100, 1000))
+        short, long = (plan_matches(bots, seats, games, 4, labelled("prefix")) for games in (100, 1000))
         assert long.tables[: short.matches] == short.tables
         assert [table.match for table in long.tables] == list(range(long.matches))
 
@@ -96,7 +96,7 @@ def test_a_longer_plan_begins_with_the_shorter_one() -> None:
 @pytest.mark.parametrize(("bots", "seats", "tables"), [(8, 2, 28), (9, 2, 36), (4, 4, 1)])
 def test_what_comes_again_comes_in_another_order(bots: int, seats: int, tables: int) -> None:
     """Who began a round robin doesn't begin the next one; a plan has no period."""
-    every = plan(bots, seats, 4 * tables * seats, seats, labelled("anew")).tables
+    every = plan_matches(bots, seats, 4 * tables * seats, seats, labelled("anew")).tables
     parts = {tuple(table.bots for table in every[first : first + tables]) for first in range(0, 4 * tables, tables)}
     assert len(parts) == 4
 
@@ -104,8 +104,8 @@ def test_what_comes_again_comes_in_another_order(bots: int, seats: int, tables: 
 def test_the_same_shuffle_gives_the_same_plan_and_another_gives_another() -> None:
     """Design section 2: every run can be repeated from its key."""
 
-    def planned(seed: str) -> Plan:
-        return plan(9, 6, 500, 6, labelled(seed))
+    def planned(seed: str) -> MatchPlan:
+        return plan_matches(9, 6, 500, 6, labelled(seed))
 
     assert planned("a") == planned("a")
     assert planned("a") != planned("b")
@@ -132,7 +132,7 @@ def test_a_plan_that_cannot_be_says_what_is_allowed(
 ) -> None:
     """The message reaches a person at the command line."""
     with pytest.raises(ValueError, match=allowed):
-        plan(bots, seats, games, match_games, labelled("wrong"))
+        plan_matches(bots, seats, games, match_games, labelled("wrong"))
 
 
 def owners_at_random(draw: random.Random, bots: int, seats: int) -> list[int]:
@@ -150,7 +150,7 @@ def test_two_bots_of_one_owner_never_meet_and_all_play_equally_often(seats: int)
     for _ in range(25):
         bots = draw.randint(seats, 3 * seats + 1)
         owners = owners_at_random(draw, bots, seats)
-        planned = plan(bots, seats, 1, seats, labelled(str(draw.random())), owners)
+        planned = plan_matches(bots, seats, 1, seats, labelled(str(draw.random())), owners)
         for table in planned.tables:
             assert len({owners[bot] for bot in table.bots}) == len(table.bots) == seats
         played = Counter(bot for table in planned.tables for bot in table.bots)
@@ -160,8 +160,8 @@ def test_two_bots_of_one_owner_never_meet_and_all_play_equally_often(seats: int)
 
 def test_an_owner_for_each_bot_changes_nothing() -> None:
     """It is what a plan without owners is."""
-    alone = plan(9, 4, 500, 4, labelled("alone"), range(9))
-    assert alone == plan(9, 4, 500, 4, labelled("alone"))
+    alone = plan_matches(9, 4, 500, 4, labelled("alone"), range(9))
+    assert alone == plan_matches(9, 4, 500, 4, labelled("alone"))
 
 
 @pytest.mark.parametrize(
@@ -171,10 +171,10 @@ def test_an_owner_for_each_bot_changes_nothing() -> None:
 def test_owners_with_too_many_bots_for_equal_matches_are_told(owners: list[int], allowed: str) -> None:
     """Where one owner has more than one bot in four, some would sit out or meet."""
     with pytest.raises(ValueError, match=allowed):
-        plan(7, 4, 100, 4, labelled("wrong"), owners)
+        plan_matches(7, 4, 100, 4, labelled("wrong"), owners)
 
 
 def test_a_plan_has_the_tables_that_it_always_had() -> None:
     """A run is continued, and repeated from its seed, by later versions of the arena."""
-    tables = [table.bots for table in plan(6, 4, 24, 4, labelled("always")).tables]
+    tables = [table.bots for table in plan_matches(6, 4, 24, 4, labelled("always")).tables]
     assert tables == [(2, 0, 5, 4), (3, 1, 5, 2), (1, 3, 4, 0), (5, 3, 0, 4), (1, 2, 5, 4), (1, 3, 0, 2)]

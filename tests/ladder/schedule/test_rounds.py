@@ -8,8 +8,8 @@ from itertools import combinations, permutations
 
 import pytest
 
-from ladder.schedule import PLACED_GAMES, Entrant, is_slow, next_round, why_no_round
-from tests.each import each
+from ladder.schedule import PLACED_GAMES, Entrant, is_slow, no_round_reason, plan_next_round
+from tests.cases import each
 from tests.ladder.schedule.shuffles import labelled
 
 GAMES = 12  # a match
@@ -46,7 +46,7 @@ class Ladder:
         return [self._one() for _ in range(rounds)]
 
     def _one(self) -> tuple[tuple[int, ...], ...]:
-        tables = next_round(self.field(), self.seats, self.met, labelled("ladder"), self.rounds)
+        tables = plan_next_round(self.field(), self.seats, self.met, labelled("ladder"), self.rounds)
         for table in tables:
             self.matches.update(table)
             self.games.update(dict.fromkeys(table, GAMES))
@@ -77,7 +77,7 @@ def times(tables: Iterable[Sequence[int]]) -> Counter[int]:
 
 def twice(field: list[Entrant]) -> list[int]:
     """Return the versions that play two matches in a round of tables of four, if no other plays more than one."""
-    played = times(next_round(field, 4, {}, labelled("twice"), 1))
+    played = times(plan_next_round(field, 4, {}, labelled("twice"), 1))
     assert set(played.values()) == {1, 2}
     return sorted(version for version in played if played[version] == 2)
 
@@ -98,7 +98,7 @@ def test_every_version_plays_in_every_round_at_full_tables(seed: int) -> None:
     """None twice at a table; two of one owner never; reference bots count as if each had an owner of its own."""
     seats, field = fields(seed)
     owner = {entrant.version: -entrant.version if entrant.reference else entrant.owner for entrant in field}
-    tables = next_round(field, seats, {}, labelled(str(seed)), 1)
+    tables = plan_next_round(field, seats, {}, labelled(str(seed)), 1)
     assert set(times(tables)) == set(owner)
     for table in tables:
         assert len({owner[version] for version in table}) == len(table) == seats
@@ -106,7 +106,7 @@ def test_every_version_plays_in_every_round_at_full_tables(seed: int) -> None:
 
 def test_reference_bots_meet_each_other_although_staff_owns_them_all() -> None:
     """They are the fixed points of the scale, and must be held against one another too."""
-    (table,) = next_round(staff(4, 0), 4, {}, labelled("staff"), 1)
+    (table,) = plan_next_round(staff(4, 0), 4, {}, labelled("staff"), 1)
     assert sorted(table) == [900, 901, 902, 903]
 
 
@@ -116,7 +116,7 @@ def test_reference_bots_alone_play_until_each_is_placed_and_go_on_once_another_b
     played = ladder.play(2 * PLACED_GAMES // GAMES)
     assert played[-1] == ()
     assert PLACED_GAMES <= min(ladder.games.values()) <= max(ladder.games.values()) < PLACED_GAMES + 2 * GAMES
-    assert "only reference bots play" in str(why_no_round(ladder.field(), 4))
+    assert "only reference bots play" in str(no_round_reason(ladder.field(), 4))
     ladder.join(alone(1, 0))
     assert [bool(tables) for tables in ladder.play(3)] == [True] * 3
 
@@ -125,18 +125,18 @@ def test_reference_bots_alone_play_until_each_is_placed_and_go_on_once_another_b
 def test_a_new_version_plays_twice_a_round_for_its_first_100_games(games: int, matches: int) -> None:
     """Places that are left go to the reference bots."""
     field = [*alone(22), *alone(1, games, first=50), *staff(5)]
-    assert times(next_round(field, 4, {}, labelled("new"), 1))[50] == matches
+    assert times(plan_next_round(field, 4, {}, labelled("new"), 1))[50] == matches
 
 
 def test_reference_bots_are_never_new() -> None:
     """They have no extra seats at a ladder's start: 12 bots, 3 tables."""
-    assert set(times(next_round([*alone(10), *staff(2, games=0)], 4, {}, labelled("new"), 1)).values()) == {1}
+    assert set(times(plan_next_round([*alone(10), *staff(2, games=0)], 4, {}, labelled("new"), 1)).values()) == {1}
 
 
 def test_where_most_are_new_there_are_no_more_extra_places_than_versions_that_are_not() -> None:
     """At a ladder's start extra places would make rounds longer and put nobody ahead."""
-    assert set(times(next_round(alone(24, games=0), 4, {}, labelled("new"), 1)).values()) == {1}
-    some = times(next_round([*alone(8, games=0), *alone(4, first=50)], 4, {}, labelled("new"), 1))
+    assert set(times(plan_next_round(alone(24, games=0), 4, {}, labelled("new"), 1)).values()) == {1}
+    some = times(plan_next_round([*alone(8, games=0), *alone(4, first=50)], 4, {}, labelled("new"), 1))
     assert sorted(some[bot] for bot in range(8)) == [1] * 4 + [2] * 4
 
 
@@ -204,7 +204,7 @@ def test_a_version_is_slow_by_the_time_that_the_ladder_allows(spent: list[tuple[
 def test_an_owner_with_more_bots_than_tables_gets_a_table_for_each() -> None:
     """5 bots of one owner, 3 of others, and 4 seats: the 3 play 5 times, or bots of one owner would meet."""
     field = [*[Entrant(bot, 77, OLD) for bot in range(5)], *alone(3, first=50)]
-    tables = next_round(field, 4, {}, labelled("many"), 1)
+    tables = plan_next_round(field, 4, {}, labelled("many"), 1)
     assert len(tables) == 5
     assert times(tables) == {**dict.fromkeys(range(5), 1), 50: 5, 51: 5, 52: 5}
 
@@ -223,15 +223,15 @@ def test_an_owner_with_more_bots_than_tables_gets_a_table_for_each() -> None:
 )
 def test_a_field_that_fills_no_table_says_why(field: list[Entrant], seats: int, reason: str) -> None:
     """The organiser reads it; the round is empty."""
-    found = why_no_round(field, seats)
+    found = no_round_reason(field, seats)
     assert found is not None
     assert re.fullmatch(reason, found)
-    assert next_round(field, seats, {}, labelled("none"), 1) == ()
+    assert plan_next_round(field, seats, {}, labelled("none"), 1) == ()
 
 
 def test_a_field_that_fills_a_table_needs_no_reason() -> None:
     """Two owners and two reference bots are four."""
-    assert why_no_round([*alone(2), *staff(2)], 4) is None
+    assert no_round_reason([*alone(2), *staff(2)], 4) is None
 
 
 @pytest.mark.parametrize(
@@ -278,18 +278,18 @@ def test_the_order_of_the_field_and_versions_that_are_gone_change_nothing() -> N
     ladder = Ladder(4, [*alone(21), *staff(2), *alone(3, games=0, first=50)])
     ladder.play(5)
     field = ladder.field()
-    tables = next_round(field, 4, ladder.met, labelled("x"), 9)
+    tables = plan_next_round(field, 4, ladder.met, labelled("x"), 9)
     met = {**ladder.met, 500: {501: 40, 1: 9}}
-    assert next_round(random.Random(1).sample(field, len(field)), 4, met, labelled("x"), 9) == tables
-    assert next_round(field, 4, ladder.met, labelled("x"), 10) != tables
-    assert next_round(field, 4, ladder.met, labelled("y"), 9) != tables
+    assert plan_next_round(random.Random(1).sample(field, len(field)), 4, met, labelled("x"), 9) == tables
+    assert plan_next_round(field, 4, ladder.met, labelled("x"), 10) != tables
+    assert plan_next_round(field, 4, ladder.met, labelled("y"), 9) != tables
 
 
 def test_a_round_follows_no_ranks_and_no_names() -> None:
     """Over many labels each pair is as likely as any other to meet in a first round: 3 in 11."""
     met: Counter[frozenset[int]] = Counter()
     for label in range(400):
-        for table in next_round(alone(12), 4, {}, labelled("even"), label):
+        for table in plan_next_round(alone(12), 4, {}, labelled("even"), label):
             met.update(map(frozenset, combinations(table, 2)))
     assert len(met) == 66
     assert 70 < min(met.values()) <= max(met.values()) < 150  # 109 expected, SD 9

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from ladder.service import Ladder, Service, open_ladder, parse_roster, submit, take_in_people
-from ladder.store.database import activate, end_exam, find_version
+from ladder.service import Ladder, LadderRunner, import_users, open_ladder, parse_roster, submit_bot
+from ladder.store.database import finish_check, get_version_by_id, set_active_version
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.ladders import WORDS
 from tests.ladder.service.pool import workers
 from tests.ladder.service.small_ladder import small
-from tests.place import QUICK_BOT
 
 NUMBERS = itertools.count()
 
@@ -34,7 +34,7 @@ def school(folder: Path, owners: str = "ada bob", references: str = "one two", u
     ladder = small(folder, url, references.split())
     ladder.clock = Clock(1e6)
     roster = "login,section\n" + "".join(f"{login},A\n" for login in owners.split())
-    take_in_people(ladder, parse_roster(roster.encode(), "roster.csv"), "staff", "a roster")
+    import_users(ladder, parse_roster(roster.encode(), "roster.csv"), "staff", "a roster")
     return ladder
 
 
@@ -52,12 +52,12 @@ def hand_in(
     ladder.clock = Clock(at)
     path = ladder.path / f"{name}.py"
     path.write_text(f"{code}# {next(NUMBERS)}\n")
-    version = submit(ladder, path, login, name).version
+    version = submit_bot(ladder, path, login, name).version
 
     def act(connection: Connection) -> None:
-        end_exam(connection, version, [], reason, None if reason else WORDS, None, at)
+        finish_check(connection, version, [], reason, None if reason else WORDS, None, at)
         if reason is None:
-            activate(connection, find_version(connection, version), "ladder", "it passed", at)
+            set_active_version(connection, get_version_by_id(connection, version), "ladder", "it passed", at)
 
     ladder.database.write(act)
     return version
@@ -65,7 +65,7 @@ def hand_in(
 
 def serve(ladder: Ladder, matches: int | None = None) -> None:
     """Let a runner do what people wait for, or so many matches."""
-    service = Service(ladder, workers(), matches, None if matches else "examined")
+    service = LadderRunner(ladder, workers(), matches, None if matches else "examined")
     with closing(service.events()) as events:
         for _ in events:
             pass

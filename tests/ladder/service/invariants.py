@@ -5,29 +5,36 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection, func, select
 
-from arena.referee import read
+from arena.referee import read_record
 from arena.run import game_results
-from ladder.service import Fold, Ladder
-from ladder.standings import Row, Standings
-from ladder.store import FEW
-from ladder.store.database import ATTEMPTS, LOSSES, TABLES, get_record, last_board, match_results
+from ladder.service import Ladder, StandingsUpdater
+from ladder.standings import Standings, StandingsRow
+from ladder.store import MAX_SAMPLES_PER_FAULT
+from ladder.store.database import (
+    MAX_ATTEMPTS,
+    MAX_LOST_RUNNERS,
+    METADATA,
+    find_latest_snapshot,
+    find_record,
+    match_results,
+)
 
 ALIKE = 1e-9  # as `arena ladder rerate` demands of a table that a runner went on with and of a new one
 
-matches, match_bots, games = (TABLES.tables[name] for name in ("matches", "match_bots", "games"))
-versions, bots, steps, acts = (TABLES.tables[name] for name in ("versions", "bots", "steps", "acts"))
-voids, runners, records, exchanges = (TABLES.tables[name] for name in ("voids", "runners", "records", "exchanges"))
+matches, match_bots, games = (METADATA.tables[name] for name in ("matches", "match_bots", "games"))
+versions, bots, steps, acts = (METADATA.tables[name] for name in ("versions", "bots", "steps", "acts"))
+voids, runners, records, exchanges = (METADATA.tables[name] for name in ("voids", "runners", "records", "exchanges"))
 
 
 def demand_sound(ladder: Ladder, quiet: bool = True) -> None:
     """Demand all of it. `quiet`: the last runner ended politely, so nothing is leased and the table is up to date."""
     with ladder.database.read() as connection:
         found = [*problems(connection), *(left_open(connection) if quiet else ())]
-        board = last_board(connection)
+        board = find_latest_snapshot(connection)
     assert found == [], found
     if not quiet:
         return
-    fold = Fold(ladder)
+    fold = StandingsUpdater(ladder)
     fold.update()
     assert fold.table is not None
     if board is None:
@@ -48,12 +55,12 @@ def demand_sound(ladder: Ladder, quiet: bool = True) -> None:
     assert apart < ALIKE, f"a rebuild says other ratings: {apart}"
 
 
-def counts(row: Row) -> tuple[object, ...]:
+def counts(row: StandingsRow) -> tuple[object, ...]:
     """Return what a row counts."""
     return row.version, row.ranks, row.games, row.matches, row.forfeits, row.faults
 
 
-def estimates(row: Row) -> list[float]:
+def estimates(row: StandingsRow) -> list[float]:
     """Return what a row estimates, -1 for what it can't say."""
     found = [each for each in (row.rating, row.adjusted) if each is not None]
     return [-1.0 if value is None else value for each in found for value in (each.value, each.low, each.high)]
@@ -65,7 +72,7 @@ def problems(connection: Connection) -> Iterator[str]:
     yield from _counts(connection)
     yield from _examinations(connection)
     kept = select(exchanges.c.version, exchanges.c.code).group_by(exchanges.c.version, exchanges.c.code)
-    for row in connection.execute(kept.having(func.count() > FEW)):
+    for row in connection.execute(kept.having(func.count() > MAX_SAMPLES_PER_FAULT)):
         yield f"too many exchanges are kept: {row}"
 
 
@@ -86,10 +93,10 @@ def _ends(connection: Connection) -> Iterator[str]:
             "it has no known cause": row.cause in (None, "played", "given_up", "cancelled"),
             "it has a runner, or lacks one": (row.state == "leased") == (row.runner is not None),
             "it has a number among the played": played == (row.ended is not None),
-            "it has too many attempts": row.attempts <= ATTEMPTS and row.losses <= LOSSES,
+            "it has too many attempts": row.attempts <= MAX_ATTEMPTS and row.losses <= MAX_LOST_RUNNERS,
             "its attempts aren't its voids": failed[row.id] >= row.attempts,  # a final's that plays again counts anew
             "it was given up for nothing": given_up
-            == (row.attempts == ATTEMPTS or row.losses == LOSSES)
+            == (row.attempts == MAX_ATTEMPTS or row.losses == MAX_LOST_RUNNERS)
             == bool(last[row.id]),
             "it rates wrongly": row.rates == rates,
         }
@@ -112,12 +119,12 @@ def _counts(connection: Connection) -> Iterator[str]:
         if row.match not in played and (row.games, row.wins, row.forfeits, row.faults, row.requests) != (0, 0, 0, 0, 0):
             yield f"match {row.match} wasn't played, and has sums"
     for match in sorted(played):
-        record = get_record(connection, match)
+        record = find_record(connection, match)
         if record is None:
             yield f"match {match} has no record"
             continue
         results = match_results(connection, match)
-        if results != game_results(read(record)):
+        if results != game_results(read_record(record)):
             yield f"the results of match {match} aren't those of its record"
         of_seats = seats[match]
         if sum(each for each, _, _ in of_seats) != sum(len(result.seats) for result in results):

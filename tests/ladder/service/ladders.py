@@ -9,35 +9,39 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from arena.checks import CheckStep, Level
 from arena.coup import PRESETS
-from arena.examine import Level, Step
-from arena.referee import Terms
-from arena.sandbox import Choice
-from ladder.access import Viewer
-from ladder.service import Ladder, Play, create, open_ladder, set_frozen, submit, submit_reference
-from ladder.store.database import TABLES, Owner, activate, end_exam, find_version, put_owners
-from ladder.views import Bot, bot, step_row
-from tests.place import ROOT, Place
+from arena.referee import MatchSettings
+from arena.sandbox import SandboxChoice
+from ladder.permissions import Viewer
+from ladder.service import Ladder, LadderFormat, create_ladder, open_ladder, set_frozen, submit_bot, submit_reference
+from ladder.store.database import METADATA, User, finish_check, get_version_by_id, save_users, set_active_version
+from ladder.views import BotPage, serialize_step, view_bot
+from tests.cli_workspace import ROOT, Place
 
-STEP = step_row(Step("file", Level.OK, ""))
+STEP = serialize_step(CheckStep("file", Level.OK, ""))
 WORDS = (sys.executable, "-SI", "\0place")  # as the tests' bot travels
-PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=2)
+PLAY = LadderFormat(MatchSettings(rules=PRESETS["coup"]), SandboxChoice("process"), seats=2, match_games=2)
 
 
 def ladder_in(
-    place: Place, url: str | None = None, bots: Sequence[str] = ("ada", "bob"), play: Play = PLAY, fit: bool = False
+    place: Place,
+    url: str | None = None,
+    bots: Sequence[str] = ("ada", "bob"),
+    play: LadderFormat = PLAY,
+    fit: bool = False,
 ) -> Path:
     """Make a ladder with two quick references; each of the quick bots has an owner of its name.
 
     All wait for their examination, or with `fit` have passed it.
     """
     folder = place.folder / "spring"
-    with closing(create(folder, play, url)) as ladder:
+    with closing(create_ladder(folder, play, url)) as ladder:
         for name in ("one", "two"):
             submit_reference(ladder, str(place.bot(f"{name}.py")))
         owners(ladder, *bots)
         for name in bots:
-            submit(ladder, place.bot(f"{name}.py"), name)
+            submit_bot(ladder, place.bot(f"{name}.py"), name)
         if fit:
             pass_all(ladder)
     return folder
@@ -45,19 +49,19 @@ def ladder_in(
 
 def owners(ladder: Ladder, *logins: str) -> None:
     """Add owners."""
-    people = [Owner(login, login, f"pseudonym of {login}") for login in logins]
-    ladder.database.write(lambda connection: put_owners(connection, people, 1.0))
+    people = [User(login, login, f"pseudonym of {login}") for login in logins]
+    ladder.database.write(lambda connection: save_users(connection, people, 1.0))
 
 
 def pass_all(ladder: Ladder) -> None:
     """Let all that waits be fit and play: for tests that are about what follows an examination."""
-    versions = TABLES.tables["versions"]
+    versions = METADATA.tables["versions"]
 
     def act(connection: Connection) -> None:
         now = ladder.clock()
         for version in connection.scalars(select(versions.c.id).where(versions.c.state == "queued")).all():
-            end_exam(connection, version, [STEP], None, WORDS, None, now)
-            activate(connection, find_version(connection, version), "ladder", "it passed", now)
+            finish_check(connection, version, [STEP], None, WORDS, None, now)
+            set_active_version(connection, get_version_by_id(connection, version), "ladder", "it passed", now)
 
     ladder.database.write(act)
 
@@ -78,10 +82,10 @@ class Waiting:
         place.bot("slow/bot.toml", 'name = "ada"\nbuild = "sh make"\nrun = "./bot.py"\n')
         place.bot("slow/make", f"echo it builds\nwhile [ ! -e '{self.gate}' ]; do sleep 0.05; done\n")
 
-    def found(self, ladder: Ladder) -> Bot:
+    def found(self, ladder: Ladder) -> BotPage:
         """Return what its owner is told."""
         with ladder.reading(Viewer("ada")) as reader:
-            found = bot(reader, "ada")
+            found = view_bot(reader, "ada")
         assert found is not None
         return found
 
@@ -117,7 +121,7 @@ def run_on(place: Place, folder: Path) -> None:
 
 def played(ladder: Ladder) -> int:
     """Count the matches that were played."""
-    matches = TABLES.tables["matches"]
+    matches = METADATA.tables["matches"]
     query = select(func.count()).where(matches.c.cause == "played")
     return ladder.database.look(lambda connection: connection.scalar(query) or 0)
 

@@ -3,12 +3,12 @@
 import atexit
 from functools import cache
 
-from ladder.pool import Workers
+from ladder.pool import LocalExecutor
 
 
 @cache
-def workers() -> Workers:
+def workers() -> LocalExecutor:
     """Return the workers; they end with this process."""
-    pool = Workers(2)
+    pool = LocalExecutor(2)
     atexit.register(pool.shutdown, cancel_futures=True)
     return pool

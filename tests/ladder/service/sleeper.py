@@ -10,17 +10,17 @@ from contextlib import closing
 from pathlib import Path
 
 from arena.run import open_executor
-from ladder.service import Match, Service, open_ladder
+from ladder.service import LadderRunner, MatchFinished, open_ladder
 
 
 def main(folder: Path, silent_s: float) -> None:
     """Play until SIGTERM."""
     with closing(open_ladder(folder)) as ladder, open_executor(ladder.play.sandbox, 2) as pool:
-        service = Service(ladder, pool, silent_s=silent_s)
+        service = LadderRunner(ladder, pool, silent_s=silent_s)
         signal.signal(signal.SIGTERM, lambda *_: service.stop())
         slept = False
         for event in service.events():
-            if isinstance(event, Match):
+            if isinstance(event, MatchFinished):
                 print(event.id, "new" if event.new else "late", flush=True)
                 if not slept:
                     slept = True

@@ -12,17 +12,11 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from ladder.results import GameResult
-from ladder.service import Ladder, create, open_ladder, submit_reference
+from ladder.service import Ladder, create_ladder, open_ladder, submit_reference
 from ladder.store import PlayedMatch
-from ladder.store.database import (
-    RATED,
-    TABLES,
-    ids_of_labels,
-    keep_match,
-    put_matches,
-)
+from ladder.store.database import METADATA, RATED, queue_matches, save_match, version_ids_by_label
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.ladders import PLAY, pass_all
-from tests.place import QUICK_BOT
 
 
 def small(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "three")) -> Ladder:
@@ -43,7 +37,7 @@ def _pattern(bots: tuple[str, ...]) -> Path:
 
 
 def _small(folder: Path, url: str | None, bots: Sequence[str]) -> Ladder:
-    ladder = create(folder, PLAY, url)
+    ladder = create_ladder(folder, PLAY, url)
     for name in bots:
         bot = folder / f"{name}.py"
         bot.write_text(QUICK_BOT)
@@ -59,8 +53,8 @@ def play(ladder: Ladder, count: int, at: float | None = None, kind: str = RATED,
     ended = ladder.clock() if at is None else at
 
     def act(connection: Connection) -> list[int]:
-        table = list(ids_of_labels(connection, labels).values())
-        ids = put_matches(connection, kind, [table] * count, ended)
+        table = list(version_ids_by_label(connection, labels).values())
+        ids = queue_matches(connection, kind, [table] * count, ended)
         for id in ids:
             results = tuple(
                 GameResult(id, game, labels, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), ())
@@ -68,7 +62,7 @@ def play(ladder: Ladder, count: int, at: float | None = None, kind: str = RATED,
             )
             logs = tuple((label, 0, b"hello\n") for label in labels)
             text = f"{record} {id} {os.urandom(len(record) // 2).hex()}"  # which no compression makes small
-            keep_match(connection, PlayedMatch(id, text, results, logs), ended)
+            save_match(connection, PlayedMatch(id, text, results, logs), ended)
         return ids
 
     return ladder.database.write(act)
@@ -79,6 +73,6 @@ def rows(ladder: Ladder) -> dict[str, list[tuple[Any, ...]]]:
     with ladder.database.read() as connection:
         return {
             table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key.columns))]
-            for table in TABLES.sorted_tables
+            for table in METADATA.sorted_tables
             if table.name != "runners"
         }

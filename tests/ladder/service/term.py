@@ -11,14 +11,14 @@ from click.testing import CliRunner
 
 from arena.cli import cli
 from arena.coup import PRESETS
-from arena.referee import Terms
-from arena.sandbox import Choice
-from ladder.service import Play, Service, create, submit, submit_reference
-from ladder.store.database import Owner, put_owners
+from arena.referee import MatchSettings
+from arena.sandbox import SandboxChoice
+from ladder.service import LadderFormat, LadderRunner, create_ladder, submit_bot, submit_reference
+from ladder.store.database import User, save_users
+from tests.cli_workspace import BOT, QUICK_BOT, Ran
 from tests.ladder.service.pool import workers
-from tests.place import BOT, QUICK_BOT, Ran
 
-PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=6)
+PLAY = LadderFormat(MatchSettings(rules=PRESETS["coup"]), SandboxChoice("process"), seats=2, match_games=6)
 
 # Plays as it should but in matches of so many games as rated ones have: there it sends rubbish now and then.
 LATE = BOT.replace('message["type"] == "request":', 'message["type"] == "request" and not rubbish(message):').replace(
@@ -65,7 +65,7 @@ class Term:
         from ladder.service import open_ladder
 
         with closing(open_ladder(self.path)) as ladder:
-            for _ in Service(ladder, workers(), matches, None if matches else "examined").events():
+            for _ in LadderRunner(ladder, workers(), matches, None if matches else "examined").events():
                 pass
 
 
@@ -78,11 +78,11 @@ def write(path: Path, text: str) -> Path:
 
 def begun(path: Path, owners: Sequence[str] = ("ada", "bob", "eve"), database: str | None = None) -> Term:
     """Return a ladder of two references, `one` and `two`, which are fit, and these owners."""
-    with closing(create(path / "spring", PLAY, database)) as ladder:
+    with closing(create_ladder(path / "spring", PLAY, database)) as ladder:
         for name in ("one", "two"):
             submit_reference(ladder, str(write(path / f"{name}.py", f"{QUICK_BOT}# {name}\n")))
-        people = [Owner(login, login.title(), f"pseudonym of {login}") for login in owners]
-        ladder.database.write(lambda connection: put_owners(connection, people, 1.0))
+        people = [User(login, login.title(), f"pseudonym of {login}") for login in owners]
+        ladder.database.write(lambda connection: save_users(connection, people, 1.0))
     return Term(path / "spring")
 
 
@@ -91,4 +91,4 @@ def hand_in(term: Term, path: Path, login: str, name: str) -> None:
     from ladder.service import open_ladder
 
     with closing(open_ladder(term.path)) as ladder:
-        submit(ladder, path, login, name)
+        submit_bot(ladder, path, login, name)

@@ -6,21 +6,21 @@ from pathlib import Path
 import pytest
 
 from ladder import views
-from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.service import (
+    AuthenticationError,
     Ladder,
     LadderError,
-    NotLetInError,
-    issue,
+    authenticate_secret,
+    issue_secret,
     open_ladder,
-    prune_now,
-    restore,
+    prune_expired,
+    restore_backup,
     revoke_credential,
-    sign_in,
-    viewer_of,
+    sign_in_by_link,
 )
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.term import Term, hand_in, write
-from tests.place import QUICK_BOT
 
 DAY_S = 86_400.0
 
@@ -36,68 +36,68 @@ class Clock:
 def test_a_link_is_changed_into_a_session_once(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
         clock = Clock(ladder)
-        link = issue(ladder, "ada", "link", "teacher")
-        session = sign_in(ladder, link.secret)
-        assert viewer_of(ladder, session.secret, "session") == Viewer("ada")
+        link = issue_secret(ladder, "ada", "link", "teacher")
+        session = sign_in_by_link(ladder, link.secret)
+        assert authenticate_secret(ladder, session.secret, "session") == Viewer("ada")
         for secret, kind in ((link.secret, "session"), (link.secret, "link"), (session.secret, "token"), ("", "token")):
-            with pytest.raises(NotLetInError):
-                viewer_of(ladder, secret, kind)
-        with pytest.raises(NotLetInError):
-            sign_in(ladder, link.secret)
-        with pytest.raises(NotLetInError):
-            sign_in(ladder, session.secret)
-        late = issue(ladder, "bob", "link", "teacher")
+            with pytest.raises(AuthenticationError):
+                authenticate_secret(ladder, secret, kind)
+        with pytest.raises(AuthenticationError):
+            sign_in_by_link(ladder, link.secret)
+        with pytest.raises(AuthenticationError):
+            sign_in_by_link(ladder, session.secret)
+        late = issue_secret(ladder, "bob", "link", "teacher")
         clock.now += 1.1 * DAY_S
-        with pytest.raises(NotLetInError):
-            sign_in(ladder, late.secret)
+        with pytest.raises(AuthenticationError):
+            sign_in_by_link(ladder, late.secret)
         clock.now += 30 * DAY_S
-        with pytest.raises(NotLetInError):
-            viewer_of(ladder, session.secret, "session")
+        with pytest.raises(AuthenticationError):
+            authenticate_secret(ladder, session.secret, "session")
 
 
 def test_a_session_ends_a_week_after_its_last_use_and_after_a_month(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
         clock = Clock(ladder)
-        used, idle = (sign_in(ladder, issue(ladder, "ada", "link", "teacher").secret) for _ in range(2))
+        used, idle = (sign_in_by_link(ladder, issue_secret(ladder, "ada", "link", "teacher").secret) for _ in range(2))
         for _ in range(4):
             clock.now += 6.9 * DAY_S
-            assert viewer_of(ladder, used.secret, "session").login == "ada"
-        with pytest.raises(NotLetInError):
-            viewer_of(ladder, idle.secret, "session")
+            assert authenticate_secret(ladder, used.secret, "session").login == "ada"
+        with pytest.raises(AuthenticationError):
+            authenticate_secret(ladder, idle.secret, "session")
         clock.now += 2.5 * DAY_S
-        with pytest.raises(NotLetInError):
-            viewer_of(ladder, used.secret, "session")
+        with pytest.raises(AuthenticationError):
+            authenticate_secret(ladder, used.secret, "session")
 
 
 def test_a_restored_ladder_lets_in_who_was_let_in(own: Term, tmp_path: Path) -> None:
     """Also by a session that a link before it was changed into."""
     with closing(open_ladder(own.path)) as ladder:
-        session = sign_in(ladder, issue(ladder, "ada", "link", "teacher").secret)
+        session = sign_in_by_link(ladder, issue_secret(ladder, "ada", "link", "teacher").secret)
     own.arena("backup", tmp_path / "spring.tar")
-    with closing(restore(tmp_path / "spring.tar", tmp_path / "again")) as again:
-        assert viewer_of(again, session.secret, "session").login == "ada"
+    with closing(restore_backup(tmp_path / "spring.tar", tmp_path / "again")) as again:
+        assert authenticate_secret(again, session.secret, "session").login == "ada"
 
 
 def test_who_revokes_a_link_revokes_the_session_that_it_became(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
-        link = issue(ladder, "ada", "link", "teacher")
-        session = sign_in(ladder, link.secret)
-        other = sign_in(ladder, issue(ladder, "ada", "link", "teacher").secret)
+        link = issue_secret(ladder, "ada", "link", "teacher")
+        session = sign_in_by_link(ladder, link.secret)
+        other = sign_in_by_link(ladder, issue_secret(ladder, "ada", "link", "teacher").secret)
         assert revoke_credential(ladder, link.id, "teacher", "lost")
         assert not revoke_credential(ladder, link.id, "teacher", "lost")
-        with pytest.raises(NotLetInError):
-            viewer_of(ladder, session.secret, "session")
-        assert viewer_of(ladder, other.secret, "session").login == "ada"
+        with pytest.raises(AuthenticationError):
+            authenticate_secret(ladder, session.secret, "session")
+        assert authenticate_secret(ladder, other.secret, "session").login == "ada"
         with pytest.raises(LadderError):
             revoke_credential(ladder, 99, "teacher", "lost")
 
 
 def test_a_token_for_reading_changes_nothing(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
-        reads = viewer_of(ladder, issue(ladder, "ada", "token", "ada", "read").secret, "token")
-        submits = viewer_of(ladder, issue(ladder, "ada", "token", "ada").secret, "token")
-        staff = viewer_of(ladder, issue(ladder, "staff", "token", "staff", "read").secret, "token")
-        submits_for_staff = viewer_of(ladder, issue(ladder, "staff", "token", "staff").secret, "token")
+        reads = authenticate_secret(ladder, issue_secret(ladder, "ada", "token", "ada", "read").secret, "token")
+        submits = authenticate_secret(ladder, issue_secret(ladder, "ada", "token", "ada").secret, "token")
+        staff = authenticate_secret(ladder, issue_secret(ladder, "staff", "token", "staff", "read").secret, "token")
+        submits_for_staff = authenticate_secret(ladder, issue_secret(ladder, "staff", "token", "staff").secret, "token")
     assert (reads.may("read a log", "ada"), reads.may("submit", "ada"), reads.may("challenge", "ada")) == (
         True,
         False,
@@ -125,10 +125,10 @@ def test_the_commands_tell_a_secret_once_and_the_file_never_holds_it(own: Term) 
     own.arena("access revoke", made["id"], "--why", "it was lost", "--by", "teacher")
     assert own.json("events")["rows"][-1]["decision"]["why"] == f"token {made['id']}: it was lost"
     assert {row["id"]: row["holds"] for row in own.json("access list")["rows"]}[made["id"]] is False
-    with closing(open_ladder(own.path)) as ladder, pytest.raises(NotLetInError):
-        viewer_of(ladder, made["secret"], "token")
+    with closing(open_ladder(own.path)) as ladder, pytest.raises(AuthenticationError):
+        authenticate_secret(ladder, made["secret"], "token")
     with closing(open_ladder(own.path)) as ladder, ladder.reading(Viewer("bob")) as reader:
-        assert [row.login for row in views.credential_list(reader).rows] == ["bob"]
+        assert [row.login for row in views.list_credentials(reader).rows] == ["bob"]
 
 
 def test_a_link_is_printed_as_an_address_beside_its_secret(own: Term) -> None:
@@ -161,10 +161,15 @@ def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -
     assert "late" not in [row["bot"] for row in own.json("standings")["rows"]]
     assert own.json("bot", "late")["versions"][0]["active"] is False
     with closing(open_ladder(own.path)) as ladder:
-        for viewer, sees in ((Viewer("ada"), True), (STAFF, True), (Viewer("bob"), False), (PUBLIC, False)):
+        for viewer, sees in (
+            (Viewer("ada"), True),
+            (STAFF_VIEWER, True),
+            (Viewer("bob"), False),
+            (PUBLIC_VIEWER, False),
+        ):
             with ladder.reading(viewer) as reader:
-                assert ("copied" in repr((views.owner_list(reader), views.bot(reader, "late")))) is sees
-                assert ("copied" in repr(views.event_list(reader))) is sees
+                assert ("copied" in repr((views.list_users(reader), views.view_bot(reader, "late")))) is sees
+                assert ("copied" in repr(views.list_events(reader))) is sees
     for names in (False, True):
         own.arena("export", "--out", own.path / f"out-{names}", *["--names"] * names)
         assert ("copied from bob" in (own.path / f"out-{names}" / "acts.csv").read_text()) is names
@@ -182,9 +187,14 @@ def test_a_bot_of_who_left_says_so_to_its_owner_and_staff(own: Term) -> None:
         in own.arena("challenge", "late", "one", "--owner", "ada", code=2).err
     )
     with closing(open_ladder(own.path)) as ladder:
-        for viewer, sees in ((Viewer("ada"), True), (STAFF, True), (Viewer("bob"), False), (PUBLIC, False)):
+        for viewer, sees in (
+            (Viewer("ada"), True),
+            (STAFF_VIEWER, True),
+            (Viewer("bob"), False),
+            (PUBLIC_VIEWER, False),
+        ):
             with ladder.reading(viewer) as reader:
-                told = (views.owner_list(reader), views.bot(reader, "late"), views.event_list(reader))
+                told = (views.list_users(reader), views.view_bot(reader, "late"), views.list_events(reader))
                 assert ("dropped" in repr(told)) is sees
     own.arena("owners leave", "ada", "--undo", "--why", "is back")
     assert "left the course" not in own.arena("bot", "late").out.partition("\nacts:")[0]
@@ -230,7 +240,7 @@ def test_events_are_kept_for_a_while_and_their_numbers_go_on(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
         clock = Clock(ladder)
         clock.now += 31 * DAY_S
-        prune_now(ladder)
+        prune_expired(ladder)
     assert [row["id"] for row in own.json("events")["rows"]] == [newest]
     own.arena("freeze", "--why", "deadline")
     assert own.json("events")["next"] == newest + 1

@@ -8,19 +8,19 @@ import pytest
 from sqlalchemy import Connection
 
 from ladder.store.database import (
-    LOSSES,
+    MAX_LOST_RUNNERS,
     RATED,
     add_version,
-    cancel,
-    claim,
-    claim_exam,
-    deaths_of,
-    fail,
-    find_version,
-    join,
-    leave,
-    put_matches,
-    release_exam,
+    cancel_queued_matches,
+    claim_check,
+    claim_match,
+    count_worker_deaths,
+    end_runner,
+    get_version_by_id,
+    queue_matches,
+    record_failed_attempt,
+    register_runner,
+    release_check,
 )
 from tests.ladder.store.databases import ladder
 
@@ -37,26 +37,26 @@ def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conne
 
 def test_deaths_are_counted_by_the_versions_at_the_tables(connection: Connection) -> None:
     """Those of each attempt from a time on; an attempt that failed otherwise is none."""
-    runner = join(connection, 1, NOW)
+    runner = register_runner(connection, 1, NOW)
     for at, table, died in ((NOW - 1, (1, 2), True), (NOW, (1, 2), True), (NOW, (1, 3), True), (NOW, (1, 4), False)):
-        [match] = put_matches(connection, RATED, [table], at)
-        assert claim(connection, runner, [], at).id == match
-        assert fail(connection, match, runner, "it ended with -9", at, died=died) is False
-        cancel(connection, "enough", at, table[0], (RATED,))
-    assert deaths_of(connection, NOW) == {1: 2, 2: 1, 3: 1}
+        [match] = queue_matches(connection, RATED, [table], at)
+        assert claim_match(connection, runner, [], at).id == match
+        assert record_failed_attempt(connection, match, runner, "it ended with -9", at, died=died) is False
+        cancel_queued_matches(connection, "enough", at, table[0], (RATED,))
+    assert count_worker_deaths(connection, NOW) == {1: 2, 2: 1, 3: 1}
 
 
 def test_lost_runners_spend_no_attempt_ten_times(connection: Connection) -> None:
     """Neither of a match nor of an examination; one that leaves as it was asked to isn't lost."""
-    [match] = put_matches(connection, RATED, [(1, 2)], NOW)
+    [match] = queue_matches(connection, RATED, [(1, 2)], NOW)
     version = add_version(connection, 1, "0" * 64, "a.py", NOW)
-    for number in range(LOSSES + 3):
-        runner = join(connection, 1, NOW)
-        assert claim(connection, runner, [], NOW).id == match
-        assert claim_exam(connection, runner, [], NOW).id == version
-        leave(connection, runner, NOW if number > 2 else None)
-    assert claim(connection, join(connection, 1, NOW), [], NOW) is None
-    given_up = find_version(connection, version)
+    for number in range(MAX_LOST_RUNNERS + 3):
+        runner = register_runner(connection, 1, NOW)
+        assert claim_match(connection, runner, [], NOW).id == match
+        assert claim_check(connection, runner, [], NOW).id == version
+        end_runner(connection, runner, NOW if number > 2 else None)
+    assert claim_match(connection, register_runner(connection, 1, NOW), [], NOW) is None
+    given_up = get_version_by_id(connection, version)
     assert (given_up.state, given_up.attempts, given_up.unexamined) == ("unfit", 0, True)
     assert given_up.reason == "it could not be examined: each runner that began it was lost"
 
@@ -64,12 +64,12 @@ def test_lost_runners_spend_no_attempt_ten_times(connection: Connection) -> None
 @pytest.mark.parametrize(("later", "begins"), [(29.0, False), (30.0, True), (-3600.0, True)])
 def test_attempts_are_spaced(connection: Connection, later: float, begins: bool) -> None:
     """What failed may be coming back; a clock that was set back keeps nothing waiting."""
-    [match] = put_matches(connection, RATED, [(1, 2)], NOW)
+    [match] = queue_matches(connection, RATED, [(1, 2)], NOW)
     version = add_version(connection, 1, "0" * 64, "a.py", NOW)
-    runner = join(connection, 1, NOW)
-    claim(connection, runner, [], NOW)
-    claim_exam(connection, runner, [], NOW)
-    fail(connection, match, runner, "no room", NOW)
-    release_exam(connection, version, runner, "no room", NOW)
-    assert (claim(connection, runner, [], NOW + later) is not None) == begins
-    assert (claim_exam(connection, runner, [], NOW + later) is not None) == begins
+    runner = register_runner(connection, 1, NOW)
+    claim_match(connection, runner, [], NOW)
+    claim_check(connection, runner, [], NOW)
+    record_failed_attempt(connection, match, runner, "no room", NOW)
+    release_check(connection, version, runner, "no room", NOW)
+    assert (claim_match(connection, runner, [], NOW + later) is not None) == begins
+    assert (claim_check(connection, runner, [], NOW + later) is not None) == begins

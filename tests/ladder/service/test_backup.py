@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from ladder.service import Fold, Ladder, LadderError, backup, restore
-from ladder.store.database import Database, DatabaseError, count_all
+from ladder.service import Ladder, LadderError, StandingsUpdater, restore_backup, write_backup
+from ladder.store.database import Database, DatabaseError, count_ladder
+from tests.cli_workspace import Place
 from tests.ladder.service.ladders import more
 from tests.ladder.service.small_ladder import play, rows, small
-from tests.place import Place
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -30,7 +30,7 @@ def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
 
 
 def shares(ladder: Ladder) -> list[Any]:
-    fold = Fold(ladder)
+    fold = StandingsUpdater(ladder)
     fold.update()
     assert fold.table is not None
     return [(row.bot, row.rating.value, row.games, row.ranks) for row in fold.table.rows]
@@ -38,8 +38,8 @@ def shares(ladder: Ladder) -> list[Any]:
 
 def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
     """Every row, the settings, the key; and its table is the same."""
-    backup(ladder, place.folder / "one.tar")
-    with closing(restore(place.folder / "one.tar", place.folder / "again")) as again:
+    write_backup(ladder, place.folder / "one.tar")
+    with closing(restore_backup(place.folder / "one.tar", place.folder / "again")) as again:
         assert rows(again) == rows(ladder)
         assert again.commitment == ladder.commitment
         assert shares(again) == shares(ladder)
@@ -50,26 +50,26 @@ def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
 @pytest.mark.parametrize("url", [None])
 def test_a_restored_ladder_is_written_while_it_is_read(ladder: Ladder, place: Place) -> None:
     """As the one that it was copied from: SQLite keeps that with the file, and a copy hasn't it."""
-    backup(ladder, place.folder / "spring.tar")
-    with closing(restore(place.folder / "spring.tar", place.folder / "again")) as again:
+    write_backup(ladder, place.folder / "spring.tar")
+    with closing(restore_backup(place.folder / "spring.tar", place.folder / "again")) as again:
         database = Database(again.database.url, patience_s=0)
         with closing(database), again.database.read() as reading:
-            before = count_all(reading)
+            before = count_ladder(reading)
             play(Ladder(again.path, database, again.play, bytes(32)), 1)
-            assert count_all(reading) == before
-        assert again.database.look(count_all) != before
+            assert count_ladder(reading) == before
+        assert again.database.look(count_ladder) != before
 
 
 def test_a_ladder_is_moved_to_postgresql_and_back(place: Place, ladder: Ladder, postgres_server: Any) -> None:
     """And goes on there: the next ids follow those that were copied."""
-    backup(ladder, place.folder / "one.tar")
+    write_backup(ladder, place.folder / "one.tar")
     url = postgres_server.create(f"moved{os.urandom(4).hex()}")
-    with closing(restore(place.folder / "one.tar", place.folder / "moved", url)) as moved:
+    with closing(restore_backup(place.folder / "one.tar", place.folder / "moved", url)) as moved:
         assert rows(moved) == rows(ladder)
         assert moved.settings.database == url
         play(moved, 2)
-        backup(moved, place.folder / "two.tar")
-        with closing(restore(place.folder / "two.tar", place.folder / "back")) as back:
+        write_backup(moved, place.folder / "two.tar")
+        with closing(restore_backup(place.folder / "two.tar", place.folder / "back")) as back:
             assert rows(back) == rows(moved)
             assert len(rows(back)["matches"]) > len(rows(ladder)["matches"])
 
@@ -78,11 +78,11 @@ def test_a_backup_is_made_while_matches_are_played(ladder: Ladder, place: Place)
     """It is of one moment; what was being played then is played again, with the same deals."""
     runner = place.start("ladder", "run", "spring", "--jobs", 1)
     place.wait(more(ladder, 1), process=runner)
-    backup(ladder, place.folder / "one.tar")
+    write_backup(ladder, place.folder / "one.tar")
     place.wait(more(ladder, 3), process=runner)
     runner.send_signal(signal.SIGTERM)
     assert place.end(runner).code == 0
-    with closing(restore(place.folder / "one.tar", place.folder / "again")) as again:
+    with closing(restore_backup(place.folder / "one.tar", place.folder / "again")) as again:
         held = rows(again)
         assert not [row for row in held["matches"] if "leased" in row]
         assert len(held["records"]) == len({row[0] for row in held["games"]})
@@ -101,13 +101,13 @@ def test_a_backup_is_made_while_matches_are_played(ladder: Ladder, place: Place)
 
 def test_nothing_is_overwritten(ladder: Ladder, place: Place) -> None:
     """Neither a file, nor a ladder, nor a database that holds one."""
-    backup(ladder, place.folder / "one.tar")
+    write_backup(ladder, place.folder / "one.tar")
     with pytest.raises(LadderError, match="is not overwritten"):
-        backup(ladder, place.folder / "one.tar")
+        write_backup(ladder, place.folder / "one.tar")
     with pytest.raises(LadderError, match="is not overwritten"):
-        restore(place.folder / "one.tar", ladder.path)
+        restore_backup(place.folder / "one.tar", ladder.path)
     with pytest.raises(DatabaseError, match="holds a ladder already"):
-        restore(place.folder / "one.tar", place.folder / "third", ladder.database.url.render_as_string())
+        restore_backup(place.folder / "one.tar", place.folder / "third", ladder.database.url.render_as_string())
     assert not (place.folder / "third").exists()
 
 
@@ -116,7 +116,7 @@ def test_nothing_is_overwritten(ladder: Ladder, place: Place) -> None:
 def test_a_backup_that_is_not_whole_is_refused(ladder: Ladder, place: Place, harm: str) -> None:
     """And leaves nothing behind."""
     file = place.folder / "one.tar"
-    backup(ladder, file)
+    write_backup(ladder, file)
     data = bytearray(file.read_bytes())
     if harm == "cut":
         del data[len(data) // 2 :]
@@ -126,13 +126,13 @@ def test_a_backup_that_is_not_whole_is_refused(ladder: Ladder, place: Place, har
         data[:] = b"no tar at all"
     file.write_bytes(data)
     with pytest.raises(LadderError, match="no whole backup"):
-        restore(file, place.folder / "again")
+        restore_backup(file, place.folder / "again")
     assert not (place.folder / "again").exists()
 
 
 def test_only_its_owner_reads_a_backup(ladder: Ladder, place: Place) -> None:
     """It holds the key of all deals."""
-    backup(ladder, place.folder / "one.tar")
+    write_backup(ladder, place.folder / "one.tar")
     assert (place.folder / "one.tar").stat().st_mode & 0o777 == 0o600
     with tarfile.open(place.folder / "one.tar") as tar:
         assert tar.getnames() == ["ladder.toml", "ladder.db", "SHA256SUMS"]

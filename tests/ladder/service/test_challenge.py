@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ladder.service import open_ladder
 from ladder.standings import Standings
-from ladder.store.database import last_board, put_board
+from ladder.store.database import find_latest_snapshot, save_snapshot
 from tests.ladder.service.term import LATE, Term, hand_in, write
 
 
@@ -65,11 +65,11 @@ def test_a_table_that_is_not_what_the_results_say_is_found_and_mended(own: Term)
     """With the rows before and after: exit code 1, once."""
     with closing(open_ladder(own.path)) as ladder:
         with ladder.database.read() as connection:
-            table = Standings.from_json(last_board(connection) or "")
+            table = Standings.from_json(find_latest_snapshot(connection) or "")
         row = table.rows[0]
         wrong = replace(row, rating=replace(row.rating, value=row.rating.value + 1e-6))
         text = replace(table, rows=(wrong, *table.rows[1:])).to_json()
-        ladder.database.write(lambda connection: put_board(connection, "2999-01-01", 5.0, 10**6, text))
+        ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, text))
     told = own.arena("rerate", code=1)
     assert "another than the one that was kept" in told.err
     assert f"{row.bot}@{row.number}" in told.out

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from ladder.service import LadderError, Service, create, open_ladder, submit, submit_reference
+from ladder.service import LadderError, LadderRunner, create_ladder, open_ladder, submit_bot, submit_reference
 from ladder.store.database import Database, DatabaseError
+from tests.cli_workspace import BOT, Place
 from tests.ladder.service.ladders import PLAY, ladder_in, owners
 from tests.ladder.service.pool import workers
-from tests.place import BOT, Place
 
 
 def test_a_ladder_that_cannot_be_filled_leaves_nothing(tmp_path: Path) -> None:
@@ -22,9 +22,9 @@ def test_a_ladder_that_cannot_be_filled_leaves_nothing(tmp_path: Path) -> None:
         raise LadderError("there is no such reference")
 
     with pytest.raises(LadderError, match="no such reference"):
-        create(tmp_path / "spring", PLAY, None, fill)
+        create_ladder(tmp_path / "spring", PLAY, None, fill)
     assert list(tmp_path.iterdir()) == []
-    create(tmp_path / "spring", PLAY, None).close()
+    create_ladder(tmp_path / "spring", PLAY, None).close()
 
 
 def test_a_reference_that_is_no_bot_leaves_no_ladder(place: Place) -> None:
@@ -38,7 +38,7 @@ def test_a_reference_that_is_no_bot_leaves_no_ladder(place: Place) -> None:
 @pytest.mark.parametrize("name", ["what?now", "100%", "a b", "x#y"])
 def test_a_ladder_lies_in_its_folder_whatever_the_name(tmp_path: Path, name: str) -> None:
     """And nobody else reads it: it has the key of all deals."""
-    create(tmp_path / name, PLAY, None).close()
+    create_ladder(tmp_path / name, PLAY, None).close()
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert stat.S_IMODE((tmp_path / name / "ladder.db").stat().st_mode) == 0o600
     open_ladder(tmp_path / name).close()
@@ -48,7 +48,7 @@ def test_a_folder_with_files_of_its_own_keeps_its_mode(tmp_path: Path) -> None:
     """`init .` in somebody's project changes nothing that was there."""
     (tmp_path / "notes.txt").touch()
     os.chmod(tmp_path, 0o755)
-    create(tmp_path, PLAY, None).close()
+    create_ladder(tmp_path, PLAY, None).close()
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
 
 
@@ -68,22 +68,22 @@ def test_names_that_look_alike_are_one_bots(place: Place) -> None:
     with closing(open_ladder(folder)) as ladder:
         owners(ladder, "bob")
         bot = place.bot("other.py", f"{BOT}# another\n")
-        first = submit(ladder, bot, "bob", "Caf\u00e9")
-        again = submit(ladder, place.bot("other.py", f"{BOT}# a third\n"), "bob", "cafe\u0301")
+        first = submit_bot(ladder, bot, "bob", "Caf\u00e9")
+        again = submit_bot(ladder, place.bot("other.py", f"{BOT}# a third\n"), "bob", "cafe\u0301")
         assert (first.label, again.label) == ("Caf\u00e9@1", "Caf\u00e9@2")
         with pytest.raises(LadderError, match="another's"):
-            submit(ladder, bot, "bob", "ADA")
+            submit_bot(ladder, bot, "bob", "ADA")
         for name in ("=1+1", "+x", "-x", "a@b"):
             with pytest.raises(LadderError, match="--name NAME"):
-                submit(ladder, bot, "bob", name)
+                submit_bot(ladder, bot, "bob", name)
 
 
 def test_a_runner_says_why_there_is_no_match(place: Place) -> None:
     """A ladder of one owner's bot and no reference waits for a second owner."""
     folder = place.folder / "spring"
-    with closing(create(folder, PLAY, None)) as ladder:
+    with closing(create_ladder(folder, PLAY, None)) as ladder:
         submit_reference(ladder, str(place.bot("one.py")))
-        list(Service(ladder, workers(), until="examined").events())
-        told = Service(ladder, workers()).told()
+        list(LadderRunner(ladder, workers(), until="examined").events())
+        told = LadderRunner(ladder, workers()).told()
         assert "no match: " in told
         assert "1 more is needed" in told

@@ -8,28 +8,28 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.service import (
     Ladder,
     activate_version,
-    allowance,
     choose_version,
+    create_final,
+    deadlines_of_bot,
     disable_bot,
-    due_of_bot,
-    extend,
-    gradebook,
-    grades,
-    hold_final,
+    extend_deadline,
+    format_gradebook,
+    get_grades,
+    get_remaining_quota,
     join_teams,
     set_suspended,
-    submit,
+    submit_bot,
 )
-from ladder.store.database import all_bots, end_exam, rest, unexamined
+from ladder.store.database import all_bots, deactivate_bot, finish_check, unchecked_versions
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import NUMBERS, Clock, deadline, hand_in, school, settle
 from tests.ladder.service.ladders import WORDS
 from tests.ladder.service.term import Term
 from tests.ladder.service.test_lateness import DAY, DUE, HOUR, PLAYS, grade_of, late
-from tests.place import QUICK_BOT
 
 Step = Callable[[Ladder], object]
 
@@ -60,7 +60,7 @@ def queues(hours: float, received: float | None = None) -> Step:
         path = ladder.path / "a.py"
         path.write_text(f"{QUICK_BOT}# {next(NUMBERS)}\n")
         said = None if received is None else DUE + received * HOUR
-        return submit(ladder, path, "ada", "a", said, "t").version
+        return submit_bot(ladder, path, "ada", "a", said, "t").version
 
     return step
 
@@ -69,8 +69,8 @@ def pass_late(ladder: Ladder) -> None:
     """Let all that waits pass, long after the deadline; whether it plays then isn't said."""
 
     def act(connection: Connection) -> None:
-        for version in unexamined(connection, ladder.clock()):
-            end_exam(connection, version.id, [], None, WORDS, None, DUE + 50 * HOUR)
+        for version in unchecked_versions(connection, ladder.clock()):
+            finish_check(connection, version.id, [], None, WORDS, None, DUE + 50 * HOUR)
 
     ladder.database.write(act)
 
@@ -98,7 +98,7 @@ def staff(hours: float, number: int | None) -> Step:
 def is_benched(ladder: Ladder) -> None:
     def act(connection: Connection) -> None:
         [bot] = [each for each in all_bots(connection) if each.name == "a"]
-        rest(connection, bot.id, "bench", "ladder", "it forfeits", ladder.clock())
+        deactivate_bot(connection, bot.id, "bench", "ladder", "it forfeits", ladder.clock())
 
     ladder.database.write(act)
 
@@ -108,7 +108,7 @@ def suspended(value: bool) -> Step:
 
 
 def more_time(ladder: Ladder) -> None:
-    extend(ladder, "ada", "first", None, 1, 0, "t", "ill")
+    extend_deadline(ladder, "ada", "first", None, 1, 0, "t", "ill")
 
 
 def team(ladder: Ladder) -> None:
@@ -156,13 +156,13 @@ def test_what_is_active_when_a_deadline_closes_counts(ladder: Ladder, steps: lis
     for step in steps:
         step(ladder)
     assert grade_of(ladder, "ada").version == counts
-    told = gradebook(grades(ladder, "t", deadline="first"), "moodle")
+    told = format_gradebook(get_grades(ladder, "t", deadline="first"), "moodle")
     assert (f"{counts}: plays" in told) == (counts is not None)
-    bots = [label for label in hold_final(ladder, "last", "first", 2, "t").versions if label[1] == "@"]
+    bots = [label for label in create_final(ladder, "last", "first", 2, "t").versions if label[1] == "@"]
     assert bots == ([] if counts is None else [counts])
-    for viewer, login in ((Viewer("ada"), None), (STAFF, "ada")):
+    for viewer, login in ((Viewer("ada"), None), (STAFF_VIEWER, "ada")):
         with ladder.reading(viewer) as reader:
-            [due] = allowance(ladder, reader, login).due
+            [due] = get_remaining_quota(ladder, reader, login).due
             assert due.counts == tuple(bots)
 
 
@@ -179,29 +179,35 @@ def test_only_an_examination_that_may_decide_is_waited_for(ladder: Ladder) -> No
     for step in (sends(-5), queues(-4), chooses(-3, 1)):
         step(ladder)
     ladder.clock = Clock(DUE + DAY)
-    assert grades(ladder, "t", deadline="first").waiting == ()
+    assert get_grades(ladder, "t", deadline="first").waiting == ()
     queues(-2)(ladder)
     ladder.clock = Clock(DUE + DAY)
-    assert grades(ladder, "t", deadline="first").waiting == ("a@3",)
+    assert get_grades(ladder, "t", deadline="first").waiting == ("a@3",)
 
 
 def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: Ladder) -> None:
     """On pages and by the command; the public and others don't, nor what waits for its examination."""
     for step in (*TWO, chooses(-3, 1), queues(-2)):
         step(ladder)
-    for viewer, told in ((Viewer("ada"), (("a@1",), ("a@3",))), (STAFF, (("a@1",), ("a@3",))), (Viewer("bob"), None)):
+    for viewer, told in (
+        (Viewer("ada"), (("a@1",), ("a@3",))),
+        (STAFF_VIEWER, (("a@1",), ("a@3",))),
+        (Viewer("bob"), None),
+    ):
         with ladder.reading(viewer) as reader:
-            dues = due_of_bot(ladder, reader, "a")
+            dues = deadlines_of_bot(ladder, reader, "a")
             assert [(due.counts, due.waiting) for due in dues] == ([] if told is None else [told])
-    with ladder.reading(PUBLIC) as reader:
-        assert due_of_bot(ladder, reader, "a") == ()
+    with ladder.reading(PUBLIC_VIEWER) as reader:
+        assert deadlines_of_bot(ladder, reader, "a") == ()
     with ladder.reading(Viewer("bob")) as reader:
-        assert [due.counts for due in allowance(ladder, reader).due] == [()]
+        assert [due.counts for due in get_remaining_quota(ladder, reader).due] == [()]
     path = ladder.path / "ladder.toml"
     path.write_text(path.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2"))
     hand_in(ladder, "ada", "other", at=DUE + HOUR)
-    with ladder.reading(STAFF) as reader:
-        assert [due.counts for due in due_of_bot(ladder, reader, "other")] == [()], "a bot in time makes none late"
+    with ladder.reading(STAFF_VIEWER) as reader:
+        assert [due.counts for due in deadlines_of_bot(ladder, reader, "other")] == [()], (
+            "a bot in time makes none late"
+        )
     told_by = Term(ladder.path).arena("bot", "a").out
     assert "a@1" in told_by.partition("due:")[2]
     assert time.strftime("%Y", time.gmtime(DUE)) in told_by
@@ -212,5 +218,5 @@ def test_a_team_reads_what_counts_of_all_who_are_graded_with_them(ladder: Ladder
     for step in (team, *TWO, chooses(-3, 1)):
         step(ladder)
     with ladder.reading(Viewer("bob", mates=frozenset({"ada"}))) as reader:
-        [due] = allowance(ladder, reader).due
+        [due] = get_remaining_quota(ladder, reader).due
     assert due.counts == ("a@1",)

@@ -7,20 +7,20 @@ from contextlib import closing
 import pytest
 from sqlalchemy import Connection, update
 
-from arena.examine import Finding, Level
-from ladder.service import Ladder, check_up, rerate, submit
+from arena.checks import Finding, Level
+from ladder.service import Ladder, check_ladder, rebuild_standings, submit_bot
 from ladder.store.database import (
+    METADATA,
     RATED,
-    TABLES,
-    Owner,
-    claim,
-    fail,
-    join,
-    put_matches,
-    put_owners,
+    User,
+    claim_match,
+    queue_matches,
+    record_failed_attempt,
+    register_runner,
+    save_users,
 )
+from tests.cli_workspace import Place
 from tests.ladder.service.small_ladder import play, small
-from tests.place import Place
 
 DAY = 86_400.0
 
@@ -35,12 +35,12 @@ def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
     """Give a ladder of three bots and six matches, with its table."""
     with closing(small(place.folder / "spring", url)) as made:
         play(made, 6)
-        rerate(made)
+        rebuild_standings(made)
         yield made
 
 
 def found(ladder: Ladder, deep: bool = False) -> dict[str, Finding]:
-    return {finding.what: finding for finding in check_up(ladder.path, deep)}
+    return {finding.what: finding for finding in check_ladder(ladder.path, deep)}
 
 
 def bad(ladder: Ladder, deep: bool = False) -> list[str]:
@@ -75,25 +75,25 @@ def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
     """As long as no other runner lives."""
 
     def act(connection: Connection) -> None:
-        put_matches(connection, RATED, [[1, 2]], 3.0)
-        runner = join(connection, 2, 4.0)
-        claim(connection, runner, [], 1.0)
-        dead = update(TABLES.tables["runners"]).values(started="long ago")  # another process had its number
+        queue_matches(connection, RATED, [[1, 2]], 3.0)
+        runner = register_runner(connection, 2, 4.0)
+        claim_match(connection, runner, [], 1.0)
+        dead = update(METADATA.tables["runners"]).values(started="long ago")  # another process had its number
         connection.execute(dead)
 
     ladder.database.write(act)
     assert bad(ladder) == ["runner"]
     assert "holds 1: it is dead" in found(ladder)["runner"].text
-    ladder.database.write(lambda connection: join(connection, 2, 5.0))
+    ladder.database.write(lambda connection: register_runner(connection, 2, 5.0))
     assert bad(ladder) == []
 
 
 def test_a_submission_that_waits_too_long_is_found(ladder: Ladder, place: Place) -> None:
     """A minute is promised."""
-    ladder.database.write(lambda connection: put_owners(connection, [Owner("ada", "Ada", "Quiet Fox")], 1.0))
-    submit(ladder, place.bot("mine.py"), "ada")
+    ladder.database.write(lambda connection: save_users(connection, [User("ada", "Ada", "Quiet Fox")], 1.0))
+    submit_bot(ladder, place.bot("mine.py"), "ada")
     assert bad(ladder) == []
-    versions = TABLES.tables["versions"]
+    versions = METADATA.tables["versions"]
     waits = update(versions).where(versions.c.state == "queued").values(at=ladder.clock() - 700)
     ladder.database.write(lambda connection: connection.execute(waits))
     assert bad(ladder) == ["submissions"]
@@ -103,23 +103,23 @@ def test_a_match_that_was_given_up_is_found_with_its_reason(ladder: Ladder) -> N
     """For a week."""
 
     def act(connection: Connection) -> None:
-        [match] = put_matches(connection, RATED, [[1, 2]], 3.0)
-        runner = join(connection, 2, 4.0)
+        [match] = queue_matches(connection, RATED, [[1, 2]], 3.0)
+        runner = register_runner(connection, 2, 4.0)
         for _ in range(3):
-            claim(connection, runner, [], 1.0)
-            fail(connection, match, runner, "no\x1b[2J room", ladder.clock())
+            claim_match(connection, runner, [], 1.0)
+            record_failed_attempt(connection, match, runner, "no\x1b[2J room", ladder.clock())
 
     ladder.database.write(act)
     assert bad(ladder) == ["given up"]
     assert r"no\x1b[2J room" in found(ladder)["given up"].text
-    late = update(TABLES.tables["matches"]).where(TABLES.tables["matches"].c.cause == "given_up")
+    late = update(METADATA.tables["matches"]).where(METADATA.tables["matches"].c.cause == "given_up")
     ladder.database.write(lambda connection: connection.execute(late.values(ended_at=ladder.clock() - 8 * DAY)))
     assert bad(ladder) == []
 
 
 def test_sums_that_somebody_changed_are_found(ladder: Ladder) -> None:
     """The games are the facts."""
-    sums = TABLES.tables["match_bots"]
+    sums = METADATA.tables["match_bots"]
     changed = update(sums).where(sums.c.match == 3, sums.c.place == 0).values(wins=2.0)
     ladder.database.write(lambda connection: connection.execute(changed))
     assert bad(ladder, deep=True) == ["sums"]

@@ -1,4 +1,4 @@
-"""What examines a version before it plays in a ladder. Source: the docstring of ladder/work/exam.py."""
+"""What examines a version before it plays in a ladder. Source: the docstring of ladder/worker.py."""
 
 import io
 import os
@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import BotCache, completed, intake, load, pack, portable
-from arena.examine import Level, Step
-from arena.referee import ArenaError, Terms, Timing
-from arena.sandbox import Choice, Limits, programs_of
-from ladder.pool import RefusedError
-from ladder.work import Examined, ExamJob, examine_version
-from tests.place import BOT, LOOK_SEED, SETTLE_S, Place
+from arena.bots import BotCache, load_bots, make_portable, pack, read_submission, with_kit
+from arena.checks import CheckStep, Level
+from arena.referee import ArenaError, MatchSettings, Timing
+from arena.sandbox import Limits, SandboxChoice, programs_of
+from ladder.pool import WorkerRejectedError
+from ladder.worker import VersionCheckJob, VersionCheckResult, check_version
+from tests.cli_workspace import BOT, LOOK_SEED, SETTLE_S, Place
 
 ROOT = Path(__file__).parents[3]
 BAD = ROOT / "tests" / "bad_bots"
-PATIENT = Terms(timing=Timing(limit_ms=60_000, bank_ms=60_000, start_ms=60_000))  # a machine may be busy
-QUICK = Terms(timing=Timing(limit_ms=200, bank_ms=200, start_ms=2000))  # for bots that say nothing
-PLAIN, BOXED = Choice("process"), Choice("bubblewrap")
+PATIENT = MatchSettings(timing=Timing(limit_ms=60_000, bank_ms=60_000, start_ms=60_000))  # a machine may be busy
+QUICK = MatchSettings(timing=Timing(limit_ms=200, bank_ms=200, start_ms=2000))  # for bots that say nothing
+PLAIN, BOXED = SandboxChoice("process"), SandboxChoice("bubblewrap")
 
 # As BOT, but its command is its manifest's: a box has another python.
 ANY = BOT.split("\n", 1)[1]
@@ -63,48 +63,50 @@ def written(folder: Path, files: dict[str, str]) -> Path:
     return home / next(iter(files)) if len(files) == 1 else home
 
 
-def job_of(submitted: Path, choice: Choice = PLAIN, references: tuple[str, ...] = ("honest", "turtle")) -> ExamJob:
+def job_of(
+    submitted: Path, choice: SandboxChoice = PLAIN, references: tuple[str, ...] = ("honest", "turtle")
+) -> VersionCheckJob:
     """Return the job of a submission: three seats, one game in each."""
     programs = programs_of(choice.name)
     others = []
     for name in references:
-        (bot,), _ = load([name if "/" in name else f"sample:{name}"], programs)
+        (bot,), _ = load_bots([name if "/" in name else f"sample:{name}"], programs)
         archive, name = io.BytesIO(), bot.name
         with tempfile.TemporaryDirectory() as place:
-            bot = completed(bot, True, Path(place, name))
+            bot = with_kit(bot, True, Path(place, name))
             pack(bot.path, archive)
-        others.append((portable(replace(bot, name=f"{name}@1"), programs), archive.getvalue()))
-    taken = intake(submitted)
+        others.append((make_portable(replace(bot, name=f"{name}@1"), programs), archive.getvalue()))
+    taken = read_submission(submitted)
     name = f"{taken.name}@3"
-    return ExamJob(
+    return VersionCheckJob(
         name, taken.archive, taken.digest, taken.file, PATIENT, choice, 3, 3, tuple(others), bytes(32), match=7
     )
 
 
-def choice_of(box: str, request: pytest.FixtureRequest) -> Choice:
+def choice_of(box: str, request: pytest.FixtureRequest) -> SandboxChoice:
     """Return the choice of a sandbox; skip the test where it doesn't work."""
     if box != "process":
         request.getfixturevalue(box)
-    return Choice(box)
+    return SandboxChoice(box)
 
 
-def examined(job: ExamJob) -> Examined:
+def examined(job: VersionCheckJob) -> VersionCheckResult:
     """Examine as a worker elsewhere does: all crosses in pickles."""
     sent = pickle.dumps(job)
-    back = pickle.dumps(examine_version(pickle.loads(sent)))
+    back = pickle.dumps(check_version(pickle.loads(sent)))
     for path in (str(ROOT), sys.prefix, "arena-run-"):
         assert path.encode() not in sent + back
-    found: Examined = pickle.loads(back)
+    found: VersionCheckResult = pickle.loads(back)
     assert [step.number for step in found.steps] == list(range(1, len(found.steps) + 1))
     assert found.passed == (found.played is not None and failures(found) == [])
     return found
 
 
-def failures(found: Examined) -> list[Step]:
+def failures(found: VersionCheckResult) -> list[CheckStep]:
     return [step for step in found.steps if step.level is Level.FAIL]
 
 
-def failure(found: Examined) -> Step:
+def failure(found: VersionCheckResult) -> CheckStep:
     (step,) = failures(found)
     return step
 
@@ -298,16 +300,16 @@ def test_a_machine_that_fails_is_no_fault_of_the_versions(tmp_path: Path) -> Non
         replace(job, references=((replace(bot, words=("no-such-program",)), archive),)),
     ):
         with pytest.raises(ArenaError):
-            examine_version(wrong)
-    with pytest.raises(RefusedError, match=r"of the arena, not 0\.0\.1"):
-        examine_version(replace(job, arena="0.0.1"))
+            check_version(wrong)
+    with pytest.raises(WorkerRejectedError, match=r"of the arena, not 0\.0\.1"):
+        check_version(replace(job, arena="0.0.1"))
 
 
 KILLED = """
 import pickle, sys
 from pathlib import Path
-from ladder.work import examine_version
-found = examine_version(pickle.loads(Path(sys.argv[1]).read_bytes()))
+from ladder.worker import check_version
+found = check_version(pickle.loads(Path(sys.argv[1]).read_bytes()))
 print(found.passed)
 """
 STEPS = {

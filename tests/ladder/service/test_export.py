@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ladder.access import STAFF
+from ladder.permissions import STAFF_VIEWER
 from ladder.results import GameResult
-from ladder.service import export, merge_people, open_ladder, parse_roster, take_in_people
-from ladder.store.database import all_owners, all_results, match_results
-from ladder.views import bot
+from ladder.service import export_ladder, import_users, merge_users, open_ladder, parse_roster
+from ladder.store.database import all_results, all_users, match_results
+from ladder.views import view_bot
 from tests.ladder.service.classes import school
 from tests.ladder.service.small_ladder import play, small
 from tests.ladder.service.term import Term
@@ -63,14 +63,14 @@ def test_another_ladder_takes_in_the_people_of_an_export(tmp_path: Path) -> None
     roster = b'login,name,section,email,number,staff\nada,Ada,A,ada@x.edu,7,no\nbob,"Bob, B.",,,,yes\n'
     told = []
     with closing(school(tmp_path / "spring", "zed")) as old, closing(small(tmp_path / "autumn", None)) as new:
-        take_in_people(old, parse_roster(roster, "roster.csv"), "staff", "roster.csv")
-        merge_people(old, "zed", "ada", "staff", "one person")
-        export(old, tmp_path / "out", names=True)
+        import_users(old, parse_roster(roster, "roster.csv"), "staff", "roster.csv")
+        merge_users(old, "zed", "ada", "staff", "one person")
+        export_ladder(old, tmp_path / "out", names=True)
         owners = tmp_path / "out" / "owners.csv"
-        taken = take_in_people(new, parse_roster(owners.read_bytes(), owners.name), "staff", owners.name)
+        taken = import_users(new, parse_roster(owners.read_bytes(), owners.name), "staff", owners.name)
         assert (taken.added, taken.remarks) == (2, ())
         for ladder in (old, new):
-            told.append([replace(owner, id=0) for owner in ladder.database.look(all_owners)])
+            told.append([replace(owner, id=0) for owner in ladder.database.look(all_users)])
     assert told[0] == told[1]
 
 
@@ -102,8 +102,8 @@ def test_pages_and_decisions_are_the_same_in_both_databases(
     with closing(small(tmp_path / "spring", url)) as ladder:
         played = play(ladder, 7)
         term = Term(ladder.path)
-        with ladder.reading(STAFF) as reader:
-            pages = {name: bot(reader, name, last=100) for name in ("one", "two", "three")}
+        with ladder.reading(STAFF_VIEWER) as reader:
+            pages = {name: view_bot(reader, name, last=100) for name in ("one", "two", "three")}
         for name, page in pages.items():
             assert page is not None
             assert [line.id for line in page.last] == ([] if name == "three" else sorted(played, reverse=True))

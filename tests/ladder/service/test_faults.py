@@ -20,29 +20,36 @@ from pathlib import Path
 import pytest
 
 from arena.bots import BotError
-from arena.examine import Level
-from arena.referee import Terms, Timing
+from arena.checks import Level
+from arena.referee import MatchSettings, Timing
 from arena.run import open_executor
 from ladder.service import (
-    Behind,
-    Benched,
-    Exam,
+    AttemptFailed,
+    CheckFinished,
+    ClockBehind,
     Ladder,
-    Match,
-    Service,
-    Void,
-    check_up,
+    LadderRunner,
+    MatchFinished,
+    VersionAutoDisabled,
+    check_ladder,
     open_ladder,
-    restore,
-    submit,
+    restore_backup,
+    submit_bot,
 )
-from ladder.store.database import active_versions, acts_of, find_bot, get_file, last_board, versions_of
+from ladder.store.database import (
+    active_versions,
+    find_bot,
+    find_latest_snapshot,
+    get_archive,
+    list_audit_entries,
+    versions_of,
+)
+from tests.cli_workspace import BOT, QUICK_BOT, Place
 from tests.disk import fill, fill_until_it_ends
 from tests.ladder.service.invariants import demand_sound
 from tests.ladder.service.ladders import PLAY, ladder_in, more, owners, pass_all, played, run_on, start_runner
 from tests.ladder.service.pool import workers
 from tests.ladder.service.term import Term
-from tests.place import BOT, QUICK_BOT, Place
 
 Needs = Callable[[str, str | None], None]
 
@@ -125,7 +132,7 @@ def test_who_reads_and_makes_a_backup_needs_nothing_of_the_disk(
             assert "the database can't be written" in refused
     if trouble in (read_only, being_written):
         term.arena("freeze", "--why", "it can be written again")
-    with closing(restore(tmp_path / "spring.tar", tmp_path / "again")) as again:
+    with closing(restore_backup(tmp_path / "spring.tar", tmp_path / "again")) as again:
         demand_sound(again)
 
 
@@ -147,9 +154,9 @@ def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_d
 
 
 @contextmanager
-def serving(ladder: Ladder, jobs: int = 2, **how: object) -> Iterator[Service]:
+def serving(ladder: Ladder, jobs: int = 2, **how: object) -> Iterator[LadderRunner]:
     with open_executor(ladder.play.sandbox, jobs) as pool:
-        yield Service(ladder, pool, **how)
+        yield LadderRunner(ladder, pool, **how)
 
 
 def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
@@ -159,18 +166,20 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
     with closing(open_ladder(folder)) as ladder:
         clock = itertools.count(1_800_000_000.0, 0.1)
         ladder.clock = lambda: next(clock)
-        events = list(Service(ladder, pool, matches=3).events())
-        assert [event for event in events if isinstance(event, Behind)] == []
-        before = ladder.database.look(last_board)
+        events = list(LadderRunner(ladder, pool, matches=3).events())
+        assert [event for event in events if isinstance(event, ClockBehind)] == []
+        before = ladder.database.look(find_latest_snapshot)
         clock = itertools.count(1_800_000_000.0 - 2 * 86_400, 0.1)
         owners(ladder, "eve")
-        submit(ladder, place.bot("eve.py"), "eve")
-        events = list(Service(ladder, pool, until="examined").events())
-        assert [(event.label, event.reason) for event in events if isinstance(event, Exam)] == [("eve@1", None)]
-        [behind] = [event for event in events if isinstance(event, Behind)]
+        submit_bot(ladder, place.bot("eve.py"), "eve")
+        events = list(LadderRunner(ladder, pool, until="examined").events())
+        assert [(event.label, event.reason) for event in events if isinstance(event, CheckFinished)] == [
+            ("eve@1", None)
+        ]
+        [behind] = [event for event in events if isinstance(event, ClockBehind)]
         assert behind.seconds == pytest.approx(2 * 86_400, abs=100)
-        list(Service(ladder, pool, matches=3).events())
-        assert ladder.database.look(last_board) != before
+        list(LadderRunner(ladder, pool, matches=3).events())
+        assert ladder.database.look(find_latest_snapshot) != before
         assert played(ladder) >= 6
         demand_sound(ladder)
 
@@ -179,7 +188,7 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
 
 MANIFEST = 'run = ["python3", "bot.py"]\nbuild = ["sh", "-c", "{build}"]\n'
 # A hello and a match that hang are given up soon.
-HURRIED = replace(PLAY, terms=Terms(PLAY.terms.rules, timing=Timing(limit_ms=100, bank_ms=2000, start_ms=8000)))
+HURRIED = replace(PLAY, terms=MatchSettings(PLAY.terms.rules, timing=Timing(limit_ms=100, bank_ms=2000, start_ms=8000)))
 IN_CHECK = "import sys\nsys.stdin.read()\n"
 # Plays as it should until there is a sign; then it leaves in the middle of each game.
 IN_PLAY = BOT.replace("import json, sys, zlib", "import json, os, sys, zlib").replace(
@@ -195,9 +204,9 @@ def test_a_clock_that_is_set_back_while_it_plays_is_told(place: Place) -> None:
     with closing(open_ladder(folder)) as ladder, serving(ladder, matches=30, silent_s=1.0) as service:
         clock = ladder.clock
         for event in service.events():
-            if isinstance(event, Match):
+            if isinstance(event, MatchFinished):
                 ladder.clock = lambda: clock() - 86_400
-            if isinstance(event, Behind):
+            if isinstance(event, ClockBehind):
                 told.append(event.seconds)
                 service.stop()
     assert told == [pytest.approx(86_400, abs=100)]
@@ -209,7 +218,7 @@ def test_a_runner_that_never_lives_long_rates(place: Place) -> None:
     with closing(open_ladder(folder)) as ladder:
         process = start_runner(place, folder)
         began = time.monotonic()
-        place.wait(lambda: ladder.database.look(last_board) is not None, process=process)
+        place.wait(lambda: ladder.database.look(find_latest_snapshot) is not None, process=process)
         assert time.monotonic() - began < 8
         process.kill()
         place.end(process)
@@ -225,10 +234,10 @@ def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
         (place.folder / "eve").mkdir()
         (place.folder / "eve" / "bot.toml").write_text(MANIFEST.format(build="sleep 1000"))
         place.bot("eve/bot.py")
-        submit(ladder, place.folder / "eve", "eve")
-        submit(ladder, place.bot("dan.py", IN_CHECK), "dan")
+        submit_bot(ladder, place.folder / "eve", "eve")
+        submit_bot(ladder, place.bot("dan.py", IN_CHECK), "dan")
         with serving(ladder, until="examined") as service:
-            exams = {event.label: event.reason or "" for event in service.events() if isinstance(event, Exam)}
+            exams = {event.label: event.reason or "" for event in service.events() if isinstance(event, CheckFinished)}
         assert "took longer than 1 s" in exams["eve@1"]
         assert "hello" in exams["dan@1"]
         assert exams["ada@1"] == exams["bob@1"] == ""
@@ -246,24 +255,24 @@ def test_a_bot_that_forfeits_again_and_again_is_benched(place: Place, what: str)
     toml.write_text(toml.read_text().replace("matches = 5 ", "matches = 2 "))
     with closing(open_ladder(folder)) as ladder, open_executor(ladder.play.sandbox) as pool:
         owners(ladder, "eve")
-        submit(ladder, place.bot("eve.py", IN_PLAY.replace("SIGN", repr(str(sign))).replace("WHAT", what)), "eve")
+        submit_bot(ladder, place.bot("eve.py", IN_PLAY.replace("SIGN", repr(str(sign))).replace("WHAT", what)), "eve")
         pass_all(ladder)
         sign.touch()
-        service = Service(ladder, pool)
+        service = LadderRunner(ladder, pool)
         for event in service.events():
-            if isinstance(event, Benched):
-                assert event == Benched("eve@1", "it forfeited games in its last 2 matches")
+            if isinstance(event, VersionAutoDisabled):
+                assert event == VersionAutoDisabled("eve@1", "it forfeited games in its last 2 matches")
                 service.stop()
         with ladder.database.read() as connection:
             bot = find_bot(connection, "eve")
             assert bot is not None
             assert bot.active is None
-            told = acts_of(connection, bot=bot.id)[-1]
+            told = list_audit_entries(connection, bot=bot.id)[-1]
             assert (told.who, told.what, told.why) == ("ladder", "bench", "it forfeited games in its last 2 matches")
             assert len(active_versions(connection)) == 4
-        list(Service(ladder, pool, matches=2).events())
-        submit(ladder, place.bot("eve.py"), "eve")
-        list(Service(ladder, pool, until="examined").events())
+        list(LadderRunner(ladder, pool, matches=2).events())
+        submit_bot(ladder, place.bot("eve.py"), "eve")
+        list(LadderRunner(ladder, pool, until="examined").events())
         with ladder.database.read() as connection:
             assert "eve@2" in [version.label for version in active_versions(connection)]
         demand_sound(ladder)
@@ -298,11 +307,11 @@ def test_an_upload_that_is_cut_off_is_refused_in_words(place: Place, kind: str) 
         for size in (0, 1, 100, 600, len(whole) // 2, len(whole) - 600):
             path.write_bytes(whole[:size])
             with pytest.raises(BotError):
-                submit(ladder, path, "eve", "eve")
+                submit_bot(ladder, path, "eve", "eve")
             with ladder.database.read() as connection:
                 assert find_bot(connection, "eve") is None
         path.write_bytes(whole)
-        assert submit(ladder, path, "eve", "eve").label == "eve@1"
+        assert submit_bot(ladder, path, "eve", "eve").label == "eve@1"
         demand_sound(ladder)
 
 
@@ -326,7 +335,7 @@ def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Plac
             assert found is not None
             versions = versions_of(connection, found.id)
             assert [version.number for version in versions] == list(range(1, len(versions) + 1))
-            assert all(get_file(connection, version.digest, version.file) for version in versions)
+            assert all(get_archive(connection, version.digest, version.file) for version in versions)
             assert [version.state for version in versions] == ["fit"] * len(versions)
         demand_sound(ladder)
     place.demand_nothing_left()
@@ -334,20 +343,20 @@ def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Plac
 
 def test_the_checkup_counts_the_workers_that_a_bot_kills(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plain process can kill its worker: its matches are given up, and those of the others are played."""
-    monkeypatch.setattr("ladder.store.database.leases._WAIT_S", 0.0)
+    monkeypatch.setattr("ladder.store.database.versions._WAIT_S", 0.0)
     monkeypatch.setattr("ladder.service.tasks._PAUSE_S", 0.0)
     folder, sign = ladder_in(place), place.folder / "sign"
     killer = IN_PLAY.replace("SIGN", repr(str(sign))).replace("WHAT", "os.kill(os.getppid(), 9)")
     with closing(open_ladder(folder)) as ladder:
         owners(ladder, "eve")
-        submit(ladder, place.bot("eve.py", killer), "eve")
+        submit_bot(ladder, place.bot("eve.py", killer), "eve")
         pass_all(ladder)
         sign.touch()
         with serving(ladder, matches=24) as service:
             told = list(service.events())
-        assert any(isinstance(event, Void) and event.given_up for event in told)
-        assert any(isinstance(event, Match) for event in told)
-        [row] = [row for row in check_up(folder) if row.what == "workers"]
+        assert any(isinstance(event, AttemptFailed) and event.given_up for event in told)
+        assert any(isinstance(event, MatchFinished) for event in told)
+        [row] = [row for row in check_ladder(folder) if row.what == "workers"]
         assert row.level is Level.FAIL
         assert re.search(r"died in matches of eve@1 \(\d+\)", row.text), "it has most"
         demand_sound(ladder)

@@ -12,44 +12,44 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, update
 
-from arena.coup import derived
-from arena.run import Replayed, final_plan, replay_all
-from ladder.access import PUBLIC, Viewer
+from arena.coup import derive_key
+from arena.run import VerificationReport, final_plan, verify_all
+from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.service import (
-    Behind,
+    ClockBehind,
     Ladder,
     LadderError,
-    Service,
+    LadderRunner,
     activate_version,
-    commitment_file,
+    create_final,
     disable_bot,
     export_final,
-    hold_final,
-    replay,
-    reveal,
-    see_final,
+    get_commitment_file,
+    get_final_state,
+    retry_final,
+    reveal_final_results,
     set_frozen,
     set_void,
 )
 from ladder.store.database import (
     FINAL,
-    TABLES,
+    METADATA,
     Final,
-    acts_of,
-    claim,
-    fail,
+    claim_match,
+    deactivate_bot,
+    end_runner,
     find_bot,
     find_final,
-    find_version,
-    join,
-    leave,
-    matches_of_final,
-    rest,
+    get_version_by_id,
+    list_audit_entries,
+    list_final_matches,
+    record_failed_attempt,
+    register_runner,
 )
+from tests.cli_workspace import BOT, Place
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, serve, settle
 from tests.ladder.service.invariants import problems
 from tests.ladder.service.pool import workers
-from tests.place import BOT, Place
 
 # Waits until there is a file, and leaves then.
 QUITTER = BOT.replace('message["type"] == "request"', "leave()").replace(
@@ -92,10 +92,10 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
         hand_in(made, "ada", "a")
         hand_in(made, "bob", "b")
         settle(made, BASELINES)
-        hold_final(made, "last", None, 20, "teacher")
+        create_final(made, "last", None, 20, "teacher")
         set_frozen(made, True, "teacher", "the final")
         serve(made)
-        reveal(made, "last", "teacher")
+        reveal_final_results(made, "last", "teacher")
         yield made
 
 
@@ -107,8 +107,8 @@ def stored(ladder: Ladder, name: str) -> Final:
 
 def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_path: Path) -> None:
     """Nothing that is published before a match is played tells it."""
-    state = hold_final(ladder, "last", None, 4, "teacher")
-    published = commitment_file(ladder, "last").read_text()
+    state = create_final(ladder, "last", None, 4, "teacher")
+    published = get_commitment_file(ladder, "last").read_text()
     final = stored(ladder, "last")
     assert state.key is None
     assert hashlib.sha256(final.key).hexdigest() == state.commitment
@@ -116,27 +116,27 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
     assert all(label in published for label in ("a@1", "b@1", "one@1", "two@1"))
     assert final.key.hex() not in published
     with pytest.raises(LadderError, match="matches of the final last are missing"):
-        reveal(ladder, "last", "teacher")
+        reveal_final_results(ladder, "last", "teacher")
     with pytest.raises(LadderError, match="isn't revealed yet"):
         export_final(ladder, "last", tmp_path / "last")
     assert not (tmp_path / "last").exists()
     assert not stored(ladder, "last").revealed
     serve(ladder)
-    for viewer in (PUBLIC, Viewer("ada")):
-        state = see_final(ladder, "last", viewer)
+    for viewer in (PUBLIC_VIEWER, Viewer("ada")):
+        state = get_final_state(ladder, "last", viewer)
         assert (state.missing, state.key, state.table) == (0, None, None)
         with pytest.raises(LadderError, match="isn't revealed yet"):
-            reveal(ladder, "last", "ada", viewer)
-    reveal(ladder, "last", "teacher")
-    state = see_final(ladder, "last")
+            reveal_final_results(ladder, "last", "ada", viewer)
+    reveal_final_results(ladder, "last", "teacher")
+    state = get_final_state(ladder, "last")
     assert state.key == final.key.hex()
     assert (state.played, state.missing, state.lost) == (state.matches, 0, ())
     assert state.table is not None
     assert state.table.matches == state.matches
-    assert see_final(ladder, "last", PUBLIC).key == state.key
-    reveal(ladder, "last", "other")
+    assert get_final_state(ladder, "last", PUBLIC_VIEWER).key == state.key
+    reveal_final_results(ladder, "last", "other")
     with ladder.database.read() as connection:
-        assert [(act.what, act.who) for act in acts_of(connection, what=("final", "reveal"))] == [
+        assert [(act.what, act.who) for act in list_audit_entries(connection, what=("final", "reveal"))] == [
             ("final", "teacher"),
             ("reveal", "teacher"),
         ]
@@ -144,7 +144,7 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
 
 def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
     """And each version has as many games as were asked for."""
-    _, measured = reveal(held, "last", "teacher")
+    _, measured = reveal_final_results(held, "last", "teacher")
     assert {row.bot: row.games for row in measured.table.rows} == {"a": 20, "b": 20, "one": 20, "two": 20}
 
 
@@ -155,7 +155,7 @@ def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
 def test_a_final_that_cannot_be_is_refused(held: Ladder, name: str, games: int, told: str) -> None:
     """In two lines."""
     with pytest.raises(LadderError, match=told) as refused:
-        hold_final(held, name, None, games, "teacher")
+        create_final(held, name, None, games, "teacher")
     assert len(str(refused.value).splitlines()) == 2
 
 
@@ -163,10 +163,10 @@ def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
     """And nothing is queued or published."""
     with closing(school(tmp_path / "spring", references="one")) as ladder:
         with pytest.raises(LadderError, match="can't play a final"):
-            hold_final(ladder, "last", None, 4, "teacher")
-        assert not commitment_file(ladder, "last").exists()
+            create_final(ladder, "last", None, 4, "teacher")
+        assert not get_commitment_file(ladder, "last").exists()
         with pytest.raises(LadderError, match='no final "last"'):
-            see_final(ladder, "last")
+            get_final_state(ladder, "last")
 
 
 def test_a_deadlines_final_has_the_newest_fit_version_of_each_bot_by_its_close(ladder: Ladder) -> None:
@@ -177,80 +177,82 @@ def test_a_deadlines_final_has_the_newest_fit_version_of_each_bot_by_its_close(l
     hand_in(ladder, "ada", "a", at=1_001_101)
     ladder.clock = Clock(1_001_030)
     with pytest.raises(LadderError, match="closes in 2 minutes"):
-        hold_final(ladder, "last", "first", 4, "teacher")
+        create_final(ladder, "last", "first", 4, "teacher")
     ladder.clock = Clock(1_002_000)
     activate_version(ladder, "a", 1, "teacher", "why not")
     with ladder.database.read() as connection:
         bot = find_bot(connection, "b")
     assert bot is not None
-    ladder.database.write(lambda connection: rest(connection, bot.id, "bench", "ladder", "it forfeits", 1_002_000))
-    assert hold_final(ladder, "one", "first", 4, "teacher").versions == ("a@2", "b@1", "one@1", "two@1")
+    ladder.database.write(
+        lambda connection: deactivate_bot(connection, bot.id, "bench", "ladder", "it forfeits", 1_002_000)
+    )
+    assert create_final(ladder, "one", "first", 4, "teacher").versions == ("a@2", "b@1", "one@1", "two@1")
     activate_version(ladder, "b", 1, "teacher", "once more")
     disable_bot(ladder, "b", "teacher", "it is copied")
-    assert hold_final(ladder, "two", "first", 4, "teacher").versions == ("a@2", "one@1", "two@1")
-    assert hold_final(ladder, "three", None, 4, "teacher").versions == ("a@1", "one@1", "two@1")
+    assert create_final(ladder, "two", "first", 4, "teacher").versions == ("a@2", "one@1", "two@1")
+    assert create_final(ladder, "three", None, 4, "teacher").versions == ("a@1", "one@1", "two@1")
 
 
 def test_a_version_that_is_benched_plays_its_final_to_the_end(ladder: Ladder) -> None:
     """A bench is for rated matches; a final without some of its matches would be worth nothing."""
     settings = ladder.path / "ladder.toml"
     settings.write_text(settings.read_text().replace("matches = 5 ", "matches = 1 "))
-    sign = commitment_file(ladder, "last")  # published when the final is held
+    sign = get_commitment_file(ladder, "last")  # published when the final is held
     hand_in(ladder, "ada", "a", code=QUITTER.replace("SIGN", repr(str(sign))))
-    for event in Service(ladder, workers(), matches=2).events():
-        if not isinstance(event, Behind) and not sign.exists():
-            hold_final(ladder, "last", None, 4, "teacher")
+    for event in LadderRunner(ladder, workers(), matches=2).events():
+        if not isinstance(event, ClockBehind) and not sign.exists():
+            create_final(ladder, "last", None, 4, "teacher")
     with ladder.database.read() as connection:
-        assert "bench" in [act.what for act in acts_of(connection)]
-    state = see_final(ladder, "last")
+        assert "bench" in [act.what for act in list_audit_entries(connection)]
+    state = get_final_state(ladder, "last")
     assert (state.missing, state.lost) == (state.matches, ())
 
 
 def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key_is_public(ladder: Ladder) -> None:
     """Two of three were void, and the final closed without a word."""
-    hold_final(ladder, "last", None, 4, "teacher")
+    create_final(ladder, "last", None, 4, "teacher")
     final = stored(ladder, "last")
 
     def give_up(connection: Connection) -> tuple[int, int]:
-        runner = join(connection, 1, 0.0)
+        runner = register_runner(connection, 1, 0.0)
         for hour in itertools.count(1):
-            match = claim(connection, runner, [], 3600.0 * hour, (FINAL,))
+            match = claim_match(connection, runner, [], 3600.0 * hour, (FINAL,))
             assert match is not None
-            if fail(connection, match.id, runner, "no room", 3600.0 * hour):
+            if record_failed_attempt(connection, match.id, runner, "no room", 3600.0 * hour):
                 break
-        leave(connection, runner)
+        end_runner(connection, runner)
         return match.id, hour
 
     given_up, _ = ladder.database.write(give_up)
     serve(ladder)
     with pytest.raises(LadderError, match=f"1 of the matches of the final last were given up, such as {given_up}"):
-        reveal(ladder, "last", "teacher")
+        reveal_final_results(ladder, "last", "teacher")
     assert not stored(ladder, "last").revealed
-    assert replay(ladder, "last", "teacher").missing == 1
-    assert "plays again, 1 of its" in ladder.database.look(acts_of)[-1].why
+    assert retry_final(ladder, "last", "teacher").missing == 1
+    assert "plays again, 1 of its" in ladder.database.look(list_audit_entries)[-1].why
     assert ladder.database.write(give_up) == (given_up, 3), "its attempts count anew"
-    replay(ladder, "last", "teacher")
+    retry_final(ladder, "last", "teacher")
     serve(ladder)
-    reveal(ladder, "last", "teacher")
-    assert see_final(ladder, "last").lost == ()
+    reveal_final_results(ladder, "last", "teacher")
+    assert get_final_state(ladder, "last").lost == ()
     assert stored(ladder, "last").key == final.key
     with pytest.raises(LadderError, match="is public"):
-        replay(ladder, "last", "teacher")
+        retry_final(ladder, "last", "teacher")
     wrong = ladder.database.look(lambda connection: list(problems(connection)))
     assert [what for what in wrong if "match" in what] == []
 
 
 def test_a_final_is_revealed_without_what_was_given_up_where_staff_says_so(ladder: Ladder) -> None:
     """And its table says what is missing."""
-    hold_final(ladder, "last", None, 4, "teacher")
-    matches = TABLES.tables["matches"]
+    create_final(ladder, "last", None, 4, "teacher")
+    matches = METADATA.tables["matches"]
     ended = {"state": "ended", "cause": "given_up", "reason": "no room", "ended_at": 1.0}
     ladder.database.write(lambda connection: connection.execute(update(matches).values(ended)))
     with pytest.raises(LadderError, match="--as-is"):
-        reveal(ladder, "last", "teacher")
-    reveal(ladder, "last", "teacher", as_is=True)
+        reveal_final_results(ladder, "last", "teacher")
+    reveal_final_results(ladder, "last", "teacher", as_is=True)
     assert stored(ladder, "last").revealed
-    assert len(see_final(ladder, "last").lost) > 0
+    assert len(get_final_state(ladder, "last").lost) > 0
     assert export_final(ladder, "last", ladder.path / "out") == 0
 
 
@@ -258,15 +260,15 @@ def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
     """Its results stay, and can be verified."""
     with closing(school(tmp_path / "spring")) as ladder:
         hand_in(ladder, "ada", "a")
-        hold_final(ladder, "last", None, 4, "teacher")
+        create_final(ladder, "last", None, 4, "teacher")
         serve(ladder)
-        before = reveal(ladder, "last", "teacher")[1].table.matches
+        before = reveal_final_results(ladder, "last", "teacher")[1].table.matches
         with ladder.database.read() as connection:
             final = find_final(connection, "last")
             assert final is not None
-            match = matches_of_final(connection, final.id)[0].id
+            match = list_final_matches(connection, final.id)[0].id
         set_void(ladder, match, True, "teacher", "a power cut")
-        assert reveal(ladder, "last", "teacher")[1].table.matches == before - 1
+        assert reveal_final_results(ladder, "last", "teacher")[1].table.matches == before - 1
         assert export_final(ladder, "last", tmp_path / "out") == before
 
 
@@ -278,13 +280,13 @@ def test_the_key_that_was_committed_to_deals_and_seats_every_exported_match(held
     final, folder = stored(held, "last"), tmp_path / "last"
     assert export_final(held, "last", folder) == 20
     published = (folder / "published.txt").read_text()
-    assert published == commitment_file(held, "last").read_text()
+    assert published == get_commitment_file(held, "last").read_text()
     assert f"SHA-256 of the key: {hashlib.sha256(final.key).hexdigest()}" in published
     digests = [line.split()[1] for line in published.splitlines()[-4:]]
     assert digests == held.database.look(
-        lambda connection: [find_version(connection, version).digest for version in final.versions]
+        lambda connection: [get_version_by_id(connection, version).digest for version in final.versions]
     )
-    assert replay_all(folder) == Replayed(20, 40, 0, 20)
+    assert verify_all(folder) == VerificationReport(20, 40, 0, 20)
     with pytest.raises(LadderError, match="isn't empty"):
         export_final(held, "last", folder)
 
@@ -330,14 +332,14 @@ def test_a_final_that_is_not_what_was_published_is_told(
     folder = tmp_path / "last"
     export_final(held, "last", folder)
     forge(folder)
-    assert words in "\n".join(replay_all(folder).differences)
+    assert words in "\n".join(verify_all(folder).differences)
 
 
 def test_what_the_key_decides_never_changes() -> None:
     """Finals of earlier terms can be verified by later arenas."""
     tables = final_plan(bytes(32), (0, 0, 1, 2, 3), 2, 3, 2).tables
     assert [table.bots for table in tables[:4]] == [(0, 3), (2, 4), (1, 3), (1, 2)]
-    assert derived(bytes(32), "match|7").hex() == "3f52f928cee33c0d67a8e3ddfd72a0ad28f06d71c973d35d803b7866d93e8413"
+    assert derive_key(bytes(32), "match|7").hex() == "3f52f928cee33c0d67a8e3ddfd72a0ad28f06d71c973d35d803b7866d93e8413"
 
 
 def test_the_commands_hold_a_final_show_it_and_verify_it(place: Place) -> None:

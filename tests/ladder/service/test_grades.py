@@ -11,39 +11,39 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.results import GameResult
 from ladder.service import (
-    GRADEBOOKS,
+    GRADEBOOK_FORMATS,
     Ladder,
     LadderError,
+    create_final,
+    describe_missing_ids,
     disable_bot,
-    gradebook,
-    grades,
-    hold_final,
+    format_gradebook,
+    get_grades,
     read_settings,
-    rerate,
-    unfindable,
+    rebuild_standings,
 )
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
 from ladder.store.database import (
     RATED,
-    Owner,
+    User,
     find_final,
-    find_version,
-    ids_of_labels,
-    keep_match,
-    last_board,
-    matches_of_final,
-    put_matches,
-    put_owners,
-    table_of,
+    find_latest_snapshot,
+    get_version_by_id,
+    list_final_matches,
+    queue_matches,
+    save_match,
+    save_users,
+    version_ids_by_label,
+    versions_in_match,
 )
 from ladder.views import Grade, Grades
+from tests.cli_workspace import BOT
 from tests.ladder.service.classes import Clock, copied, deadline, hand_in, school, settle
 from tests.ladder.service.term import Term
-from tests.place import BOT
 
 BASELINES = """
 [[baselines]]
@@ -86,9 +86,9 @@ def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int 
 
     def act(connection: Connection) -> None:
         labels = (one, other)
-        table = list(ids_of_labels(connection, labels).values())
+        table = list(version_ids_by_label(connection, labels).values())
         left = faulty
-        for id, won in zip(put_matches(connection, RATED, [table] * len(wins), 2.0), wins, strict=True):
+        for id, won in zip(queue_matches(connection, RATED, [table] * len(wins), 2.0), wins, strict=True):
             results = []
             for game in range(2):
                 winner = 0 if game < won else 1
@@ -97,13 +97,13 @@ def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int 
                 results.append(
                     GameResult(id, game, labels, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), faults)
                 )
-            keep_match(connection, PlayedMatch(id, "record\n", tuple(results)), 3.0)
+            save_match(connection, PlayedMatch(id, "record\n", tuple(results)), 3.0)
 
     ladder.database.write(act)
 
 
 def grade_of(ladder: Ladder, login: str, deadline: str | None = None) -> Grade:
-    return next(each for each in grades(ladder, "t", deadline=deadline).grades if each.owner.login == login)
+    return next(each for each in get_grades(ladder, "t", deadline=deadline).grades if each.owner.login == login)
 
 
 def test_a_bot_beats_another_where_the_lower_end_of_the_difference_is_above_zero(ladder: Ladder) -> None:
@@ -179,20 +179,24 @@ def test_an_owner_without_a_version_is_told_why(ladder: Ladder) -> None:
     hand_in(ladder, "dan", "d", at=1_009_000)
     disable_bot(ladder, "b", "teacher", "copied from a")
     ladder.clock = Clock(1_020_000)
-    reasons = {each.owner.login: each.reason for each in grades(ladder, "t", deadline="first").grades}
+    reasons = {each.owner.login: each.reason for each in get_grades(ladder, "t", deadline="first").grades}
     assert reasons["cleo"] == "c@1 didn't pass its examination: run: it \\x1b[31mhangs"
     assert reasons["dan"] == "nothing was submitted in time: d@1 came after"
     assert reasons["bob"] == "b is disabled: copied from a"
-    assert {each.points for each in grades(ladder, "t", deadline="first").grades} == {0.0}
+    assert {each.points for each in get_grades(ladder, "t", deadline="first").grades} == {0.0}
     with closing(school(ladder.path.parent / "other", owners="eve")) as empty:
         settle(empty, BASELINES)
-        assert [each.reason for each in grades(empty, "t").grades] == ["nothing was submitted"]
+        assert [each.reason for each in get_grades(empty, "t").grades] == ["nothing was submitted"]
 
 
 def test_an_owner_sees_the_own_grade_alone(ladder: Ladder) -> None:
     """The public none; staff all. References and staff have none."""
-    for viewer, logins in ((Viewer("ada"), ["ada"]), (PUBLIC, []), (STAFF, ["ada", "bob", "cleo", "dan"])):
-        assert [grade.owner.login for grade in grades(ladder, "t", viewer=viewer).grades] == logins
+    for viewer, logins in (
+        (Viewer("ada"), ["ada"]),
+        (PUBLIC_VIEWER, []),
+        (STAFF_VIEWER, ["ada", "bob", "cleo", "dan"]),
+    ):
+        assert [grade.owner.login for grade in get_grades(ladder, "t", viewer=viewer).grades] == logins
 
 
 @pytest.mark.parametrize(
@@ -244,17 +248,17 @@ def test_a_baseline_that_names_no_bot_is_refused_when_grades_are_asked_for(ladde
     """With the bots that there are."""
     settle(ladder, '[[baselines]]\nname = "x"\npoints = 1\nbeats = "onne"\n')
     with pytest.raises(LadderError, match="The reference bots are one, two"):
-        grades(ladder, "t")
+        get_grades(ladder, "t")
 
 
 def test_a_finals_grades_are_of_its_matches_alone(ladder: Ladder) -> None:
     """Neither rated matches count nor those of another final."""
     play(ladder, "a@1", "one@1", [1] * 40, faulty=5)
     for name, faults in (("semi", ((0, "bad_json", 1),)), ("last", ())):
-        hold_final(ladder, name, None, 20, "teacher")
+        create_final(ladder, name, None, 20, "teacher")
         keep_final(ladder, name, faults)
     ladder.clock = Clock(2e6)
-    semi, last = (grades(ladder, "t", final=name).grades[0] for name in ("semi", "last"))
+    semi, last = (get_grades(ladder, "t", final=name).grades[0] for name in ("semi", "last"))
     assert (semi.games, last.games) == (20, 20)
     assert semi.marks[1].value is not None
     assert semi.marks[1].value > 0
@@ -267,13 +271,15 @@ def keep_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ..
     def act(connection: Connection) -> None:
         final = find_final(connection, name)
         assert final is not None
-        for match in matches_of_final(connection, final.id):
-            labels = tuple(find_version(connection, version).label for version in table_of(connection, match.id))
+        for match in list_final_matches(connection, final.id):
+            labels = tuple(
+                get_version_by_id(connection, version).label for version in versions_in_match(connection, match.id)
+            )
             results = tuple(
                 GameResult(match.id, game, seats, 0, "last_standing", (0,), ((1, 9),), 9, (), faults)
                 for game, seats in enumerate((labels, labels[::-1]))
             )
-            keep_match(connection, PlayedMatch(match.id, "record\n", results), 3.0)
+            save_match(connection, PlayedMatch(match.id, "record\n", results), 3.0)
 
     ladder.database.write(act)
 
@@ -287,7 +293,7 @@ def rows(text: str) -> list[list[str]]:
 
 def made(**about: object) -> Grades:
     """Return the grades of one owner."""
-    owner = Owner("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", number="U7", canvas="1041",
+    owner = User("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", number="U7", canvas="1041",
                   moodle="Participant 512")  # fmt: skip
     values = {
         "owner": owner, "version": "a@1", "submitted": 0.0, "late_hours": 1.26, "points": 62.5, "share": 0.5,
@@ -298,7 +304,7 @@ def made(**about: object) -> Grades:
 
 def test_canvas_reads_what_is_written_for_it() -> None:
     """Source: canvas-lms, lib/gradebook_importer.rb: student columns in this order, Section last, points possible."""
-    head, possible, ada = rows(gradebook(made(), "canvas"))
+    head, possible, ada = rows(format_gradebook(made(), "canvas"))
     assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Coup"]
     assert possible == ["    Points Possible", "", "", "", "", "100"]
     assert ada == ["Lovelace, Ada", "1041", "U7", "ada", "CS1-01", "62.5"]
@@ -306,7 +312,7 @@ def test_canvas_reads_what_is_written_for_it() -> None:
 
 def test_moodle_reads_what_is_written_for_it() -> None:
     """Source: docs.moodle.org, Grade import: a column that identifies, the grade, and its feedback."""
-    head, ada = rows(gradebook(made(), "moodle"))
+    head, ada = rows(format_gradebook(made(), "moodle"))
     assert head == ["Username", "Email address", "ID number", "Coup", "Coup (Feedback)"]
     assert ada == ["ada", "ada@example.edu", "U7", "62.5", "a@1: beats one: passed; 1.3 hours late"]
 
@@ -314,16 +320,16 @@ def test_moodle_reads_what_is_written_for_it() -> None:
 def test_canvas_api_takes_grades_with_feedback() -> None:
     """Source: canvas-lms, app/models/submission.rb, process_bulk_update: by ID, or by a prefix and another ID."""
     told = {"posted_grade": "62.5", "text_comment": "a@1: beats one: passed; 1.3 hours late"}
-    assert json.loads(gradebook(made(), "canvas-api")) == {"grade_data": {"1041": told}}
+    assert json.loads(format_gradebook(made(), "canvas-api")) == {"grade_data": {"1041": told}}
     for number, ids in (("U7", ["sis_user_id:U7"]), (None, [])):
-        found = made(owner=Owner("ada", "Ada", "Quiet Fox", number=number))
-        assert list(json.loads(gradebook(found, "canvas-api"))["grade_data"]) == ids
-        assert len(unfindable(found, "canvas-api")) == 1 - len(ids)
+        found = made(owner=User("ada", "Ada", "Quiet Fox", number=number))
+        assert list(json.loads(format_gradebook(found, "canvas-api"))["grade_data"]) == ids
+        assert len(describe_missing_ids(found, "canvas-api")) == 1 - len(ids)
 
 
 def test_moodles_worksheet_has_what_its_import_reads() -> None:
     """Source: moodle, mod/assign/feedback/offline: three columns by their names, and feedback, which is HTML."""
-    head, ada = rows(gradebook(made(reason="hello: <None> & co"), "moodle-worksheet"))
+    head, ada = rows(format_gradebook(made(reason="hello: <None> & co"), "moodle-worksheet"))
     cells = dict(zip(head, ada, strict=True))
     assert (cells["Identifier"], cells["Grade"], cells["Last modified (grade)"]) == ("Participant 512", "62.5", "")
     assert cells["Feedback comments"] == "a@1: hello: &lt;None&gt; &amp; co; 1.3 hours late"
@@ -332,39 +338,39 @@ def test_moodles_worksheet_has_what_its_import_reads() -> None:
 
 def test_moodle_gives_no_grade_to_the_person_before() -> None:
     """Source: moodle, grade/import/csv: it takes a row whose mapped cell is empty for the person of the row before."""
-    found, other = made(), made(owner=Owner("bob", "Bob", "Old Owl", email="bob@example.edu"))
+    found, other = made(), made(owner=User("bob", "Bob", "Old Owl", email="bob@example.edu"))
     both = replace(found, grades=found.grades + other.grades)
-    head, *lines = rows(gradebook(both, "moodle"))
+    head, *lines = rows(format_gradebook(both, "moodle"))
     assert head[:3] == ["Username", "Email address", "Coup"]
     assert all(all(line) for line in lines)
-    assert unfindable(both, "moodle") == ["no ID number, so that column is left out: bob"]
+    assert describe_missing_ids(both, "moodle") == ["no ID number, so that column is left out: bob"]
 
 
 def test_who_lacks_an_id_is_told(tmp_path: Path) -> None:
     """On stderr, beside the file; ten by login, the others counted. What has all it needs says nothing."""
     with closing(school(tmp_path / "spring", owners=" ".join(f"s{number:02}" for number in range(12)))) as ladder:
         settle(ladder, BASELINES)
-        person = Owner("s00", "S", "", canvas="7", moodle="Participant 8")
-        ladder.database.write(lambda connection: put_owners(connection, [person], 1.0))
-        found = grades(ladder, "t")
+        person = User("s00", "S", "", canvas="7", moodle="Participant 8")
+        ladder.database.write(lambda connection: save_users(connection, [person], 1.0))
+        found = get_grades(ladder, "t")
     for form, words, first in (
         ("canvas", "SIS User ID", "S,7,"), ("canvas-api", "left out", '  "7"'),
         ("moodle-worksheet", "no Identifier", "Participant 8,S,"),
     ):  # fmt: skip
-        [line] = [line for line in unfindable(found, form) if words in line]
+        [line] = [line for line in describe_missing_ids(found, form) if words in line]
         assert line.endswith(": s01, s02, s03, s04, s05, s06, s07, s08, s09, s10 and 1 more")
-        assert f"\n{first}" in gradebook(found, form)
-    assert unfindable(found, "plain") == []
+        assert f"\n{first}" in format_gradebook(found, form)
+    assert describe_missing_ids(found, "plain") == []
     assert "no Identifier" in Term(ladder.path).arena("grades", "--format", "moodle-worksheet").err
 
 
-@pytest.mark.parametrize("form", [form for form in GRADEBOOKS if form != "canvas-api"])
+@pytest.mark.parametrize("form", [form for form in GRADEBOOK_FORMATS if form != "canvas-api"])
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_cell_is_a_formula(form: str, start: str) -> None:
     """Names, sections and reasons are others' texts."""
     evil = f"{start}HYPERLINK(1)"
-    owner = Owner("ada", evil, evil, "ada@example.edu", evil)
-    for row in rows(gradebook(made(owner=owner, version=evil, reason=evil), form)):
+    owner = User("ada", evil, evil, "ada@example.edu", evil)
+    for row in rows(format_gradebook(made(owner=owner, version=evil, reason=evil), form)):
         assert [cell for cell in row if cell.startswith(start)] == []
 
 
@@ -372,7 +378,7 @@ def test_negative_numbers_stay_numbers(ladder: Ladder) -> None:
     """Only texts are escaped."""
     for name in ("a@1", "b@1", "two@1"):
         play(ladder, name, "one@1", [0, 1] * 8 if name == "a@1" else [2, 1] * 8)
-    head, *lines = rows(gradebook(grades(ladder, "t"), "plain"))
+    head, *lines = rows(format_gradebook(get_grades(ladder, "t"), "plain"))
     ada = dict(zip(head, lines[0], strict=True))
     assert float(ada["beats one: value"]) < 0
     assert ada["beats one: passed"] == "no"
@@ -405,6 +411,6 @@ def test_of_several_bots_the_one_with_most_points_counts(ladder: Ladder) -> None
     play(ladder, "two@1", "one@1", [1] * 20)
     found = grade_of(ladder, "ada")
     assert (found.version, found.points) == ("a@1", 30)
-    rerate(ladder)
-    shares = Standings.from_json(ladder.database.look(last_board) or "").shares
+    rebuild_standings(ladder)
+    shares = Standings.from_json(ladder.database.look(find_latest_snapshot) or "").shares
     assert shares["a"] < shares["better"]

@@ -18,11 +18,11 @@ import pytest
 from sqlalchemy import select
 
 from arena.run import open_executor
-from ladder.service import Ladder, Service, open_ladder, submit
-from ladder.store.database import TABLES
+from ladder.service import Ladder, LadderRunner, open_ladder, submit_bot
+from ladder.store.database import METADATA
+from tests.cli_workspace import LIMIT_S, Place
 from tests.ladder.service.invariants import demand_sound, problems
 from tests.ladder.service.ladders import BUILDING, Waiting, ladder_in, more, played, run_on, start_runner, start_script
-from tests.place import LIMIT_S, Place
 from tests.postgres import Postgres
 
 pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on")
@@ -114,7 +114,7 @@ def test_steps_of_an_examination_are_void_once_its_worker_is_killed(place: Place
     folder = ladder_in(place, fit=True)
     slow = Waiting(place)
     with opened(folder) as ladder:
-        submit(ladder, slow.folder, "ada")
+        submit_bot(ladder, slow.folder, "ada")
         process = start_runner(place, folder)
         place.wait(lambda: slow.steps(ladder) == BUILDING, process=process)
         with ladder.database.read() as connection:
@@ -137,7 +137,7 @@ def test_steps_of_an_examination_whose_runner_is_killed_give_way_to_those_of_the
     folder = ladder_in(place, url, fit=True)
     slow = Waiting(place)
     with opened(folder) as ladder:
-        submit(ladder, slow.folder, "ada")
+        submit_bot(ladder, slow.folder, "ada")
         process = start_runner(place, folder)
         place.wait(lambda: slow.steps(ladder) == BUILDING, process=process)
         for pid in (process.pid, *(() if url is None else workers(process.pid))):
@@ -162,11 +162,11 @@ def test_of_two_runners_one_is_killed_and_the_other_plays_what_it_had(place: Pla
     """Both play before; the kernel says at once that one is no more."""
     folder = ladder_in(place, url, fit=True)
     first = start_runner(place, folder, "--jobs", 1)
-    matches = TABLES.tables["matches"]
+    matches = METADATA.tables["matches"]
     leased = select(matches.c.id, matches.c.runner).where(matches.c.state == "leased")
     with opened(folder) as ladder, open_executor(ladder.play.sandbox, 1) as pool:
         place.wait(more(ladder), process=first)
-        second = Service(ladder, pool, silent_s=SILENT_S)
+        second = LadderRunner(ladder, pool, silent_s=SILENT_S)
         had: set[int] = set()
         deadline = time.monotonic() + LIMIT_S
         for _ in second.events():
@@ -184,7 +184,7 @@ def test_of_two_runners_one_is_killed_and_the_other_plays_what_it_had(place: Pla
 
 def ended(ladder: Ladder) -> set[int]:
     """Return the matches that were played."""
-    matches = TABLES.tables["matches"]
+    matches = METADATA.tables["matches"]
     query = select(matches.c.id).where(matches.c.cause == "played")
     return set(ladder.database.look(lambda connection: connection.scalars(query).all()))
 
@@ -194,12 +194,12 @@ def test_a_runner_that_slept_too_long_delivers_what_others_have_played(place: Pl
     folder = ladder_in(place, fit=True)
     sleeper = start_script(place, "tests.ladder.service.sleeper", folder, 1)
     place.wait(lambda: Path(f"/proc/{sleeper.pid}/stat").read_text().split()[2] == "T", process=sleeper)
-    matches = TABLES.tables["matches"]
+    matches = METADATA.tables["matches"]
     leased = select(matches.c.id).where(matches.c.state == "leased")
     with opened(folder) as ladder, open_executor(ladder.play.sandbox, 1) as pool:
         had = set(ladder.database.look(lambda connection: connection.scalars(leased).all()))
         assert had
-        service = Service(ladder, pool, silent_s=1)
+        service = LadderRunner(ladder, pool, silent_s=1)
         deadline = time.monotonic() + LIMIT_S
         for _ in service.events():
             assert time.monotonic() < deadline, "the sleeper is not taken for dead"

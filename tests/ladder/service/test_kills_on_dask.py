@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from ladder.service import open_ladder, submit
+from ladder.service import open_ladder, submit_bot
+from tests.cli_workspace import Place
 from tests.dask import Cluster
 from tests.ladder.service.invariants import demand_sound, problems
 from tests.ladder.service.ladders import BUILDING, Waiting, cache, ladder_in, more
-from tests.place import Place
 
 pytestmark = [
     pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on"),
@@ -91,7 +91,7 @@ def test_steps_of_an_examination_that_a_cluster_does_twice_are_there_once(place:
     folder = ladder_in(place, fit=True)
     slow = Waiting(place)
     with closing(open_ladder(folder)) as ladder:
-        submit(ladder, slow.folder, "ada")
+        submit_bot(ladder, slow.folder, "ada")
         worker = start_worker(place, cluster)
         process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
         place.wait(lambda: slow.steps(ladder) == BUILDING, process=process)

@@ -7,36 +7,36 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from ladder.access import Viewer
+from ladder.permissions import Viewer
 from ladder.service import (
     Ladder,
     LadderError,
-    about,
     activate_version,
-    allowance,
+    create_final,
+    describe_ladder,
     disable_bot,
-    extend,
-    grades,
-    hold_final,
+    extend_deadline,
+    get_grades,
+    get_remaining_quota,
+    import_users,
     join_teams,
     leave_teams,
-    one_person,
-    reveal,
+    make_roster_entry,
+    reveal_final_results,
     set_suspended,
-    submit,
-    take_back,
-    take_in_people,
+    submit_bot,
+    withdraw_extension,
 )
-from ladder.store.database import TABLES, acts_of, extensions_in_force
+from ladder.store.database import METADATA, extensions_in_force, list_audit_entries
 from ladder.views import Grade
-from tests.each import each
+from tests.cases import each
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, settle
 from tests.ladder.service.term import Term
 from tests.ladder.service.test_grades import play
 
 DUE = 1_003_600.0
 HOUR, DAY = 3600.0, 86_400.0
-ENDED = update(TABLES.tables["matches"]).values(state="ended", cause="cancelled")
+ENDED = update(METADATA.tables["matches"]).values(state="ended", cause="cancelled")
 PLAYS = '\n[[baselines]]\nname = "plays"\npoints = 70\ngames = 2\n'
 TOLD = "plays: passed, 2 games, where 2 are asked for"
 
@@ -63,7 +63,7 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
     """Return a grade long after all deadlines."""
     ladder.clock = Clock(DUE + 100 * DAY)
-    return next(each for each in grades(ladder, "t", deadline=name).grades if each.owner.login == login)
+    return next(each for each in get_grades(ladder, "t", deadline=name).grades if each.owner.login == login)
 
 
 @each(
@@ -84,7 +84,7 @@ def test_each_day_begun_after_the_grace_is_a_late_day_or_costs(
     """Told in the grade's reason, and as numbers; each case has a person of its own."""
     late(ladder, days=7, percent_per_day=10, cap_percent=30, late_days=late_days)
     login = f"p{hours:g}x{late_days}".replace(".", "_")
-    take_in_people(ladder, [one_person(login, None, None, None, None)], "t", "one person")
+    import_users(ladder, [make_roster_entry(login, None, None, None, None)], "t", "one person")
     hand_in(ladder, login, login, at=DUE + hours * HOUR)
     play(ladder, f"{login}@1", "one@1", [1])
     found = grade_of(ladder, login)
@@ -137,17 +137,17 @@ def test_late_days_are_spent_in_the_order_of_the_deadlines(ladder: Ladder) -> No
     assert grade_of(ladder, "ada", "second").late_hours == 0
     disable_bot(ladder, "a", "t", "copied")
     hand_in(ladder, "cleo", "c", at=DUE + HOUR)
-    extend(ladder, "cleo", "second", None, None, 1, "t", "a trip")
+    extend_deadline(ladder, "cleo", "second", None, None, 1, "t", "a trip")
     found = grade_of(ladder, "cleo")
     assert found.reason.endswith("1 late day spent, 0 left"), "what an extension took is reserved"
     with pytest.raises(LadderError, match="has 1 late days left, not 2"):
-        extend(ladder, "cleo", "second", None, None, 2, "t", "a longer trip")
+        extend_deadline(ladder, "cleo", "second", None, None, 2, "t", "a longer trip")
 
 
 def test_one_person_gets_more_time_and_is_told_so(ladder: Ladder) -> None:
     """Lateness counts from the own end; given twice it is one decision; given anew, the new one holds."""
-    assert extend(ladder, "ada", "first", None, 2, 0, "teacher", "ill")
-    assert not extend(ladder, "ada", "first", None, 2, 0, "teacher", "ill")
+    assert extend_deadline(ladder, "ada", "first", None, 2, 0, "teacher", "ill")
+    assert not extend_deadline(ladder, "ada", "first", None, 2, 0, "teacher", "ill")
     hand_in(ladder, "ada", "a", at=DUE + DAY)
     hand_in(ladder, "ada", "a", at=DUE + 2 * DAY + 60)
     play(ladder, "a@2", "one@1", [1])
@@ -155,15 +155,15 @@ def test_one_person_gets_more_time_and_is_told_so(ladder: Ladder) -> None:
     more = "more time until 14 Jan 1970 14:46 UTC: ill"
     assert found.reason == f"{TOLD}; 1 minute late, within the grace; {more}"
     assert (found.version, found.due, found.extension, found.points) == ("a@2", DUE + 2 * DAY, DUE + 2 * DAY, 70)
-    assert extend(ladder, "ada", "first", "1970-01-13T14:46:40", None, 0, "teacher", "ill, but not so long")
+    assert extend_deadline(ladder, "ada", "first", "1970-01-13T14:46:40", None, 0, "teacher", "ill, but not so long")
     assert grade_of(ladder, "ada").version == "a@1"
-    extend(ladder, "bob", "first", "1970-01-13T15:46:40+01:00", None, 0, "teacher", "a trip")
+    extend_deadline(ladder, "bob", "first", "1970-01-13T15:46:40+01:00", None, 0, "teacher", "a trip")
     assert grade_of(ladder, "bob").reason == "nothing was submitted; more time until 13 Jan 1970 14:46 UTC: a trip"
-    assert take_back(ladder, "ada", "first", "teacher", "she wasn't")
-    assert not take_back(ladder, "ada", "first", "teacher", "she wasn't")
+    assert withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
+    assert not withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
     assert grade_of(ladder, "ada").reason.startswith("plays: not passed, 0 games"), "a@1 came a day late"
     with ladder.database.read() as connection:
-        told = [act.why for act in acts_of(connection, what=("extend",))]
+        told = [act.why for act in list_audit_entries(connection, what=("extend",))]
     assert told[0] == "first, more time until 14 Jan 1970 14:46 UTC: ill"
     assert (len(told), told[-1]) == (4, "first, no more time: she wasn't")
 
@@ -186,26 +186,26 @@ def test_an_extension_that_makes_no_sense_is_refused(
 ) -> None:
     """In two lines, and nothing is decided."""
     with pytest.raises(LadderError, match=told) as refused:
-        extend(ladder, login, name, until, days, late_days, "teacher", "ill")
+        extend_deadline(ladder, login, name, until, days, late_days, "teacher", "ill")
     assert len(str(refused.value).splitlines()) == 2
     assert ladder.database.look(extensions_in_force) == []
 
 
 def test_a_final_does_not_wait_for_who_has_more_time(ladder: Ladder) -> None:
     """It plays what has come; staff reads in the act who has time, and the grade of who comes later says so."""
-    extend(ladder, "bob", "first", None, 3, 0, "teacher", "ill")
-    extend(ladder, "cleo", "first", None, 3, 0, "teacher", "ill")
+    extend_deadline(ladder, "bob", "first", None, 3, 0, "teacher", "ill")
+    extend_deadline(ladder, "cleo", "first", None, 3, 0, "teacher", "ill")
     for login in ("ada", "bob"):
         hand_in(ladder, login, login[0], at=DUE - 1)
     ladder.clock = Clock(DUE + HOUR)
-    final = hold_final(ladder, "last", "first", 2, "teacher")
+    final = create_final(ladder, "last", "first", 2, "teacher")
     assert [label for label in final.versions if label[1] == "@"] == ["a@1", "b@1"]
     with ladder.database.read() as connection:
-        assert "; more time has bob until 15 Jan 1970 14:46 UTC, cleo until" in acts_of(connection)[-1].why
+        assert "; more time has bob until 15 Jan 1970 14:46 UTC, cleo until" in list_audit_entries(connection)[-1].why
     hand_in(ladder, "cleo", "c", at=DUE + DAY)
     ladder.database.write(lambda connection: connection.execute(ENDED))
-    reveal(ladder, "last", "t", as_is=True)
-    found = {each.owner.login: each for each in grades(ladder, "t", final="last").grades}
+    reveal_final_results(ladder, "last", "t", as_is=True)
+    found = {each.owner.login: each for each in get_grades(ladder, "t", final="last").grades}
     assert found["ada"].version == "a@1"
     assert found["cleo"].reason.startswith(
         "c@1 came when the versions of the final last were chosen already; more time"
@@ -219,25 +219,25 @@ def test_what_may_stand_late_is_waited_for_and_what_can_not_is_not(ladder: Ladde
     for login in ("ada", "bob"):
         path = ladder.path / f"{login}.py"
         path.write_text("# new\n")
-        submit(ladder, path, login, login[0])
-    assert grades(ladder, "t", deadline="first").waiting == ("b@1",)
+        submit_bot(ladder, path, login, login[0])
+    assert get_grades(ladder, "t", deadline="first").waiting == ("b@1",)
     with pytest.raises(LadderError, match=r"1 versions wait for their examination \(b@1\)"):
-        hold_final(ladder, "last", "first", 2, "teacher")
+        create_final(ladder, "last", "first", 2, "teacher")
 
 
 def test_a_person_is_told_his_own_deadline(ladder: Ladder) -> None:
     """Where he submits, and when he has; others are told the class's, and not why."""
-    extend(ladder, "ada", "first", None, 1, 0, "teacher", "ill")
+    extend_deadline(ladder, "ada", "first", None, 1, 0, "teacher", "ill")
     for login, at, why in (("ada", DUE + DAY, "ill"), ("bob", DUE, None)):
         with ladder.reading(Viewer(login)) as reader:
-            [first, _] = allowance(ladder, reader).due
+            [first, _] = get_remaining_quota(ladder, reader).due
         assert (first.at, first.closes, first.extended) == (at, at + 15 * 60, why)
-    assert {due.extended for due in about(ladder).due} == {None}
+    assert {due.extended for due in describe_ladder(ladder).due} == {None}
     for at, told in ((DUE + 60, None), (DUE + DAY + 60, "first")):
         ladder.clock = Clock(at)
         path = ladder.path / "a.py"
         path.write_text(f"# {at}\n")
-        assert submit(ladder, path, "ada", "a").late == told
+        assert submit_bot(ladder, path, "ada", "a").late == told
 
 
 def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder) -> None:

@@ -15,38 +15,38 @@ from sqlalchemy import Connection
 from ladder.service import (
     Ladder,
     activate_version,
-    approve,
-    challenge,
+    approve_applicant,
+    authenticate_secret,
+    create_account,
+    create_final,
     disable_bot,
-    hold_final,
-    issue,
-    merge_people,
+    import_users,
+    issue_secret,
+    merge_users,
     open_ladder,
     parse_roster,
-    prune_now,
-    refuse,
+    prune_expired,
+    queue_challenges,
+    rebuild_standings,
+    refuse_applicant,
     remove_password,
-    replay,
-    rerate,
-    reveal,
+    retry_final,
+    reveal_final_results,
     revoke_credential,
     set_frozen,
-    set_gone,
     set_password,
     set_suspended,
     set_void,
-    sign_in,
+    set_withdrawn,
+    sign_in_by_link,
     sign_in_by_password,
-    sign_up,
-    submit,
+    submit_bot,
     submit_reference,
-    take_in_people,
-    viewer_of,
 )
-from ladder.store.database import Database, claim_exam, end_exam, join
+from ladder.store.database import Database, claim_check, finish_check, register_runner
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import Clock, hand_in, school, serve
 from tests.ladder.service.small_ladder import rows
-from tests.place import QUICK_BOT
 
 T = TypeVar("T")
 NEW = f"{QUICK_BOT}# new\n"
@@ -54,7 +54,7 @@ NEW = f"{QUICK_BOT}# new\n"
 
 def submitted(ladder: Ladder) -> object:
     (ladder.path / "newbot.py").write_text(NEW)
-    return submit(ladder, ladder.path / "newbot.py", "ada", "ada")
+    return submit_bot(ladder, ladder.path / "newbot.py", "ada", "ada")
 
 
 def reference(ladder: Ladder) -> None:
@@ -63,17 +63,17 @@ def reference(ladder: Ladder) -> None:
 
 
 def signed_in(ladder: Ladder) -> None:
-    sign_in(ladder, issue(ladder, "bob", "link", "teacher").secret)
+    sign_in_by_link(ladder, issue_secret(ladder, "bob", "link", "teacher").secret)
 
 
 def token(ladder: Ladder) -> None:
-    issued = issue(ladder, "bob", "token", "teacher")
+    issued = issue_secret(ladder, "bob", "token", "teacher")
     revoke_credential(ladder, issued.id, "teacher", "lost")
 
 
 def password(ladder: Ladder) -> None:
-    session = sign_in(ladder, issue(ladder, "bob", "link", "teacher").secret)
-    bob = viewer_of(ladder, session.secret, "session")
+    session = sign_in_by_link(ladder, issue_secret(ladder, "bob", "link", "teacher").secret)
+    bob = authenticate_secret(ladder, session.secret, "session")
     set_password(ladder, bob, "a horse in a boat")
     set_password(ladder, bob, "a boat on a horse", "a horse in a boat")
     sign_in_by_password(ladder, "bob", "a boat on a horse")
@@ -81,10 +81,10 @@ def password(ladder: Ladder) -> None:
 
 
 def final(ladder: Ladder) -> None:
-    hold_final(ladder, "spring", None, 2, "teacher")
+    create_final(ladder, "spring", None, 2, "teacher")
     serve(ladder)
-    replay(ladder, "spring", "teacher")
-    reveal(ladder, "spring", "teacher", as_is=True)
+    retry_final(ladder, "spring", "teacher")
+    reveal_final_results(ladder, "spring", "teacher", as_is=True)
 
 
 def suspended(ladder: Ladder) -> object:
@@ -93,22 +93,22 @@ def suspended(ladder: Ladder) -> object:
 
 
 def signed_up(ladder: Ladder) -> object:
-    return sign_up(ladder, issue(ladder, "staff", "join", "teacher", "ask").secret, "cyd", "Cyd", "").id
+    return create_account(ladder, issue_secret(ladder, "staff", "join", "teacher", "ask").secret, "cyd", "Cyd", "").id
 
 
 def approved(ladder: Ladder) -> object:
     signed_up(ladder)
-    return approve(ladder, "cyd", "teacher")
+    return approve_applicant(ladder, "cyd", "teacher")
 
 
 def refused(ladder: Ladder) -> object:
     signed_up(ladder)
-    return refuse(ladder, "cyd", "teacher", "unknown")
+    return refuse_applicant(ladder, "cyd", "teacher", "unknown")
 
 
 def merged(ladder: Ladder) -> object:
-    left = [set_gone(ladder, "bob", gone, "teacher", "so he said") for gone in (True, False, True)]
-    return [*left, merge_people(ladder, "bob", "ada", "teacher", "one person")]
+    left = [set_withdrawn(ladder, "bob", gone, "teacher", "so he said") for gone in (True, False, True)]
+    return [*left, merge_users(ladder, "bob", "ada", "teacher", "one person")]
 
 
 def examined(ladder: Ladder) -> None:
@@ -116,9 +116,9 @@ def examined(ladder: Ladder) -> None:
     submitted(ladder)
 
     def act(connection: Connection) -> None:
-        version = claim_exam(connection, join(connection, 1, 1.0), [], 1.0)
+        version = claim_check(connection, register_runner(connection, 1, 1.0), [], 1.0)
         if version is not None:
-            end_exam(connection, version.id, [], "no", None, None, 1.0)
+            finish_check(connection, version.id, [], "no", None, None, 1.0)
 
     ladder.database.write(act)
 
@@ -128,7 +128,7 @@ PLAYED = ("games", "faults", "records", "logs", "series", "boards", "match_bots"
 DONE: dict[str, Callable[[Ladder], object]] = {
     "submit": submitted,
     "reference": reference,
-    "challenge": lambda ladder: challenge(ladder, "ada", ["bob"], "ada", 3),
+    "challenge": lambda ladder: queue_challenges(ladder, "ada", ["bob"], "ada", 3),
     "final": final,
     "disable": lambda ladder: disable_bot(ladder, "ada", "teacher", "copied"),
     "activate": lambda ladder: activate_version(ladder, "ada", 1, "teacher", "better"),
@@ -139,7 +139,7 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "void": lambda ladder: set_void(ladder, 1, True, "teacher", "wrong"),
     "suspend": suspended,
     "leave and merge": merged,
-    "people": lambda ladder: take_in_people(
+    "people": lambda ladder: import_users(
         ladder, parse_roster(b"login,section\nada,B\ncyd,A\n", "roster.csv"), "staff", "a roster"
     ),
     "sign in": signed_in,
@@ -147,8 +147,8 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "password": password,
     "play": lambda ladder: [serve(ladder, 1) for _ in range(2)],  # one table each: two matches may end before one fold
     "examination": examined,
-    "rerate": rerate,
-    "prune": prune_now,
+    "rerate": rebuild_standings,
+    "prune": prune_expired,
 }
 
 

@@ -7,14 +7,14 @@ from sqlalchemy import Connection
 
 from arena.referee import FAULTS
 from arena.run import record_results
-from ladder.access import STAFF
-from ladder.results import FOLLOWING
-from ladder.service import Fold, grades
+from ladder.permissions import STAFF_VIEWER
+from ladder.results import CONSEQUENTIAL_FAULTS
+from ladder.service import StandingsUpdater, get_grades
 from ladder.store import PlayedMatch
-from ladder.store.database import RATED, ids_of_labels, keep_match, put_matches
-from ladder.views import bot, standings
+from ladder.store.database import RATED, queue_matches, save_match, version_ids_by_label
+from ladder.views import view_bot, view_standings
+from tests.cli_workspace import BOT, LOOK_SEED, Place
 from tests.ladder.service.classes import hand_in, school, settle
-from tests.place import BOT, LOOK_SEED, Place
 
 # Three faults lose each of three games, and the bot is out of the other nine.
 COMMITTED, FOLLOWED, FAULTY_PERCENT = 9, {"out_of_lives": 3, "retired": 9}, 25.0
@@ -35,35 +35,37 @@ def test_run_statistics_ladder_and_grades_say_one_number(place: Place) -> None:
     profiles = place.run("stats", "out", "--json").json["bots"]
     for row in (each for each in [*ran["standings"], *profiles] if each["bot"] == "bad"):
         assert row["faults_committed"] == COMMITTED
-        assert {code: row["faults"][code] for code in FOLLOWING} == FOLLOWED
+        assert {code: row["faults"][code] for code in CONSEQUENTIAL_FAULTS} == FOLLOWED
     record = next((place.folder / "out" / "records").iterdir()).read_text()
 
     def act(connection: Connection) -> None:
-        [match] = put_matches(connection, RATED, [list(ids_of_labels(connection, ["bad@1", "one@1"]).values())], 1.0)
+        [match] = queue_matches(
+            connection, RATED, [list(version_ids_by_label(connection, ["bad@1", "one@1"]).values())], 1.0
+        )
         results = tuple(
             replace(result, match=match, seats=tuple(f"{name}@1" for name in result.seats))
             for result in record_results(record)
         )
-        keep_match(connection, PlayedMatch(match, record, results), 1.0)
+        save_match(connection, PlayedMatch(match, record, results), 1.0)
 
     with closing(school(place.folder / "spring", owners="ada")) as ladder:
         hand_in(ladder, "ada", "bad")
         settle(ladder, BASELINE)
         ladder.database.write(act)
-        Fold(ladder).update()
-        with ladder.reading(STAFF) as reader:
-            [standing] = [row for row in standings(reader).rows if row.bot == "bad"]
-            found = bot(reader, "bad")
+        StandingsUpdater(ladder).update()
+        with ladder.reading(STAFF_VIEWER) as reader:
+            [standing] = [row for row in view_standings(reader).rows if row.bot == "bad"]
+            found = view_bot(reader, "bad")
         assert (standing.faults, standing.forfeits) == (COMMITTED, 12)
         assert found is not None
         [version] = found.versions
         assert (version.all.faults, version.rated.faults) == (COMMITTED, COMMITTED)
-        assert {code: (version.faults or {})[code] for code in FOLLOWING} == FOLLOWED
+        assert {code: (version.faults or {})[code] for code in CONSEQUENTIAL_FAULTS} == FOLLOWED
         assert [seat.faults for seat in found.last[0].seats if seat.label == "bad@1"] == [COMMITTED]
-        [grade] = grades(ladder, "teacher").grades
+        [grade] = get_grades(ladder, "teacher").grades
         assert grade.marks[0].value == FAULTY_PERCENT
 
 
 def test_the_referee_and_the_ladder_agree_which_faults_follow_from_others() -> None:
     """Results are pure, and so can't ask the referee's table."""
-    assert set(FOLLOWING) == {code for code, rule in FAULTS.items() if rule.follows}
+    assert set(CONSEQUENTIAL_FAULTS) == {code for code, rule in FAULTS.items() if rule.follows}

@@ -10,10 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from ladder.service import Fold, Ladder, LadderError, Pruned, address_of, overdue_now, prune_now
-from ladder.store.database import FINAL, count_all
+from ladder.service import (
+    Ladder,
+    LadderError,
+    PruneResult,
+    StandingsUpdater,
+    count_expired,
+    parse_address,
+    prune_expired,
+)
+from ladder.store.database import FINAL, count_ladder
+from tests.cli_workspace import Place
 from tests.ladder.service.small_ladder import play, rows, small
-from tests.place import Place
 from tests.ports import free_port
 
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (info|warning) runner=\w{8} ")
@@ -49,7 +57,7 @@ def test_a_runner_tells_prometheus_and_stops_when_asked(ladder: Ladder, place: P
     assert runner.stderr is not None
     assert "serves spring" in runner.stderr.readline()
     settings.write_text(settings.read_text().replace("matches = 5", "matches = five"))
-    place.wait(lambda: ladder.database.look(count_all).matches.get(("rated", "played"), 0) >= 3, process=runner)
+    place.wait(lambda: ladder.database.look(count_ladder).matches.get(("rated", "played"), 0) >= 3, process=runner)
     if sys.platform == "linux":  # elsewhere no process shows its environment
         [worker, *_] = [line for line in place.processes() if "ladder.pool" in line]
         given = Path(f"/proc/{worker.split()[0]}/environ").read_bytes().split(b"\0")
@@ -79,7 +87,7 @@ def test_a_runner_tells_prometheus_and_stops_when_asked(ladder: Ladder, place: P
 def test_a_runner_that_is_asked_twice_stops_at_once(ladder: Ladder, place: Place) -> None:
     """And what it was playing goes back to the queue."""
     runner = place.start("ladder", "run", "spring", "--jobs", 1)
-    place.wait(lambda: ladder.database.look(count_all).matches.get(("rated", "played"), 0) >= 2, process=runner)
+    place.wait(lambda: ladder.database.look(count_ladder).matches.get(("rated", "played"), 0) >= 2, process=runner)
     runner.send_signal(signal.SIGTERM)
     stderr = runner.stderr
     assert stderr is not None
@@ -94,13 +102,13 @@ def test_a_runner_that_is_asked_twice_stops_at_once(ladder: Ladder, place: Place
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     """Before anything is served."""
     with pytest.raises(LadderError, match="is no address"):
-        address_of(address)
+        parse_address(address)
 
 
 def test_metrics_are_for_this_machine_unless_an_address_is_given() -> None:
     """Whoever can read them learns when people submit."""
-    assert address_of("9100") == ("127.0.0.1", 9100)
-    assert address_of("[::]:9100") == ("::", 9100)
+    assert parse_address("9100") == ("127.0.0.1", 9100)
+    assert parse_address("[::]:9100") == ("::", 9100)
 
 
 def test_what_is_kept_for_a_while_is_removed_and_what_rates_stays(ladder: Ladder) -> None:
@@ -108,8 +116,8 @@ def test_what_is_kept_for_a_while_is_removed_and_what_rates_stays(ladder: Ladder
     now = ladder.clock()
     old, middling, new = (play(ladder, 3, at=now - days * DAY) for days in (401, 61, 59))
     before, table = rows(ladder), table_of(ladder)
-    assert overdue_now(ladder) == Pruned(records=3, logs=6)
-    assert prune_now(ladder) == Pruned(records=3, logs=6)
+    assert count_expired(ladder) == PruneResult(records=3, logs=6)
+    assert prune_expired(ladder) == PruneResult(records=3, logs=6)
     after = rows(ladder)
     assert {row[0] for row in after["records"]} == {*middling, *new}
     assert {row[0] for row in after["logs"]} == {*new}
@@ -117,11 +125,11 @@ def test_what_is_kept_for_a_while_is_removed_and_what_rates_stays(ladder: Ladder
         assert after[name] == before[name]
     assert old
     assert table_of(ladder) == table
-    assert prune_now(ladder) == Pruned(records=0, logs=0)
+    assert prune_expired(ladder) == PruneResult(records=0, logs=0)
 
 
 def table_of(ladder: Ladder) -> list[object]:
-    fold = Fold(ladder)
+    fold = StandingsUpdater(ladder)
     fold.update()
     assert fold.table is not None
     return [(row.bot, row.rating.value, row.games, row.ranks) for row in fold.table.rows]
@@ -130,7 +138,7 @@ def table_of(ladder: Ladder) -> list[object]:
 def test_the_records_of_a_final_stay(ladder: Ladder) -> None:
     """Anybody may verify the deals, at any time."""
     old = play(ladder, 1, at=1.0, kind=FINAL)
-    prune_now(ladder)
+    prune_expired(ladder)
     assert {row[0] for row in rows(ladder)["records"]} == set(old)
 
 
@@ -138,7 +146,7 @@ def test_the_records_of_a_final_stay(ladder: Ladder) -> None:
 def test_room_that_is_no_longer_needed_is_given_back(ladder: Ladder) -> None:
     """SQLite would keep it for later."""
     play(ladder, 10, at=1.0, record="x" * 100_000)
-    prune_now(ladder)
+    prune_expired(ladder)
     with ladder.database.read() as connection:
         assert connection.exec_driver_sql("PRAGMA freelist_count").scalar_one() == 0
         assert connection.exec_driver_sql("PRAGMA auto_vacuum").scalar_one() == 2

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from arena.cli import cli
 from ladder.service import open_ladder
-from ladder.store.database import TABLES, find_bot, rest
+from ladder.store.database import METADATA, deactivate_bot, find_bot
 from tests.ladder.service.term import Term, hand_in, write
 
 
@@ -167,7 +167,9 @@ def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> Non
     """One that is benched would stand for the next deadline, and one that waits would play."""
     with closing(open_ladder(own.path)) as ladder:
         bot = ladder.database.look(lambda connection: find_bot(connection, "late"))
-        ladder.database.write(lambda connection: rest(connection, bot.id, "bench", "ladder", "it forfeits", 5.0))
+        ladder.database.write(
+            lambda connection: deactivate_bot(connection, bot.id, "bench", "ladder", "it forfeits", 5.0)
+        )
     own.arena("disable", "late", "--why", "copied", "--by", "prof")
     assert [act["what"] for act in own.json("bot", "late")["acts"]][-2:] == ["bench", "disable"]
 
@@ -196,7 +198,7 @@ def test_a_page_says_less_when_records_and_logs_are_gone(own: Term) -> None:
     """Retention takes them; the exchange itself stays."""
     with closing(open_ladder(own.path)) as ladder:
         ladder.database.write(
-            lambda connection: [connection.execute(TABLES.tables[name].delete()) for name in ("records", "logs")]
+            lambda connection: [connection.execute(METADATA.tables[name].delete()) for name in ("records", "logs")]
         )
     assert "no json \\x1b[31m" in own.arena("bot", "late").out
     [first, *_] = rated(own, "late")

@@ -7,44 +7,44 @@ from pathlib import Path
 import pytest
 
 from ladder import views
-from ladder.access import STAFF
+from ladder.permissions import STAFF_VIEWER
 from ladder.service import (
+    AuthenticationError,
     Ladder,
     LadderError,
-    NotLetInError,
-    TakenIn,
-    challenge,
-    grades,
-    issue,
-    merge_people,
+    UserImport,
+    authenticate_secret,
+    get_grades,
+    import_users,
+    issue_secret,
+    merge_users,
     parse_roster,
-    set_gone,
+    queue_challenges,
     set_suspended,
-    sign_in,
-    sign_in_as,
-    submit,
-    take_in_people,
-    viewer_of,
+    set_withdrawn,
+    sign_in_by_link,
+    sign_in_by_provider,
+    submit_bot,
 )
 from ladder.store.database import (
     CHALLENGE,
     FINAL,
     RATED,
-    Owner,
+    User,
     active_versions,
-    all_owners,
-    claim_exam,
-    count_queued,
-    find_owner,
-    find_version,
-    join,
-    put_matches,
-    unexamined,
+    all_users,
+    claim_check,
+    count_queued_checks,
+    find_user,
+    get_version_by_id,
+    queue_matches,
+    register_runner,
+    unchecked_versions,
 )
-from ladder.views import find_match
+from ladder.views import find_match_summary
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import hand_in, school, settle
 from tests.ladder.service.term import Term
-from tests.place import QUICK_BOT
 
 
 @pytest.fixture
@@ -53,16 +53,16 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
         yield made
 
 
-def take_in(ladder: Ladder, text: str, partial: bool = False) -> TakenIn:
-    return take_in_people(ladder, parse_roster(text.encode(), "r.csv"), "staff", "r.csv", partial=partial)
+def take_in(ladder: Ladder, text: str, partial: bool = False) -> UserImport:
+    return import_users(ladder, parse_roster(text.encode(), "r.csv"), "staff", "r.csv", partial=partial)
 
 
-def owners(ladder: Ladder) -> dict[str, Owner]:
-    return {owner.login: owner for owner in ladder.database.look(all_owners) if not owner.staff}
+def owners(ladder: Ladder) -> dict[str, User]:
+    return {owner.login: owner for owner in ladder.database.look(all_users) if not owner.staff}
 
 
-def owner(ladder: Ladder, login: str) -> Owner:
-    found = ladder.database.look(lambda connection: find_owner(connection, login))
+def owner(ladder: Ladder, login: str) -> User:
+    found = ladder.database.look(lambda connection: find_user(connection, login))
     assert found is not None
     return found
 
@@ -128,11 +128,11 @@ def test_who_has_a_name_alone_in_common_is_new_and_told(ladder: Ladder) -> None:
 
 
 def queue(ladder: Ladder, kind: str, *table: int) -> int:
-    return ladder.database.write(lambda connection: put_matches(connection, kind, [table], 1.0))[0]
+    return ladder.database.write(lambda connection: queue_matches(connection, kind, [table], 1.0))[0]
 
 
 def cause(ladder: Ladder, match: int) -> str | None:
-    found = ladder.database.look(lambda connection: find_match(connection, match))
+    found = ladder.database.look(lambda connection: find_match_summary(connection, match))
     assert found is not None
     return found.cause
 
@@ -145,34 +145,34 @@ def test_two_owners_become_one_with_all_that_is_theirs(ladder: Ladder) -> None:
     both, apart = queue(ladder, RATED, ada, bob), queue(ladder, RATED, bob, one)
     asked = queue(ladder, CHALLENGE, ada, bob)
     final = queue(ladder, FINAL, ada, bob)
-    session = sign_in(ladder, issue(ladder, "bob", "link", "staff").secret)
-    sign_in_as(ladder, "https://id", "7", "bob@example.edu")
-    assert merge_people(ladder, "bob", "ada", "staff", "he has two accounts")
-    assert not merge_people(ladder, "bob", "ada", "staff", "again")
+    session = sign_in_by_link(ladder, issue_secret(ladder, "bob", "link", "staff").secret)
+    sign_in_by_provider(ladder, "https://id", "7", "bob@example.edu")
+    assert merge_users(ladder, "bob", "ada", "staff", "he has two accounts")
+    assert not merge_users(ladder, "bob", "ada", "staff", "again")
     assert [cause(ladder, match) for match in (both, apart, asked, final)] == ["cancelled", None, None, None]
     assert set(owners(ladder)) == {"ada"}
     assert owner(ladder, "bob").login == "ada"
     assert (owner(ladder, "ada").email, owner(ladder, "ada").number) == ("bob@example.edu", "U1")
-    with pytest.raises(NotLetInError):
-        viewer_of(ladder, session.secret, "session")
-    assert sign_in_as(ladder, "https://id", "7", None).login == "ada"
-    with ladder.reading(STAFF) as reader:
-        page = views.person(reader, "bob")
+    with pytest.raises(AuthenticationError):
+        authenticate_secret(ladder, session.secret, "session")
+    assert sign_in_by_provider(ladder, "https://id", "7", None).login == "ada"
+    with ladder.reading(STAFF_VIEWER) as reader:
+        page = views.view_user_for_admin(reader, "bob")
         assert page is not None
         assert [line.bot for line in page.bots] == ["ada", "bob"]
         assert [(act.what, act.why) for act in page.acts if act.what == "merge"] == [
             ("merge", "bob is ada: he has two accounts")
         ]
-        assert "pseudonym of bob" not in repr(views.owner_list(reader))
+        assert "pseudonym of bob" not in repr(views.list_users(reader))
     assert take_in(ladder, "login\nBOB\n").added == 0
-    assert submit(ladder, ladder.path / "bob.py", "bob", "bob").again
+    assert submit_bot(ladder, ladder.path / "bob.py", "bob", "bob").again
 
 
 def test_merging_goes_on_from_what_was_merged(tmp_path: Path) -> None:
     with closing(school(tmp_path / "spring", "a b c d")) as ladder:
         take_in(ladder, "login,number\na,1\nb,2\nc,3\n")
-        merge_people(ladder, "a", "b", "staff", "one")
-        merge_people(ladder, "b", "c", "staff", "one")
+        merge_users(ladder, "a", "b", "staff", "one")
+        merge_users(ladder, "b", "c", "staff", "one")
         assert [owner(ladder, login).login for login in "abc"] == ["c", "c", "c"]
         assert take_in(ladder, "number,email\n1,x@y.z\n").changed == 1
         assert (owner(ladder, "c").number, owner(ladder, "c").email) == ("3", "x@y.z")
@@ -185,21 +185,21 @@ def test_merging_goes_on_from_what_was_merged(tmp_path: Path) -> None:
             ("c", "staff", "the staff owns"),
         ):
             with pytest.raises(LadderError, match=told):
-                merge_people(ladder, old, new, "staff", "x")
+                merge_users(ladder, old, new, "staff", "x")
 
 
 def test_what_was_decided_of_one_is_not_merged_away(ladder: Ladder) -> None:
     set_suspended(ladder, "bob", True, "staff", "copied")
     with pytest.raises(LadderError, match="one is suspended"):
-        merge_people(ladder, "bob", "ada", "staff", "x")
+        merge_users(ladder, "bob", "ada", "staff", "x")
     set_suspended(ladder, "bob", False, "staff", "no")
-    set_gone(ladder, "ada", True, "staff", "moved")
+    set_withdrawn(ladder, "ada", True, "staff", "moved")
     with pytest.raises(LadderError, match="ada left the course"):
-        merge_people(ladder, "bob", "ada", "staff", "x")
-    assert merge_people(ladder, "ada", "bob", "staff", "he is back under another name")
+        merge_users(ladder, "bob", "ada", "staff", "x")
+    assert merge_users(ladder, "ada", "bob", "staff", "he is back under another name")
     take_in(ladder, "login,staff\ncyd,yes\n")
     with pytest.raises(LadderError, match="one is staff"):
-        merge_people(ladder, "bob", "cyd", "staff", "x")
+        merge_users(ladder, "bob", "cyd", "staff", "x")
 
 
 # --- left -------------------------------------------------------------------------------------------------------------
@@ -210,48 +210,48 @@ def test_who_left_is_out_until_he_returns(ladder: Ladder) -> None:
     settle(ladder, '[[baselines]]\nname = "games"\ngames = 1\npoints = 1\n')
     ada, bob = hand_in(ladder, "ada", "ada"), hand_in(ladder, "bob", "bob")
     rated, asked, final = (queue(ladder, kind, ada, bob) for kind in (RATED, CHALLENGE, FINAL))
-    session = sign_in(ladder, issue(ladder, "ada", "link", "staff").secret)
+    session = sign_in_by_link(ladder, issue_secret(ladder, "ada", "link", "staff").secret)
     take_in(ladder, "login,email\nada,ada@example.edu\n")
     (ladder.path / "ada.py").write_text(f"{QUICK_BOT}# newer\n")
-    sent = submit(ladder, ladder.path / "ada.py", "ada", "ada").version
-    assert set_gone(ladder, "ada", True, "staff", "dropped out")
-    assert not set_gone(ladder, "ada", True, "staff", "again")
+    sent = submit_bot(ladder, ladder.path / "ada.py", "ada", "ada").version
+    assert set_withdrawn(ladder, "ada", True, "staff", "dropped out")
+    assert not set_withdrawn(ladder, "ada", True, "staff", "again")
     assert [cause(ladder, match) for match in (rated, asked, final)] == ["cancelled", "cancelled", None]
     with ladder.database.read() as connection:
         assert ada not in [version.id for version in active_versions(connection)]
-        assert (find_version(connection, ada).out, find_version(connection, ada).active) == (True, False)
-        assert (unexamined(connection, 2e6), count_queued(connection)) == ([], 0)
-    assert ladder.database.write(lambda one: claim_exam(one, join(one, 1, 1.0), [], 2e6)) is None
+        assert (get_version_by_id(connection, ada).out, get_version_by_id(connection, ada).active) == (True, False)
+        assert (unchecked_versions(connection, 2e6), count_queued_checks(connection)) == ([], 0)
+    assert ladder.database.write(lambda one: claim_check(one, register_runner(one, 1, 1.0), [], 2e6)) is None
     why = "no longer in the course: dropped out"
     for letting_in in (
-        lambda: viewer_of(ladder, session.secret, "session"),
-        lambda: sign_in_as(ladder, "https://id", "1", "ada@example.edu"),
+        lambda: authenticate_secret(ladder, session.secret, "session"),
+        lambda: sign_in_by_provider(ladder, "https://id", "1", "ada@example.edu"),
     ):
-        with pytest.raises(NotLetInError, match=f"you are {why}"):
+        with pytest.raises(AuthenticationError, match=f"you are {why}"):
             letting_in()
     for doing in (
-        lambda: submit(ladder, ladder.path / "ada.py", "ada", "ada"),
-        lambda: challenge(ladder, "ada", ["bob"], "ada", 1),
+        lambda: submit_bot(ladder, ladder.path / "ada.py", "ada", "ada"),
+        lambda: queue_challenges(ladder, "ada", ["bob"], "ada", 1),
     ):
         with pytest.raises(LadderError, match=f"ada is {why}"):
             doing()
     with pytest.raises(LadderError, match="has no version that is fit"):
-        challenge(ladder, "bob", ["ada"], "bob", 1)
-    assert [each.owner.login for each in grades(ladder, "staff").grades] == ["bob"]
-    with ladder.reading(STAFF) as reader:
-        assert [(line.login, line.gone) for line in views.owner_list(reader).rows if line.gone] == [
+        queue_challenges(ladder, "bob", ["ada"], "bob", 1)
+    assert [each.owner.login for each in get_grades(ladder, "staff").grades] == ["bob"]
+    with ladder.reading(STAFF_VIEWER) as reader:
+        assert [(line.login, line.gone) for line in views.list_users(reader).rows if line.gone] == [
             ("ada", "dropped out")
         ]
     told = take_in(ladder, "login,section\nada,B\n")
     assert [each.text for each in told.remarks] == ["ada left the course, and isn't brought back"]
     assert (owner(ladder, "ada").gone, owner(ladder, "ada").section) == (True, "B")
-    assert set_gone(ladder, "ada", False, "staff", "back")
-    assert not set_gone(ladder, "ada", False, "staff", "again")
+    assert set_withdrawn(ladder, "ada", False, "staff", "back")
+    assert not set_withdrawn(ladder, "ada", False, "staff", "again")
     with ladder.database.read() as connection:
         assert ada in [version.id for version in active_versions(connection)]
-        assert [version.id for version in unexamined(connection, 2e6)] == [sent]
-    assert viewer_of(ladder, session.secret, "session").login == "ada"
-    assert [each.owner.login for each in grades(ladder, "staff").grades] == ["ada", "bob"]
+        assert [version.id for version in unchecked_versions(connection, 2e6)] == [sent]
+    assert authenticate_secret(ladder, session.secret, "session").login == "ada"
+    assert [each.owner.login for each in get_grades(ladder, "staff").grades] == ["ada", "bob"]
 
 
 def test_the_commands_say_what_is_so(ladder: Ladder) -> None:

@@ -11,29 +11,29 @@ from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
 from ladder import views
-from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.service import (
     Ladder,
-    Metrics,
-    Service,
-    Wanted,
-    challenge,
-    commitment_file,
+    LadderRunner,
+    OpenTableRequest,
+    RunnerMetrics,
+    create_final,
     disable_bot,
-    export,
-    grades,
-    hold_final,
-    issue,
-    open_evening,
+    export_ladder,
+    get_commitment_file,
+    get_final_state,
+    get_grades,
+    import_users,
+    issue_secret,
+    open_session,
     parse_roster,
-    rerate,
-    see_final,
+    queue_challenges,
+    rebuild_standings,
     set_suspended,
     set_void,
-    sign_in,
-    take_in_people,
+    sign_in_by_link,
 )
-from ladder.store.database import TABLES, find_final
+from ladder.store.database import METADATA, find_final
 from ladder.web import make_app
 from tests.ladder.service.classes import hand_in, school, serve, settle
 from tests.ladder.service.pool import workers
@@ -50,7 +50,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
     folder = tmp_path_factory.mktemp("zqpath") / "spring"
     with closing(school(folder, owners="eve")) as made:
         rows = "".join(f"{login},{mail},{name},A\n" for login, mail, name in PEOPLE.values())
-        take_in_people(
+        import_users(
             made, parse_roster(f"login,email,name,section\n{rows}".encode(), "roster.csv"), "staff", "a roster"
         )
         settle(made, '\n[[baselines]]\nname = "plays"\npoints = 30\ngames = 1\n')
@@ -58,19 +58,19 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
             hand_in(made, LOGINS[name], f"{name}bot")
             hand_in(made, LOGINS[name], f"{name}bot", reason="it is wrong")
             hand_in(made, LOGINS[name], f"{name}bot")
-            challenge(made, f"{name}bot", ["one"], LOGINS[name])
-            issue(made, LOGINS[name], "token", "prof")
-            open_evening(made, Wanted(bots=("one",), me=True, program="mine", people=1), LOGINS[name])
-        hold_final(made, "first", None, 2, "prof")
+            queue_challenges(made, f"{name}bot", ["one"], LOGINS[name])
+            issue_secret(made, LOGINS[name], "token", "prof")
+            open_session(made, OpenTableRequest(bots=("one",), me=True, program="mine", people=1), LOGINS[name])
+        create_final(made, "first", None, 2, "prof")
         serve(made)
         serve(made, 4)
-        with made.reading(STAFF) as reader:
-            [last, *_] = views.match_list(reader, kind="rated").rows
+        with made.reading(STAFF_VIEWER) as reader:
+            [last, *_] = views.list_matches(reader, kind="rated").rows
         set_void(made, last.id, True, LOGINS["ada"], "wrong")
         disable_bot(made, "adabot", LOGINS["bob"], "copied")
         set_suspended(made, LOGINS["cyd"], True, "prof", "copied, too")
-        hold_final(made, "second", None, 2, "prof")
-        rerate(made)
+        create_final(made, "second", None, 2, "prof")
+        rebuild_standings(made)
         yield made
 
 
@@ -79,7 +79,7 @@ def keys(ladder: Ladder) -> list[str]:
     with ladder.database.read() as connection:
         finals = [find_final(connection, name) for name in ("first", "second")]
         digests = connection.scalars(
-            TABLES.tables["credentials"].select().with_only_columns(TABLES.tables["credentials"].c.digest)
+            METADATA.tables["credentials"].select().with_only_columns(METADATA.tables["credentials"].c.digest)
         )
         return [*(each.key.hex() for each in finals if each), *digests, ladder.match_key(1).hex(), str(ladder.path)]
 
@@ -88,24 +88,24 @@ def told(ladder: Ladder, viewer: Viewer) -> Iterator[tuple[str, str]]:
     """Yield (what, its JSON) of each view."""
     with ladder.reading(viewer) as reader:
         found: dict[str, object] = {
-            "standings": views.standings(reader),
-            "queue": views.queue(reader, limit=1000),
-            "finals": views.final_list(reader),
-            "matches": views.match_list(reader, limit=1000),
-            "events": views.event_list(reader, limit=1000),
-            "owners": views.owner_list(reader),
+            "standings": views.view_standings(reader),
+            "queue": views.view_queue(reader, limit=1000),
+            "finals": views.list_finals(reader),
+            "matches": views.list_matches(reader, limit=1000),
+            "events": views.list_events(reader, limit=1000),
+            "owners": views.list_users(reader),
         }
         for name in ("adabot", "bobbot", "one"):
-            found[name] = views.bot(reader, name, last=1000)
-            found[f"{name}'s build"] = views.build_log(reader, name)
-        for line in views.match_list(reader, limit=1000).rows:
-            found[f"match {line.id}"] = views.match(reader, line.id)
-            found[f"match {line.id} again"] = views.find_replay(reader, line.id)
+            found[name] = views.view_bot(reader, name, last=1000)
+            found[f"{name}'s build"] = views.view_build_log(reader, name)
+        for line in views.list_matches(reader, limit=1000).rows:
+            found[f"match {line.id}"] = views.view_match(reader, line.id)
+            found[f"match {line.id} again"] = views.view_match_replay(reader, line.id)
             for name in ("adabot", "bobbot"):
-                found[f"{name}'s log of {line.id}"] = views.logs(reader, line, name)
+                found[f"{name}'s log of {line.id}"] = views.view_logs(reader, line, name)
     for name in ("first", "second"):
-        found[f"final {name}"] = see_final(ladder, name, viewer)
-    found["grades"] = grades(ladder, "prof", viewer=viewer)
+        found[f"final {name}"] = get_final_state(ladder, name, viewer)
+    found["grades"] = get_grades(ladder, "prof", viewer=viewer)
     for what, value in found.items():
         yield what, TypeAdapter(type(value)).dump_json(value).decode()
 
@@ -115,7 +115,7 @@ def test_nobody_reads_anothers_name_nor_a_key(ladder: Ladder, login: str | None)
     """Neither the public, nor a participant with a bot, nor one without."""
     others = [*keys(ladder), *(word for person in PEOPLE.values() if login not in person for word in person)]
     seen = 0
-    for what, text in told(ladder, PUBLIC if login is None else Viewer(login)):
+    for what, text in told(ladder, PUBLIC_VIEWER if login is None else Viewer(login)):
         assert json.loads(text) is not None or "build" in what or "log" in what
         assert not [word for word in others if word in text], f"{what} tells {login}"
         seen += len(text)
@@ -124,7 +124,7 @@ def test_nobody_reads_anothers_name_nor_a_key(ladder: Ladder, login: str | None)
 
 def test_staff_reads_names_and_no_key(ladder: Ladder) -> None:
     """The oracle can fail: what it looks for is there where it may be."""
-    texts = dict(told(ladder, STAFF))
+    texts = dict(told(ladder, STAFF_VIEWER))
     for person in PEOPLE.values():
         assert all(word in texts["owners"] for word in person)
     hidden = keys(ladder)
@@ -134,16 +134,16 @@ def test_staff_reads_names_and_no_key(ladder: Ladder) -> None:
 
 def test_files_that_leave_hold_no_name_and_no_key(ladder: Ladder, tmp_path: Path) -> None:
     """An export without names, a final's commitment, and the numbers for Prometheus."""
-    files = export(ladder, tmp_path / "out", names=False)
+    files = export_ladder(ladder, tmp_path / "out", names=False)
     assert {"acts.csv", "versions.csv", "matches.csv", "standings.csv"} <= {file.name for file in files}
-    files += [commitment_file(ladder, "second")]
+    files += [get_commitment_file(ladder, "second")]
     texts = {file.name: file.read_text() for file in files}
-    texts["metrics"] = generate_latest(Metrics(Service(ladder, workers(), matches=1)).registry).decode()
+    texts["metrics"] = generate_latest(RunnerMetrics(LadderRunner(ladder, workers(), matches=1)).registry).decode()
     hidden = [*keys(ladder), *(word for person in PEOPLE.values() for word in person)]
     for what, text in texts.items():
         assert not [word for word in hidden if word in text], what
     assert "void" in texts["acts.csv"]
-    named = "".join(file.read_text() for file in export(ladder, tmp_path / "named", names=True))
+    named = "".join(file.read_text() for file in export_ladder(ladder, tmp_path / "named", names=True))
     assert all(word in named for person in PEOPLE.values() for word in person)
 
 
@@ -156,7 +156,9 @@ def test_no_page_says_anothers_name_nor_a_key(ladder: Ladder, login: str | None)
     toml.write_text(toml.read_text().replace("public = false", "public = true"))
     with TestClient(make_app(ladder, "http://x"), base_url="http://x", follow_redirects=False) as client:
         if login is not None:
-            client.cookies.set("session", sign_in(ladder, issue(ladder, login, "link", "prof").secret).secret)
+            client.cookies.set(
+                "session", sign_in_by_link(ladder, issue_secret(ladder, login, "link", "prof").secret).secret
+            )
         seen = 0
         for path in paths(ladder, ["adabot", "bobbot", "one"], ["first", "second"]):
             for prefix in ("", "/api"):

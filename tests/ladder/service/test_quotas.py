@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ladder.service import Ladder, LadderError, challenge, submit
+from ladder.service import Ladder, LadderError, queue_challenges, submit_bot
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import Clock, hand_in, school
-from tests.place import QUICK_BOT
 
 MIDNIGHT = 86_400.0 * 20_000
 
@@ -29,18 +29,18 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 
 def submitted(ladder: Ladder, number: int) -> None:
     (ladder.path / "ada.py").write_text(f"{QUICK_BOT}# number {number}\n")
-    submit(ladder, ladder.path / "ada.py", "ada")
+    submit_bot(ladder, ladder.path / "ada.py", "ada")
 
 
 def challenged(ladder: Ladder, number: int) -> None:
-    challenge(ladder, "ada", ["bob"], "ada")
+    queue_challenges(ladder, "ada", ["bob"], "ada")
 
 
 @pytest.mark.parametrize("ask", [submitted, challenged])
 def test_a_quota_is_of_the_day(ladder: Ladder, ask: object) -> None:
     """Two a minute before midnight, two a minute after it; what others ask for doesn't count."""
     assert callable(ask)
-    challenge(ladder, "bob", ["ada"], "bob")
+    queue_challenges(ladder, "bob", ["ada"], "bob")
     for day, seconds in enumerate((-60.0, 60.0)):
         ladder.clock = clock = Clock(MIDNIGHT + seconds)
         for number in range(2):

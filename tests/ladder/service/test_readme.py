@@ -4,7 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
-from tests.place import Place
+from tests.cli_workspace import Place
 
 ROOT = Path(__file__).parents[3]
 

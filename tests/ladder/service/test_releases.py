@@ -8,37 +8,37 @@ from contextlib import closing
 import pytest
 from sqlalchemy import func, select, update
 
-from ladder.access import PUBLIC, Viewer
+from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.service import (
     Ladder,
     LadderError,
-    backup,
+    create_final,
     disable_bot,
-    extend,
-    handed_out,
-    hold_final,
-    merge_people,
-    one_person,
-    release,
-    release_lines,
-    remake,
-    restore,
-    reveal,
-    set_gone,
+    extend_deadline,
+    get_published_grades,
+    import_users,
+    list_release_summaries,
+    make_roster_entry,
+    merge_users,
+    release_grades,
+    reproduce_release,
+    restore_backup,
+    reveal_final_results,
     set_suspended,
     set_void,
-    take_in_people,
+    set_withdrawn,
+    write_backup,
 )
-from ladder.store.database import TABLES, acts_of, all_releases
-from ladder.views import GradeChanges, HandedOut
+from ladder.store.database import METADATA, all_releases, list_audit_entries
+from ladder.views import GradeChanges, PublishedGrades
+from tests.cli_workspace import Place
 from tests.command import LIMIT_S, Command
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, settle
 from tests.ladder.service.term import Term
 from tests.ladder.service.test_grades import BASELINES, keep_final, play
-from tests.place import Place
 
 DUE, LATER = 1_003_600.0, 2e6
-matches = TABLES.tables["matches"].c
+matches = METADATA.tables["matches"].c
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def ladder(place: Place) -> Iterator[Ladder]:
 
 def since(ladder: Ladder, name: str, before: str | None = None) -> GradeChanges:
     with ladder.database.read() as connection:
-        changes = handed_out(connection, name, since=before).changes
+        changes = get_published_grades(connection, name, since=before).changes
     assert changes is not None
     return changes
 
@@ -70,12 +70,12 @@ def everything_changes(ladder: Ladder) -> None:
     set_void(ladder, 2, False, "t", "it didn't")
     hand_in(ladder, "ada", "a", at=LATER + 1)
     play(ladder, "a@2", "b@1", [1] * 20)
-    extend(ladder, "cleo", "first", None, 100, 0, "t", "ill")
+    extend_deadline(ladder, "cleo", "first", None, 100, 0, "t", "ill")
     hand_in(ladder, "cleo", "c", at=LATER + 2)
     disable_bot(ladder, "b", "t", "copied")
     set_suspended(ladder, "ada", True, "t", "copied")
-    take_in_people(ladder, [one_person("dan", "Dan", None, None, None)], "t", "one person")
-    take_in_people(ladder, [one_person("bob", "Robert", None, None, None)], "t", "one person")
+    import_users(ladder, [make_roster_entry("dan", "Dan", None, None, None)], "t", "one person")
+    import_users(ladder, [make_roster_entry("bob", "Robert", None, None, None)], "t", "one person")
     path = ladder.path / "ladder.toml"
     text = path.read_text().replace("points = 40", "points = 50").replace("percent_per_day = 0", "percent_per_day = 5")
     path.write_text(text.replace(deadline("first", DUE), deadline("first", DUE + 60)))
@@ -83,26 +83,26 @@ def everything_changes(ladder: Ladder) -> None:
 
 def test_what_was_handed_out_is_made_again_to_the_digit_whatever_happened_since(ladder: Ladder, place: Place) -> None:
     """And so it is in a ladder that was restored from a backup; what is kept is printed as it was."""
-    made = release(ladder, "one", "teacher", None, deadline="first")
+    made = release_grades(ladder, "one", "teacher", None, deadline="first")
     assert [grade.points for grade in made.told.grades] == [70, 0, 0]
     before = Term(ladder.path).arena("grades", "--release", "one").out
     everything_changes(ladder)
-    assert remake(ladder, "one").differences == ()
-    later = release(ladder, "two", "teacher", "a regrade", deadline="first")
+    assert reproduce_release(ladder, "one").differences == ()
+    later = release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
     assert [grade.points for grade in later.told.grades] == [0, 0, 0, 0]
     assert Term(ladder.path).arena("grades", "--release", "one").out == before
-    set_gone(ladder, "bob", True, "teacher", "moved away")
-    merge_people(ladder, "dan", "cleo", "teacher", "one person")
-    backup(ladder, place.folder / "spring.tar")
-    with closing(restore(place.folder / "spring.tar", place.folder / "again")) as again:
-        assert all(remake(again, name).same for name in ("one", "two"))
+    set_withdrawn(ladder, "bob", True, "teacher", "moved away")
+    merge_users(ladder, "dan", "cleo", "teacher", "one person")
+    write_backup(ladder, place.folder / "spring.tar")
+    with closing(restore_backup(place.folder / "spring.tar", place.folder / "again")) as again:
+        assert all(reproduce_release(again, name).same for name in ("one", "two"))
         assert Term(again.path).arena("grades", "--release", "one").out == before
 
 
 @pytest.mark.parametrize("core", ["Prescott", "Haswell"])
 def test_another_processor_makes_the_same(ladder: Ladder, place: Place, core: str) -> None:
     """Sums are rounded otherwise there, in the last digits."""
-    release(ladder, "one", "teacher", None, deadline="first")
+    release_grades(ladder, "one", "teacher", None, deadline="first")
     words = ["ladder", "grades", str(ladder.path), "--release", "one", "--again"]
     there = {**os.environ, "OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": "2"}
     process = Command(words, there, fresh=True, stderr=subprocess.PIPE, text=True)
@@ -112,8 +112,8 @@ def test_another_processor_makes_the_same(ladder: Ladder, place: Place, core: st
 
 def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, place: Place) -> None:
     """The command says what does, and exits with 1."""
-    release(ladder, "one", "teacher", None, deadline="first")
-    table = TABLES.tables["match_bots"]
+    release_grades(ladder, "one", "teacher", None, deadline="first")
+    table = METADATA.tables["match_bots"]
     lost = update(table).where(table.c.match == 1).values(wins=0)
     ladder.database.write(lambda connection: connection.execute(lost))
     ran = place.call("ladder", "grades", ladder.path, "--release", "one", "--again")
@@ -122,7 +122,7 @@ def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, pl
 
 def test_a_name_is_taken_once_and_a_regrade_needs_a_reason(ladder: Ladder) -> None:
     """What is handed out isn't overwritten; nor is it before the deadline, or while a version waits."""
-    release(ladder, "one", "teacher", None, deadline="first")
+    release_grades(ladder, "one", "teacher", None, deadline="first")
     cases: tuple[tuple[str, dict[str, str], str | None, str], ...] = (
         ("one", {"deadline": "first"}, "again", "was handed out already"),
         ("two", {"deadline": "first"}, None, 'before, as "one".\nSay why'),
@@ -133,22 +133,22 @@ def test_a_name_is_taken_once_and_a_regrade_needs_a_reason(ladder: Ladder) -> No
     )
     for name, of, why, told in cases:
         with pytest.raises(LadderError, match=told):
-            release(ladder, name, "teacher", why, **of)
+            release_grades(ladder, name, "teacher", why, **of)
     ladder.clock = Clock(DUE - 60)
     with pytest.raises(LadderError, match="closes in 2 minutes"):
-        release(ladder, "two", "teacher", "x", deadline="first")
+        release_grades(ladder, "two", "teacher", "x", deadline="first")
     with ladder.database.read() as connection:
         assert [each.name for each in all_releases(connection)] == ["one"]
-        assert [(act.who, act.why) for act in acts_of(connection, what=("release",))] == [
+        assert [(act.who, act.why) for act in list_audit_entries(connection, what=("release",))] == [
             ("teacher", "one, deadline first: handed out")
         ]
 
 
 def test_a_later_release_tells_what_changed_for_whom_and_why(ladder: Ladder) -> None:
     """Settings, games, void matches; versions, baselines that flipped with both values, more time, people."""
-    release(ladder, "one", "teacher", None, deadline="first")
+    release_grades(ladder, "one", "teacher", None, deadline="first")
     everything_changes(ladder)
-    release(ladder, "two", "teacher", "a regrade", deadline="first")
+    release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
     found = since(ladder, "two")
     assert found.words == (
         'the baseline "beats one": points 40 beats one before, points 50 beats one now',
@@ -163,7 +163,7 @@ def test_a_later_release_tells_what_changed_for_whom_and_why(ladder: Ladder) -> 
     assert words["cleo"][2].startswith("c@1 counts, no version before; more time until ")
     assert words["dan"] == (None, 0, "had no grade before: joined since")
     set_suspended(ladder, "ada", False, "t", "it wasn't")
-    release(ladder, "three", "teacher", "it wasn't copied", deadline="first")
+    release_grades(ladder, "three", "teacher", "it wasn't copied", deadline="first")
     [row] = since(ladder, "three").rows
     assert (row.owner.login, row.before, row.after) == ("ada", 0, 30)
     [row] = [row for row in since(ladder, "three", "one").rows if row.owner.login == "ada"]
@@ -175,53 +175,53 @@ def test_a_later_release_tells_what_changed_for_whom_and_why(ladder: Ladder) -> 
 
 def test_a_final_is_handed_out_too(ladder: Ladder) -> None:
     """Its matches can be void later, as others."""
-    hold_final(ladder, "last", "first", 20, "teacher")
+    create_final(ladder, "last", "first", 20, "teacher")
     keep_final(ladder, "last", ())
-    reveal(ladder, "last", "teacher")
-    made = release(ladder, "end", "teacher", None, final="last")
+    reveal_final_results(ladder, "last", "teacher")
+    made = release_grades(ladder, "end", "teacher", None, final="last")
     assert made.line.of == "final last"
     last = ladder.database.look(lambda connection: connection.scalar(select(func.max(matches.id))))
     assert last is not None
     set_void(ladder, last, True, "teacher", "the host slept")
-    assert remake(ladder, "end").same
-    assert release(ladder, "end2", "teacher", "a void match", final="last").changes is not None
+    assert reproduce_release(ladder, "end").same
+    assert release_grades(ladder, "end2", "teacher", "a void match", final="last").changes is not None
     assert since(ladder, "end2").words[-1] == f"void since: match {last}"
 
 
-def seen_by(ladder: Ladder, viewer: Viewer) -> HandedOut:
+def seen_by(ladder: Ladder, viewer: Viewer) -> PublishedGrades:
     with ladder.database.read() as connection:
-        return handed_out(connection, "two", viewer)
+        return get_published_grades(connection, "two", viewer)
 
 
 def test_a_participant_sees_his_own_row_alone(ladder: Ladder) -> None:
     """Of the grades, and of what changed; who handed it out, and why, is staff's."""
-    release(ladder, "one", "teacher", None, deadline="first")
+    release_grades(ladder, "one", "teacher", None, deadline="first")
     everything_changes(ladder)
-    release(ladder, "two", "teacher", "ada copied", deadline="first")
-    for viewer, logins in ((Viewer("ada"), ["ada"]), (Viewer("bob"), ["bob"]), (PUBLIC, [])):
+    release_grades(ladder, "two", "teacher", "ada copied", deadline="first")
+    for viewer, logins in ((Viewer("ada"), ["ada"]), (Viewer("bob"), ["bob"]), (PUBLIC_VIEWER, [])):
         found = seen_by(ladder, viewer)
         assert [grade.owner.login for grade in found.told.grades] == logins
         assert found.changes is not None
         assert {row.owner.login for row in found.changes.rows} <= set(logins)
         assert (found.line.by, found.line.why) == (None, None)
         with ladder.database.read() as connection:
-            assert {line.why for line in release_lines(connection, viewer)} == {None}
+            assert {line.why for line in list_release_summaries(connection, viewer)} == {None}
 
 
 def test_what_was_handed_out_to_a_login_is_the_persons_who_it_became(ladder: Ladder) -> None:
     """The person sees it, and a later release says what changed, and of nobody that he left."""
-    release(ladder, "one", "teacher", None, deadline="first")
-    take_in_people(ladder, [one_person("ada2", "Ada", None, None, None)], "t", "one person")
-    merge_people(ladder, "ada", "ada2", "teacher", "one person")
+    release_grades(ladder, "one", "teacher", None, deadline="first")
+    import_users(ladder, [make_roster_entry("ada2", "Ada", None, None, None)], "t", "one person")
+    merge_users(ladder, "ada", "ada2", "teacher", "one person")
     with ladder.database.read() as connection:
-        [grade] = handed_out(connection, "one", Viewer("ada2")).told.grades
+        [grade] = get_published_grades(connection, "one", Viewer("ada2")).told.grades
         assert (grade.owner.login, grade.points) == ("ada", 70)
-        assert handed_out(connection, "one", Viewer("bob")).told.grades[0].owner.login == "bob"
-    assert release(ladder, "two", "teacher", "a merge", deadline="first").told.grades[0].owner.login == "ada2"
+        assert get_published_grades(connection, "one", Viewer("bob")).told.grades[0].owner.login == "bob"
+    assert release_grades(ladder, "two", "teacher", "a merge", deadline="first").told.grades[0].owner.login == "ada2"
     assert since(ladder, "two").rows == ()
     play(ladder, "b@1", "one@1", [2] * 40)
-    merge_people(ladder, "cleo", "bob", "teacher", "one person")
-    release(ladder, "three", "teacher", "a merge", deadline="first")
+    merge_users(ladder, "cleo", "bob", "teacher", "one person")
+    release_grades(ladder, "three", "teacher", "a merge", deadline="first")
     assert [(row.owner.login, row.before, row.after) for row in since(ladder, "three").rows] == [("bob", 0, 100)]
     assert [grade.owner.login for grade in seen_by(ladder, Viewer("bob")).told.grades] == ["bob", "cleo"]
 

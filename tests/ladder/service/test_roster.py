@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from arena.coup import PRESETS
-from arena.referee import Terms
-from arena.sandbox import Choice
-from ladder.service import Ladder, LadderError, Play, create, open_ladder, parse_roster, take_in_people
-from ladder.store.database import Owner, all_owners, find_owner
+from arena.referee import MatchSettings
+from arena.sandbox import SandboxChoice
+from ladder.service import Ladder, LadderError, LadderFormat, create_ladder, import_users, open_ladder, parse_roster
+from ladder.store.database import User, all_users, find_user
 from tests.ladder.service.classes import school
 from tests.ladder.service.term import Term
 
@@ -50,8 +50,8 @@ def told(text: str) -> list[str]:
 
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
-    play = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=2)
-    with closing(create(tmp_path / "spring", play, None)) as made:
+    play = LadderFormat(MatchSettings(rules=PRESETS["coup"]), SandboxChoice("process"), seats=2, match_games=2)
+    with closing(create_ladder(tmp_path / "spring", play, None)) as made:
         yield made
 
 
@@ -189,7 +189,7 @@ def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: st
 def test_what_is_no_roster_is_refused_with_its_line(ladder: Ladder, data: bytes, told: str) -> None:
     """And nothing of it is shown that could act on a terminal."""
     with pytest.raises(LadderError) as refused:
-        take_in_people(ladder, parse_roster(data, "roster.csv"), "staff", "roster.csv")
+        import_users(ladder, parse_roster(data, "roster.csv"), "staff", "roster.csv")
     assert told in str(refused.value)
     assert list(owners(ladder)) == ["staff"]
     assert str(refused.value).replace("\n", "").isprintable()
@@ -207,7 +207,7 @@ def test_twenty_problems_are_told_and_the_others_counted(ladder: Ladder) -> None
     """So that one look mends most: what can't be read, and what is another's."""
     text = b"login,email,pseudonym\nada,,Loud Owl\nbob,,loud owl\n" + b"a,b,\n" * 21
     with pytest.raises(LadderError) as refused:
-        take_in_people(ladder, parse_roster(text, "r.csv"), "staff", "r.csv")
+        import_users(ladder, parse_roster(text, "r.csv"), "staff", "r.csv")
     lines = str(refused.value).split("\n")
     assert lines[0] == "r.csv: 22 lines can't be taken in."
     assert lines[1] == 'line 3: the pseudonym "loud owl" is that of line 2'
@@ -227,14 +227,14 @@ def test_a_line_is_counted_where_a_cell_has_several() -> None:
 def test_missing_pseudonyms_are_drawn_and_stay(ladder: Ladder) -> None:
     """A roster that comes again changes what it tells, and nothing else."""
     roster = b"login,name,section,pseudonym\nada,Ada,A,\nbob,Bob,A,Loud Owl\n"
-    taken = take_in_people(ladder, parse_roster(roster, "r"), "staff", "a roster")
+    taken = import_users(ladder, parse_roster(roster, "r"), "staff", "a roster")
     assert (taken.added, taken.changed, taken.absent) == (2, 0, 0)
     first = owners(ladder)
     assert first["bob"].pseudonym == "Loud Owl"
     assert not {"ada", "lovelace"} & set(first["ada"].pseudonym.lower().split())
-    taken = take_in_people(ladder, parse_roster(roster, "r"), "staff", "a roster")
+    taken = import_users(ladder, parse_roster(roster, "r"), "staff", "a roster")
     assert (taken.added, taken.changed, taken.absent) == (0, 0, 0)
-    taken = take_in_people(
+    taken = import_users(
         ladder, parse_roster(b"login,section,pseudonym\nada,B,Other Name\ncleo,,\n", "r"), "staff", "a roster"
     )
     assert (taken.added, taken.changed, taken.absent) == (1, 1, 1)
@@ -247,11 +247,11 @@ def test_missing_pseudonyms_are_drawn_and_stay(ladder: Ladder) -> None:
 def test_pseudonyms_differ_and_depend_on_the_ladders_key(ladder: Ladder, tmp_path: Path) -> None:
     """Who knows the login but not the key can't tell whose a pseudonym is."""
     roster = parse_roster(("login\n" + "".join(f"s{number}\n" for number in range(100))).encode(), "r")
-    take_in_people(ladder, roster, "staff", "a roster")
+    import_users(ladder, roster, "staff", "a roster")
     names = {login: owner.pseudonym for login, owner in owners(ladder).items()}
     assert len(set(names.values())) == len(names)
-    with closing(create(tmp_path / "autumn", ladder.play, None)) as other:
-        take_in_people(other, roster, "staff", "a roster")
+    with closing(create_ladder(tmp_path / "autumn", ladder.play, None)) as other:
+        import_users(other, roster, "staff", "a roster")
         same = [login for login, owner in owners(other).items() if owner.pseudonym == names[login] and login != "staff"]
     assert len(same) < 5
 
@@ -259,19 +259,19 @@ def test_pseudonyms_differ_and_depend_on_the_ladders_key(ladder: Ladder, tmp_pat
 def test_a_pseudonym_that_a_roster_gives_to_one_is_drawn_for_nobody_else(ladder: Ladder, tmp_path: Path) -> None:
     """Whoever stands first in it. Here ada would have had the one that bob is given."""
     shutil.copytree(ladder.path, tmp_path / "same")  # with its key
-    take_in_people(ladder, parse_roster(b"login\nada\n", "r"), "staff", "a roster")
+    import_users(ladder, parse_roster(b"login\nada\n", "r"), "staff", "a roster")
     drawn = owners(ladder)["ada"].pseudonym
     with closing(open_ladder(tmp_path / "same")) as same:
-        take_in_people(same, parse_roster(f"login,pseudonym\nada,\nbob,{drawn}\n".encode(), "r"), "staff", "a roster")
+        import_users(same, parse_roster(f"login,pseudonym\nada,\nbob,{drawn}\n".encode(), "r"), "staff", "a roster")
         assert owners(same)["bob"].pseudonym == drawn
         assert owners(same)["ada"].pseudonym != drawn
 
 
 def test_a_roster_with_the_pseudonym_of_another_owner_is_refused_whole(ladder: Ladder) -> None:
-    take_in_people(ladder, parse_roster(b"login,pseudonym\nada,\nbob,Loud Owl\n", "r"), "staff", "a roster")
+    import_users(ladder, parse_roster(b"login,pseudonym\nada,\nbob,Loud Owl\n", "r"), "staff", "a roster")
     before = owners(ladder)
     with pytest.raises(LadderError, match="another owner's"):
-        take_in_people(ladder, parse_roster(b"login,pseudonym\ncleo,LOUD OWL\ndora,\n", "r"), "staff", "a roster")
+        import_users(ladder, parse_roster(b"login,pseudonym\ncleo,LOUD OWL\ndora,\n", "r"), "staff", "a roster")
     assert owners(ladder) == before
 
 
@@ -296,9 +296,9 @@ def test_the_command_imports_a_roster(ladder: Ladder, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def owners(ladder: Ladder) -> dict[str, Owner]:
+def owners(ladder: Ladder) -> dict[str, User]:
     with ladder.database.read() as connection:
-        return {owner.login: owner for owner in all_owners(connection)}
+        return {owner.login: owner for owner in all_users(connection)}
 
 
 def test_what_a_later_roster_does_not_tell_stays(tmp_path: Path) -> None:
@@ -309,8 +309,8 @@ def test_what_a_later_roster_does_not_tell_stays(tmp_path: Path) -> None:
             "login\nada\n",
             "login,name\nada,Zoe\u0308\n",
         ):
-            take_in_people(ladder, parse_roster(text.encode(), "roster.csv"), "staff", "a roster")
+            import_users(ladder, parse_roster(text.encode(), "roster.csv"), "staff", "a roster")
         with ladder.database.read() as connection:
-            ada = find_owner(connection, "ada")
+            ada = find_user(connection, "ada")
     assert ada is not None
     assert (ada.name, ada.email, ada.number, ada.section) == ("Zo\u00eb", "ada@example.edu", "U7", "B")

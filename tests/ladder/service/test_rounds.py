@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import Connection, func, select, update
 
 from ladder import views
-from ladder.access import PUBLIC
-from ladder.service import Ladder, Rounds
-from ladder.store.database import TABLES, find_version
+from ladder.permissions import PUBLIC_VIEWER
+from ladder.service import Ladder, RoundScheduler
+from ladder.store.database import METADATA, get_version_by_id
 from tests.ladder.service.classes import hand_in, school
 
-match_bots, matches = (TABLES.tables[name] for name in ("match_bots", "matches"))
+match_bots, matches = (METADATA.tables[name] for name in ("match_bots", "matches"))
 REQUESTS = 600  # of a version in a match
 QUICK_US, SLOW_US = 100 * REQUESTS, 400_000 * REQUESTS
 
@@ -27,15 +27,15 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
         yield made
 
 
-def page_of(ladder: Ladder, ids: set[int]) -> views.Bot:
+def page_of(ladder: Ladder, ids: set[int]) -> views.BotPage:
     """Return the page of the bot of one of these versions, as anybody reads it."""
-    with ladder.reading(PUBLIC) as reader:
-        page = views.bot(reader, find_version(reader.connection, min(ids)).name)
+    with ladder.reading(PUBLIC_VIEWER) as reader:
+        page = views.view_bot(reader, get_version_by_id(reader.connection, min(ids)).name)
     assert page is not None
     return page
 
 
-def play(ladder: Ladder, rounds: Rounds, slow: set[int], count: int, took_us: int = SLOW_US) -> list[set[int]]:
+def play(ladder: Ladder, rounds: RoundScheduler, slow: set[int], count: int, took_us: int = SLOW_US) -> list[set[int]]:
     """Queue rounds, and say that they were played; return of which versions each was."""
 
     def act(connection: Connection) -> set[int]:
@@ -58,21 +58,21 @@ def play(ladder: Ladder, rounds: Rounds, slow: set[int], count: int, took_us: in
 
 
 def versions(ladder: Ladder) -> list[int]:
-    table = TABLES.tables["versions"]
+    table = METADATA.tables["versions"]
     return ladder.database.look(lambda connection: list(connection.scalars(select(table.c.id).order_by(table.c.id))))
 
 
 def test_a_bot_at_4_ms_of_500_plays_as_often_as_bots_that_answer_at_once(ladder: Ladder) -> None:
     """It takes forty times as long as others, of which the ladder allows all."""
     thinks = set(versions(ladder)[-1:])
-    played = play(ladder, Rounds(ladder), thinks, 30, took_us=4_000 * REQUESTS)
+    played = play(ladder, RoundScheduler(ladder), thinks, 30, took_us=4_000 * REQUESTS)
     assert all(thinks <= field for field in played)
     assert page_of(ladder, thinks).held is None
 
 
 def test_a_version_that_takes_most_of_the_time_plays_every_second_round_and_its_page_says_so(ladder: Ladder) -> None:
     slow = set(versions(ladder)[-2:])
-    played = play(ladder, Rounds(ladder), slow, 40)
+    played = play(ladder, RoundScheduler(ladder), slow, 40)
     assert [bool(slow & field) for field in played] == [True, *[True, False] * 19, True]
     assert all(len(field) >= 12 for field in played), "no round leaves out another"
     page = page_of(ladder, slow)
@@ -85,7 +85,7 @@ def test_a_version_that_takes_most_of_the_time_plays_every_second_round_and_its_
 
 def test_who_begins_to_hang_is_known_by_the_first_match(ladder: Ladder) -> None:
     """Whatever it took before: a mean of hundreds of matches told it after as many that hung."""
-    rounds, slow = Rounds(ladder), set(versions(ladder)[-2:])
+    rounds, slow = RoundScheduler(ladder), set(versions(ladder)[-2:])
     play(ladder, rounds, set(), 6)
     played = play(ladder, rounds, slow, 3, took_us=2_000_000 * REQUESTS)
     assert [bool(slow & field) for field in played] == [True, True, False]
@@ -93,16 +93,16 @@ def test_who_begins_to_hang_is_known_by_the_first_match(ladder: Ladder) -> None:
 
 def test_a_runner_that_starts_knows_who_is_slow(ladder: Ladder) -> None:
     slow = set(versions(ladder)[-2:])
-    play(ladder, Rounds(ladder), slow, 4)
-    assert not slow & play(ladder, Rounds(ladder), slow, 1)[0]
+    play(ladder, RoundScheduler(ladder), slow, 4)
+    assert not slow & play(ladder, RoundScheduler(ladder), slow, 1)[0]
 
 
 def test_a_runner_that_goes_on_queues_what_a_new_one_would(ladder: Ladder) -> None:
     """Each match is counted once, however often a runner has looked."""
-    old = Rounds(ladder)
+    old = RoundScheduler(ladder)
     play(ladder, old, set(), 7)
 
-    def tables(rounds: Rounds) -> list[int]:
+    def tables(rounds: RoundScheduler) -> list[int]:
         with ladder.database.engine.connect() as connection, connection.begin() as both:
             before = connection.scalar(select(func.max(matches.c.id)))
             rounds.queue(connection)
@@ -111,6 +111,6 @@ def test_a_runner_that_goes_on_queues_what_a_new_one_would(ladder: Ladder) -> No
             both.rollback()
         return found
 
-    met = [(rounds._met, rounds._played) for rounds in (old, Rounds(ladder)) if tables(rounds)]
+    met = [(rounds._met, rounds._played) for rounds in (old, RoundScheduler(ladder)) if tables(rounds)]
     assert met[0] == met[1]
-    assert tables(old) == tables(Rounds(ladder)) != []
+    assert tables(old) == tables(RoundScheduler(ladder)) != []

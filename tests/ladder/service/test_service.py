@@ -8,28 +8,28 @@ from typing import ParamSpec, TypeVar
 
 import pytest
 
-from ladder.pool import ExecutorLostError, Idle, Workers
+from ladder.pool import ExecutorLostError, Idle, LocalExecutor
 from ladder.service import (
-    Exam,
-    Excluded,
-    Fold,
+    AttemptFailed,
+    CheckFinished,
     Ladder,
-    Match,
-    Refused,
-    Service,
-    Void,
-    create,
+    LadderRunner,
+    MatchFinished,
+    StandingsUpdater,
+    WorkerExcluded,
+    WorkerRefused,
+    create_ladder,
     open_ladder,
-    rerate,
-    submit,
+    rebuild_standings,
+    submit_bot,
     submit_reference,
 )
 from ladder.standings import Standings
-from ladder.store.database import all_bots, find_bot, get_steps, last_board, versions_of
+from ladder.store.database import all_bots, find_bot, find_latest_snapshot, get_check_steps, versions_of
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.ladders import PLAY, owners
 from tests.ladder.service.pool import workers
 from tests.ladder.service.small_ladder import play, small
-from tests.place import QUICK_BOT
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,7 +40,7 @@ SAMPLES = Path(__file__).parents[3] / "sample_bots"
 def ladder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ladder]:
     """Give a ladder of two references that wait for their examination, and two owners."""
     url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
-    with closing(create(tmp_path / "spring", PLAY, url)) as made:
+    with closing(create_ladder(tmp_path / "spring", PLAY, url)) as made:
         for name in ("one", "two"):
             path = tmp_path / f"{name}.py"
             path.write_text(QUICK_BOT)
@@ -60,18 +60,18 @@ def test_a_submission_is_examined_plays_and_is_rated(ladder: Ladder, tmp_path: P
     """And one that can't play is told why, and nothing else changes."""
     broken = tmp_path / "broken.py"
     broken.write_text("import sys\nsys.exit('no such model')\n")
-    submit(ladder, SAMPLES / "turtle.py", "ada")
-    submit(ladder, broken, "bob")
-    events = list(Service(ladder, workers(), until="examined").events())
-    assert [event for event in events if isinstance(event, Match)] == [], "no rated match"
-    events += list(Service(ladder, workers(), matches=6).events())
-    exams = {event.label: event.reason for event in events if isinstance(event, Exam)}
+    submit_bot(ladder, SAMPLES / "turtle.py", "ada")
+    submit_bot(ladder, broken, "bob")
+    events = list(LadderRunner(ladder, workers(), until="examined").events())
+    assert [event for event in events if isinstance(event, MatchFinished)] == [], "no rated match"
+    events += list(LadderRunner(ladder, workers(), matches=6).events())
+    exams = {event.label: event.reason for event in events if isinstance(event, CheckFinished)}
     assert exams.keys() == {"one@1", "two@1", "turtle@1", "broken@1"}
     assert [label for label, reason in exams.items() if reason is not None] == ["broken@1"]
     assert "no such model" in str(told_steps(ladder, "broken"))
-    assert len([event for event in events if isinstance(event, Match)]) == 6
+    assert len([event for event in events if isinstance(event, MatchFinished)]) == 6
     with ladder.database.read() as connection:
-        table = Standings.from_json(last_board(connection) or "")
+        table = Standings.from_json(find_latest_snapshot(connection) or "")
         assert {bot.name: bot.active is not None for bot in all_bots(connection)} == {
             "broken": False,
             "one": True,
@@ -87,19 +87,19 @@ def told_steps(ladder: Ladder, bot: str) -> list[str]:
     with ladder.database.read() as connection:
         found = find_bot(connection, bot)
         assert found is not None
-        return get_steps(connection, versions_of(connection, found.id)[-1].id)
+        return get_check_steps(connection, versions_of(connection, found.id)[-1].id)
 
 
 def test_a_fold_that_goes_on_says_what_a_new_one_says(playing: Ladder) -> None:
     """Whatever came between; and whoever rebuilds the table is told that it is the same."""
     play(playing, 3)
-    fold = Fold(playing)
+    fold = StandingsUpdater(playing)
     fold.update()
     for _ in range(6):
         play(playing, 1)
         fold.update()
-        assert rerate(playing).same
-    new = Fold(playing)
+        assert rebuild_standings(playing).same
+    new = StandingsUpdater(playing)
     new.update()
     assert fold.table is not None
     assert new.table is not None
@@ -116,7 +116,7 @@ def test_a_ladder_that_is_opened_again_goes_on(ladder: Ladder) -> None:
         assert again.spec(7, "ab").key == ladder.spec(7, "ab").key
 
 
-class Cluster(Workers):
+class Cluster(LocalExecutor):
     """Two workers of this machine; a third refuses, and the first three calls are lost on their way."""
 
     lost = 0
@@ -136,10 +136,10 @@ class Cluster(Workers):
 def test_a_cluster_that_goes_and_comes_costs_no_attempt(playing: Ladder) -> None:
     """And who refuses there is named, once."""
     with Cluster(2) as pool:
-        events = [event for event in Service(playing, pool, matches=3).events() if not isinstance(event, Idle)]
+        events = [event for event in LadderRunner(playing, pool, matches=3).events() if not isinstance(event, Idle)]
         pool.shutdown(cancel_futures=True)
     assert pool.lost == 3
-    excluded = [event for event in events if isinstance(event, Excluded)]
-    assert excluded == [Excluded("tcp://10.0.0.7:40001", "it has version 9 of the arena, not 10")]
-    assert [event for event in events if isinstance(event, Void | Refused)] == []
-    assert len([event for event in events if isinstance(event, Match)]) == 3
+    excluded = [event for event in events if isinstance(event, WorkerExcluded)]
+    assert excluded == [WorkerExcluded("tcp://10.0.0.7:40001", "it has version 9 of the arena, not 10")]
+    assert [event for event in events if isinstance(event, AttemptFailed | WorkerRefused)] == []
+    assert len([event for event in events if isinstance(event, MatchFinished)]) == 3

@@ -7,34 +7,34 @@ from pathlib import Path
 import pytest
 
 from ladder.service import (
-    MOST_WAITING,
+    MAX_APPLICANTS,
+    AuthenticationError,
     Ladder,
     LadderError,
-    NotLetInError,
-    Person,
-    approve,
-    challenge,
-    export,
-    grades,
+    RosterEntry,
+    approve_applicant,
+    authenticate_secret,
+    create_account,
+    export_ladder,
+    find_join_link,
+    get_grades,
     import_teams,
-    issue,
-    join_link,
+    import_users,
+    issue_secret,
     join_teams,
-    merge_people,
+    merge_users,
     parse_roster,
-    refuse,
-    set_gone,
+    queue_challenges,
+    refuse_applicant,
     set_suspended,
-    sign_in_as,
-    sign_up,
-    submit,
-    take_in_people,
-    viewer_of,
+    set_withdrawn,
+    sign_in_by_provider,
+    submit_bot,
 )
-from ladder.store.database import Owner, all_owners, find_owner, put_owners
-from tests.each import each
+from ladder.store.database import User, all_users, find_user, save_users
+from tests.cases import each
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import Clock, hand_in, school, settle
-from tests.place import QUICK_BOT
 
 DAY_S = 86_400.0
 
@@ -42,27 +42,27 @@ DAY_S = 86_400.0
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
     with closing(school(tmp_path / "spring", "ada bob")) as made:
-        take_in_people(made, [Person(1, "ada", email="ada@x.edu")], "staff", "one person")
+        import_users(made, [RosterEntry(1, "ada", email="ada@x.edu")], "staff", "one person")
         yield made
 
 
 def link(ladder: Ladder, ask: bool = False) -> str:
-    return issue(ladder, "staff", "join", "staff", "ask" if ask else "join").secret
+    return issue_secret(ladder, "staff", "join", "staff", "ask" if ask else "join").secret
 
 
 def waiting(ladder: Ladder, login: str = "cyd", email: str = "cyd@x.edu") -> str:
     """Sign up by a link whose accounts staff approves; return the session."""
-    return sign_up(ladder, link(ladder, ask=True), login, "Cyd Charisse", email).secret
+    return create_account(ladder, link(ladder, ask=True), login, "Cyd Charisse", email).secret
 
 
-def found(ladder: Ladder, login: str) -> Owner | None:
-    return ladder.database.look(lambda connection: find_owner(connection, login))
+def found(ladder: Ladder, login: str) -> User | None:
+    return ladder.database.look(lambda connection: find_user(connection, login))
 
 
 def test_who_signs_up_by_an_open_link_takes_part_at_once(ladder: Ladder) -> None:
     """With a pseudonym of two words, and without an email, which nobody has verified."""
-    session = sign_up(ladder, link(ladder), " cyd ", "Cyd", "ada@x.edu")
-    assert viewer_of(ladder, session.secret, "session").login == "cyd"
+    session = create_account(ladder, link(ladder), " cyd ", "Cyd", "ada@x.edu")
+    assert authenticate_secret(ladder, session.secret, "session").login == "cyd"
     owner = found(ladder, "cyd")
     assert owner is not None
     assert (owner.name, owner.email, owner.staff, owner.waiting) == ("Cyd", None, False, False)
@@ -72,18 +72,18 @@ def test_who_signs_up_by_an_open_link_takes_part_at_once(ladder: Ladder) -> None
 
 # What an account that waits can't do, nor have done to it; each names it.
 DONE: dict[str, Callable[[Ladder], object]] = {
-    "submit": lambda ladder: submit(ladder, ladder.path / "ada.py", "cyd", "cyd"),
-    "challenge": lambda ladder: challenge(ladder, "ada", ["one"], "cyd"),
-    "link": lambda ladder: issue(ladder, "cyd", "link", "staff"),
-    "token": lambda ladder: issue(ladder, "cyd", "token", "staff"),
+    "submit": lambda ladder: submit_bot(ladder, ladder.path / "ada.py", "cyd", "cyd"),
+    "challenge": lambda ladder: queue_challenges(ladder, "ada", ["one"], "cyd"),
+    "link": lambda ladder: issue_secret(ladder, "cyd", "link", "staff"),
+    "token": lambda ladder: issue_secret(ladder, "cyd", "token", "staff"),
     "team": lambda ladder: join_teams(ladder, {"cyd": "Red"}, "staff", "they asked"),
     "teams": lambda ladder: import_teams(ladder, b"login,team\ncyd,Red\n", "teams.csv", "staff"),
     "suspend": lambda ladder: set_suspended(ladder, "cyd", True, "staff", "x"),
-    "leave": lambda ladder: set_gone(ladder, "cyd", True, "staff", "x"),
-    "merge": lambda ladder: merge_people(ladder, "cyd", "ada", "staff", "x"),
-    "become": lambda ladder: merge_people(ladder, "ada", "cyd", "staff", "x"),
-    "roster": lambda ladder: take_in_people(ladder, parse_roster(b"login\ncyd\n", "r.csv"), "staff", "r.csv"),
-    "add": lambda ladder: take_in_people(ladder, [Person(1, "CYD")], "staff", "one person"),
+    "leave": lambda ladder: set_withdrawn(ladder, "cyd", True, "staff", "x"),
+    "merge": lambda ladder: merge_users(ladder, "cyd", "ada", "staff", "x"),
+    "become": lambda ladder: merge_users(ladder, "ada", "cyd", "staff", "x"),
+    "roster": lambda ladder: import_users(ladder, parse_roster(b"login\ncyd\n", "r.csv"), "staff", "r.csv"),
+    "add": lambda ladder: import_users(ladder, [RosterEntry(1, "CYD")], "staff", "one person"),
 }
 
 
@@ -94,26 +94,26 @@ def test_an_account_that_waits_does_nothing(ladder: Ladder, what: str) -> None:
     waiting(ladder)
     with pytest.raises(LadderError, match="waits for approval"):
         DONE[what](ladder)
-    assert refuse(ladder, "cyd", "staff", "unknown")
+    assert refuse_applicant(ladder, "cyd", "staff", "unknown")
 
 
 def test_an_account_that_waits_sees_that_it_waits_until_it_is_approved(ladder: Ladder) -> None:
     session = waiting(ladder)
-    with pytest.raises(NotLetInError, match=r"^you are waiting for the staff's approval$"):
-        viewer_of(ladder, session, "session")
-    assert approve(ladder, "cyd", "staff")
-    assert not approve(ladder, "cyd", "staff")
-    viewer = viewer_of(ladder, session, "session")
+    with pytest.raises(AuthenticationError, match=r"^you are waiting for the staff's approval$"):
+        authenticate_secret(ladder, session, "session")
+    assert approve_applicant(ladder, "cyd", "staff")
+    assert not approve_applicant(ladder, "cyd", "staff")
+    viewer = authenticate_secret(ladder, session, "session")
     assert (viewer.login, viewer.staff, viewer.changes) == ("cyd", False, True)
     with pytest.raises(LadderError, match="no account"):
-        approve(ladder, "dan", "staff")
+        approve_applicant(ladder, "dan", "staff")
 
 
 def test_nothing_lists_an_account_that_waits_as_a_participant(ladder: Ladder, tmp_path: Path) -> None:
     waiting(ladder)
     settle(ladder, '\n[[baselines]]\nname = "share"\npoints = 10\nshare_percent = 50\n')
-    assert "cyd" not in {grade.owner.login for grade in grades(ladder, "staff").grades}
-    files = {path.name: path.read_text() for path in export(ladder, tmp_path / "out", names=True)}
+    assert "cyd" not in {grade.owner.login for grade in get_grades(ladder, "staff").grades}
+    files = {path.name: path.read_text() for path in export_ladder(ladder, tmp_path / "out", names=True)}
     assert "cyd" not in files["owners.csv"]
     assert "ada" in files["owners.csv"]
 
@@ -121,11 +121,11 @@ def test_nothing_lists_an_account_that_waits_as_a_participant(ladder: Ladder, tm
 def test_the_email_of_an_account_that_waits_is_nobodys(ladder: Ladder) -> None:
     """A provider signs nobody into it, and a roster's person of that email is another, who has it then."""
     waiting(ladder, email="bo@x.edu")
-    with pytest.raises(NotLetInError, match="nobody in the roster"):
-        sign_in_as(ladder, "https://id", "1", "bo@x.edu")
+    with pytest.raises(AuthenticationError, match="nobody in the roster"):
+        sign_in_by_provider(ladder, "https://id", "1", "bo@x.edu")
     roster = parse_roster(b"login,email\nbo,bo@x.edu\n", "roster.csv")
-    assert take_in_people(ladder, roster, "staff", "roster.csv").added == 1
-    assert sign_in_as(ladder, "https://id", "1", "bo@x.edu").login == "bo"
+    assert import_users(ladder, roster, "staff", "roster.csv").added == 1
+    assert sign_in_by_provider(ladder, "https://id", "1", "bo@x.edu").login == "bo"
 
 
 @pytest.mark.parametrize("when", ["waiting", "approved"])
@@ -133,92 +133,92 @@ def test_an_email_that_no_one_verified_makes_no_applicant_staff(ladder: Ladder, 
     """A roster that has it is another person's, and the applicant's session gets no rights of theirs."""
     session = waiting(ladder, email="prof@x.edu")
     if when == "approved":
-        assert approve(ladder, "cyd", "staff")
+        assert approve_applicant(ladder, "cyd", "staff")
     roster = parse_roster(b"login,email,staff\nprof,prof@x.edu,yes\n", "roster.csv")
-    assert take_in_people(ladder, roster, "staff", "roster.csv").added == 1
+    assert import_users(ladder, roster, "staff", "roster.csv").added == 1
     if when == "waiting":
-        assert approve(ladder, "cyd", "staff")
-    assert not viewer_of(ladder, session, "session").staff
+        assert approve_applicant(ladder, "cyd", "staff")
+    assert not authenticate_secret(ladder, session, "session").staff
     assert (found(ladder, "prof"), getattr(found(ladder, "cyd"), "email", "")) != (None, "prof@x.edu")
-    with pytest.raises(NotLetInError, match="staff signs in by a link"):
-        sign_in_as(ladder, "https://id", "1", "prof@x.edu")
+    with pytest.raises(AuthenticationError, match="staff signs in by a link"):
+        sign_in_by_provider(ladder, "https://id", "1", "prof@x.edu")
 
 
 @pytest.mark.parametrize("line", ["cyd,,yes", "cyd,cyd@x.edu,yes", "ada@x.edu,ada@x.edu,yes", "new,ada@x.edu,yes"])
 def test_a_roster_gives_no_account_that_there_is_other_rights(ladder: Ladder, line: str) -> None:
     """Also by a login that somebody chose."""
-    session = sign_up(ladder, link(ladder), "cyd", "Cyd", "")
+    session = create_account(ladder, link(ladder), "cyd", "Cyd", "")
     with pytest.raises(LadderError, match="not staff: an account stays"):
-        take_in_people(ladder, parse_roster(f"login,email,staff\n{line}\n".encode(), "r.csv"), "staff", "r.csv")
-    assert not viewer_of(ladder, session.secret, "session").staff
+        import_users(ladder, parse_roster(f"login,email,staff\n{line}\n".encode(), "r.csv"), "staff", "r.csv")
+    assert not authenticate_secret(ladder, session.secret, "session").staff
 
 
 def test_a_provider_account_is_one_persons_from_the_first_time(ladder: Ladder) -> None:
     """Whatever email it tells later; and another one with the same email isn't that person's too."""
-    assert sign_in_as(ladder, "https://id", "1", "Ada@X.edu").login == "ada"
-    take_in_people(ladder, [Person(1, "bob", email="bob@x.edu")], "staff", "one person")
+    assert sign_in_by_provider(ladder, "https://id", "1", "Ada@X.edu").login == "ada"
+    import_users(ladder, [RosterEntry(1, "bob", email="bob@x.edu")], "staff", "one person")
     for email in ("bob@x.edu", None):
-        assert sign_in_as(ladder, "https://id", "1", email).login == "ada"
+        assert sign_in_by_provider(ladder, "https://id", "1", email).login == "ada"
     for issuer, subject in (("https://id", "2"), ("https://other", "1")):
-        with pytest.raises(NotLetInError, match="another account"):
-            sign_in_as(ladder, issuer, subject, "ada@x.edu")
+        with pytest.raises(AuthenticationError, match="another account"):
+            sign_in_by_provider(ladder, issuer, subject, "ada@x.edu")
 
 
 @each("email", ["\u017fus@x.edu", "sus@x.edu\u200b", "sus", "staff", "", None])
 def test_an_email_is_that_of_a_person_by_the_same_letters(ladder: Ladder, email: str | None) -> None:
     """A long s isn't an s."""
-    take_in_people(ladder, [Person(1, "sus", email="sus@x.edu")], "staff", "one person")
-    with pytest.raises(NotLetInError):
-        sign_in_as(ladder, "https://id", "1", email)
+    import_users(ladder, [RosterEntry(1, "sus", email="sus@x.edu")], "staff", "one person")
+    with pytest.raises(AuthenticationError):
+        sign_in_by_provider(ladder, "https://id", "1", email)
 
 
 def test_a_long_s_is_no_s_in_a_roster(ladder: Ladder) -> None:
-    take_in_people(ladder, [Person(1, "sus", email="sus@x.edu")], "staff", "one person")
+    import_users(ladder, [RosterEntry(1, "sus", email="sus@x.edu")], "staff", "one person")
     roster = parse_roster("login,email\nlong,\u017fus@x.edu\n".encode(), "roster.csv")
-    assert take_in_people(ladder, roster, "staff", "roster.csv").added == 1
+    assert import_users(ladder, roster, "staff", "roster.csv").added == 1
 
 
 def test_an_account_that_is_refused_is_gone_and_its_login_is_free(ladder: Ladder) -> None:
     session = waiting(ladder)
-    assert refuse(ladder, "cyd", "staff", "who are you?")
-    assert not refuse(ladder, "cyd", "staff", "again")
-    with pytest.raises(NotLetInError, match="not known"):
-        viewer_of(ladder, session, "session")
+    assert refuse_applicant(ladder, "cyd", "staff", "who are you?")
+    assert not refuse_applicant(ladder, "cyd", "staff", "again")
+    with pytest.raises(AuthenticationError, match="not known"):
+        authenticate_secret(ladder, session, "session")
     waiting(ladder)
-    assert approve(ladder, "cyd", "staff")
+    assert approve_applicant(ladder, "cyd", "staff")
     with pytest.raises(LadderError, match="doesn't wait"):
-        refuse(ladder, "cyd", "staff", "late")
+        refuse_applicant(ladder, "cyd", "staff", "late")
     assert found(ladder, "cyd") is not None
 
 
 @each("login", ["ada", "ADA", "old", "staff", "cyd@x.edu", "=1+1", "x" * 101, "a\x07b", " "])
 def test_a_login_that_is_taken_or_that_a_roster_would_refuse_is_refused(ladder: Ladder, login: str) -> None:
     """Also one of a merged account; and one like an email, which a roster's person may have."""
-    take_in_people(ladder, [Person(1, "old")], "staff", "one person")
-    merge_people(ladder, "old", "bob", "staff", "one person")
-    before = ladder.database.look(all_owners)
+    import_users(ladder, [RosterEntry(1, "old")], "staff", "one person")
+    merge_users(ladder, "old", "bob", "staff", "one person")
+    before = ladder.database.look(all_users)
     with pytest.raises(LadderError):
-        sign_up(ladder, link(ladder), login, "Cyd", "")
-    assert ladder.database.look(all_owners) == before
+        create_account(ladder, link(ladder), login, "Cyd", "")
+    assert ladder.database.look(all_users) == before
 
 
 def test_a_link_serves_many_until_its_time_is_over_and_signs_nobody_in(ladder: Ladder) -> None:
     secret = link(ladder)
     for login in ("cyd", "dan"):
-        sign_up(ladder, secret, login, login, "")
+        create_account(ladder, secret, login, login, "")
     for kind in ("session", "token"):
-        with pytest.raises(NotLetInError, match="not known"):
-            viewer_of(ladder, secret, kind)
+        with pytest.raises(AuthenticationError, match="not known"):
+            authenticate_secret(ladder, secret, kind)
     ladder.clock = Clock(1e6 + 14.1 * DAY_S)
-    assert join_link(ladder, secret) is None
+    assert find_join_link(ladder, secret) is None
     with pytest.raises(LadderError, match="isn't known, or its time is over"):
-        sign_up(ladder, secret, "eli", "Eli", "")
+        create_account(ladder, secret, "eli", "Eli", "")
 
 
 def test_so_many_wait_at_a_time_and_no_more(ladder: Ladder) -> None:
-    many = [Owner(f"a{number}", "A", f"p {number}", waiting=True) for number in range(MOST_WAITING)]
-    ladder.database.write(lambda connection: put_owners(connection, many, 1.0))
+    many = [User(f"a{number}", "A", f"p {number}", waiting=True) for number in range(MAX_APPLICANTS)]
+    ladder.database.write(lambda connection: save_users(connection, many, 1.0))
     with pytest.raises(LadderError, match="Too many"):
         waiting(ladder)
-    refuse(ladder, "a0", "staff", "spam")
+    refuse_applicant(ladder, "a0", "staff", "spam")
     waiting(ladder)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ladder.service import Ladder, join_teams, open_ladder, similar
-from ladder.views import Pair, Similar
+from ladder.service import Ladder, find_similar_versions, join_teams, open_ladder
+from ladder.views import SimilarityPair, SimilarityReport
 from tests.ladder.alike import BOT, IN_C, KIT_ONLY, alike_ladder, take
 from tests.ladder.service.term import Term
 
@@ -30,7 +30,7 @@ def test_pairs_of_different_owners_are_listed_with_both_shares(ladder: Ladder, t
     """Her own may be like her own. Files that aren't compared are told."""
     files: dict[str, str | bytes] = {"bot.py": BOT, "long.py": "x = 1; " * 50_000, "bytes.py": b"\0\1"}
     take(ladder, tmp_path / "again", "ada", {**files, "more.c": IN_C, "vendor/a.py": BOT, "latin.py": "# \udce9\n"})
-    found = similar(ladder)
+    found = find_similar_versions(ladder)
     assert found.pairs is not None
     assert sorted(sorted([(p.version, p.owner), (p.other_version, p.other_owner)]) for p in found.pairs) == [
         [("again@1", "ada"), ("mine@1", "bob")],
@@ -38,7 +38,7 @@ def test_pairs_of_different_owners_are_listed_with_both_shares(ladder: Ladder, t
     ]
     assert all(pair.share >= pair.other_share > 50 for pair in found.pairs)
     assert found.unread == tuple(f"again@1: {name} isn't compared" for name in ("bytes.py", "vendor/a.py", "long.py"))
-    assert similar(ladder, compare=False).pairs is None
+    assert find_similar_versions(ladder, compare=False).pairs is None
 
 
 def test_the_version_that_plays_is_compared_and_a_teams_bots_are_of_one_party(
@@ -47,15 +47,15 @@ def test_the_version_that_plays_is_compared_and_a_teams_bots_are_of_one_party(
     take(ladder, tmp_path / "mine", "bob", {"bot.py": KIT_ONLY.format(name="B", action="income")})
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
     given: list[tuple[int, str, str]] = []
-    inside = importlib.import_module("ladder.service.similar")
+    inside = importlib.import_module("ladder.service.submissions")
     monkeypatch.setattr(inside, "_compare", lambda programs, _: given.extend(programs) or {"pairs": [], "skipped": []})
-    assert similar(ladder).pairs == ()
+    assert find_similar_versions(ladder).pairs == ()
     [mine] = [each for each in given if "income" in each[2]]
     assert [each[0] for each in given].count(mine[0]) == 2
 
 
 def test_the_command_prints_a_table(own: Term, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Similar(4, (Pair("weigher@1", "ada", 98.9, "mine@1", "bob", 97.9),), ())
-    monkeypatch.setattr(importlib.import_module("arena.cli.ladder.similar"), "all_similar", lambda ladder: found)
+    found = SimilarityReport(4, (SimilarityPair("weigher@1", "ada", 98.9, "mine@1", "bob", 97.9),), ())
+    monkeypatch.setattr(importlib.import_module("arena.cli.ladder.bots"), "all_similar", lambda ladder: found)
     assert "weigher@1  ada     98.9  mine@1 " in own.arena("similar").out
     assert own.json("similar")["pairs"][0]["other_owner"] == "bob"

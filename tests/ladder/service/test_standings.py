@@ -13,18 +13,26 @@ import pytest
 from sqlalchemy import Connection, select
 from starlette.testclient import TestClient
 
-from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.results import GameResult
-from ladder.service import Fold, Ladder, create, open_ladder
+from ladder.service import Ladder, StandingsUpdater, create_ladder, open_ladder
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
-from ladder.store.database import TABLES, Owner, ids_of_labels, keep_match, last_board, put_matches, put_owners
-from ladder.views import standings_page
+from ladder.store.database import (
+    METADATA,
+    User,
+    find_latest_snapshot,
+    queue_matches,
+    save_match,
+    save_users,
+    version_ids_by_label,
+)
+from ladder.views import view_standings_page
 from ladder.web import make_app
 from tests.ladder.service.term import PLAY, Term
 from tests.ladder.store.databases import add_bot
 
-BOARDS = (TABLES.tables["boards"].c.number, TABLES.tables["boards"].c.data)
+BOARDS = (METADATA.tables["boards"].c.number, METADATA.tables["boards"].c.data)
 DAY_S = 86_400
 GAMES = 6
 
@@ -32,7 +40,7 @@ GAMES = 6
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
     """Give a ladder of four bots, a to d, which stands at noon of a day."""
-    with closing(create(tmp_path / "spring", PLAY, None)) as made:
+    with closing(create_ladder(tmp_path / "spring", PLAY, None)) as made:
         made.clock = lambda: 20_000.5 * DAY_S
         for name in "abcd":
             add_bot(made.database, name, f"owner-of-{name}")
@@ -43,15 +51,15 @@ def play(ladder: Ladder, *met: tuple[str, int]) -> None:
     """Let matches end: ("ab", 4) is one in which a wins 4 of GAMES games against b."""
 
     def act(connection: Connection) -> None:
-        ids = ids_of_labels(connection, sorted({f"{name}@1" for pair, _ in met for name in pair}))
+        ids = version_ids_by_label(connection, sorted({f"{name}@1" for pair, _ in met for name in pair}))
         tables = [[ids[f"{name}@1"] for name in pair] for pair, _ in met]
-        for match, (pair, wins) in zip(put_matches(connection, "rated", tables, 3.0), met, strict=True):
+        for match, (pair, wins) in zip(queue_matches(connection, "rated", tables, 3.0), met, strict=True):
             labels = (f"{pair[0]}@1", f"{pair[1]}@1")
             results = tuple(
                 GameResult(match, game, labels, seat, "last_standing", (seat,), ((1 - seat, 5),), 5, (), ())
                 for game, seat in ((game, int(game >= wins)) for game in range(GAMES))
             )
-            keep_match(connection, PlayedMatch(match, f"{match}\n", results), ladder.clock())
+            save_match(connection, PlayedMatch(match, f"{match}\n", results), ladder.clock())
 
     ladder.database.write(act)
 
@@ -61,8 +69,8 @@ def all_meet(ladder: Ladder, times: int, wins: dict[str, int], bots: str = "abcd
     play(ladder, *((f"{x}{y}", wins.get(f"{x}{y}", 3)) for _ in range(times) for x, y in combinations(bots, 2)))
 
 
-def folded(ladder: Ladder) -> Fold:
-    fold = Fold(ladder)
+def folded(ladder: Ladder) -> StandingsUpdater:
+    fold = StandingsUpdater(ladder)
     fold.update()
     return fold
 
@@ -108,7 +116,7 @@ def test_findings_are_looked_for_again_when_games_have_grown(ladder: Ladder) -> 
     fold.update()
     assert fold.table.findings.games == 38 * GAMES
     with ladder.database.read() as connection:
-        assert Standings.from_json(last_board(connection) or "") == fold.table
+        assert Standings.from_json(find_latest_snapshot(connection) or "") == fold.table
 
 
 def test_a_table_shows_how_shares_changed_since_yesterday_and_in_a_week(ladder: Ladder) -> None:
@@ -151,18 +159,22 @@ def test_the_table_of_a_day_is_the_same_when_it_is_old(ladder: Ladder) -> None:
 
 def text_of(ladder: Ladder) -> str:
     with ladder.database.read() as connection:
-        return last_board(connection) or ""
+        return find_latest_snapshot(connection) or ""
 
 
 def test_staff_sees_the_bots_of_a_section_and_nobody_else_learns_who_is_in_one(ladder: Ladder) -> None:
     """Also not from how many rows there are."""
     all_meet(ladder, 2, {})
     folded(ladder)
-    people = [Owner(f"owner-of-{name}", name, f"pseudonym of owner-of-{name}", section="A") for name in "bd"]
-    ladder.database.write(lambda connection: put_owners(connection, people, 3.0))
-    for viewer, bots, sections in ((STAFF, "bd", ("A",)), (Viewer("owner-of-b"), "abcd", None), (PUBLIC, "abcd", None)):
+    people = [User(f"owner-of-{name}", name, f"pseudonym of owner-of-{name}", section="A") for name in "bd"]
+    ladder.database.write(lambda connection: save_users(connection, people, 3.0))
+    for viewer, bots, sections in (
+        (STAFF_VIEWER, "bd", ("A",)),
+        (Viewer("owner-of-b"), "abcd", None),
+        (PUBLIC_VIEWER, "abcd", None),
+    ):
         with ladder.reading(viewer) as reader:
-            page = standings_page(reader, section="A")
+            page = view_standings_page(reader, section="A")
         assert sorted(row.bot for row in page.table.rows) == list(bots)
         assert (page.of, page.sections) == (len(bots), sections)
 
@@ -192,13 +204,13 @@ def test_who_favours_whom_is_told_to_the_teacher_alone(ladder: Ladder) -> None:
     assert fold.table is not None
     from dataclasses import replace
 
-    from ladder.standings import Favoured
-    from ladder.store.database import put_board
+    from ladder.standings import CollusionSuspects
+    from ladder.store.database import save_snapshot
 
-    pair = Favoured(("owner-of-a", "owner-of-b"), True, 120, 20, (10.0, 60.0), (30.0, 30.5), 0.0004)
+    pair = CollusionSuspects(("owner-of-a", "owner-of-b"), True, 120, 20, (10.0, 60.0), (30.0, 30.5), 0.0004)
     assert fold.table.findings is not None
     told = replace(fold.table, findings=replace(fold.table.findings, favours=(pair,))).to_json()
-    ladder.database.write(lambda connection: put_board(connection, "2999-01-01", 5.0, 10**6, told))
+    ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, told))
     term = Term(ladder.path)
     words = term.arena("standings", "--names").out
     assert (
@@ -227,7 +239,7 @@ def test_owners_who_favour_one_another_are_found(ladder: Ladder) -> None:
 
 def test_a_ladder_without_results_says_what_to_do(tmp_path: Path) -> None:
     """And prints no table."""
-    create(tmp_path / "new", PLAY, None).close()
+    create_ladder(tmp_path / "new", PLAY, None).close()
     term = Term(tmp_path / "new")
     assert "play: arena ladder run" in term.arena("standings").err
     assert term.json("standings")["rows"] == []

@@ -6,14 +6,14 @@ from statistics import fmean
 
 import pytest
 
-from arena.count import Fold as Records
-from arena.referee import read
-from arena.stats import answer
+from arena.referee import read_record
+from arena.stats import StatsAccumulator as Records
+from arena.stats.report import make_stats_report
 from ladder import views
-from ladder.access import PUBLIC, STAFF, Viewer
-from ladder.service import Ladder, prune_now, rerate, set_void
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
+from ladder.service import Ladder, prune_expired, rebuild_standings, set_void
 from ladder.standings import Standings
-from ladder.store.database import get_record, last_board
+from ladder.store.database import find_latest_snapshot, find_record
 from tests.ladder.service.classes import Clock, hand_in, school, serve
 
 
@@ -24,30 +24,30 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
         for login in ("ada", "bob"):
             hand_in(made, login, f"{login}bot")
         serve(made, 6)
-        rerate(made)
+        rebuild_standings(made)
         yield made
 
 
 def style(ladder: Ladder, name: str, viewer: Viewer) -> views.BotStyle | None:
     with ladder.reading(viewer) as reader:
-        bot = views.bot(reader, name)
+        bot = views.view_bot(reader, name)
     assert bot is not None
     return bot.style
 
 
 def test_a_bots_page_says_what_arena_stats_counts_in_the_same_records(ladder: Ladder) -> None:
     """And of the field the mean of the bots that play. A match that is void isn't counted, nor one that was pruned."""
-    with ladder.reading(STAFF) as reader:
-        ids = [line.id for line in views.match_list(reader, kind="rated", limit=99).rows]
-        texts = [get_record(reader.connection, id) for id in ids]
-        board = Standings.from_json(last_board(reader.connection) or "")
+    with ladder.reading(STAFF_VIEWER) as reader:
+        ids = [line.id for line in views.list_matches(reader, kind="rated", limit=99).rows]
+        texts = [find_record(reader.connection, id) for id in ids]
+        board = Standings.from_json(find_latest_snapshot(reader.connection) or "")
     fold = Records()
     for text in texts:
-        fold.add(read(text or ""))
-    profiles = {profile.bot.partition("@")[0]: profile for profile in answer(fold, [], []).bots}
+        fold.add(read_record(text or ""))
+    profiles = {profile.bot.partition("@")[0]: profile for profile in make_stats_report(fold, [], []).bots}
     shares = []
     for name, profile in profiles.items():
-        told = style(ladder, name, STAFF)
+        told = style(ladder, name, STAFF_VIEWER)
         assert told is not None
         assert told.hidden is not None
         assert told.matches == profile.matches
@@ -64,26 +64,26 @@ def test_a_bots_page_says_what_arena_stats_counts_in_the_same_records(ladder: La
     assert board.style.hidden is not None
     assert board.style.bots == len(profiles) == 4
     assert board.style.hidden["bluffs all"] == pytest.approx(fmean(shares))
-    before = style(ladder, "adabot", STAFF)
+    before = style(ladder, "adabot", STAFF_VIEWER)
     assert before is not None
-    with ladder.reading(STAFF) as reader:
-        mine = [line.id for line in views.match_list(reader, kind="rated", limit=99).rows
+    with ladder.reading(STAFF_VIEWER) as reader:
+        mine = [line.id for line in views.list_matches(reader, kind="rated", limit=99).rows
                 if any(seat.label == "adabot@1" for seat in line.seats)]  # fmt: skip
     set_void(ladder, mine[0], True, "prof", "wrong")
-    after = style(ladder, "adabot", STAFF)
+    after = style(ladder, "adabot", STAFF_VIEWER)
     assert (None if after is None else after.matches) == (before.matches - 1 or None)
     ladder.clock = Clock(1e6 + 86_400 * 4000)
-    assert prune_now(ladder).records == len(texts) > 0
-    assert style(ladder, "bobbot", STAFF) is None
+    assert prune_expired(ladder).records == len(texts) > 0
+    assert style(ladder, "bobbot", STAFF_VIEWER) is None
 
 
 def test_what_nobody_saw_is_told_to_the_owner_and_its_mean_to_staff_alone(ladder: Ladder) -> None:
     """By the table of `access`: in a bot's page, and in the table's JSON."""
     for viewer, hidden, mean in (
-        (PUBLIC, False, False),
+        (PUBLIC_VIEWER, False, False),
         (Viewer("ada"), True, False),
         (Viewer("bob"), False, False),
-        (STAFF, True, True),
+        (STAFF_VIEWER, True, True),
     ):
         told = style(ladder, "adabot", viewer)
         assert told is not None
@@ -95,7 +95,7 @@ def test_what_nobody_saw_is_told_to_the_owner_and_its_mean_to_staff_alone(ladder
         for number in told.hidden or ():
             assert (number.field is not None) is mean
         with ladder.reading(viewer) as reader:
-            table = views.standings(reader)
+            table = views.view_standings(reader)
         assert table.style is not None
         assert table.style.public
         assert (table.style.hidden is not None) is mean

@@ -7,12 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from ladder.access import STAFF, Viewer
-from ladder.service import Ladder, LadderError, extend, join_teams, local_time, read_time, submit, submit_all
-from ladder.store.database import acts_of, all_owners, extensions_in_force
-from ladder.views import bot
+from ladder.permissions import STAFF_VIEWER, Viewer
+from ladder.service import (
+    Ladder,
+    LadderError,
+    extend_deadline,
+    format_local_time,
+    join_teams,
+    parse_time,
+    submit_bot,
+    submit_folder,
+)
+from ladder.store.database import all_users, extensions_in_force, list_audit_entries
+from ladder.views import view_bot
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import Clock, deadline, school, settle
-from tests.place import QUICK_BOT
 
 NOW, EARLIER = 1e6, 9e5
 PY = f"{QUICK_BOT}#"
@@ -36,8 +45,8 @@ def test_each_subfolder_is_submitted_for_the_login_that_it_is_called(ladder: Lad
     (top / "dan" / "bot.py").symlink_to("/etc/passwd")
     (top / "eve").mkdir()
     with ladder.database.read() as connection:
-        names = {each.login: "-".join(each.pseudonym.split()) for each in all_owners(connection)}
-    found = submit_all(ladder, top, EARLIER, "prof")
+        names = {each.login: "-".join(each.pseudonym.split()) for each in all_users(connection)}
+    found = submit_folder(ladder, top, EARLIER, "prof")
     assert {login: (one.label, one.received) for login, one in found.taken.items()} == {
         "ada": (f"{names['ada']}@1", EARLIER),
         "bob": (f"{names['bob']}@1", EARLIER),
@@ -47,17 +56,17 @@ def test_each_subfolder_is_submitted_for_the_login_that_it_is_called(ladder: Lad
         "eve": "eve can't be taken: it holds no file.",
         "zoe": 'there is no owner "zoe".',
     }
-    assert all(one.again for one in submit_all(ladder, top, EARLIER, "prof").taken.values())
+    assert all(one.again for one in submit_folder(ladder, top, EARLIER, "prof").taken.values())
     (top / "ada" / "bot.py").write_text(f"{PY}2")
-    assert submit_all(ladder, top, NOW, "prof").taken["ada"].label == f"{names['ada']}@2"
+    assert submit_folder(ladder, top, NOW, "prof").taken["ada"].label == f"{names['ada']}@2"
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2"))
     path = tmp_path / "more.py"
     path.write_text(f"{PY}3")
-    submit(ladder, path, "ada")
-    assert submit_all(ladder, top, NOW, "prof").refused["ada"].startswith("which of ")
+    submit_bot(ladder, path, "ada")
+    assert submit_folder(ladder, top, NOW, "prof").refused["ada"].startswith("which of ")
     with pytest.raises(LadderError, match="has no subfolder"):
-        submit_all(ladder, top / "ada", EARLIER, "prof")
+        submit_folder(ladder, top / "ada", EARLIER, "prof")
 
 
 def test_a_time_to_come_is_refused(ladder: Ladder) -> None:
@@ -87,12 +96,12 @@ def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: 
         for number, zone in zip(("one", "two"), zones, strict=False):
             settle(ladder, f'[[deadlines]]\nname = "{number}"\nat = 1970-01-12T00:00:00{zone}\n')
         at = MORNING - 3600 * hours
-        assert read_time(ladder, "1970-01-14T00:00", name) == at
-        assert read_time(ladder, "1970-01-14T00:00Z", name) == MORNING
+        assert parse_time(ladder, "1970-01-14T00:00", name) == at
+        assert parse_time(ladder, "1970-01-14T00:00Z", name) == MORNING
         if name:
-            extend(ladder, "ada", name, "1970-01-14T00:00", None, 0, "prof", "ill")
+            extend_deadline(ladder, "ada", name, "1970-01-14T00:00", None, 0, "prof", "ill")
             assert [each.until for each in ladder.database.look(extensions_in_force)] == [at]
-        assert local_time(MORNING) == "1970-01-14 09:00+09:00"
+        assert format_local_time(MORNING) == "1970-01-14 09:00+09:00"
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -101,21 +110,23 @@ def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: 
 @pytest.mark.parametrize("text", ["1970-01-14", "1970-01-14+01:00", "19700114", " 1970-01-14 ", "soon", "12:00"])
 def test_a_time_is_one_of_a_day(ladder: Ladder, text: str) -> None:
     with pytest.raises(LadderError, match="no time of a day"):
-        read_time(ladder, text)
+        parse_time(ladder, text)
     with pytest.raises(LadderError, match="no time of a day"):
-        extend(ladder, "ada", "first", text, None, 0, "prof", "ill")
+        extend_deadline(ladder, "ada", "first", text, None, 0, "prof", "ill")
 
 
 def sent(ladder: Ladder, code: int, received: float | None = None, at: float = NOW) -> tuple[int, float | None]:
     ladder.clock = Clock(at)
     path = ladder.path / "ada.py"
     path.write_text(f"{PY}{code}")
-    taken = submit(ladder, path, "ada", "ada", received, None if received is None else "prof")
+    taken = submit_bot(ladder, path, "ada", "ada", received, None if received is None else "prof")
     return taken.number, taken.received
 
 
 def said(ladder: Ladder) -> list[str]:
-    return ladder.database.look(lambda connection: [act.why for act in acts_of(connection, what=("receive",))])
+    return ladder.database.look(
+        lambda connection: [act.why for act in list_audit_entries(connection, what=("receive",))]
+    )
 
 
 def test_what_staff_enters_counts_against_no_quota(ladder: Ladder) -> None:
@@ -151,7 +162,7 @@ def test_late_counts_by_the_time_of_receipt(ladder: Ladder) -> None:
     settle(ladder, deadline("second", NOW - 1000, grace_minutes=15))
     path = ladder.path / "ada.py"
     path.write_text(PY)
-    assert submit(ladder, path, "ada", received=NOW - 500, by="prof").late == "second"
+    assert submit_bot(ladder, path, "ada", received=NOW - 500, by="prof").late == "second"
 
 
 def test_a_teammates_submission_is_late_as_the_grade_has_it(ladder: Ladder) -> None:
@@ -159,18 +170,18 @@ def test_a_teammates_submission_is_late_as_the_grade_has_it(ladder: Ladder) -> N
     settle(ladder, deadline("second", NOW - 1000, grace_minutes=15))
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "prof", "as they asked")
     sent(ladder, 1, EARLIER)
-    extend(ladder, "bob", "second", None, 1, 0, "prof", "ill")
+    extend_deadline(ladder, "bob", "second", None, 1, 0, "prof", "ill")
     path = ladder.path / "ada.py"
     path.write_text(f"{PY}2")
-    assert submit(ladder, path, "bob", received=NOW - 500, by="prof").late == "second"
+    assert submit_bot(ladder, path, "bob", received=NOW - 500, by="prof").late == "second"
 
 
 def test_the_owner_reads_when_it_was_received_and_others_do_not(ladder: Ladder) -> None:
     sent(ladder, 1, EARLIER)
     told = {}
-    for viewer in (STAFF, Viewer("ada"), Viewer("bob")):
+    for viewer in (STAFF_VIEWER, Viewer("ada"), Viewer("bob")):
         with ladder.reading(viewer) as reader:
-            found = bot(reader, "ada")
+            found = view_bot(reader, "ada")
         assert found is not None
         told[viewer.login] = (found.versions[0].submitted, found.versions[0].received)
     assert told == {None: (NOW, EARLIER), "ada": (NOW, EARLIER), "bob": (NOW, None)}

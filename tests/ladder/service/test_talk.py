@@ -5,11 +5,11 @@ from contextlib import closing
 from pathlib import Path
 
 from arena.coup import PRESETS
-from arena.referee import Record, Terms, read, verify
-from arena.sandbox import Choice
-from ladder.access import STAFF
-from ladder.service import Play, create, submit_reference
-from ladder.views import match_list, record_text
+from arena.referee import MatchSettings, Record, read_record, verify_record
+from arena.sandbox import SandboxChoice
+from ladder.permissions import STAFF_VIEWER
+from ladder.service import LadderFormat, create_ladder, submit_reference
+from ladder.views import find_record_text, list_matches
 from tests.ladder.service.classes import serve
 from tests.ladder.service.term import write
 
@@ -30,17 +30,17 @@ for line in sys.stdin:
 
 def test_a_ladders_matches_have_talk_where_its_rules_have(tmp_path: Path) -> None:
     """docs/ladder.md: `arena ladder init --rules open-table`. Elsewhere what is said is ignored."""
-    play = Play(Terms(rules=PRESETS["open-table"]), Choice("process"), seats=2, match_games=2)
-    with closing(create(tmp_path / "spring", play, None)) as ladder:
+    play = LadderFormat(MatchSettings(rules=PRESETS["open-table"]), SandboxChoice("process"), seats=2, match_games=2)
+    with closing(create_ladder(tmp_path / "spring", play, None)) as ladder:
         for name in ("one", "two"):
             submit_reference(ladder, str(write(tmp_path / f"{name}.py", TALKER + f"# {name}\n")))
         serve(ladder)
         serve(ladder, 1)
-        with ladder.reading(STAFF) as reader:
-            [row] = match_list(reader, kind="rated").rows
-            text = record_text(reader, row.id)
-    record: Record = read(text or "")
-    verify(record)
+        with ladder.reading(STAFF_VIEWER) as reader:
+            [row] = list_matches(reader, kind="rated").rows
+            text = find_record_text(reader, row.id)
+    record: Record = read_record(text or "")
+    verify_record(record)
     said = [statement for game in record.games for _, statement in game.said]
     assert {statement.text for statement in said} == {None, "<i>Peace</i>"}
     assert [fault for game in record.games for fault in game.faults] == []

@@ -9,14 +9,22 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.referee import ArenaError
-from ladder.pool import OverdueError
-from ladder.service import Ladder, Queue, disable_bot, open_ladder, submit, submit_reference
-from ladder.store.database import CHALLENGE, active_versions, claim_exam, find_version, join, leave, put_matches
-from ladder.work import ExamJob, Task
+from ladder.pool import CallTimeoutError
+from ladder.service import Ladder, TaskSource, disable_bot, open_ladder, submit_bot, submit_reference
+from ladder.store.database import (
+    CHALLENGE,
+    active_versions,
+    claim_check,
+    end_runner,
+    get_version_by_id,
+    queue_matches,
+    register_runner,
+)
+from ladder.worker import Task, VersionCheckJob
+from tests.cli_workspace import BOT, Place
 from tests.ladder.service.classes import Clock, serve
 from tests.ladder.service.invariants import problems
 from tests.ladder.service.ladders import ladder_in, owners
-from tests.place import BOT, Place
 
 LOGINS = [f"owner{number}" for number in range(6)]
 
@@ -29,7 +37,7 @@ def begun(places: Callable[[], Place]) -> Path:
     with closing(open_ladder(folder)) as made:
         owners(made, *LOGINS)
         for login in LOGINS:
-            submit(made, place.bot(f"{login}.py", f"{BOT}# {login}\n"), login)
+            submit_bot(made, place.bot(f"{login}.py", f"{BOT}# {login}\n"), login)
     return folder
 
 
@@ -41,12 +49,12 @@ def ladder(begun: Path, tmp_path: Path) -> Iterator[Ladder]:
         yield made
 
 
-def queue_of(ladder: Ladder, width: int) -> Queue:
-    runner = ladder.database.write(lambda connection: join(connection, width, 1.0))
-    return Queue(ladder, runner, lambda: width)
+def queue_of(ladder: Ladder, width: int) -> TaskSource:
+    runner = ladder.database.write(lambda connection: register_runner(connection, width, 1.0))
+    return TaskSource(ladder, runner, lambda: width)
 
 
-def taken(queue: Queue, count: int) -> str:
+def taken(queue: TaskSource, count: int) -> str:
     """Return what the next tasks are: e for an examination, m for a match, - for none."""
     return "".join("-" if task is None else "e" if task.exam else "m" for task in (queue.take() for _ in range(count)))
 
@@ -93,9 +101,9 @@ def test_a_version_whose_check_takes_too_long_is_unfit_at_once_and_told_so(ladde
     queue = queue_of(ladder, 2)
     task = queue.take()
     assert isinstance(task, Task)
-    assert queue.failed(task, OverdueError("the worker process ended with -14"))
+    assert queue.failed(task, CallTimeoutError("the worker process ended with -14"))
     with ladder.database.read() as connection:
-        version = find_version(connection, task.id)
+        version = get_version_by_id(connection, task.id)
     assert version.state == "unfit"
     assert "takes more than 1020 s" in (version.reason or "")
 
@@ -105,7 +113,7 @@ def test_a_challenge_waits_for_no_examination(ladder: Ladder) -> None:
 
     def act(connection: Connection) -> int:
         table = [version.id for version in active_versions(connection)][:2]
-        return put_matches(connection, CHALLENGE, [table], 1.0)[0]
+        return queue_matches(connection, CHALLENGE, [table], 1.0)[0]
 
     queue = queue_of(ladder, 2)
     assert taken(queue, 1) == "e"
@@ -117,10 +125,10 @@ def test_a_challenge_waits_for_no_examination(ladder: Ladder) -> None:
 
 def test_a_runner_that_was_taken_for_dead_does_nothing_twice(ladder: Ladder) -> None:
     """What it does was queued again, and is still being done by it."""
-    runner = ladder.database.write(lambda connection: join(connection, 4, 1.0))
-    queue = Queue(ladder, runner, lambda: 4)
+    runner = ladder.database.write(lambda connection: register_runner(connection, 4, 1.0))
+    queue = TaskSource(ladder, runner, lambda: 4)
     assert taken(queue, 4) == "eemm"
-    ladder.database.write(lambda connection: leave(connection, runner))
+    ladder.database.write(lambda connection: end_runner(connection, runner))
     assert taken(queue, 2) == "mm"
     ids = [(task.exam, task.id) for task in queue.doing]
     assert len(set(ids)) == 6
@@ -128,11 +136,11 @@ def test_a_runner_that_was_taken_for_dead_does_nothing_twice(ladder: Ladder) -> 
 
 def test_a_version_that_no_machine_could_examine_is_told_so(ladder: Ladder, begun: Path, place: Place) -> None:
     """After three attempts; its qualifying match has ended, and the same files may be submitted again."""
-    other, now = ladder.database.write(lambda connection: join(connection, 9, 1.0)), []
+    other, now = ladder.database.write(lambda connection: register_runner(connection, 9, 1.0)), []
     queue = queue_of(ladder, 2)
     clock = ladder.clock = Clock(1e6)
     assert place.wait(queue.take).work.name == "owner0@1"
-    while (found := ladder.database.write(lambda connection: claim_exam(connection, other, now, 1.0))) is not None:
+    while (found := ladder.database.write(lambda connection: claim_check(connection, other, now, 1.0))) is not None:
         now.append(found.id)
     [task] = queue.doing
     assert not queue.failed(task, ArenaError("the disk burns"))
@@ -144,10 +152,10 @@ def test_a_version_that_no_machine_could_examine_is_told_so(ladder: Ladder, begu
         assert (task.exam, task.work.name) == (True, "owner0@1")
         assert queue.failed(task, ArenaError("the disk burns")) == (attempt == 3)
     with ladder.database.read() as connection:
-        assert find_version(connection, task.id).reason == "it could not be examined: the disk burns"
+        assert get_version_by_id(connection, task.id).reason == "it could not be examined: the disk burns"
         assert list(problems(connection)) == []
-    assert submit(ladder, begun.parent / "owner0.py", "owner0").label == "owner0@2"
-    assert submit(ladder, begun.parent / "owner1.py", "owner1").again
+    assert submit_bot(ladder, begun.parent / "owner0.py", "owner0").label == "owner0@2"
+    assert submit_bot(ladder, begun.parent / "owner1.py", "owner1").again
 
 
 def test_what_no_module_of_ours_raises_is_a_failed_attempt(ladder: Ladder, place: Place) -> None:
@@ -156,7 +164,7 @@ def test_what_no_module_of_ours_raises_is_a_failed_attempt(ladder: Ladder, place
     task = place.wait(queue.take)
     assert not queue.failed(task, ValueError("nobody thought of this"))
     with ladder.database.read() as connection:
-        assert find_version(connection, task.id).attempts == 1
+        assert get_version_by_id(connection, task.id).attempts == 1
 
 
 def test_a_reference_qualifies_against_the_others(ladder: Ladder, begun: Path) -> None:
@@ -165,7 +173,7 @@ def test_a_reference_qualifies_against_the_others(ladder: Ladder, begun: Path) -
     assert submit_reference(ladder, str(begun.parent / "one.py")).label == "one@2"
     task = queue_of(ladder, 2).take()
     assert task is not None
-    assert isinstance(task.work, ExamJob)
+    assert isinstance(task.work, VersionCheckJob)
     assert (task.work.name, [bot.name for bot, _ in task.work.references]) == ("one@2", ["two@1"])
 
 
@@ -176,18 +184,18 @@ def test_an_older_version_that_is_examined_late_plays_no_more(ladder: Ladder, be
         with ladder.database.read() as connection:
             return next((each.label for each in active_versions(connection) if each.name == name), None)
 
-    other = ladder.database.write(lambda connection: join(connection, 9, 1.0))
+    other = ladder.database.write(lambda connection: register_runner(connection, 9, 1.0))
     late: list[int] = []
-    while (found := ladder.database.write(lambda connection: claim_exam(connection, other, late, 1.0))) is not None:
+    while (found := ladder.database.write(lambda connection: claim_check(connection, other, late, 1.0))) is not None:
         late.append(found.id)
     for name in ("owner0", "owner1"):
         (begun.parent / f"{name}.py").write_text(f"{BOT}# {name}, newer\n")
-        submit(ladder, begun.parent / f"{name}.py", name)
+        submit_bot(ladder, begun.parent / f"{name}.py", name)
     serve(ladder)
     assert (active("owner0"), active("owner1")) == ("owner0@2", "owner1@2")
     disable_bot(ladder, "owner1", "teacher", "copied")
-    ladder.database.write(lambda connection: leave(connection, other))
+    ladder.database.write(lambda connection: end_runner(connection, other))
     serve(ladder)
     assert (active("owner0"), active("owner1")) == ("owner0@2", None)
     with ladder.database.read() as connection:
-        assert [find_version(connection, version).state for version in late] == ["fit"] * len(late)
+        assert [get_version_by_id(connection, version).state for version in late] == ["fit"] * len(late)

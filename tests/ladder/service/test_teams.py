@@ -13,49 +13,49 @@ from sqlalchemy import Connection, func, select
 
 from arena.run import final_plan, keyed_shuffle
 from ladder import views
-from ladder.access import STAFF, Viewer
-from ladder.schedule import next_round, why_no_round
+from ladder.permissions import STAFF_VIEWER, Viewer
+from ladder.schedule import no_round_reason, plan_next_round
 from ladder.service import (
+    AuthenticationError,
     Ladder,
     LadderError,
-    NotLetInError,
-    Rounds,
-    Teamed,
-    allowance,
-    challenge,
+    RoundScheduler,
+    TeamChanges,
+    authenticate_secret,
     choose_version,
-    hold_final,
+    create_final,
+    get_remaining_quota,
     import_teams,
-    issue,
+    issue_secret,
     join_teams,
     leave_teams,
-    merge_people,
-    owners_of,
-    set_gone,
+    merge_users,
+    number_owners,
+    queue_challenges,
     set_suspended,
-    submit,
-    viewer_of,
+    set_withdrawn,
+    submit_bot,
 )
 from ladder.store.database import (
+    METADATA,
     RATED,
-    TABLES,
     active_versions,
-    acts_of,
-    claim,
-    find_owner,
-    find_version,
-    join,
-    matches_of_final,
-    put_matches,
-    table_of,
-    teams_at,
+    claim_match,
+    find_user,
+    get_version_by_id,
+    list_audit_entries,
+    list_final_matches,
+    queue_matches,
+    register_runner,
+    teammates_at,
+    versions_in_match,
 )
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import Clock, copied, hand_in, school, serve, settle
 from tests.ladder.service.term import Term
-from tests.place import QUICK_BOT
 
 PEOPLE = "ada bob cleo dan"
-matches = TABLES.tables["matches"]
+matches = METADATA.tables["matches"]
 
 
 @pytest.fixture(scope="module")
@@ -74,43 +74,43 @@ def ladder(begun: Path, tmp_path: Path) -> Iterator[Ladder]:
         yield made
 
 
-def together(ladder: Ladder, team: str, *logins: str, move: bool = False) -> Teamed:
+def together(ladder: Ladder, team: str, *logins: str, move: bool = False) -> TeamChanges:
     return join_teams(ladder, dict.fromkeys(logins, team), "teacher", "they asked", move)
 
 
 def current(ladder: Ladder) -> dict[str, str]:
     """Return the teams that people are in, by login."""
-    with ladder.reading(STAFF) as reader:
-        return {row.login: row.team for row in views.team_list(reader).rows if row.until is None}
+    with ladder.reading(STAFF_VIEWER) as reader:
+        return {row.login: row.team for row in views.list_teams(reader).rows if row.until is None}
 
 
 def acts(ladder: Ladder) -> list[tuple[str, str]]:
     def look(connection: Connection) -> list[tuple[str, str]]:
-        return [(act.who, act.why) for act in acts_of(connection, what=("team",))]
+        return [(act.who, act.why) for act in list_audit_entries(connection, what=("team",))]
 
     return ladder.database.look(look)
 
 
 def viewer(ladder: Ladder, login: str) -> Viewer:
-    return viewer_of(ladder, issue(ladder, login, "token", "teacher").secret, "token")
+    return authenticate_secret(ladder, issue_secret(ladder, login, "token", "teacher").secret, "token")
 
 
 # --- who is in which --------------------------------------------------------------------------------------------------
 
 
 def test_a_person_is_in_one_team_at_a_time_and_what_was_is_kept(ladder: Ladder) -> None:
-    assert together(ladder, "Red", "ada", "bob") == Teamed(2, 0, 0)
-    assert together(ladder, "red", "ada", "bob") == Teamed(0, 0, 0)
+    assert together(ladder, "Red", "ada", "bob") == TeamChanges(2, 0, 0)
+    assert together(ladder, "red", "ada", "bob") == TeamChanges(0, 0, 0)
     with pytest.raises(LadderError, match="bob is in the team Red"):
         together(ladder, "Blue", "cleo", "bob")
     assert current(ladder) == {"ada": "Red", "bob": "Red"}
     ladder.clock = Clock(2e6)
-    assert together(ladder, "Blue", "cleo", "bob", move=True) == Teamed(2, 1, 0)
-    assert leave_teams(ladder, ["ada", "dan"], "teacher", "alone") == Teamed(0, 1, 0)
-    assert leave_teams(ladder, ["ada"], "teacher", "alone") == Teamed(0, 0, 0)
+    assert together(ladder, "Blue", "cleo", "bob", move=True) == TeamChanges(2, 1, 0)
+    assert leave_teams(ladder, ["ada", "dan"], "teacher", "alone") == TeamChanges(0, 1, 0)
+    assert leave_teams(ladder, ["ada"], "teacher", "alone") == TeamChanges(0, 0, 0)
     assert current(ladder) == {"cleo": "Blue", "bob": "Blue"}
-    with ladder.reading(STAFF) as reader:
-        rows = [(row.team, row.login, row.since, row.until) for row in views.team_list(reader).rows]
+    with ladder.reading(STAFF_VIEWER) as reader:
+        rows = [(row.team, row.login, row.since, row.until) for row in views.list_teams(reader).rows]
     assert rows[-2:] == [("Red", "ada", 1e6, 2e6), ("Red", "bob", 1e6, 2e6)]
     told = ["joined Red: they asked"] * 2 + ["joined Blue: they asked", "left Red, joined Blue: they asked"]
     assert acts(ladder) == [("teacher", why) for why in [*told, "left Red: alone"]]
@@ -119,8 +119,8 @@ def test_a_person_is_in_one_team_at_a_time_and_what_was_is_kept(ladder: Ladder) 
 def test_staff_says_since_when_somebody_is_in_a_team(ladder: Ladder) -> None:
     """It is written down, and no time overlaps another."""
     join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=9e5)
-    with ladder.reading(STAFF) as reader:
-        assert [row.since for row in views.team_list(reader).rows] == [9e5]
+    with ladder.reading(STAFF_VIEWER) as reader:
+        assert [row.since for row in views.list_teams(reader).rows] == [9e5]
     assert acts(ladder)[0][1].startswith("joined Red as of 1970-01-11 ")
     with pytest.raises(LadderError, match="ada was in a team after that time"):
         join_teams(ladder, {"ada": "Blue"}, "teacher", "they asked", True, since=8e5)
@@ -136,11 +136,11 @@ def test_a_wrong_time_is_corrected_by_another(ladder: Ladder) -> None:
     ladder.clock = Clock(2e6)
     join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=9e5)
     for since, joined in ((7e5, 1), (7e5, 0), (None, 0), (8e5, 1)):
-        assert join_teams(ladder, {"ada": "red"}, "teacher", "mistyped", since=since) == Teamed(joined, 0, 0)
+        assert join_teams(ladder, {"ada": "red"}, "teacher", "mistyped", since=since) == TeamChanges(joined, 0, 0)
     with pytest.raises(LadderError, match="ada was in a team after that time"):
         join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=5.5e5)
-    with ladder.reading(STAFF) as reader:
-        assert [(row.team, row.since, row.until) for row in views.team_list(reader).rows] == [
+    with ladder.reading(STAFF_VIEWER) as reader:
+        assert [(row.team, row.since, row.until) for row in views.list_teams(reader).rows] == [
             ("Green", 5e5, 6e5),
             ("Red", 8e5, None),
         ]
@@ -152,24 +152,24 @@ def test_a_membership_goes_on_to_who_a_person_became(ladder: Ladder) -> None:
     together(ladder, "Red", "ada", "dan")
     together(ladder, "Blue", "bob")
     ladder.clock = Clock(2e6)
-    merge_people(ladder, "ada", "bob", "teacher", "one person")
+    merge_users(ladder, "ada", "bob", "teacher", "one person")
     ids = {login: owner_id(ladder, login) for login in ("bob", "cleo", "dan")}
-    assert ladder.database.look(lambda connection: teams_at(connection, 1.5e6)) == {
+    assert ladder.database.look(lambda connection: teammates_at(connection, 1.5e6)) == {
         ids["bob"]: {ids["bob"], ids["dan"]},
         ids["dan"]: {ids["bob"], ids["dan"]},
     }
     assert current(ladder) == {"bob": "Blue", "dan": "Red"}
-    assert import_teams(ladder, b"login,team\nada,Green\n", "groups.csv", "teacher", move=True) == Teamed(1, 1, 0)
+    assert import_teams(ladder, b"login,team\nada,Green\n", "groups.csv", "teacher", move=True) == TeamChanges(1, 1, 0)
     assert current(ladder) == {"bob": "Green", "dan": "Red"}
 
 
 def owner_id(ladder: Ladder, login: str) -> int:
-    owner = ladder.database.look(lambda connection: find_owner(connection, login))
+    owner = ladder.database.look(lambda connection: find_user(connection, login))
     assert owner is not None
     return owner.id
 
 
-@pytest.mark.parametrize("out", [set_suspended, set_gone])
+@pytest.mark.parametrize("out", [set_suspended, set_withdrawn])
 def test_the_bot_of_a_mate_who_is_out_takes_no_place_from_the_team(
     ladder: Ladder, out: Callable[[Ladder, str, bool, str, str], bool]
 ) -> None:
@@ -177,10 +177,10 @@ def test_the_bot_of_a_mate_who_is_out_takes_no_place_from_the_team(
     together(ladder, "Red", "bob", "eve")
     out(ladder, "bob", True, "teacher", "copied")
     with ladder.reading(viewer(ladder, "eve")) as reader:
-        told, found = allowance(ladder, reader), views.bot(reader, "bot-bob")
+        told, found = get_remaining_quota(ladder, reader), views.view_bot(reader, "bot-bob")
     assert (told.bots, told.another) == ((), True)
     assert found is not None
-    assert views.why_none(found) == "no version plays now: ask the staff"
+    assert views.inactive_reason(found) == "no version plays now: ask the staff"
     assert send(ladder, "eve", "bot-eve", "1") == "bot-eve@1"
     with pytest.raises(LadderError, match="there are bot-eve"):
         send(ladder, "eve", "other", "2")
@@ -213,14 +213,14 @@ def test_teams_come_from_a_table_of_people_and_groups(ladder: Ladder, text: str)
     """Of Canvas' group set, or of any spreadsheet; who has none there stays as he is."""
     settle_emails(ladder)
     together(ladder, "Green", "dan")
-    assert import_teams(ladder, text.encode(), "groups.csv", "teacher") == Teamed(2, 0, 0)
-    assert import_teams(ladder, text.encode(), "groups.csv", "teacher") == Teamed(0, 0, 0)
+    assert import_teams(ladder, text.encode(), "groups.csv", "teacher") == TeamChanges(2, 0, 0)
+    assert import_teams(ladder, text.encode(), "groups.csv", "teacher") == TeamChanges(0, 0, 0)
     assert current(ladder) == {"ada": "Red", "bob": "Red", "dan": "Green"}
     assert acts(ladder)[-1] == ("teacher", "joined Red: groups.csv")
 
 
 def settle_emails(ladder: Ladder) -> None:
-    owners = TABLES.tables["owners"]
+    owners = METADATA.tables["owners"]
     ladder.database.write(lambda connection: connection.execute(owners.update().values(email=owners.c.login)))
 
 
@@ -264,22 +264,22 @@ def test_no_two_of_a_party_sit_at_one_table_whatever_the_seats(tmp_path: Path) -
         alone = [login for login in people if draw.random() < 0.2]
         leave_teams(ladder, alone, "teacher", "x")
         now = current(ladder)
-        field = ladder.database.look(Rounds(ladder)._field)
+        field = ladder.database.look(RoundScheduler(ladder)._field)
         playing = {each.id: each for each in ladder.database.look(active_versions)}
     party = {id: id if each.reference else now.get(each.login, each.login) for id, each in playing.items()}
     assert max(list(party.values()).count(name) for name in party.values()) > 4
     for seats in range(2, 7):
-        assert why_no_round(field, seats) is None
+        assert no_round_reason(field, seats) is None
         met: dict[int, dict[int, int]] = {}
         for number in range(5):
-            tables = next_round(field, seats, met, keyed_shuffle(b"x" * 32, f"rounds/{seats}"), number)
+            tables = plan_next_round(field, seats, met, keyed_shuffle(b"x" * 32, f"rounds/{seats}"), number)
             assert {version for table in tables for version in table} == set(playing)
             for table in tables:
                 assert len({party[version] for version in table}) == len(table) == seats
                 for one, other in permutations(table, 2):
                     met.setdefault(one, {})[other] = met.get(one, {}).get(other, 0) + 1
         order = list(playing.values())
-        owners = owners_of(order)
+        owners = number_owners(order)
         fits = max(Counter(owners).values()) * seats <= len(order)  # else not all can play equally often
         assert fits is (seats < 6)
         for drawn in final_plan(b"k" * 32, tuple(owners), seats, 24, seats).tables if fits else ():
@@ -292,16 +292,16 @@ def test_matches_that_wait_are_cancelled_where_a_team_forms_at_their_table(ladde
     def queue(connection: Connection) -> tuple[list[int], list[int], int]:
         table = [each.id for each in active_versions(connection)]
         one, two, ada, bob, cleo, _ = table
-        rated = put_matches(connection, RATED, [[ada, bob], [ada, cleo], [one, two], [bob, ada]], 1.0, round=1)
-        asked = put_matches(connection, "challenge", [[ada, bob]], 1.0)
-        runner = join(connection, 1, 1.0)
-        leased = claim(connection, runner, [], 1.0, kinds=[RATED])
+        rated = queue_matches(connection, RATED, [[ada, bob], [ada, cleo], [one, two], [bob, ada]], 1.0, round=1)
+        asked = queue_matches(connection, "challenge", [[ada, bob]], 1.0)
+        runner = register_runner(connection, 1, 1.0)
+        leased = claim_match(connection, runner, [], 1.0, kinds=[RATED])
         assert leased is not None
         assert leased.id == rated[0]
         return rated, asked, leased.id
 
     rated, asked, leased = ladder.database.write(queue)
-    assert together(ladder, "Red", "ada", "bob") == Teamed(2, 0, 1)
+    assert together(ladder, "Red", "ada", "bob") == TeamChanges(2, 0, 1)
 
     def ends(connection: Connection) -> list[Any]:
         query = select(matches.c.state, matches.c.reason).where(matches.c.id.in_([*rated, *asked]))
@@ -313,8 +313,8 @@ def test_matches_that_wait_are_cancelled_where_a_team_forms_at_their_table(ladde
 
     def next_of(connection: Connection) -> list[int]:
         connection.execute(matches.update().where(matches.c.id == leased).values(state="queued", runner=None))
-        runner, held = join(connection, 1, 2.0), list[int]()
-        while (match := claim(connection, runner, held, 2.0)) is not None:
+        runner, held = register_runner(connection, 1, 2.0), list[int]()
+        while (match := claim_match(connection, runner, held, 2.0)) is not None:
             held.append(match.id)
         return held
 
@@ -324,25 +324,27 @@ def test_matches_that_wait_are_cancelled_where_a_team_forms_at_their_table(ladde
 
 def test_a_final_goes_on_as_it_was_planned(ladder: Ladder) -> None:
     """Teammates of later meet there; a new one keeps them apart."""
-    hold_final(ladder, "first", None, 6, "teacher")
+    create_final(ladder, "first", None, 6, "teacher")
     before = ladder.database.look(lambda connection: tables(connection, 1))
     pair = next(table for table in before if all(label.startswith("bot-") for label in table))
-    assert together(ladder, "Red", *(label[4:-2] for label in pair)) == Teamed(2, 0, 0)
+    assert together(ladder, "Red", *(label[4:-2] for label in pair)) == TeamChanges(2, 0, 0)
     serve(ladder)
     assert ladder.database.look(lambda connection: tables(connection, 1)) == before
-    hold_final(ladder, "second", None, 6, "teacher")
+    create_final(ladder, "second", None, 6, "teacher")
     labels = ladder.database.look(lambda connection: tables(connection, 2))
     assert labels
     assert not any(set(pair) == set(table) for table in labels)
     together(ladder, "Red", *PEOPLE.split(), move=True)
     with pytest.raises(LadderError, match="Of one owner or team are bot-ada@1, bot-bob@1, bot-cleo@1, bot-dan@1"):
-        hold_final(ladder, "third", None, 6, "teacher")
+        create_final(ladder, "third", None, 6, "teacher")
 
 
 def tables(connection: Connection, final: int) -> list[list[str]]:
     """Return the labels at each table of a final."""
-    found = matches_of_final(connection, final)
-    return [[find_version(connection, id).label for id in table_of(connection, match.id)] for match in found]
+    found = list_final_matches(connection, final)
+    return [
+        [get_version_by_id(connection, id).label for id in versions_in_match(connection, match.id)] for match in found
+    ]
 
 
 # --- what is the team's -----------------------------------------------------------------------------------------------
@@ -357,7 +359,7 @@ def quota(ladder: Ladder, name: str, number: int) -> None:
 def send(ladder: Ladder, login: str, name: str, code: str) -> str:
     path = ladder.path / "sent.py"
     path.write_text(f"{QUICK_BOT}# {code}\n")
-    return submit(ladder, path, login, name).label
+    return submit_bot(ladder, path, login, name).label
 
 
 def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder: Ladder) -> None:
@@ -371,10 +373,10 @@ def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder:
         send(ladder, "bob", "bot-bob", "3")
     with pytest.raises(LadderError, match=r"1 bots of an owner or a team are allowed.* bot-ada, bot-bob"):
         send(ladder, "ada", "third", "4")
-    newest = ladder.database.look(lambda connection: find_version(connection, versions(connection) - 1))
+    newest = ladder.database.look(lambda connection: get_version_by_id(connection, versions(connection) - 1))
     assert (newest.label, newest.login, newest.by) == ("bot-ada@2", "ada", "bob")
     with ladder.reading(viewer(ladder, "ada")) as reader:
-        told = allowance(ladder, reader)
+        told = get_remaining_quota(ladder, reader)
     assert (told.bots, told.another, told.left) == (("bot-ada", "bot-bob"), False, 0)
     leave_teams(ladder, ["bob"], "teacher", "x")
     assert send(ladder, "bob", "bot-bob", "5") == "bot-bob@3"
@@ -383,21 +385,21 @@ def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder:
 
 
 def versions(connection: Connection) -> int:
-    return connection.scalar(select(func.max(TABLES.tables["versions"].c.id))) or 0
+    return connection.scalar(select(func.max(METADATA.tables["versions"].c.id))) or 0
 
 
 def test_a_teams_challenges_are_counted_together_and_its_bots_may_meet_there(ladder: Ladder) -> None:
     quota(ladder, "challenges_per_day", 3)
     together(ladder, "Red", "ada", "bob")
-    asked = [challenge(ladder, "bot-ada", ["bot-bob"], login) for login in ("ada", "bob")]  # at the same moment
+    asked = [queue_challenges(ladder, "bot-ada", ["bot-bob"], login) for login in ("ada", "bob")]  # at the same moment
     assert len({id for each in asked for id in each.matches}) == 2
     ladder.clock = Clock(1e6 + 1)
-    assert challenge(ladder, "bot-bob", ["bot-cleo"], "ada").left == 0
+    assert queue_challenges(ladder, "bot-bob", ["bot-cleo"], "ada").left == 0
     ladder.clock = Clock(1e6 + 2)
     with pytest.raises(LadderError, match="the team of bob has asked for 3 challenges today"):
-        challenge(ladder, "bot-bob", ["bot-cleo"], "bob")
+        queue_challenges(ladder, "bot-bob", ["bot-cleo"], "bob")
     with pytest.raises(LadderError, match="is another's"):
-        challenge(ladder, "bot-ada", ["bot-cleo"], "cleo")
+        queue_challenges(ladder, "bot-ada", ["bot-cleo"], "cleo")
 
 
 def test_a_mate_chooses_which_version_plays_unless_the_owner_is_suspended(ladder: Ladder) -> None:
@@ -414,12 +416,12 @@ def test_a_mate_chooses_which_version_plays_unless_the_owner_is_suspended(ladder
 
 
 def test_who_leaves_sees_nothing_of_the_others_from_then_on(ladder: Ladder) -> None:
-    secret = issue(ladder, "bob", "token", "teacher").secret
+    secret = issue_secret(ladder, "bob", "token", "teacher").secret
 
     def sees() -> tuple[bool, bool, tuple[str, ...]]:
-        with ladder.reading(viewer_of(ladder, secret, "token")) as reader:
-            bot, own = views.bot(reader, "bot-ada"), views.account(reader)
-            files = views.archive(reader, "bot-ada", 1)
+        with ladder.reading(authenticate_secret(ladder, secret, "token")) as reader:
+            bot, own = views.view_bot(reader, "bot-ada"), views.view_account(reader)
+            files = views.find_version_archive(reader, "bot-ada", 1)
         assert bot is not None
         assert own is not None
         return bot.examination is not None, files is not None, tuple(each.login for each in own.team)
@@ -432,7 +434,7 @@ def test_who_leaves_sees_nothing_of_the_others_from_then_on(ladder: Ladder) -> N
     assert sees() == (False, False, ("bob",))
     together(ladder, "Red", "ada")
     set_suspended(ladder, "bob", True, "teacher", "x")
-    with pytest.raises(NotLetInError):
+    with pytest.raises(AuthenticationError):
         sees()
 
 
@@ -441,8 +443,8 @@ def test_nobody_is_told_who_is_in_a_team_but_its_members_and_staff(ladder: Ladde
     together(ladder, "Blue", "bob", "cleo", move=True)
     for login, told in (("ada", {("Red", "ada")}), ("cleo", {("Blue", "bob"), ("Blue", "cleo")}), ("dan", set())):
         with ladder.reading(viewer(ladder, login)) as reader:
-            rows = views.team_list(reader).rows
-            decided = [line.decision.why for line in views.event_list(reader, limit=999).rows if line.decision]
+            rows = views.list_teams(reader).rows
+            decided = [line.decision.why for line in views.list_events(reader, limit=999).rows if line.decision]
         assert {(row.team, row.login) for row in rows} == told
         assert [why for why in decided if "joined" in why] == ["joined Red: they asked"] * (login == "ada") + [
             "joined Blue: they asked"
@@ -457,7 +459,7 @@ def test_an_event_of_a_mates_bot_is_told_as_to_its_owner(ladder: Ladder) -> None
     by = {}
     for login in ("ada", "bob", "cleo"):
         with ladder.reading(viewer(ladder, login)) as reader:
-            last = [line for line in views.event_list(reader, limit=999).rows if line.version == "bot-ada@1"][-1]
+            last = [line for line in views.list_events(reader, limit=999).rows if line.version == "bot-ada@1"][-1]
         by[login] = None if last.decision is None else last.decision.by
     assert by == {"ada": "bob", "bob": "bob", "cleo": None}
 

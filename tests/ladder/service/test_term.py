@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.term import SMALL, play_term
+from tests.semester import SMALL, play_term
 
 
 def test_a_class_goes_through_a_term(tmp_path: Path) -> None:

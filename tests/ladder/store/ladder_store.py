@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable
 from sqlalchemy import insert, select
 
 from ladder.results import GameResult
-from ladder.store import KeptExchange, PlayedMatch, VoidMatch
+from ladder.store import FailedMatch, PlayedMatch, StoredFaultSample
 from ladder.store.database import (
     ENDED,
+    METADATA,
     PLAYED,
-    TABLES,
     Database,
-    exchanges_of,
-    ids_of_labels,
-    keep_match,
+    list_fault_samples,
     match_results,
+    save_match,
+    version_ids_by_label,
 )
 
-matches, voids = TABLES.tables["matches"], TABLES.tables["voids"]
+matches, voids = METADATA.tables["matches"], METADATA.tables["voids"]
 
 
 class LadderStore:
@@ -38,9 +38,9 @@ class LadderStore:
 
     def keep(self, played: PlayedMatch) -> None:
         """Keep a match, once, whole or not at all."""
-        self._database.write(lambda connection: keep_match(connection, played, self._clock()))
+        self._database.write(lambda connection: save_match(connection, played, self._clock()))
 
-    def void(self, void: VoidMatch) -> None:
+    def void(self, void: FailedMatch) -> None:
         """Note that an attempt at a match was void. The queue counts attempts: this doesn't."""
         values = {"match": void.match, "runner": "", "at": self._clock(), "reason": void.reason} | {
             "given_up": void.given_up
@@ -59,16 +59,16 @@ class LadderStore:
         with self._database.read() as connection:
             return match_results(connection, match)
 
-    def exchanges(self, bot: str) -> list[KeptExchange]:
+    def exchanges(self, bot: str) -> list[StoredFaultSample]:
         """Return the first faulty exchanges of each kind of a version, by its label."""
         with self._database.read() as connection:
-            return exchanges_of(connection, ids_of_labels(connection, [bot])[bot])
+            return list_fault_samples(connection, version_ids_by_label(connection, [bot])[bot])
 
-    def voids(self) -> list[VoidMatch]:
+    def voids(self) -> list[FailedMatch]:
         """Return the void attempts of all times."""
         query = select(voids.c.match, voids.c.reason, voids.c.given_up).order_by(voids.c.id)
         with self._database.read() as connection:
-            return [VoidMatch(*row) for row in connection.execute(query)]
+            return [FailedMatch(*row) for row in connection.execute(query)]
 
     def finish(self) -> None:
         """Do nothing: whatever is written is on the disk."""

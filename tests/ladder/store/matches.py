@@ -1,7 +1,7 @@
 """Matches for tests of stores. A record is a text of two words, the match and a mark: one game a letter of the mark."""
 
 from ladder.results import GameResult
-from ladder.store import FolderError, KeptExchange, PlayedMatch
+from ladder.store import FolderError, PlayedMatch, StoredFaultSample
 
 
 def results_of(record: str) -> tuple[GameResult, ...]:
@@ -19,13 +19,13 @@ def match_of(
     number: int,
     mark: str = "xy",
     logs: tuple[tuple[str, int, bytes], ...] = (),
-    exchanges: tuple[KeptExchange, ...] = (),
+    exchanges: tuple[StoredFaultSample, ...] = (),
 ) -> PlayedMatch:
     """Return a match whose record has that mark."""
     record = f"{number} {mark}\n"
     return PlayedMatch(number, record, results_of(record), logs, exchanges)
 
 
-def exchange_of(match: int, code: str = "bad_json", got: bytes | None = b"oops", bot: str = "a@1") -> KeptExchange:
+def exchange_of(match: int, code: str = "bad_json", got: bytes | None = b"oops", bot: str = "a@1") -> StoredFaultSample:
     """Return a faulty exchange of the match's first game."""
-    return KeptExchange(match, bot, code, 0, 3, b'{"type":"request"}', got)
+    return StoredFaultSample(match, bot, code, 0, 3, b'{"type":"request"}', got)

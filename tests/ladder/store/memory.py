@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ladder.results import GameResult
-from ladder.store import KeptExchange, PlayedMatch, VoidMatch, first_few
+from ladder.store import FailedMatch, PlayedMatch, StoredFaultSample, select_samples
 
 
 class MemoryStore:
@@ -12,7 +12,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self.matches: dict[int, PlayedMatch] = {}
         self.finished = 0
-        self._voids: list[VoidMatch] = []
+        self._voids: list[FailedMatch] = []
 
     def todo(self, matches: Iterable[int]) -> list[int]:
         return [match for match in matches if match not in self.matches]
@@ -20,7 +20,7 @@ class MemoryStore:
     def keep(self, played: PlayedMatch) -> None:
         self.matches.setdefault(played.match, played)
 
-    def void(self, void: VoidMatch) -> None:
+    def void(self, void: FailedMatch) -> None:
         self._voids.append(void)
 
     def kept(self) -> tuple[int, ...]:
@@ -29,11 +29,11 @@ class MemoryStore:
     def results(self, match: int) -> tuple[GameResult, ...]:
         return self.matches[match].results
 
-    def exchanges(self, bot: str) -> tuple[KeptExchange, ...]:
+    def exchanges(self, bot: str) -> tuple[StoredFaultSample, ...]:
         found = [exchange for played in self.matches.values() for exchange in played.exchanges]
-        return first_few(exchange for exchange in found if exchange.bot == bot)
+        return select_samples(exchange for exchange in found if exchange.bot == bot)
 
-    def voids(self) -> tuple[VoidMatch, ...]:
+    def voids(self) -> tuple[FailedMatch, ...]:
         return tuple(self._voids)
 
     def finish(self) -> None:

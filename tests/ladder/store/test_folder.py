@@ -1,4 +1,4 @@
-"""A run's folder: whole or not at all, once, in order. Source: the docstring of ladder/store/folder.py."""
+"""A run's folder: whole or not at all, once, in order. Source: the docstring of ladder/store/run_folder.py."""
 
 import json
 import stat
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ladder.store import FolderError, RunFolder, VoidMatch, new_folder
+from ladder.store import FailedMatch, FolderError, RunFolder, new_run_folder_name
 from tests.ladder.store.matches import exchange_of, match_of, results_of
 
 
@@ -115,7 +115,7 @@ def test_what_was_kept_when_the_session_was_interrupted_is_counted_at_its_end(tm
 def test_void_matches_are_forgotten_with_their_session(tmp_path: Path) -> None:
     """A later session plays them again, and may find this machine mended."""
     folder = fresh(tmp_path)
-    folder.void(VoidMatch(0, "no memory", True))
+    folder.void(FailedMatch(0, "no memory", True))
     folder.finish()
     assert loaded(folder).voids() == ()
     assert sorted(path.name for path in folder.path.iterdir()) == ["logs", "records", "results.jsonl", "run.json"]
@@ -313,4 +313,4 @@ def test_the_results_of_earlier_sessions_are_packed_until_they_are_asked_for(tmp
 
 def test_two_runs_that_begin_in_one_second_never_get_the_same_folder() -> None:
     """Neither has made its folder while its bots are built and looked at."""
-    assert new_folder("arena-runs") != new_folder("arena-runs")
+    assert new_run_folder_name("arena-runs") != new_run_folder_name("arena-runs")

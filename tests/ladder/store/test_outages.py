@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from ladder.store.database import AwayError, Database, all_bots, prepare
+from ladder.store.database import Database, DatabaseUnavailableError, all_bots, prepare_schema
 from tests.ports import free_port
 from tests.postgres import Postgres
 
@@ -20,7 +20,7 @@ def test_an_outage_is_told_once_and_so_is_its_end(postgres_server: Postgres) -> 
             postgres_server.start()
 
     with closing(Database(postgres_server.create("outages"), hear=hear)) as database:
-        prepare(database, new=True)
+        prepare_schema(database, new=True)
         for count in (1, 2):
             postgres_server.stop()
             assert database.write(all_bots) == []
@@ -38,7 +38,7 @@ def test_an_outage_has_one_deadline() -> None:
     with closing(Database(url, patience_s=1.5, hear=heard.append)) as database:
         began = time.monotonic()
         for act in (database.write, database.look, database.write):
-            with pytest.raises(AwayError):
+            with pytest.raises(DatabaseUnavailableError):
                 act(all_bots)
         assert time.monotonic() - began < 3
     assert len(heard) == database.losses == 1

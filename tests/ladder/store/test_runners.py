@@ -14,27 +14,27 @@ import pytest
 from sqlalchemy import Connection, select
 
 from ladder.store.database import (
-    TABLES,
-    Cost,
+    METADATA,
+    AttemptCost,
     Database,
-    Watch,
+    LivenessCheck,
     add_version,
-    beat,
-    claim,
-    claim_exam,
-    end_exam,
-    fail,
-    find_version,
-    get_board,
-    get_steps,
-    join,
-    last_board,
-    leave,
-    living,
-    note_steps,
-    put_board,
+    claim_check,
+    claim_match,
+    end_runner,
+    find_latest_snapshot,
+    find_snapshot,
+    finish_check,
+    get_check_steps,
+    get_version_by_id,
+    list_live_runners,
+    record_failed_attempt,
+    record_heartbeat,
+    register_runner,
+    release_check,
     release_ended,
-    release_exam,
+    save_check_steps,
+    save_snapshot,
 )
 from tests.ladder.store.databases import ladder, queue
 
@@ -65,38 +65,38 @@ class Clock:
 
 
 def state_of(connection: Connection, match: int) -> tuple[str, str | None]:
-    matches = TABLES.tables["matches"]
+    matches = METADATA.tables["matches"]
     return tuple(connection.execute(select(matches.c.state, matches.c.runner).where(matches.c.id == match)).one())
 
 
 def queued(connection: Connection, count: int) -> list[int]:
-    from ladder.store.database import put_matches
+    from ladder.store.database import queue_matches
 
-    return put_matches(connection, "rated", [(1, 2)] * count, 3.0)
+    return queue_matches(connection, "rated", [(1, 2)] * count, 3.0)
 
 
 def test_a_runner_that_was_taken_for_dead_takes_part_again(connection: Connection) -> None:
     """So that others see its next death."""
-    mine = join(connection, 2, 1.0)
-    leave(connection, mine)
-    assert not beat(connection, mine, 2)
-    assert join(connection, 2, 1.0, mine) == mine
-    assert beat(connection, mine, 2)
-    assert [runner.id for runner in living(connection)] == [mine]
+    mine = register_runner(connection, 2, 1.0)
+    end_runner(connection, mine)
+    assert not record_heartbeat(connection, mine, 2)
+    assert register_runner(connection, 2, 1.0, mine) == mine
+    assert record_heartbeat(connection, mine, 2)
+    assert [runner.id for runner in list_live_runners(connection)] == [mine]
 
 
 def test_what_a_runner_leased_after_it_was_taken_for_dead_is_queued_again(connection: Connection) -> None:
     """It hears of its end by its next beat, and may have been killed before that."""
     match = queued(connection, 1)[0]
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
-    mine, other = join(connection, 2, 1.0), join(connection, 2, 1.0)
-    leave(connection, mine)
-    assert claim(connection, mine, [], 1.0).id == match
-    assert claim_exam(connection, mine, [], 1.0).id == version
-    assert claim(connection, other, [], 1.0) is None
+    mine, other = register_runner(connection, 2, 1.0), register_runner(connection, 2, 1.0)
+    end_runner(connection, mine)
+    assert claim_match(connection, mine, [], 1.0).id == match
+    assert claim_check(connection, mine, [], 1.0).id == version
+    assert claim_match(connection, other, [], 1.0) is None
     release_ended(connection)
-    assert claim(connection, other, [], 1.0).id == match
-    assert claim_exam(connection, other, [], 1.0).id == version
+    assert claim_match(connection, other, [], 1.0).id == match
+    assert claim_check(connection, other, [], 1.0).id == version
     release_ended(connection)
     assert state_of(connection, match) == ("leased", other)
 
@@ -105,93 +105,98 @@ def test_a_runner_does_not_begin_anew_what_it_plays(connection: Connection) -> N
     """Also when others were let play it, because the runner was taken for dead."""
     first, second = queued(connection, 2)
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
-    mine = join(connection, 2, 1.0)
-    assert claim(connection, mine, [], 1.0).id == first
-    assert claim_exam(connection, mine, [], 1.0).id == version
-    leave(connection, mine)
-    assert claim(connection, mine, [first], 1.0).id == second
-    assert claim_exam(connection, mine, [version], 1.0) is None
+    mine = register_runner(connection, 2, 1.0)
+    assert claim_match(connection, mine, [], 1.0).id == first
+    assert claim_check(connection, mine, [], 1.0).id == version
+    end_runner(connection, mine)
+    assert claim_match(connection, mine, [first], 1.0).id == second
+    assert claim_check(connection, mine, [version], 1.0) is None
 
 
 def test_a_runner_that_wakes_up_gives_nothing_back_that_another_does(connection: Connection) -> None:
     """Neither a match nor an examination: else a third would do it at the same time."""
     match = queued(connection, 1)[0]
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
-    slept, other = join(connection, 2, 1.0), join(connection, 2, 1.0)
-    claim(connection, slept, [], 1.0)
-    claim_exam(connection, slept, [], 1.0)
-    leave(connection, slept)
-    claim(connection, other, [], 1.0)
-    claim_exam(connection, other, [], 1.0)
-    assert not fail(connection, match, slept, "its worker died", 2.0)
-    assert not release_exam(connection, version, slept, "its worker died", 1.0)
+    slept, other = register_runner(connection, 2, 1.0), register_runner(connection, 2, 1.0)
+    claim_match(connection, slept, [], 1.0)
+    claim_check(connection, slept, [], 1.0)
+    end_runner(connection, slept)
+    claim_match(connection, other, [], 1.0)
+    claim_check(connection, other, [], 1.0)
+    assert not record_failed_attempt(connection, match, slept, "its worker died", 2.0)
+    assert not release_check(connection, version, slept, "its worker died", 1.0)
     assert state_of(connection, match) == ("leased", other)
-    assert (find_version(connection, version).state, find_version(connection, version).attempts) == ("examined", 0)
+    assert (get_version_by_id(connection, version).state, get_version_by_id(connection, version).attempts) == (
+        "examined",
+        0,
+    )
 
 
 def test_steps_before_the_end_are_kept_by_their_numbers_until_they_are_void(connection: Connection) -> None:
     """A step takes the place of those of its number and after; one of a runner that lost the version counts nothing."""
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
-    mine, other = join(connection, 1, 1.0), join(connection, 1, 1.0)
-    note_steps(connection, version, mine, [(1, "unheld", b"")], 2.0)
-    claim_exam(connection, mine, [], 1.0)
-    assert get_steps(connection, version) == []
-    note_steps(connection, version, mine, [(1, "a", b""), (2, "going on", b""), (2, "b", b"log"), (3, "c", b"")], 2.0)
-    note_steps(connection, version, other, [(1, "other", b"")], 2.0)
-    assert get_steps(connection, version) == ["a", "b", "c"]
-    note_steps(connection, version, mine, [(1, "anew", b"")], 2.0)
-    assert get_steps(connection, version) == ["anew"]
-    assert not release_exam(connection, version, mine, "its worker died", 2.0, Cost.LOSS)
-    assert get_steps(connection, version) == []
-    claim_exam(connection, other, [], 2.0)
-    note_steps(connection, version, other, [(1, "a", b""), (2, "b", b""), (3, "going on", b"")], 2.0)
-    assert end_exam(connection, version, [("a", b""), ("end", b"")], None, ["python3"], None, 3.0)
-    note_steps(connection, version, other, [(1, "late", b"")], 4.0)
-    assert get_steps(connection, version) == ["a", "end"]
+    mine, other = register_runner(connection, 1, 1.0), register_runner(connection, 1, 1.0)
+    save_check_steps(connection, version, mine, [(1, "unheld", b"")], 2.0)
+    claim_check(connection, mine, [], 1.0)
+    assert get_check_steps(connection, version) == []
+    save_check_steps(
+        connection, version, mine, [(1, "a", b""), (2, "going on", b""), (2, "b", b"log"), (3, "c", b"")], 2.0
+    )
+    save_check_steps(connection, version, other, [(1, "other", b"")], 2.0)
+    assert get_check_steps(connection, version) == ["a", "b", "c"]
+    save_check_steps(connection, version, mine, [(1, "anew", b"")], 2.0)
+    assert get_check_steps(connection, version) == ["anew"]
+    assert not release_check(connection, version, mine, "its worker died", 2.0, AttemptCost.LOSS)
+    assert get_check_steps(connection, version) == []
+    claim_check(connection, other, [], 2.0)
+    save_check_steps(connection, version, other, [(1, "a", b""), (2, "b", b""), (3, "going on", b"")], 2.0)
+    assert finish_check(connection, version, [("a", b""), ("end", b"")], None, ["python3"], None, 3.0)
+    save_check_steps(connection, version, other, [(1, "late", b"")], 4.0)
+    assert get_check_steps(connection, version) == ["a", "end"]
 
 
 def test_an_examination_that_was_done_twice_counts_once(connection: Connection) -> None:
     """The first that comes to its end."""
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
-    assert end_exam(connection, version, [("{}", b"")], None, ["python3"], None, 2.0)
-    assert not end_exam(connection, version, [("{}", b"")] * 2, "it is broken", None, None, 3.0)
-    assert find_version(connection, version).state == "fit"
+    assert finish_check(connection, version, [("{}", b"")], None, ["python3"], None, 2.0)
+    assert not finish_check(connection, version, [("{}", b"")] * 2, "it is broken", None, None, 3.0)
+    assert get_version_by_id(connection, version).state == "fit"
 
 
 def test_a_runner_without_a_beat_is_dead_after_a_while(connection: Connection) -> None:
     """By the clock of who watches; one that beats lives, however long."""
-    silent, lively = join(connection, 1, 1.0), join(connection, 1, 1.0)
+    silent, lively = register_runner(connection, 1, 1.0), register_runner(connection, 1, 1.0)
     clock = Clock()
-    watch = Watch(clock, silent_s=60)
+    watch = LivenessCheck(clock, silent_s=60)
     for clock.now in range(0, 61, 10):
-        beat(connection, lively, 1)
-        assert watch.dead(living(connection)) == []
+        record_heartbeat(connection, lively, 1)
+        assert watch.dead(list_live_runners(connection)) == []
     clock.now = 61
-    assert watch.dead(living(connection)) == [silent]
+    assert watch.dead(list_live_runners(connection)) == [silent]
 
 
 def test_who_slept_itself_takes_nobody_for_dead(connection: Connection) -> None:
     """All were silent: the database was away, or the watcher was stopped."""
-    silent = join(connection, 1, 1.0)
+    silent = register_runner(connection, 1, 1.0)
     clock = Clock()
-    watch = Watch(clock, silent_s=60)
-    assert watch.dead(living(connection)) == []
+    watch = LivenessCheck(clock, silent_s=60)
+    assert watch.dead(list_live_runners(connection)) == []
     clock.now = 1000
-    assert watch.dead(living(connection)) == []
+    assert watch.dead(list_live_runners(connection)) == []
     for clock.now in range(1000, 1061, 10):
-        assert watch.dead(living(connection)) == []
+        assert watch.dead(list_live_runners(connection)) == []
     clock.now = 1061
-    assert watch.dead(living(connection)) == [silent]
+    assert watch.dead(list_live_runners(connection)) == [silent]
 
 
 def test_the_last_board_is_the_one_that_was_written_last(connection: Connection) -> None:
     """Also after the clock was set back."""
-    put_board(connection, "2026-11-23", 2.0, 1, '{"rows": [1]}')
-    put_board(connection, "2026-11-22", 1.0, 2, '{"rows": [2]}')
-    assert last_board(connection) == '{"rows": [2]}'
-    put_board(connection, "2026-11-23", 3.0, 3, "newest")
-    assert last_board(connection) == "newest"
-    assert get_board(connection, "2026-11-22") == ("2026-11-22", '{"rows": []}'), "its rows are its points"
+    save_snapshot(connection, "2026-11-23", 2.0, 1, '{"rows": [1]}')
+    save_snapshot(connection, "2026-11-22", 1.0, 2, '{"rows": [2]}')
+    assert find_latest_snapshot(connection) == '{"rows": [2]}'
+    save_snapshot(connection, "2026-11-23", 3.0, 3, "newest")
+    assert find_latest_snapshot(connection) == "newest"
+    assert find_snapshot(connection, "2026-11-22") == ("2026-11-22", '{"rows": []}'), "its rows are its points"
 
 
 # --- with processes and servers ---------------------------------------------------------------------------------------
@@ -199,14 +204,14 @@ def test_the_last_board_is_the_one_that_was_written_last(connection: Connection)
 # Stops itself in the middle of a transaction, and ends it when it is woken up.
 STOPS = """
 import os, signal, sys
-from ladder.store.database import Database, put_board, last_board
+from ladder.store.database import Database, save_snapshot, find_latest_snapshot
 calls = []
 def act(connection):
-    last_board(connection)
+    find_latest_snapshot(connection)
     calls.append(1)
     if len(calls) == 1:
         os.kill(os.getpid(), signal.SIGSTOP)
-    put_board(connection, "day", 1.0, 1, "of the one that slept")
+    save_snapshot(connection, "day", 1.0, 1, "of the one that slept")
 Database(sys.argv[1], 20.0, idle_s=1.0).write(act)
 print(len(calls))
 """
@@ -222,10 +227,10 @@ def test_a_writer_that_is_stopped_does_not_keep_others_from_writing(postgres_url
     try:
         until(lambda: Path(f"/proc/{process.pid}/stat").read_text().split()[2] == "T")
         with closing(Database(postgres_url)) as database:
-            database.write(lambda connection: put_board(connection, "day", 1.0, 1, "meanwhile"))
+            database.write(lambda connection: save_snapshot(connection, "day", 1.0, 1, "meanwhile"))
             process.send_signal(signal.SIGCONT)
             assert int(process.communicate(timeout=60)[0]) >= 2, "a second time where the machine stood still, too"
-            assert database.look(last_board) == "of the one that slept"
+            assert database.look(find_latest_snapshot) == "of the one that slept"
     finally:
         process.kill()
         process.wait()

@@ -8,7 +8,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import text
 
-from ladder.store.database import NEWEST, TABLES, Database, DatabaseError, prepare
+from ladder.store.database import METADATA, NEWEST_REVISION, Database, DatabaseError, prepare_schema
 from tests.ladder.store.databases import ladder
 
 
@@ -23,19 +23,19 @@ def test_the_revisions_make_the_tables(url: str) -> None:
     """So nobody changes a table and forgets the revision."""
     with closing(ladder(url)) as database, database.read() as connection:
         context = MigrationContext.configure(connection)
-        assert compare_metadata(context, TABLES) == []
-        assert context.get_current_revision() == NEWEST
+        assert compare_metadata(context, METADATA) == []
+        assert context.get_current_revision() == NEWEST_REVISION
 
 
 def test_a_database_holds_one_ladder(url: str) -> None:
     """And one that holds none isn't taken for an empty one."""
     with closing(Database(url)) as database:
         with pytest.raises(DatabaseError, match="holds no ladder; make one with arena ladder init"):
-            prepare(database)
-        prepare(database, new=True)
-        prepare(database)
+            prepare_schema(database)
+        prepare_schema(database, new=True)
+        prepare_schema(database)
         with pytest.raises(DatabaseError, match="holds a ladder already"):
-            prepare(database, new=True)
+            prepare_schema(database, new=True)
 
 
 @pytest.mark.parametrize("revision", ["0010", "9999"])
@@ -46,7 +46,7 @@ def test_the_database_of_another_version_is_refused(url: str, revision: str) -> 
             lambda connection: connection.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
         )
         with pytest.raises(DatabaseError, match=rf"another version .* \(revision {revision}\): install that"):
-            prepare(database)
+            prepare_schema(database)
 
 
 def test_what_is_no_database_is_named(tmp_path: Path) -> None:
@@ -58,4 +58,4 @@ def test_what_is_no_database_is_named(tmp_path: Path) -> None:
         closing(Database(f"sqlite:///{tmp_path}/ladder.db", patience_s=0)) as database,
         pytest.raises(DatabaseError, match="file is not a database"),
     ):
-        prepare(database)
+        prepare_schema(database)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ladder.store import FEW, KeptExchange, RunFolder, Store, VoidMatch
+from ladder.store import MAX_SAMPLES_PER_FAULT, FailedMatch, RunFolder, Store, StoredFaultSample
 from tests.ladder.store.databases import ladder, numbered
 from tests.ladder.store.ladder_store import LadderStore
 from tests.ladder.store.matches import exchange_of, match_of, results_of
@@ -75,7 +75,7 @@ def test_a_match_is_kept_once(store: Store) -> None:
 @every_store
 def test_a_match_that_is_not_kept_has_no_results(store: Store) -> None:
     """A void one neither."""
-    store.void(VoidMatch(0, "no memory", True))
+    store.void(FailedMatch(0, "no memory", True))
     for match in (0, 1):
         with pytest.raises(KeyError):
             store.results(match)
@@ -84,7 +84,7 @@ def test_a_match_that_is_not_kept_has_no_results(store: Store) -> None:
 @every_store
 def test_void_matches_are_facts_and_still_to_play(store: Store) -> None:
     """All attempts are known, those too after which the match was played or given up."""
-    attempts = [VoidMatch(1, "no memory", False), VoidMatch(0, "no room", True), VoidMatch(1, "no memory", False)]
+    attempts = [FailedMatch(1, "no memory", False), FailedMatch(0, "no room", True), FailedMatch(1, "no memory", False)]
     for attempt in attempts:
         store.void(attempt)
     assert list(store.voids()) == attempts
@@ -109,11 +109,11 @@ def test_a_session_may_be_finished_twice(store: Store) -> None:
 def test_the_first_faulty_exchanges_of_each_kind_and_bot_are_kept(store: Store, order: Iterable[int]) -> None:
     """Whatever match ends first; a kind that comes late has its examples, too."""
     for match in order:
-        rare = (exchange_of(match, "timeout", None),) if match == FEW + 1 else ()
+        rare = (exchange_of(match, "timeout", None),) if match == MAX_SAMPLES_PER_FAULT + 1 else ()
         store.keep(match_of(match, exchanges=(exchange_of(match), *rare, exchange_of(match, bot="b@1"))))
-    common = [exchange_of(match) for match in range(FEW)]
-    assert list(store.exchanges("a@1")) == [*common, exchange_of(FEW + 1, "timeout", None)]
-    assert list(store.exchanges("b@1")) == [exchange_of(match, bot="b@1") for match in range(FEW)]
+    common = [exchange_of(match) for match in range(MAX_SAMPLES_PER_FAULT)]
+    assert list(store.exchanges("a@1")) == [*common, exchange_of(MAX_SAMPLES_PER_FAULT + 1, "timeout", None)]
+    assert list(store.exchanges("b@1")) == [exchange_of(match, bot="b@1") for match in range(MAX_SAMPLES_PER_FAULT)]
     assert list(store.exchanges("c@1")) == []
 
 
@@ -137,4 +137,4 @@ def test_an_exchange_is_kept_as_it_crossed_the_pipe(store: Store, got: bytes | N
 def test_an_older_exchange_has_no_facts() -> None:
     """It was kept before there were any."""
     line = exchange_of(0).to_line()
-    assert KeptExchange.from_line(line.replace(',"facts":{}', "")) == exchange_of(0)
+    assert StoredFaultSample.from_line(line.replace(',"facts":{}', "")) == exchange_of(0)

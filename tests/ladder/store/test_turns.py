@@ -13,28 +13,28 @@ from ladder.store.database import (
     CHALLENGE,
     QUALIFYING,
     RATED,
-    Act,
-    activate,
+    AuditEntry,
     add_version,
-    claim,
-    claim_exam,
+    claim_check,
+    claim_match,
+    deactivate_bot,
     disabled_versions,
-    end_exam,
-    fail,
-    find_version,
-    forfeits_lately,
-    is_newest,
-    join,
-    keep_match,
-    last_board,
-    note_act,
-    put_board,
-    put_matches,
-    qualifying_match,
-    release_exam,
-    rest,
-    set_rates,
-    set_received,
+    find_latest_snapshot,
+    find_qualifying_match,
+    finish_check,
+    get_version_by_id,
+    has_recent_forfeits,
+    is_newest_version,
+    log_action,
+    queue_matches,
+    record_failed_attempt,
+    register_runner,
+    release_check,
+    save_match,
+    save_snapshot,
+    set_active_version,
+    set_match_rated,
+    set_received_at,
 )
 from tests.ladder.store.databases import ladder
 
@@ -55,16 +55,16 @@ def submitted(connection: Connection, bot: int, digest: str = "1") -> int:
 
 
 def examined(connection: Connection, version: int, reason: str | None = None) -> None:
-    assert end_exam(connection, version, [], reason, ["python3"], None, NOW)
+    assert finish_check(connection, version, [], reason, ["python3"], None, NOW)
 
 
 def test_owners_take_turns_at_examinations(connection: Connection) -> None:
     """One who submits ten versions waits for them, not the others."""
     first, second, third = (submitted(connection, 1) for _ in range(3))
     other = submitted(connection, 2)
-    runner = join(connection, 1, NOW)
+    runner = register_runner(connection, 1, NOW)
     order = []
-    while (version := claim_exam(connection, runner, order, 1.0)) is not None:
+    while (version := claim_check(connection, runner, order, 1.0)) is not None:
         order.append(version.id)
     assert order == [first, other, second, third]
 
@@ -72,19 +72,19 @@ def test_owners_take_turns_at_examinations(connection: Connection) -> None:
 def test_a_version_that_a_machine_failed_to_examine_comes_after_the_others(connection: Connection) -> None:
     """What stops one runner after another doesn't keep everybody waiting."""
     first, other = submitted(connection, 1), submitted(connection, 2)
-    runner = join(connection, 1, NOW)
-    assert claim_exam(connection, runner, [], 1.0).id == first
-    assert not release_exam(connection, first, runner, "no memory", 1.0)
-    assert claim_exam(connection, runner, [], 1.0).id == other
+    runner = register_runner(connection, 1, NOW)
+    assert claim_check(connection, runner, [], 1.0).id == first
+    assert not release_check(connection, first, runner, "no memory", 1.0)
+    assert claim_check(connection, runner, [], 1.0).id == other
 
 
 def test_a_match_that_a_machine_failed_to_play_comes_after_the_others(connection: Connection) -> None:
     """So that three workers that are killed one after the other hit three matches."""
-    first, other = put_matches(connection, RATED, [(1, 2), (3, 4)], NOW)
-    runner = join(connection, 1, NOW)
-    assert claim(connection, runner, [], NOW).id == first
-    assert not fail(connection, first, runner, "killed", NOW)
-    assert claim(connection, runner, [], NOW).id == other
+    first, other = queue_matches(connection, RATED, [(1, 2), (3, 4)], NOW)
+    runner = register_runner(connection, 1, NOW)
+    assert claim_match(connection, runner, [], NOW).id == first
+    assert not record_failed_attempt(connection, first, runner, "killed", NOW)
+    assert claim_match(connection, runner, [], NOW).id == other
 
 
 @pytest.mark.parametrize("what", ["rest", "replace"])
@@ -92,101 +92,101 @@ def test_a_rated_match_of_one_who_no_longer_plays_is_cancelled_when_it_would_beg
     connection: Connection, what: str
 ) -> None:
     """Also one that came back to the queue; what somebody asked for is played as it was asked for."""
-    [rated] = put_matches(connection, RATED, [(1, 2)], NOW)
-    [asked] = put_matches(connection, CHALLENGE, [(1, 2)], NOW)
+    [rated] = queue_matches(connection, RATED, [(1, 2)], NOW)
+    [asked] = queue_matches(connection, CHALLENGE, [(1, 2)], NOW)
     if what == "rest":
-        rest(connection, 1, "disable", "teacher", "copied", NOW)
+        deactivate_bot(connection, 1, "disable", "teacher", "copied", NOW)
     else:
         newer = submitted(connection, 1)
         examined(connection, newer)
-        activate(connection, find_version(connection, newer), "ladder", "it passed", NOW)
-    runner = join(connection, 1, NOW)
-    assert claim(connection, runner, [], NOW).id == asked
-    assert claim(connection, runner, [asked], NOW) is None
-    assert not fail(connection, rated, runner, "it isn't queued any more", NOW)
+        set_active_version(connection, get_version_by_id(connection, newer), "ladder", "it passed", NOW)
+    runner = register_runner(connection, 1, NOW)
+    assert claim_match(connection, runner, [], NOW).id == asked
+    assert claim_match(connection, runner, [asked], NOW) is None
+    assert not record_failed_attempt(connection, rated, runner, "it isn't queued any more", NOW)
 
 
 def test_of_two_versions_the_newer_plays_whichever_is_examined_first(connection: Connection) -> None:
     """Two workers examine at the same time."""
     older, newer = submitted(connection, 1, "1"), submitted(connection, 1, "2")
     examined(connection, newer)
-    assert is_newest(connection, find_version(connection, newer))
+    assert is_newest_version(connection, get_version_by_id(connection, newer))
     examined(connection, older)
-    assert not is_newest(connection, find_version(connection, older))
+    assert not is_newest_version(connection, get_version_by_id(connection, older))
 
 
 @pytest.mark.parametrize("what", ["activate", "disable"])
 def test_what_somebody_decided_after_a_submission_stands(connection: Connection, what: str) -> None:
     """The examination's end doesn't undo it; what the ladder did itself does not count as somebody's decision."""
     version = submitted(connection, 1)
-    note_act(connection, Act("ladder", "activate", "it passed", NOW, bot=1, version=1))
-    note_act(connection, Act("teacher", what, "another's bot", NOW, bot=2, version=2))
+    log_action(connection, AuditEntry("ladder", "activate", "it passed", NOW, bot=1, version=1))
+    log_action(connection, AuditEntry("teacher", what, "another's bot", NOW, bot=2, version=2))
     examined(connection, version)
-    assert is_newest(connection, find_version(connection, version))
-    note_act(connection, Act("teacher", what, "talked to the author", NOW, bot=1, version=1))
-    assert not is_newest(connection, find_version(connection, version))
+    assert is_newest_version(connection, get_version_by_id(connection, version))
+    log_action(connection, AuditEntry("teacher", what, "talked to the author", NOW, bot=1, version=1))
+    assert not is_newest_version(connection, get_version_by_id(connection, version))
 
 
 def test_who_submits_again_does_not_undo_that_staff_has_disabled_the_bot(connection: Connection) -> None:
     """Staff activates what it has looked at; then the author's next version plays again, once it is fit."""
-    first = find_version(connection, 1)
-    rest(connection, 1, "disable", "teacher", "it shouts", NOW)
+    first = get_version_by_id(connection, 1)
+    deactivate_bot(connection, 1, "disable", "teacher", "it shouts", NOW)
     mended, other = submitted(connection, 1, "1"), submitted(connection, 1, "2")
     examined(connection, mended)
-    assert not is_newest(connection, find_version(connection, mended))
+    assert not is_newest_version(connection, get_version_by_id(connection, mended))
     assert set(disabled_versions(connection)) == {first.id, mended, other}
-    activate(connection, find_version(connection, mended), "teacher", "mended", NOW)
+    set_active_version(connection, get_version_by_id(connection, mended), "teacher", "mended", NOW)
     next_one = submitted(connection, 1, "3")
     examined(connection, next_one)
-    assert is_newest(connection, find_version(connection, next_one))
+    assert is_newest_version(connection, get_version_by_id(connection, next_one))
     assert disabled_versions(connection) == {first.id: "it shouts", other: "it shouts"}
 
 
 def test_what_the_ladder_activates_stays_disabled(connection: Connection) -> None:
     """An older arena let a new version play; a bench lifts nothing either."""
-    rest(connection, 1, "disable", "teacher", "copied", NOW)
-    note_act(connection, Act("ladder", "activate", "it passed", NOW, bot=1, version=1))
-    note_act(connection, Act("ladder", "bench", "it forfeited", NOW, bot=1, version=1))
+    deactivate_bot(connection, 1, "disable", "teacher", "copied", NOW)
+    log_action(connection, AuditEntry("ladder", "activate", "it passed", NOW, bot=1, version=1))
+    log_action(connection, AuditEntry("ladder", "bench", "it forfeited", NOW, bot=1, version=1))
     assert disabled_versions(connection) == {1: "copied"}
 
 
 def test_an_examination_that_begins_anew_keeps_its_qualifying_match(connection: Connection) -> None:
     """Whoever ends first then has the match that was played; other references are another match."""
     version = submitted(connection, 1)
-    [match] = put_matches(connection, QUALIFYING, [(version, 2, 3)], NOW)
-    assert qualifying_match(connection, [version, 2, 3]) == match
-    assert qualifying_match(connection, [version, 3, 2]) is None
-    assert qualifying_match(connection, [2, version, 3]) is None
+    [match] = queue_matches(connection, QUALIFYING, [(version, 2, 3)], NOW)
+    assert find_qualifying_match(connection, [version, 2, 3]) == match
+    assert find_qualifying_match(connection, [version, 3, 2]) is None
+    assert find_qualifying_match(connection, [2, version, 3]) is None
 
 
 def test_a_voided_match_benches_nobody(connection: Connection) -> None:
     """It was the host's or the organiser's fault."""
-    for match in put_matches(connection, RATED, [(1, 2), (1, 2)], NOW):
+    for match in queue_matches(connection, RATED, [(1, 2), (1, 2)], NOW):
         seats = ("a@1", "b@1")
         result = GameResult(match, 0, seats, 1, "last_standing", (1,), ((0, 1),), 1, (0,), ((0, "crashed", 1),))
-        assert keep_match(connection, PlayedMatch(match, "record", (result,)), NOW)
-    assert forfeits_lately(connection, 1, 2)
-    assert not forfeits_lately(connection, 2, 2)
-    set_rates(connection, 2, False)
-    assert not forfeits_lately(connection, 1, 2)
+        assert save_match(connection, PlayedMatch(match, "record", (result,)), NOW)
+    assert has_recent_forfeits(connection, 1, 2)
+    assert not has_recent_forfeits(connection, 2, 2)
+    set_match_rated(connection, 2, False)
+    assert not has_recent_forfeits(connection, 1, 2)
 
 
 def test_a_table_of_fewer_matches_does_not_take_the_place_of_one_of_more(connection: Connection) -> None:
     """Two runners fold; the slower one's look is older."""
-    put_board(connection, "2026-11-22", NOW, 7, "seven matches")
-    put_board(connection, "2026-11-22", NOW, 2, "two")
-    assert last_board(connection) == "seven matches"
-    put_board(connection, "2026-11-22", NOW, 7, "seven, and one of them void")
-    assert last_board(connection) == "seven, and one of them void"
+    save_snapshot(connection, "2026-11-22", NOW, 7, "seven matches")
+    save_snapshot(connection, "2026-11-22", NOW, 2, "two")
+    assert find_latest_snapshot(connection) == "seven matches"
+    save_snapshot(connection, "2026-11-22", NOW, 7, "seven, and one of them void")
+    assert find_latest_snapshot(connection) == "seven, and one of them void"
 
 
 def test_a_version_that_was_received_earlier_does_not_take_the_place_of_a_later_one(connection: Connection) -> None:
     """Staff enters afterwards what was handed in before; of two of one time the later number plays."""
     newest = submitted(connection, 1, "1")
     before, same = submitted(connection, 1, "2"), submitted(connection, 1, "3")
-    set_received(connection, before, NOW - 60)
+    set_received_at(connection, before, NOW - 60)
     for version in (newest, before, same):
         examined(connection, version)
-    assert not is_newest(connection, find_version(connection, before))
-    assert not is_newest(connection, find_version(connection, newest))
-    assert is_newest(connection, find_version(connection, same))
+    assert not is_newest_version(connection, get_version_by_id(connection, before))
+    assert not is_newest_version(connection, get_version_by_id(connection, newest))
+    assert is_newest_version(connection, get_version_by_id(connection, same))

@@ -12,25 +12,25 @@ from ladder.results import GameResult
 from ladder.store import PlayedMatch
 from ladder.store.database import (
     CHALLENGE,
+    METADATA,
     RATED,
-    TABLES,
     Final,
-    Watch,
+    LivenessCheck,
     all_finals,
-    cancel,
-    claim,
-    forfeits_lately,
-    join,
-    keep_match,
-    living,
-    put_final,
-    put_matches,
+    cancel_queued_matches,
+    claim_match,
+    has_recent_forfeits,
+    insert_final,
+    list_live_runners,
+    queue_matches,
+    register_runner,
     reveal_final,
+    save_match,
 )
 from tests.ladder.store.databases import ladder
 
 NOW, DAY_S = 5.0, 86_400.0
-match_bots, matches = TABLES.tables["match_bots"], TABLES.tables["matches"]
+match_bots, matches = METADATA.tables["match_bots"], METADATA.tables["matches"]
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
 
 def test_the_key_of_one_final_is_revealed(connection: Connection) -> None:
     for number, name in enumerate(("first", "second", "third")):
-        put_final(connection, Final(name, bytes([number]) * 32, (1, 2), 6, None, NOW, False, NOW))
+        insert_final(connection, Final(name, bytes([number]) * 32, (1, 2), 6, None, NOW, False, NOW))
     second = all_finals(connection)[1]
     reveal_final(connection, second.id)
     assert [final.revealed for final in all_finals(connection)] == [False, True, False]
@@ -50,12 +50,12 @@ def test_the_key_of_one_final_is_revealed(connection: Connection) -> None:
 
 def test_what_has_begun_is_not_cancelled(connection: Connection) -> None:
     """Nor what is another's, or of another kind."""
-    mine, waits, others = put_matches(connection, RATED, [(1, 2), (1, 3), (3, 4)], NOW)
-    [asked] = put_matches(connection, CHALLENGE, [(1, 2)], NOW)
-    leased = claim(connection, join(connection, 1, NOW), [], NOW, [RATED])
+    mine, waits, others = queue_matches(connection, RATED, [(1, 2), (1, 3), (3, 4)], NOW)
+    [asked] = queue_matches(connection, CHALLENGE, [(1, 2)], NOW)
+    leased = claim_match(connection, register_runner(connection, 1, NOW), [], NOW, [RATED])
     assert leased is not None
     assert leased.id == mine
-    assert cancel(connection, "it rests", NOW, version=1, kinds=(RATED,)) == 1
+    assert cancel_queued_matches(connection, "it rests", NOW, version=1, kinds=(RATED,)) == 1
     states = dict(connection.execute(select(matches.c.id, matches.c.state)).all())
     assert states == {mine: "leased", waits: "ended", others: "queued", asked: "queued"}
 
@@ -64,18 +64,18 @@ def test_what_has_begun_is_not_cancelled(connection: Connection) -> None:
 def test_a_version_is_benched_by_its_last_matches(connection: Connection, forfeited: str, benched: bool) -> None:
     """In three of them it forfeited; what it did before, and another did, doesn't count."""
     for lost in forfeited:
-        [match] = put_matches(connection, RATED, [(1, 2)], NOW)
+        [match] = queue_matches(connection, RATED, [(1, 2)], NOW)
         forfeits = (0,) if lost == "1" else ()
         result = GameResult(match, 0, ("a@1", "b@1"), 1, "last_standing", (1,), ((0, 5),), 5, forfeits, ())
-        keep_match(connection, PlayedMatch(match, "", (result,)), NOW)
-    assert forfeits_lately(connection, 1, 3) is benched
-    assert not forfeits_lately(connection, 2, 3)
+        save_match(connection, PlayedMatch(match, "", (result,)), NOW)
+    assert has_recent_forfeits(connection, 1, 3) is benched
+    assert not has_recent_forfeits(connection, 2, 3)
 
 
 def test_of_a_runner_on_another_machine_nothing_is_known(connection: Connection) -> None:
     """Its process number is somebody else's here, or nobody's."""
-    join(connection, 1, NOW)
-    [here] = living(connection)
+    register_runner(connection, 1, NOW)
+    [here] = list_live_runners(connection)
     ended = replace(here, id="ended", started="another")
     elsewhere = replace(ended, id="elsewhere", host=f"{here.host} elsewhere")
-    assert Watch(lambda: NOW).dead([here, ended, elsewhere]) == ["ended"]
+    assert LivenessCheck(lambda: NOW).dead([here, ended, elsewhere]) == ["ended"]

@@ -17,11 +17,21 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.sync.client import ClientConnection, connect
 
-from arena.coup import PRESETS, card
-from arena.page import table_page
-from arena.referee import MatchSpec, Record, Terms, Timing
-from arena.sandbox import InsideSandbox, Limits, Program
-from ladder.tables import MOST_BYTES, Deal, Logs, Offer, Place, Table, WebChannel, attach, sit
+from arena.coup import PRESETS, action_table
+from arena.referee import MatchSettings, MatchSpec, Record, Timing
+from arena.replay import table_page
+from arena.sandbox import InProcessSandbox, Limits, Program
+from ladder.tables import (
+    MAX_FRAME_BYTES,
+    LiveTable,
+    MatchSetup,
+    ProcessLogs,
+    Slot,
+    TableSettings,
+    WebChannel,
+    serve_client,
+    serve_program,
+)
 from tests.play.test_sitting import dice
 
 WAIT_S = 60.0  # only a failure takes this long
@@ -44,17 +54,19 @@ class TableServer:
         self._over = threading.Event()
         self.names = tuple(f"{kind}{number}" for number, kind in enumerate(kinds))
         secrets = [None if kind == "bot" else f"secret{number}" for number, kind in enumerate(kinds)]
-        self.places = [Place(*row) for row in zip(kinds, self.names, secrets, strict=True)]  # type: ignore[arg-type]
-        self._offer = Offer(Terms(rules=PRESETS[rules]), games, **{"person": PERSON, "program": PROGRAM, **offer})
+        self.places = [Slot(*row) for row in zip(kinds, self.names, secrets, strict=True)]  # type: ignore[arg-type]
+        self._offer = TableSettings(
+            MatchSettings(rules=PRESETS[rules]), games, **{"person": PERSON, "program": PROGRAM, **offer}
+        )
         self._given = given
-        self.sandbox = InsideSandbox({name: dice(number) for number, name in enumerate(self.names)})
-        self.table: Table
+        self.sandbox = InProcessSandbox({name: dice(number) for number, name in enumerate(self.names)})
+        self.table: LiveTable
         self.loop: asyncio.AbstractEventLoop
 
     def make(self) -> None:
         """Make the table, in its loop."""
         self.loop = asyncio.get_running_loop()
-        self.table = Table("here", self.places, self._offer, self._deal, self._changed, **self._given)
+        self.table = LiveTable("here", self.places, self._offer, self._deal, self._changed, **self._given)
 
     def end(self) -> None:
         """Wait until a match is over."""
@@ -82,19 +94,21 @@ class TableServer:
 
         return asyncio.run_coroutine_threadsafe(call(), self.loop).result(WAIT_S)
 
-    def _changed(self, table: Table) -> None:
+    def _changed(self, table: LiveTable) -> None:
         self.states.append(table.state)
         if table.state in ("over", "void"):
             self._over.set()
 
-    def _deal(self, number: int) -> Deal:
+    def _deal(self, number: int) -> MatchSetup:
         seats = len(self.names)
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self._offer.games))
         timings = self._offer.timings(self.places)
         spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self._offer.terms, timings)
-        return Deal(spec, lambda bot: self.sandbox.start(Program((self.names[bot],), Path()), Limits()), self._keep)
+        return MatchSetup(
+            spec, lambda bot: self.sandbox.start(Program((self.names[bot],), Path()), Limits()), self._keep
+        )
 
-    def _keep(self, record: Record, logs: Logs) -> str:
+    def _keep(self, record: Record, logs: ProcessLogs) -> str:
         self.records[record.header.match] = record
         return "/replay"
 
@@ -115,7 +129,7 @@ def serve_tables(
         channel = WebChannel(ws)
         await channel.open()
         there.people.append(ws)
-        await sit(channel, there.table, ws.query_params.get("secret"))
+        await serve_client(channel, there.table, ws.query_params.get("secret"))
 
     async def program(ws: WebSocket) -> None:
         token = ws.headers.get("authorization", "").removeprefix("Bearer ")
@@ -128,7 +142,9 @@ def serve_tables(
         channel = WebChannel(ws)
         there.lines.append(ws)
         await channel.open()
-        await attach(channel, there.table, token, int(ws.query_params["after"]) if "after" in ws.query_params else None)
+        await serve_program(
+            channel, there.table, token, int(ws.query_params["after"]) if "after" in ws.query_params else None
+        )
 
     async def opened(request: Any) -> JSONResponse:
         asked = await request.json()
@@ -137,7 +153,7 @@ def serve_tables(
     def page(request: Any) -> HTMLResponse:
         secret = request.query_params.get("secret")
         socket = "/socket" if secret is None else f"/socket?secret={secret}"
-        rows = [asdict(row) for row in card(PRESETS[rules])]
+        rows = [asdict(row) for row in action_table(PRESETS[rules])]
         return HTMLResponse(table_page("Coup", "rules", socket, rows, ("/home", "Tables")))
 
     routes = [
@@ -149,7 +165,11 @@ def serve_tables(
     ready = threading.Event()
     with create_server(("127.0.0.1", 0)) as listening:
         config = uvicorn.Config(
-            Starlette(routes=routes), log_config=None, ws_max_size=MOST_BYTES, ws_ping_interval=ping_s, lifespan="off"
+            Starlette(routes=routes),
+            log_config=None,
+            ws_max_size=MAX_FRAME_BYTES,
+            ws_ping_interval=ping_s,
+            lifespan="off",
         )
         server = uvicorn.Server(config)
 

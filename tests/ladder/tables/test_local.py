@@ -11,7 +11,7 @@ import pytest
 import websockets.sync.client
 from websockets.exceptions import InvalidStatus
 
-from arena.referee import read, verify
+from arena.referee import read_record, verify_record
 from tests.chromium import WAIT_MS, Reader
 from tests.command import Command
 
@@ -101,7 +101,7 @@ def test_a_newcomer_plays_a_game_by_keys_looks_at_the_replay_and_plays_again(
     page.get_by_role("button", name="Play again").click()
     page.locator(".moves .first").wait_for(state="detached")
     page.locator(".moves .move").first.wait_for()
-    verify(read((tmp_path / "game" / "records" / "000000.jsonl").read_text("utf-8")))
+    verify_record(read_record((tmp_path / "game" / "records" / "000000.jsonl").read_text("utf-8")))
 
 
 def test_the_replay_waits_for_the_end_of_the_match(start: Callable[..., str], window: Callable[..., Any]) -> None:

@@ -12,8 +12,8 @@ from websockets.protocol import State
 from websockets.sync.client import ClientConnection, connect
 from websockets.uri import parse_uri
 
-from arena.referee import Timing, verify
-from ladder.tables import FLOOD, OVER, TAKEN, UNKNOWN, Lines
+from arena.referee import Timing, verify_record
+from ladder.tables import FLOOD, OVER, SUPERSEDED, UNKNOWN, OutboundBuffer
 from tests.ladder.tables.table_server import WAIT_S, TableServer, asks, frames, person, play, serve_tables
 
 
@@ -71,7 +71,7 @@ def test_a_client_written_by_hand_plays_a_match_and_misses_no_line_though_it_is_
     assert [line["type"] for line in lines].count("hello") == 1
     requests = [line["id"] for line in lines if line["type"] == "request"]
     assert requests == list(range(1, len(requests) + 1))
-    verify(there.records[0])
+    verify_record(there.records[0])
 
 
 def test_a_program_that_ends_forfeits_its_game_and_is_greeted_anew_for_the_next() -> None:
@@ -121,9 +121,9 @@ def test_garbage_and_floods_are_judged_as_any_bots_and_the_match_goes_on() -> No
 
 def test_two_clients_on_one_seat_are_one_and_the_newest_has_it() -> None:
     with serve_tables("bot", "program", "person") as there, program(there) as first, program(there):
-        assert closed(first) == TAKEN
+        assert closed(first) == SUPERSEDED
     with serve_tables("bot", "person", "person") as there, person(there, 1) as first, person(there, 1) as second:
-        assert closed(first) == TAKEN
+        assert closed(first) == SUPERSEDED
         assert frames(second, lambda frame: frame["table"])["table"]["state"] == "open"
 
 
@@ -246,7 +246,7 @@ def test_what_a_program_says_again_after_a_cut_counts_once() -> None:
 def test_a_request_that_is_sent_again_has_the_clock_that_is_left() -> None:
     """What came before it, and a request that is sent at once, are sent as they were."""
     now = [0.0]
-    lines = Lines(clock=lambda: now[0])
+    lines = OutboundBuffer(clock=lambda: now[0])
     request = '{"type":"request","id":1,"clock":{"limit_ms":5000,"bank_ms":60000}}'
     for line in ('{"type":"hello"}', request):
         lines.add(line)

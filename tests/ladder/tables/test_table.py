@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from arena.coup import PRESETS
-from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, verify
-from arena.sandbox import InsideSandbox, Limits, Program, SandboxError
-from ladder.tables import Closed, Deal, Guest, Logs, Offer, Place, Table, Taken
+from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, verify_record
+from arena.sandbox import InProcessSandbox, Limits, Program, SandboxError
+from ladder.tables import LiveTable, MatchSetup, ProcessLogs, Slot, Superseded, TableClient, TableClosed, TableSettings
 from tests.ladder.web.ladder_server import wait_for
 from tests.play.test_sitting import dice
 
@@ -40,31 +40,31 @@ class Evening:
     ) -> None:
         self.records: dict[int, Record] = {}
         self.games, self.broken = games, broken
-        self.terms = Terms(rules=PRESETS[rules], timing=Timing(ponder=ponder))
-        self.sandbox = InsideSandbox({"bot0": dice(0), "bot1": dice(1)})
-        people_there = [Place("person", f"person{number}", f"secret{number}") for number in range(people)]
-        places = [Place("bot", "bot0"), Place("bot", "bot1"), *people_there]
+        self.terms = MatchSettings(rules=PRESETS[rules], timing=Timing(ponder=ponder))
+        self.sandbox = InProcessSandbox({"bot0": dice(0), "bot1": dice(1)})
+        people_there = [Slot("person", f"person{number}", f"secret{number}") for number in range(people)]
+        places = [Slot("bot", "bot0"), Slot("bot", "bot1"), *people_there]
         self.places, self.names = places, tuple(place.name for place in places)
-        self.offer = Offer(self.terms, games, Timing(limit_ms=limit_ms, bank_ms=0))
-        self.table = Table("here", places, self.offer, self.deal, least_s=least_s)
+        self.offer = TableSettings(self.terms, games, Timing(limit_ms=limit_ms, bank_ms=0))
+        self.table = LiveTable("here", places, self.offer, self.deal, least_s=least_s)
 
-    def deal(self, number: int) -> Deal:
+    def deal(self, number: int) -> MatchSetup:
         seats = len(self.names)
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self.games))
         timings = self.offer.timings(self.places)
         spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self.terms, timings)
-        return Deal(spec, self.launch, self.keep)
+        return MatchSetup(spec, self.launch, self.keep)
 
     def launch(self, bot: int) -> Any:
         if self.broken:
             raise SandboxError("no processes left")
         return self.sandbox.start(Program((self.names[bot],), Path()), Limits())
 
-    def keep(self, record: Record, logs: Logs) -> str:
+    def keep(self, record: Record, logs: ProcessLogs) -> str:
         self.records[record.header.match] = record
         return "/replay"
 
-    async def until(self, guest: Guest, holds: Callable[[Any], object]) -> Any:
+    async def until(self, guest: TableClient, holds: Callable[[Any], object]) -> Any:
         """Wait for a frame of which something holds."""
         async with asyncio.timeout(WAIT_S):
             while not holds(frame := self.table.frame(guest)):
@@ -72,7 +72,7 @@ class Evening:
         return frame
 
     async def play(
-        self, guest: Guest, seed: int, seen: Callable[[Any], None] = lambda frame: None, end: str = "over"
+        self, guest: TableClient, seed: int, seen: Callable[[Any], None] = lambda frame: None, end: str = "over"
     ) -> None:
         """Answer at random until the match has ended, or with "between" a game of it."""
         rng = random.Random(seed)
@@ -102,7 +102,7 @@ def _is_over(frame: Any) -> bool:
     )
 
 
-async def any_news(guests: list[Guest]) -> None:
+async def any_news(guests: list[TableClient]) -> None:
     """Wait until there is something new for one of them."""
     async with asyncio.timeout(WAIT_S):
         tasks = [asyncio.create_task(guest.changed.wait()) for guest in guests]
@@ -148,7 +148,7 @@ def test_people_and_bots_play_and_each_sees_the_cards_that_it_may(rules: str) ->
         assert frame["game"]["ask"] is None
         assert all(set(seat["cards"]) <= {None} and not seat["drawn"] for seat in frame["game"]["seats"])
 
-    async def watch(there: Evening, guest: Guest) -> None:
+    async def watch(there: Evening, guest: TableClient) -> None:
         while (await there.until(guest, lambda frame: frame["game"]))["table"]["state"] != "over":
             holds_none(there.table.frame(guest))
             await guest.news()
@@ -164,7 +164,7 @@ def test_people_and_bots_play_and_each_sees_the_cards_that_it_may(rules: str) ->
 
     there = evening(play, rules=rules)
     assert [len(record.games) for record in there.records.values()] == [2]
-    verify(there.records[0])
+    verify_record(there.records[0])
     assert [fault for game in there.records[0].games for fault in game.faults] == []
 
 
@@ -204,7 +204,7 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_one_who_goes_and_com
         frame = await there.until(first, _asks)
         ask = frame["game"]["ask"]
         again = there.table.join("secret0")
-        with pytest.raises(Taken):
+        with pytest.raises(Superseded):
             await first.news()
         there.table.part(first)
         assert there.table.frame(again)["game"]["ask"]["id"] == ask["id"]
@@ -214,7 +214,7 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_one_who_goes_and_com
         assert [row["here"] for row in there.table.frame(second)["table"]["places"]].count(False) == 1
         await asyncio.gather(there.play(there.table.join("secret0"), 1), there.play(second, 2))
 
-    verify(evening(play).records[0])
+    verify_record(evening(play).records[0])
 
 
 def test_what_is_no_answer_to_the_open_request_counts_for_nothing() -> None:
@@ -336,7 +336,7 @@ def test_a_table_that_is_ended_is_void_for_all_with_the_reason_and_no_match_foll
         there.table.dismiss("closed")
         for guest in guests:
             guest.changed.clear()  # it was shown the end
-            with pytest.raises(Closed):
+            with pytest.raises(TableClosed):
                 await guest.news()
 
     evening(play)
@@ -418,7 +418,7 @@ def test_a_seat_whose_person_does_not_answer_plays_by_itself_until_they_return()
 
     [record] = evening(play, games=1, people=1, limit_ms=5).records.values()
     assert [game.faults for game in record.games] == [()]
-    verify(record)
+    verify_record(record)
 
 
 def test_a_person_alone_is_told_that_their_time_ran_out() -> None:

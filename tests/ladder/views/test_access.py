@@ -9,47 +9,53 @@ import pytest
 from sqlalchemy import Connection
 
 from ladder import views
-from ladder.access import ACTS, FIELDS, PUBLIC, STAFF, Viewer, Who, visible
+from ladder.permissions import FIELD_LEVELS, PERMISSIONS, PUBLIC_VIEWER, STAFF_VIEWER, AccessLevel, Viewer, hide_fields
 from ladder.results import GameResult
-from ladder.service import about, open_ladder, set_suspended
+from ladder.service import describe_ladder, open_ladder, set_suspended
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
-from ladder.store.database import FINAL, Final, ids_of_labels, keep_match, put_final, put_matches
-from tests.each import each
+from ladder.store.database import FINAL, Final, insert_final, queue_matches, save_match, version_ids_by_label
+from tests.cases import each
 from tests.ladder.service.term import Term
 
 ANSWERS = (
-    views.Account,
-    views.Allowance,
+    views.AccountPage,
+    views.RemainingQuota,
     Standings,
-    views.ActList,
-    views.Bot,
+    views.AuditLog,
+    views.BotPage,
     views.BotList,
-    views.Duels,
-    views.Front,
+    views.HeadToHeadMatrix,
+    views.HomePage,
     views.BuildLog,
-    views.Credentials,
+    views.CredentialList,
     views.EventList,
     views.FinalList,
     views.FinalState,
     views.GradesPage,
-    views.Logs,
-    views.Match,
+    views.BotLogs,
+    views.MatchPage,
     views.MatchList,
-    views.Overview,
-    views.OwnerList,
-    views.People,
-    views.PersonPage,
-    views.Queue,
-    views.Replay,
-    views.Similar,
+    views.Dashboard,
+    views.UserList,
+    views.UserAdminList,
+    views.UserAdminPage,
+    views.QueuePage,
+    views.MatchReplay,
+    views.SimilarityReport,
     views.TableList,
     views.TablePage,
     views.TableReplay,
     views.TeamList,
 )
 MATE = Viewer("cleo", mates=frozenset({"ada"}))
-VIEWERS = {"public": PUBLIC, "ada": Viewer("ada"), "bob": Viewer("bob"), "mate of ada": MATE, "staff": STAFF}
+VIEWERS = {
+    "public": PUBLIC_VIEWER,
+    "ada": Viewer("ada"),
+    "bob": Viewer("bob"),
+    "mate of ada": MATE,
+    "staff": STAFF_VIEWER,
+}
 
 
 OWNERS = {"late": "ada", "broken": "bob"}
@@ -79,28 +85,39 @@ def test_each_field_of_a_view_is_in_the_table(answer: str) -> None:
     """Nobody adds a field and forgets to say who may see it; what may be hidden can be None, or is within such."""
     [whole] = [each for each in ANSWERS if each.__name__ == answer]
     for found in set(types_in(whole)):
-        assert set(FIELDS[found.__name__]) == {field.name for field in fields(found)}, found
+        assert set(FIELD_LEVELS[found.__name__]) == {field.name for field in fields(found)}, found
 
 
 def test_the_table_names_nothing_that_is_not_told() -> None:
     """A row stays no longer than its type."""
-    assert set(FIELDS) == {found.__name__ for answer in ANSWERS for found in types_in(answer)}
+    assert set(FIELD_LEVELS) == {found.__name__ for answer in ANSWERS for found in types_in(answer)}
 
 
 def made(term: Term, viewer: Viewer) -> list[Any]:
     """Return all views of a ladder, as a viewer gets them."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as reader:
-        listed = views.match_list(reader, limit=100)
-        matches = [view(reader, line.id) for line in listed.rows for view in (views.match, views.find_replay)]
-        bots = [views.bot(reader, name) for name in ("late", "broken", "one")]
-        logs = [views.logs(reader, line, "late") for line in listed.rows]
-        lists = [listed, views.owner_list(reader), views.queue(reader), views.final_list(reader)]
-        lists += [*views.event_list(reader).rows, views.credential_list(reader)]
-        lists += [views.bot_list(reader), views.front(reader, about(ladder)), views.duels(reader)]
-        lists += [views.act_list(reader), views.people(reader), views.person(reader, "ada"), views.account(reader)]
-        lists += [views.team_list(reader)]
-        lists += [views.overview(reader, views.Quotas(1, 10, 10, 16))]
-        return [views.standings(reader), *lists, *matches, *bots, *logs, views.build_log(reader, "late")]
+        listed = views.list_matches(reader, limit=100)
+        matches = [
+            view(reader, line.id) for line in listed.rows for view in (views.view_match, views.view_match_replay)
+        ]
+        bots = [views.view_bot(reader, name) for name in ("late", "broken", "one")]
+        logs = [views.view_logs(reader, line, "late") for line in listed.rows]
+        lists = [listed, views.list_users(reader), views.view_queue(reader), views.list_finals(reader)]
+        lists += [*views.list_events(reader).rows, views.list_credentials(reader)]
+        lists += [
+            views.list_bots(reader),
+            views.view_home(reader, describe_ladder(ladder)),
+            views.view_head_to_head(reader),
+        ]
+        lists += [
+            views.list_audit_log(reader),
+            views.list_users_for_admin(reader),
+            views.view_user_for_admin(reader, "ada"),
+            views.view_account(reader),
+        ]
+        lists += [views.list_teams(reader)]
+        lists += [views.view_dashboard(reader, views.QuotaSummary(1, 10, 10, 16))]
+        return [views.view_standings(reader), *lists, *matches, *bots, *logs, views.view_build_log(reader, "late")]
 
 
 @pytest.mark.parametrize("name", VIEWERS)
@@ -108,18 +125,28 @@ def test_no_viewer_gets_what_is_not_for_him(term: Term, name: str) -> None:
     """Each field of each value, against the table; what is hidden is None wherever it stands."""
     viewer = VIEWERS[name]
     for view in made(term, viewer):
-        late = isinstance(view, views.BuildLog | views.Logs)
-        about = view.bot if isinstance(view, views.Bot) else view.version if isinstance(view, views.EventLine) else None
+        late = isinstance(view, views.BuildLog | views.BotLogs)
+        about = (
+            view.bot
+            if isinstance(view, views.BotPage)
+            else view.version
+            if isinstance(view, views.EventSummary)
+            else None
+        )
         owner = "ada" if late else OWNERS.get((about or "").partition("@")[0], "")
-        mine = viewer.login == owner or isinstance(view, views.Account)
-        other = Who.MATE if owner in viewer.mates else Who.PERSON if viewer.login else Who.ANYBODY
-        who = Who.STAFF if viewer.staff else Who.OWNER if mine else other
+        mine = viewer.login == owner or isinstance(view, views.AccountPage)
+        other = (
+            AccessLevel.MATE if owner in viewer.mates else AccessLevel.PERSON if viewer.login else AccessLevel.ANYBODY
+        )
+        who = AccessLevel.STAFF if viewer.staff else AccessLevel.OWNER if mine else other
         for value in values_in(view):
-            if isinstance(value, views.OwnerLine) and value.pseudonym == f"pseudonym of {name}":
+            if isinstance(value, views.UserSummary) and value.pseudonym == f"pseudonym of {name}":
                 continue  # it is the viewer
-            known = isinstance(value, views.OwnerLine) and value.pseudonym.removeprefix("pseudonym of ") in viewer.mates
-            for field, least in FIELDS[type(value).__name__].items():
-                assert max(who, Who.MATE if known else who) >= least or getattr(value, field) is None, (
+            known = (
+                isinstance(value, views.UserSummary) and value.pseudonym.removeprefix("pseudonym of ") in viewer.mates
+            )
+            for field, least in FIELD_LEVELS[type(value).__name__].items():
+                assert max(who, AccessLevel.MATE if known else who) >= least or getattr(value, field) is None, (
                     type(value),
                     field,
                 )
@@ -128,7 +155,7 @@ def test_no_viewer_gets_what_is_not_for_him(term: Term, name: str) -> None:
 def test_the_public_reads_nobodys_name_nor_what_a_bot_wrote(term: Term) -> None:
     """Beside staff, who reads all of it: so the words are there to be found."""
     private = ("'ada'", "no json", "oh \\x1b", "no such", "'teacher'")
-    public, staff = (repr(list(made(term, viewer))) for viewer in (PUBLIC, STAFF))
+    public, staff = (repr(list(made(term, viewer))) for viewer in (PUBLIC_VIEWER, STAFF_VIEWER))
     assert [word for word in private if word in public] == []
     assert [word for word in private[:-1] if word not in staff] == []
 
@@ -136,7 +163,7 @@ def test_the_public_reads_nobodys_name_nor_what_a_bot_wrote(term: Term) -> None:
 def test_an_owner_reads_what_is_the_owners_alone(term: Term) -> None:
     """A row of the table is a relation: the same person sees less of another's bot."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(Viewer("ada")) as reader:
-        own, other = views.bot(reader, "late"), views.bot(reader, "broken")
+        own, other = views.view_bot(reader, "late"), views.view_bot(reader, "broken")
     assert own is not None
     assert other is not None
     assert own.examples
@@ -147,30 +174,30 @@ def test_an_owner_reads_what_is_the_owners_alone(term: Term) -> None:
 
 def test_lists_go_on_from_a_cursor(term: Term) -> None:
     """Part after part they are the whole."""
-    with closing(open_ladder(term.path)) as ladder, ladder.reading(PUBLIC) as reader:
-        whole = views.owner_list(reader)
+    with closing(open_ladder(term.path)) as ladder, ladder.reading(PUBLIC_VIEWER) as reader:
+        whole = views.list_users(reader)
         assert (len(whole.rows), whole.next) == (4, None)
-        first = views.owner_list(reader, limit=3)
-        rest = views.owner_list(reader, after=first.next, limit=3)
+        first = views.list_users(reader, limit=3)
+        rest = views.list_users(reader, after=first.next, limit=3)
         assert (first.rows + rest.rows, rest.next) == (whole.rows, None)
 
 
 def test_matches_of_a_final_are_sealed_until_its_end(own: Term) -> None:
     """To all but staff: in lists, by their number, and in what a bot's matches add up to."""
     with closing(open_ladder(own.path)) as ladder:
-        with ladder.reading(STAFF) as reader:
+        with ladder.reading(STAFF_VIEWER) as reader:
             before = played(reader)
         match = ladder.database.write(keep_final)
-        for viewer, sealed in ((PUBLIC, True), (Viewer("ada"), True), (STAFF, False)):
+        for viewer, sealed in ((PUBLIC_VIEWER, True), (Viewer("ada"), True), (STAFF_VIEWER, False)):
             with ladder.reading(viewer) as reader:
-                assert (views.match(reader, match) is None) is sealed
-                assert (match in [line.id for line in views.match_list(reader, limit=100).rows]) is not sealed
+                assert (views.view_match(reader, match) is None) is sealed
+                assert (match in [line.id for line in views.list_matches(reader, limit=100).rows]) is not sealed
                 assert played(reader) == before + (not sealed)
 
 
-def played(reader: views.Reader) -> int:
+def played(reader: views.ViewContext) -> int:
     """Return how many matches of a bot the reader is told of."""
-    bot = views.bot(reader, "late")
+    bot = views.view_bot(reader, "late")
     assert bot is not None
     return bot.versions[0].all.matches
 
@@ -178,11 +205,11 @@ def played(reader: views.Reader) -> int:
 def keep_final(connection: Connection) -> int:
     """Keep a final of which the only match was played, and isn't revealed; return the match."""
     labels = ("late@1", "one@1")
-    table = tuple(ids_of_labels(connection, labels).values())
-    final = put_final(connection, Final("last", bytes(32), table, 1, None, 2.0, False, 2.0))
-    [match] = put_matches(connection, FINAL, [table], 2.0, final=final.id)
+    table = tuple(version_ids_by_label(connection, labels).values())
+    final = insert_final(connection, Final("last", bytes(32), table, 1, None, 2.0, False, 2.0))
+    [match] = queue_matches(connection, FINAL, [table], 2.0, final=final.id)
     result = GameResult(match, 0, labels, 0, "last_standing", (0,), ((1, 9),), 9, (), ())
-    keep_match(connection, PlayedMatch(match, "record", (result,)), 3.0)
+    save_match(connection, PlayedMatch(match, "record", (result,)), 3.0)
     return match
 
 
@@ -192,10 +219,10 @@ def test_a_mate_reads_of_a_bot_what_its_owner_does_but_why_the_owner_is_suspende
         set_suspended(ladder, "ada", True, "teacher", "she copied it")
         set_suspended(ladder, "ada", False, "teacher", "she didn't")
         with ladder.reading(MATE) as reader, ladder.reading(Viewer("ada")) as owners:
-            mates, owned = views.bot(reader, "late"), views.bot(owners, "late")
-            told = [repr([view(each) for view in (views.event_list, views.owner_list)]) for each in (reader, owners)]
+            mates, owned = views.view_bot(reader, "late"), views.view_bot(owners, "late")
+            told = [repr([view(each) for view in (views.list_events, views.list_users)]) for each in (reader, owners)]
             grade = [each.viewer.may("see grades", "ada") for each in (reader, owners)]
-            kept = [len(views.credential_list(each, "ada").rows) for each in (reader, owners)]
+            kept = [len(views.list_credentials(each, "ada").rows) for each in (reader, owners)]
     assert mates is not None
     assert owned is not None
     assert {act.what for act in owned.acts or ()} - {act.what for act in mates.acts or ()} == {"suspend", "unsuspend"}
@@ -205,18 +232,20 @@ def test_a_mate_reads_of_a_bot_what_its_owner_does_but_why_the_owner_is_suspende
     assert (grade, kept[0]) == ([False, True], 0)
 
 
-@each("act", sorted(ACTS))
+@each("act", sorted(PERMISSIONS))
 def test_staff_may_do_everything_and_the_public_nothing(act: str) -> None:
     """Between them the table decides."""
-    assert STAFF.may(act, "ada")
-    assert PUBLIC.may(act, None) == (act in ("come in", "see a table", "sit down"))  # for guests, by their secrets
-    assert Viewer("ada").may(act, "ada") is (ACTS[act] <= Who.OWNER)
-    assert Viewer("ada").may(act, "bob") is (ACTS[act] <= Who.PERSON)
-    assert MATE.may(act, "ada") is (ACTS[act] <= Who.MATE)
-    assert MATE.may(act, "bob") is (ACTS[act] <= Who.PERSON)
+    assert STAFF_VIEWER.may(act, "ada")
+    assert PUBLIC_VIEWER.may(act, None) == (
+        act in ("come in", "see a table", "sit down")
+    )  # for guests, by their secrets
+    assert Viewer("ada").may(act, "ada") is (PERMISSIONS[act] <= AccessLevel.OWNER)
+    assert Viewer("ada").may(act, "bob") is (PERMISSIONS[act] <= AccessLevel.PERSON)
+    assert MATE.may(act, "ada") is (PERMISSIONS[act] <= AccessLevel.MATE)
+    assert MATE.may(act, "bob") is (PERMISSIONS[act] <= AccessLevel.PERSON)
 
 
 def test_a_type_that_the_table_does_not_know_is_shown_to_nobody() -> None:
     """It fails closed."""
     with pytest.raises(KeyError):
-        visible(views.Reader(STAFF, None, 0.0, 2, 1, "", True), STAFF)  # type: ignore[arg-type]
+        hide_fields(views.ViewContext(STAFF_VIEWER, None, 0.0, 2, 1, "", True), STAFF_VIEWER)  # type: ignore[arg-type]

@@ -8,24 +8,24 @@ from pydantic import TypeAdapter
 
 from arena.cli import cli
 from ladder import views
-from ladder.service import Checkup, Happening, Match, Rated, Rerated
+from ladder.service import Checkup, MatchFinished, RebuiltStandings, RunnerEventEntry, StandingsUpdated
 from ladder.standings import Standings
+from tests.cli_workspace import Place
 from tests.ladder.service.ladders import cache, ladder_in
 from tests.ladder.service.term import Term
-from tests.place import Place
 
 # A command that only looks -> what it answers, and its words; MATCH is one that a bot called late played.
 LOOKS: dict[str, tuple[object, list[list[str]]]] = {
     "standings": (Standings, [[], ["--names"], ["--at", "2000-01-01"]]),
-    "bot": (views.Bot | views.BuildLog, [["late"], ["broken"], ["one", "--build-log"]]),
-    "match": (views.Match, [["MATCH"]]),
+    "bot": (views.BotPage | views.BuildLog, [["late"], ["broken"], ["one", "--build-log"]]),
+    "match": (views.MatchPage, [["MATCH"]]),
     "matches": (views.MatchList, [[], ["--todo"], ["--kind", "rated"]]),
-    "queue": (views.Queue, [[]]),
-    "log": (views.Logs, [["MATCH", "late"]]),
+    "queue": (views.QueuePage, [[]]),
+    "log": (views.BotLogs, [["MATCH", "late"]]),
     "final": (views.FinalState | views.FinalList, [[]]),
-    "owners list": (views.OwnerList, [[]]),
+    "owners list": (views.UserList, [[]]),
     "doctor": (Checkup, [[]]),
-    "rerate": (Rerated, [[]]),
+    "rerate": (RebuiltStandings, [[]]),
 }
 
 
@@ -49,8 +49,8 @@ def test_what_is_printed_is_what_the_schema_says(own: Term, name: str) -> None:
 def test_a_runner_tells_what_happens_a_line_each(place: Place) -> None:
     """On stdout, while it says what it does on stderr."""
     ran = place.run("ladder", "run", ladder_in(place, fit=True), "--jobs", 1, "--matches", 1, "--json", **cache(place))
-    adapter = TypeAdapter(Happening)
+    adapter = TypeAdapter(RunnerEventEntry)
     happenings = [adapter.validate_json(line) for line in ran.out.splitlines()]
     assert [json.loads(adapter.dump_json(one)) for one in happenings] == list(map(json.loads, ran.out.splitlines()))
-    assert [one.what for one in happenings] == ["match", "rated"]
-    assert [type(one.about) for one in happenings] == [Match, Rated]
+    assert [one.what for one in happenings] == ["match_finished", "standings_updated"]
+    assert [type(one.about) for one in happenings] == [MatchFinished, StandingsUpdated]

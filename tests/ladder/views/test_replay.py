@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, delete, update
 
-from arena.referee import read
-from arena.tell import as_object
+from arena.referee import read_record
+from arena.replay import make_replay_object
 from ladder import views
-from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.service import open_ladder
 from ladder.store.database import (
     FINAL,
+    METADATA,
     RATED,
-    TABLES,
     Final,
-    cancel,
-    ids_of_labels,
-    put_final,
-    put_matches,
+    cancel_queued_matches,
+    insert_final,
+    queue_matches,
     reveal_final,
+    version_ids_by_label,
 )
 from tests.ladder.service.small_ladder import play
 from tests.ladder.service.term import Term
@@ -30,23 +30,25 @@ from tests.ladder.service.term import Term
 def replays(term: Term, viewer: Viewer) -> list[tuple[Any, str | None]]:
     """Return all matches of the bot late that were played, as a viewer gets them, and their records."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as reader:
-        found = views.bot(reader, "late", last=100)
+        found = views.view_bot(reader, "late", last=100)
         assert found is not None
         assert found.last
-        return [(views.find_replay(reader, line.id), views.record_text(reader, line.id)) for line in found.last]
+        return [
+            (views.view_match_replay(reader, line.id), views.find_record_text(reader, line.id)) for line in found.last
+        ]
 
 
 def test_the_public_is_told_what_everybody_could_know_and_an_owner_what_his_bots_could(term: Term) -> None:
-    """Source: arena.tell.as_object, for no bot's eyes, for his bot's, and with all cards."""
+    """Source: arena.replay.steps, for no bot's eyes, for his bot's, and with all cards."""
     wrote = 0
-    whole = replays(term, STAFF)
-    for viewer in (PUBLIC, Viewer("bob"), Viewer("ada")):
+    whole = replays(term, STAFF_VIEWER)
+    for viewer in (PUBLIC_VIEWER, Viewer("bob"), Viewer("ada")):
         for (found, hidden), (shown, text) in zip(replays(term, viewer), whole, strict=True):
             assert hidden is None
-            record = read(text or "")
+            record = read_record(text or "")
             mine = [place for place, bot in enumerate(record.header.bots) if bot.startswith("late@")]
             eyes = mine if viewer.login == "ada" else []
-            cut = as_object(record, None, eyes)
+            cut = make_replay_object(record, None, eyes)
             for game, known, all_of_it in zip(found.match["games"], cut["games"], shown.match["games"], strict=True):
                 own = [seat for seat, bot in enumerate(game["seating"]) if bot in eyes]
                 assert game["stderr"] == [entry for entry in all_of_it["stderr"] if entry["seat"] in own]
@@ -61,29 +63,31 @@ def test_the_public_is_told_what_everybody_could_know_and_an_owner_what_his_bots
 def test_staff_is_told_all_with_everybodys_standard_error(term: Term) -> None:
     """The record too is for staff alone."""
     wrote = 0
-    for found, text in replays(term, STAFF):
+    for found, text in replays(term, STAFF_VIEWER):
         assert text is not None
-        record = read(text)
+        record = read_record(text)
         assert "eyes" not in found.match
-        assert [{**game, "stderr": []} for game in found.match["games"]] == as_object(record)["games"]
+        assert [{**game, "stderr": []} for game in found.match["games"]] == make_replay_object(record)["games"]
         wrote += sum(len(game["stderr"]) for game in found.match["games"])
         assert record.header.key.hex() not in json.dumps(found.match)
         assert set(found.match["bots"]) == {seat.label for seat in found.line.seats}
     assert wrote > 0
 
 
-@pytest.mark.parametrize("viewer", [PUBLIC, STAFF])
+@pytest.mark.parametrize("viewer", [PUBLIC_VIEWER, STAFF_VIEWER])
 def test_a_match_that_cannot_be_played_again_says_why(own: Term, viewer: Viewer) -> None:
     """It waits, was cancelled, or its record is gone, or none that this arena reads."""
     with closing(open_ladder(own.path)) as ladder:
         [strange] = play(ladder, 1)
-        table = ladder.database.look(lambda connection: list(ids_of_labels(connection, ("one@1", "two@1")).values()))
-        [cancelled] = ladder.database.write(lambda connection: put_matches(connection, RATED, [table], 2.0))
-        ladder.database.write(lambda connection: cancel(connection, "it is late", 3.0))
-        [waiting] = ladder.database.write(lambda connection: put_matches(connection, RATED, [table], 4.0))
+        table = ladder.database.look(
+            lambda connection: list(version_ids_by_label(connection, ("one@1", "two@1")).values())
+        )
+        [cancelled] = ladder.database.write(lambda connection: queue_matches(connection, RATED, [table], 2.0))
+        ladder.database.write(lambda connection: cancel_queued_matches(connection, "it is late", 3.0))
+        [waiting] = ladder.database.write(lambda connection: queue_matches(connection, RATED, [table], 4.0))
         with ladder.reading(viewer) as reader:
-            gone = views.match_list(reader, kind="qualifying").rows[0].id
-        records = TABLES.tables["records"]
+            gone = views.list_matches(reader, kind="qualifying").rows[0].id
+        records = METADATA.tables["records"]
         ladder.database.write(lambda connection: connection.execute(delete(records).where(records.c.match == gone)))
         with ladder.reading(viewer) as reader:
             for match, why in {
@@ -92,12 +96,12 @@ def test_a_match_that_cannot_be_played_again_says_why(own: Term, viewer: Viewer)
                 waiting: "unended",
                 gone: "not kept",
             }.items():
-                found = views.find_replay(reader, match)
+                found = views.view_match_replay(reader, match)
                 assert found is not None
                 assert (found.why, found.match, found.line.id) == (why, None, match)
                 assert (found.change is None) is (why == "unended")
-                assert (found.line.reason is None) is (viewer is PUBLIC or why != "unplayed")
-            assert views.find_replay(reader, 10**6) is None
+                assert (found.line.reason is None) is (viewer is PUBLIC_VIEWER or why != "unplayed")
+            assert views.view_match_replay(reader, 10**6) is None
 
 
 def test_the_record_of_a_final_is_sealed_until_its_end(own: Term) -> None:
@@ -106,15 +110,15 @@ def test_the_record_of_a_final_is_sealed_until_its_end(own: Term) -> None:
         [match] = play(ladder, 1, kind=FINAL)
 
         def seal(connection: Connection) -> int:
-            final = put_final(connection, Final("last", bytes(32), (), 1, None, 2.0, False, 2.0))
-            matches = TABLES.tables["matches"]
+            final = insert_final(connection, Final("last", bytes(32), (), 1, None, 2.0, False, 2.0))
+            matches = METADATA.tables["matches"]
             connection.execute(update(matches).where(matches.c.id == match).values(final=final.id))
             return final.id
 
         final = ladder.database.write(seal)
         for revealed in (False, True):
-            for viewer in (PUBLIC, Viewer("ada"), STAFF):
+            for viewer in (PUBLIC_VIEWER, Viewer("ada"), STAFF_VIEWER):
                 with ladder.reading(viewer) as reader:
-                    assert (views.find_replay(reader, match) is None) is not (revealed or viewer.staff)
-                    assert (views.record_text(reader, match) is None) is not viewer.staff
+                    assert (views.view_match_replay(reader, match) is None) is not (revealed or viewer.staff)
+                    assert (views.find_record_text(reader, match) is None) is not viewer.staff
             ladder.database.write(lambda connection: reveal_final(connection, final))

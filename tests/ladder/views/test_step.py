@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, select, update
 
-from arena.examine import Level, Step
-from ladder.store.database import TABLES, Database, get_build_log
-from ladder.views import step_row, steps_of
+from arena.checks import CheckStep, Level
+from ladder.store.database import METADATA, Database, get_build_log
+from ladder.views import list_check_steps, serialize_step
 from tests.ladder.store.databases import ladder
 
 LOG = bytes(range(256))
-STEP = Step(
+STEP = CheckStep(
     "hello",
     Level.NOTE,
     "a\udcff\0",
@@ -25,7 +25,7 @@ STEP = Step(
     rows=(("a", "b"), ("c",)),
     log=LOG,
 )
-steps = TABLES.tables["steps"]
+steps = METADATA.tables["steps"]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -39,7 +39,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
 def demand_step(connection: Connection) -> None:
     """Demand that the version has the step as it is told, and the log."""
     (version,) = connection.scalars(select(steps.c.version)).all()
-    assert steps_of(connection, version) == (STEP.view(),)
+    assert list_check_steps(connection, version) == (STEP.view(),)
     assert get_build_log(connection, version) == LOG
 
 
@@ -47,7 +47,7 @@ def test_a_step_comes_back_as_it_is_told_whatever_a_bot_wrote(database: Database
     """Bytes that aren't UTF-8, half surrogates of a file's name, and NUL, which PostgreSQL takes in no text."""
 
     def act(connection: Connection) -> None:
-        data, log = step_row(STEP)
+        data, log = serialize_step(STEP)
         connection.execute(update(steps).values(data=data, log=log))
         demand_step(connection)
 

@@ -12,9 +12,9 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-from ladder.service import issue, open_ladder
+from ladder.service import issue_secret, open_ladder
+from tests.cli_workspace import Place
 from tests.ladder.service.ladders import cache
-from tests.place import Place
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class LadderServer:
     def session(self, login: str) -> str:
         """Sign a person in, as a browser does; return the cookie's secret."""
         with closing(open_ladder(self.folder)) as ladder:
-            link = issue(ladder, login, "link", "staff").secret
+            link = issue_secret(ladder, login, "link", "staff").secret
         parts = urlsplit(self.url)
         with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=20)) as connection:
             headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.url}

@@ -16,10 +16,10 @@ from urllib.parse import urlencode, urlsplit
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from ladder.service import issue, open_ladder
+from ladder.service import issue_secret, open_ladder
+from tests.cli_workspace import Place
 from tests.ladder.service.ladders import cache
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder
-from tests.place import Place
 
 WAIT_S = 90.0  # only a failure takes this long
 Frame = dict[str, Any]
@@ -49,7 +49,7 @@ class Club:
         """Return a person's token."""
         if login not in self.tokens:
             with closing(open_ladder(self.served.folder)) as ladder:
-                self.tokens[login] = issue(ladder, login, "token", "staff").secret
+                self.tokens[login] = issue_secret(ladder, login, "token", "staff").secret
         return self.tokens[login]
 
     def open(self, login: str, code: int = 201, **wanted: object) -> Any:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ladder.service import NotLetInError, issue, viewer_of
-from tests.each import each
+from ladder.service import AuthenticationError, authenticate_secret, issue_secret
+from tests.cases import each
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import URL, Pages, pages
 
@@ -18,8 +18,8 @@ def web(own: Term) -> Iterator[Pages]:
 
 
 def test_an_account_tells_a_person_of_himself_alone(web: Pages) -> None:
-    token = issue(web.ladder, "bob", "token", "teacher")
-    issue(web.ladder, "eve", "link", "warden")
+    token = issue_secret(web.ladder, "bob", "token", "teacher")
+    issue_secret(web.ladder, "eve", "link", "warden")
     text = web.visitor("bob").get("/account").text
     for told in ("bob", "pseudonym of bob", "/bots/broken", "unfit", f"token {token.id}", "teacher", "this browser"):
         assert told in text, told
@@ -44,7 +44,7 @@ def test_a_token_is_shown_once_on_a_page_that_nobody_keeps(web: Pages) -> None:
     assert made.headers["cache-control"] == "no-store"
     assert f"curl -H 'Authorization: Bearer {secret}' {URL}/api/account" in made.text
     assert secret not in ada.get("/account").text
-    viewer = viewer_of(web.ladder, secret, "token")
+    viewer = authenticate_secret(web.ladder, secret, "token")
     assert (viewer.login, viewer.may("read a log", "ada"), viewer.may("submit", "ada")) == ("ada", True, False)
     asked = web.visitor("nobody").get("/api/account", headers={"Authorization": f"Bearer {secret}"}).json()
     assert [line["kind"] for line in asked["credentials"]] == ["session", "token"]
@@ -58,18 +58,18 @@ def test_a_token_is_for_what_there_is_and_a_year_at_most(web: Pages, words: dict
 
 
 def test_a_person_ends_what_lets_him_in_and_nobody_elses(web: Pages) -> None:
-    mine, other = (issue(web.ladder, login, "token", "teacher") for login in ("ada", "bob"))
+    mine, other = (issue_secret(web.ladder, login, "token", "teacher") for login in ("ada", "bob"))
     ada = web.visitor("ada")
     assert f"token {mine.id}" in ada.get("/account").text
     ended = ada.post(f"/account/credentials/{mine.id}/revoke")
     assert (ended.status_code, ended.headers["location"]) == (303, "/account")
     assert f"token {mine.id}" not in ada.get("/account").text
-    with pytest.raises(NotLetInError):
-        viewer_of(web.ladder, mine.secret, "token")
+    with pytest.raises(AuthenticationError):
+        authenticate_secret(web.ladder, mine.secret, "token")
     for id in (other.id, 9999):  # it doesn't tell which of them is another's
         refused = ada.post(f"/account/credentials/{id}/revoke")
         assert (refused.status_code, f"there is no credential {id}." in refused.text) == (400, True)
-    assert viewer_of(web.ladder, other.secret, "token").login == "bob"
+    assert authenticate_secret(web.ladder, other.secret, "token").login == "bob"
 
 
 def test_a_token_that_got_lost_makes_no_other(web: Pages) -> None:

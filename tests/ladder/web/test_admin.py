@@ -11,9 +11,9 @@ from sqlalchemy import Connection
 from starlette.testclient import TestClient
 
 from ladder import views
-from ladder.access import STAFF
-from ladder.service import GRADEBOOKS, Ladder
-from ladder.store.database import CHALLENGE, TABLES, claim, ids_of_labels, join, put_matches
+from ladder.permissions import STAFF_VIEWER
+from ladder.service import GRADEBOOK_FORMATS, Ladder
+from ladder.store.database import CHALLENGE, METADATA, claim_match, queue_matches, register_runner, version_ids_by_label
 from tests.ladder.service.classes import settle
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
@@ -38,16 +38,16 @@ def post(visitor: TestClient, path: str, code: int = 303, files: Any = None, **f
     return answered.headers["location"] if code == 303 else answered.text
 
 
-def person(ladder: Ladder, login: str) -> views.PersonPage:
-    with ladder.reading(STAFF) as reader:
-        found = views.person(reader, login)
+def person(ladder: Ladder, login: str) -> views.UserAdminPage:
+    with ladder.reading(STAFF_VIEWER) as reader:
+        found = views.view_user_for_admin(reader, login)
     assert found is not None
     return found
 
 
 def last_act(ladder: Ladder) -> tuple[str, str, str]:
-    with ladder.reading(STAFF) as reader:
-        line = views.act_list(reader).rows[0]
+    with ladder.reading(STAFF_VIEWER) as reader:
+        line = views.list_audit_log(reader).rows[0]
     return line.by, line.what, line.why
 
 
@@ -216,11 +216,11 @@ def test_staff_sees_what_of_the_quotas_is_left_and_what_each_runner_plays(web: P
     """
 
     def lease(connection: Connection) -> list[int]:
-        table = list(ids_of_labels(connection, ["one@1", "two@1"]).values())
-        numbers = put_matches(connection, CHALLENGE, [table, table], 3.0)
-        runner = join(connection, 1, 4.0)
+        table = list(version_ids_by_label(connection, ["one@1", "two@1"]).values())
+        numbers = queue_matches(connection, CHALLENGE, [table, table], 3.0)
+        runner = register_runner(connection, 1, 4.0)
         for holding in (numbers[:0], numbers[:1]):
-            assert claim(connection, runner, holding, 4.0) is not None
+            assert claim_match(connection, runner, holding, 4.0) is not None
         return numbers
 
     numbers = web.ladder.database.write(lease)
@@ -251,8 +251,8 @@ def test_decisions_go_on_before_the_last_that_was_shown(web: Pages, staff: TestC
     rest = staff.get(f"/api/admin/acts?after={first['next']}").json()
     ids = [row["id"] for row in first["rows"] + rest["rows"]]
     assert (len(first["rows"]), ids == sorted(ids, reverse=True), rest["next"]) == (50, True, None)
-    with web.ladder.reading(STAFF) as reader:
-        assert len(ids) == len(views.act_list(reader, limit=1000).rows)
+    with web.ladder.reading(STAFF_VIEWER) as reader:
+        assert len(ids) == len(views.list_audit_log(reader, limit=1000).rows)
 
 
 def test_what_ladder_toml_says_is_shown_but_where_its_database_is(web: Pages, staff: TestClient, own: Term) -> None:
@@ -273,7 +273,7 @@ def test_what_ladder_toml_says_is_shown_but_where_its_database_is(web: Pages, st
 
 
 def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestClient, own: Term) -> None:
-    ada, matches = web.visitor("ada"), TABLES.tables["matches"]
+    ada, matches = web.visitor("ada"), METADATA.tables["matches"]
     assert "can&#39;t be called" in post(staff, "/finals", 400, name="../x", games=6)
     assert post(staff, "/finals", name="last", games=6) == "/finals/last"
     published = ada.get("/finals/last/published").text
@@ -323,7 +323,7 @@ def test_grades_are_those_of_the_command_and_fill_gradebooks(web: Pages, staff: 
         page = staff.get("/admin/grades", params=query).text
         assert '<th class="number">Points of 30</th>' in page
         assert ">deadline first</a>" in page
-        for form in GRADEBOOKS:
+        for form in GRADEBOOK_FORMATS:
             got = staff.get("/admin/grades.csv", params={"format": form, **query})
             assert got.text == own.arena("grades", "--format", form, *words).out
             assert got.headers["cache-control"] == "no-store"

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from arena.examine import Level, Step
-from ladder.service import Ladder, disable_bot, issue, open_ladder, set_void, submit
-from ladder.store.database import TABLES, Owner, end_exam, put_owners
-from ladder.views import step_row
+from arena.checks import CheckStep, Level
+from ladder.service import Ladder, disable_bot, issue_secret, open_ladder, set_void, submit_bot
+from ladder.store.database import METADATA, User, finish_check, save_users
+from ladder.views import serialize_step
 from tests.chromium import Reader
+from tests.cli_workspace import QUICK_BOT, Place
 from tests.ladder.service.ladders import freeze, pass_all
 from tests.ladder.service.term import Term, write
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder
 from tests.ladder.web.visitors import paths
-from tests.place import QUICK_BOT, Place
 
 # What a stranger may try to get into a page: as a bot's name, and in every text of an examination or a decision.
 PAYLOADS = (
@@ -47,15 +47,15 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, term: Term) -> Term:
     folder = tmp_path_factory.mktemp("hostile")
     own = Term(Path(shutil.copytree(term.path, folder / "spring", ignore=shutil.ignore_patterns("*-shm", "*-wal"))))
     with closing(open_ladder(own.path)) as ladder:
-        people = [Owner(login, ALL, f"{ALL} of {login}", email=ALL, section=ALL) for login in ("eve", "mal")]
-        ladder.database.write(lambda connection: put_owners(connection, people, 2.0))
+        people = [User(login, ALL, f"{ALL} of {login}", email=ALL, section=ALL) for login in ("eve", "mal")]
+        ladder.database.write(lambda connection: save_users(connection, people, 2.0))
         toml = own.path / "ladder.toml"
         toml.write_text(toml.read_text().replace("bots_per_owner = 1 ", "bots_per_owner = 99 "))
         for number, name in enumerate(PAYLOADS):
-            submit(ladder, write(folder / f"{number}.py", f"{QUICK_BOT}# {number}\n"), "eve", name)
+            submit_bot(ladder, write(folder / f"{number}.py", f"{QUICK_BOT}# {number}\n"), "eve", name)
         pass_all(ladder)
         for number, name in enumerate(PAYLOADS[:3]):
-            submit(ladder, write(folder / f"{number}.py", f"{QUICK_BOT}# worse {number}\n"), "eve", name)
+            submit_bot(ladder, write(folder / f"{number}.py", f"{QUICK_BOT}# worse {number}\n"), "eve", name)
         spoil(ladder)
         disable_bot(ladder, PAYLOADS[1], ALL, ALL)
         own.run(matches=4)
@@ -72,20 +72,24 @@ def server(places: Callable[[], Place], hostile: Term) -> Iterator[LadderServer]
 
 def last(ladder: Ladder) -> int:
     """Return the newest match that rates."""
-    matches = TABLES.tables["matches"]
+    matches = METADATA.tables["matches"]
     query = select(matches.c.id).where(matches.c.rates).order_by(matches.c.id.desc())
     return int(ladder.database.look(lambda connection: connection.scalars(query).first() or 0))
 
 
 def spoil(ladder: Ladder) -> None:
     """Let what waits fail its examination, with all that a bot can say there."""
-    versions = TABLES.tables["versions"]
-    step = Step("hello", Level.FAIL, ALL, mend=ALL, do=ALL, sent=ALL.encode(), got=ALL.encode(), stderr=(ALL.encode(),))
+    versions = METADATA.tables["versions"]
+    step = CheckStep(
+        "hello", Level.FAIL, ALL, mend=ALL, do=ALL, sent=ALL.encode(), got=ALL.encode(), stderr=(ALL.encode(),)
+    )
     with ladder.database.read() as reading:
         queued = list(reading.scalars(select(versions.c.id).where(versions.c.state == "queued")))
     for version in queued:
         ladder.database.write(
-            lambda connection, version=version: end_exam(connection, version, [step_row(step)], ALL, None, None, 9.0)
+            lambda connection, version=version: finish_check(
+                connection, version, [serialize_step(step)], ALL, None, None, 9.0
+            )
         )
 
 
@@ -180,7 +184,7 @@ def test_a_double_click_on_a_link_to_sign_in_signs_in(browser: Reader, server: L
     """From home: the second click would cancel the answer to the first, which used the link up and has the cookie."""
     page = browser.browser.new_context().new_page()
     with closing(open_ladder(server.folder)) as ladder:
-        page.goto(f"{server.url}/sign-in?link={issue(ladder, 'bob', 'link', 'staff').secret}")
+        page.goto(f"{server.url}/sign-in?link={issue_secret(ladder, 'bob', 'link', 'staff').secret}")
     far = page.context.new_cdp_session(page)
     far.send("Network.enable")
     network = {"offline": False, "latency": 600, "downloadThroughput": -1, "uploadThroughput": -1}

@@ -16,9 +16,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import arena
-from arena.bots import LANGUAGES, intake, new_bot
-from ladder.web import document_files, make_app
-from tests.each import each
+from arena.bots import LANGUAGES, new_bot, read_submission
+from ladder.web import list_document_files, make_app
+from tests.cases import each
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import URL, Pages, pages, public
 
@@ -101,9 +101,9 @@ def test_the_wheel_installs_and_makes_itself_again(web: Pages, tmp_path: Path) -
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", "--target"]
     subprocess.run([*pip, tmp_path / "there", wheel], check=True, timeout=120)
     code = (
-        "import sys; sys.path.insert(0, 'there'); from ladder.web import shipped, documents;"
-        "assert shipped.__file__.startswith(sys.argv[1]);"
-        "assert 'Rules' in documents.rendered('docs/rules.md').title; sys.stdout.buffer.write(shipped.wheel())"
+        "import sys; sys.path.insert(0, 'there'); from ladder.web import downloads, documents;"
+        "assert downloads.__file__.startswith(sys.argv[1]);"
+        "assert 'Rules' in documents.rendered('docs/rules.md').title; sys.stdout.buffer.write(downloads.build_wheel())"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], cwd=tmp_path, capture_output=True, check=True, timeout=120
@@ -116,7 +116,7 @@ def test_a_starter_is_what_arena_new_makes_and_a_ladder_takes_it(web: Pages, tmp
     file = tmp_path / "bot.zip"
     file.write_bytes(web.visitor("nobody").get(f"/downloads/mybot-{language}.zip").content)
     new_bot(tmp_path / language / "mybot", language)
-    taken, made = intake(file), intake(tmp_path / language / "mybot")
+    taken, made = read_submission(file), read_submission(tmp_path / language / "mybot")
     assert (taken.name, taken.digest) == (made.name, made.digest)
 
 
@@ -133,7 +133,7 @@ def test_files_that_only_lie_in_the_folder_are_shown_to_nobody() -> None:
     try:
         for path in stray:
             path.symlink_to("/etc/hostname") if "link" in path.name else path.touch()
-        assert {f"docs/{path.name}" for path in stray} & document_files.__wrapped__().keys() == set()
+        assert {f"docs/{path.name}" for path in stray} & list_document_files.__wrapped__().keys() == set()
     finally:
         for path in stray:
             path.unlink(missing_ok=True)

@@ -1,10 +1,10 @@
 """An evening in a real browser: a table is opened from its form and played at a served ladder, then replayed."""
 
 from tests.chromium import Reader
+from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.tables.test_page import played
 from tests.ladder.web.players import at_once, club
-from tests.place import Place
 
 
 def test_a_person_opens_a_table_plays_in_the_browser_and_watches_the_replay(place: Place, browser: Reader) -> None:

@@ -8,13 +8,13 @@ from urllib.error import HTTPError
 import pytest
 from starlette.testclient import TestClient
 
-from ladder.service import issue, open_ladder, set_suspended, sign_in
+from ladder.service import issue_secret, open_ladder, set_suspended, sign_in_by_link
 from ladder.web import make_app
+from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in, run_on
 from tests.ladder.service.term import Term
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 from tests.ladder.web.test_uploads import program, token, upload
-from tests.place import Place
 from tests.postgres import Postgres, postgres, why_no_postgres
 
 pytestmark = pytest.mark.needs("postgresql", why_no_postgres())
@@ -73,7 +73,7 @@ def test_a_clock_that_is_set_back_signs_nobody_out_and_shows_what_is(own: Term) 
     now = time.time()
     with closing(open_ladder(own.path)) as ladder:
         ladder.clock = lambda: now + 86_400
-        secret = sign_in(ladder, issue(ladder, "ada", "link", "staff").secret).secret
+        secret = sign_in_by_link(ladder, issue_secret(ladder, "ada", "link", "staff").secret).secret
         client = TestClient(make_app(ladder, "http://x"), base_url="http://x", cookies={"session": secret})
         shown = {path: client.get(path).text for path in ("/matches", "/bots", "/finals")}
         ladder.clock = lambda: now - 86_400

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
-from ladder.access import ACTS, ROUTES, Who
-from ladder.service import Wanted, issue, open_evening, set_suspended
+from ladder.permissions import PERMISSIONS, ROUTES, AccessLevel
+from ladder.service import OpenTableRequest, issue_secret, open_session, set_suspended
 from ladder.web import make_app
-from tests.each import each
+from tests.cases import each
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import KINDS, URL, Pages, pages, public
 
 LEVELS = {
-    "nobody": Who.ANYBODY,
-    "suspended": Who.ANYBODY,
-    "staff": Who.STAFF,
-    "staff token": Who.STAFF,
+    "nobody": AccessLevel.ANYBODY,
+    "suspended": AccessLevel.ANYBODY,
+    "staff": AccessLevel.STAFF,
+    "staff token": AccessLevel.STAFF,
 }  # the others are people
 FILLED = {"{name}": "late", "{number}": "1", "{id}": "1", "{place}": "0", "{tag}": "x", "{login:path}": "bob"}
 
@@ -28,7 +28,7 @@ FILLED = {"{name}": "late", "{number}": "1", "{id}": "1", "{place}": "0", "{tag}
 @pytest.fixture
 def web(own: Term) -> Iterator[Pages]:
     with pages(own) as made:
-        open_evening(made.ladder, Wanted(bots=("one",), me=True, people=1), "bob")
+        open_session(made.ladder, OpenTableRequest(bots=("one",), me=True, people=1), "bob")
         yield made
 
 
@@ -41,13 +41,13 @@ def address(path: str) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_route_lets_through_whom_the_table_says(web: Pages, kind: str) -> None:
     """A form without its fields gets to be told so: who isn't let through isn't told what is wrong with it."""
-    level = LEVELS.get(kind, Who.PERSON)
+    level = LEVELS.get(kind, AccessLevel.PERSON)
     for name, (act, scope) in ROUTES.items():
         visitor = web.visitor(kind)
         method, path = name.split()
         if path == "/changes" or method == "WS":
             continue  # an answer without an end: see test_changes.py, and below
-        let_in = level >= ACTS[act]
+        let_in = level >= PERMISSIONS[act]
         if kind.endswith("token"):
             let_in = let_in and scope in ("read", *(["submit"] if kind != "reading token" else []))
         came = 0
@@ -72,8 +72,10 @@ def test_each_socket_lets_through_whom_the_table_says(own: Term) -> None:
     sockets = {name.removeprefix("WS ") for name in ROUTES if name.startswith("WS ")}
     assert sockets == {"/tables/{id}/socket", "/tables/{id}/program"}
     with pages(own) as web:
-        opened = open_evening(web.ladder, Wanted(bots=("one",), me=True, programs=1, people=1), "bob")
-        shut = open_evening(web.ladder, Wanted(bots=("one",), me=True, people=1, watch=False), "bob").evening.id
+        opened = open_session(web.ladder, OpenTableRequest(bots=("one",), me=True, programs=1, people=1), "bob")
+        shut = open_session(
+            web.ladder, OpenTableRequest(bots=("one",), me=True, people=1, watch=False), "bob"
+        ).evening.id
         at = f"/tables/{opened.evening.id}"
         for kind in KINDS:
             for way in ("socket", "program"):
@@ -123,7 +125,7 @@ def test_what_all_see_alike_does_not_depend_on_who_comes_first(web: Pages, own: 
 
 
 def test_a_link_lets_in_once_and_goes_on_where_one_was(web: Pages) -> None:
-    secret = issue(web.ladder, "ada", "link", "staff").secret
+    secret = issue_secret(web.ladder, "ada", "link", "staff").secret
     visitor = web.visitor("nobody")
     to = visitor.get("/bots/late?x=1").headers["location"]
     assert to == "/sign-in?then=%2Fbots%2Flate%3Fx%3D1"
@@ -153,7 +155,7 @@ def test_a_link_lets_in_once_and_goes_on_where_one_was(web: Pages) -> None:
     ],
 )
 def test_signing_in_leads_nowhere_else(web: Pages, then: str) -> None:
-    secret = issue(web.ladder, "ada", "link", "staff").secret
+    secret = issue_secret(web.ladder, "ada", "link", "staff").secret
     entered = web.visitor("nobody").post("/sign-in", data={"link": secret, "then": then})
     assert (entered.status_code, entered.headers["location"]) == (303, "/")
 
@@ -180,7 +182,7 @@ def test_a_form_of_another_site_changes_nothing(web: Pages, headers: dict[str, s
 def test_no_script_and_no_other_site_gets_a_sessions_cookie(web: Pages, url: str, name: str) -> None:
     """Over TLS it is sent over TLS alone."""
     with TestClient(make_app(web.ladder, url), base_url=url, follow_redirects=False) as visitor:
-        link = issue(web.ladder, "ada", "link", "staff").secret
+        link = issue_secret(web.ladder, "ada", "link", "staff").secret
         cookie = visitor.post("/sign-in", data={"link": link}, headers={"Origin": url}).headers["set-cookie"]
         value, *words = cookie.casefold().split("; ")
         assert value.startswith(f"{name.casefold()}=")
@@ -193,7 +195,7 @@ def test_a_suspension_ends_all_that_lets_a_person_in_at_once(web: Pages) -> None
     """In every browser, and for programs; nobody else's."""
     browsers, other = [web.visitor("ada"), web.visitor("ada"), web.visitor("token")], web.visitor("bob")
     assert [visitor.get("/api/account").status_code for visitor in (*browsers, other)] == [200] * 4
-    link = issue(web.ladder, "ada", "link", "staff").secret
+    link = issue_secret(web.ladder, "ada", "link", "staff").secret
     set_suspended(web.ladder, "ada", True, "staff", "she copied")
     assert [visitor.get("/api/account").status_code for visitor in (*browsers, other)] == [401] * 3 + [200]
     assert [visitor.post("/api/submissions").status_code for visitor in browsers] == [401] * 3
@@ -286,7 +288,7 @@ def test_no_body_is_read_before_the_gate(web: Pages) -> None:
     visitor = web.visitor("nobody")
     for name, (act, _) in ROUTES.items():
         method, path = name.split()
-        if method == "POST" and ACTS[act] > Who.ANYBODY:
+        if method == "POST" and PERMISSIONS[act] > AccessLevel.ANYBODY:
             codes = {
                 visitor.post(prefix + address(path), content=iter([b"x" * 3_000_000])).status_code
                 for prefix in ("", "/api")
@@ -357,7 +359,7 @@ def test_no_redirect_leads_to_the_host_that_a_request_names(web: Pages, path: st
 def test_signing_in_again_takes_the_place_of_the_session(web: Pages) -> None:
     ada = web.visitor("ada")
     before = ada.cookies["session"]
-    ada.post("/sign-in", data={"link": issue(web.ladder, "ada", "link", "staff").secret})
+    ada.post("/sign-in", data={"link": issue_secret(web.ladder, "ada", "link", "staff").secret})
     assert ada.get("/account").status_code == 200
     again = web.visitor("nobody")
     again.cookies.set("session", before)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from starlette.testclient import TestClient
 
-from ladder.service import release
+from ladder.service import release_grades
 from tests.ladder.service.classes import settle
 from tests.ladder.service.term import Term
 from tests.ladder.web.test_admin import last_act, post
@@ -69,7 +69,7 @@ def test_what_staff_hands_out_each_sees_of_himself_until_the_next(web: Pages, st
     assert "final or one deadline" in post(staff, "/admin/grades", 400, name="one")
     assert "that is revealed" in post(staff, "/admin/grades", 400, name="one", final="last")
     assert "Handed out" not in ada.get("/grades?deadline=first").text
-    release(web.ladder, "one", "staff", None, deadline="first")
+    release_grades(web.ladder, "one", "staff", None, deadline="first")
     toml.write_text(toml.read_text().replace("games = 1\n", "games = 100000\n"))
     to = post(staff, "/admin/grades", name="two", deadline="first", why="too easy for bob's taste")
     assert to == "/admin/grades?release=two"

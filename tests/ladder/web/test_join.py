@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 from starlette.testclient import TestClient
 
-from ladder.service import issue, open_ladder, sign_up
-from ladder.store.database import find_owner
+from ladder.service import create_account, issue_secret, open_ladder
+from ladder.store.database import find_user
 from tests.ladder.service.term import Term
 from tests.ladder.web.test_admin import post
 from tests.ladder.web.visitors import Pages, pages
@@ -24,7 +24,7 @@ def web(own: Term) -> Iterator[Pages]:
 
 @pytest.fixture
 def link(web: Pages) -> str:
-    return issue(web.ladder, "staff", "join", "staff").secret
+    return issue_secret(web.ladder, "staff", "join", "staff").secret
 
 
 def made_link(staff: TestClient, **fields: object) -> str:
@@ -74,7 +74,7 @@ def test_staff_refuses_an_account_on_its_page(web: Pages) -> None:
 
 
 def test_a_link_that_is_revoked_or_unknown_shows_no_form(web: Pages, own: Term) -> None:
-    issued, visitor = issue(web.ladder, "staff", "join", "staff"), web.visitor("nobody")
+    issued, visitor = issue_secret(web.ladder, "staff", "join", "staff"), web.visitor("nobody")
     own.arena("access revoke", issued.id, "--why", "it is everywhere")
     for secret in (issued.secret, "", "x"):
         assert visitor.get("/join", params={"link": secret}).status_code == 404
@@ -89,7 +89,7 @@ def test_who_signs_up_too_often_waits(web: Pages, link: str) -> None:
 def test_a_form_of_another_site_makes_no_account(web: Pages, link: str) -> None:
     sent = web.visitor("nobody").post("/join", data={"link": link, **FORM}, headers={"Sec-Fetch-Site": "cross-site"})
     assert sent.status_code == 403
-    assert web.ladder.database.look(lambda connection: find_owner(connection, "cyd")) is None
+    assert web.ladder.database.look(lambda connection: find_user(connection, "cyd")) is None
 
 
 def test_commands_do_the_same(own: Term) -> None:
@@ -99,7 +99,7 @@ def test_commands_do_the_same(own: Term) -> None:
     assert "--kind join" in own.arena("access add", "ada", "--ask", code=2).err
     with closing(open_ladder(own.path)) as ladder:
         for login in ("cyd", "dan", "eli"):
-            sign_up(ladder, secret, login, login.title(), "")
+            create_account(ladder, secret, login, login.title(), "")
     assert "waiting" in own.arena("owners list").out
     assert own.json("owners approve", "cyd") == {"changed": True}
     assert own.json("owners approve", "cyd") == {"changed": False}

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from ladder.service import submit
-from ladder.store.database import find_bot, rest
+from ladder.service import submit_bot
+from ladder.store.database import deactivate_bot, find_bot
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.term import LATE, Term, write
 from tests.ladder.web.visitors import Pages, pages
-from tests.place import QUICK_BOT
 
 HOSTILE = "# <script>alert(1)</script> \x1b[31m\n"
 
@@ -21,7 +21,7 @@ HOSTILE = "# <script>alert(1)</script> \x1b[31m\n"
 def web(own: Term, tmp_path: Path) -> Iterator[Pages]:
     """Give a ladder whose bot `late` has a second version, which plays."""
     with pages(own) as made:
-        submit(made.ladder, write(tmp_path / "late.py", QUICK_BOT + HOSTILE), "ada", "late")
+        submit_bot(made.ladder, write(tmp_path / "late.py", QUICK_BOT + HOSTILE), "ada", "late")
         own.run()
         yield made
 
@@ -93,7 +93,7 @@ def test_what_was_taken_out_its_owner_does_not_choose(web: Pages, own: Term) -> 
     def bench(connection: Connection) -> None:
         bot = find_bot(connection, "late")
         assert bot is not None
-        rest(connection, bot.id, "bench", "ladder", "it forfeited", 5.0)
+        deactivate_bot(connection, bot.id, "bench", "ladder", "it forfeited", 5.0)
 
     def choose(version: int) -> tuple[int, str]:
         answered = ada.post("/bots/late/choose", data={"version": version})

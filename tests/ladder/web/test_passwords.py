@@ -9,9 +9,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from ladder import views
-from ladder.access import PUBLIC, Viewer
-from ladder.service import NotLetInError, issue, set_suspended, sign_in_by_password
-from tests.each import each
+from ladder.permissions import PUBLIC_VIEWER, Viewer
+from ladder.service import AuthenticationError, issue_secret, set_suspended, sign_in_by_password
+from tests.cases import each
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import URL, Pages, pages
 
@@ -96,7 +96,7 @@ def test_one_password_is_the_same_on_every_keyboard(web: Pages) -> None:
 
 
 def test_a_new_password_ends_links_and_where_asked_tokens(web: Pages) -> None:
-    link, token = (issue(web.ladder, "ada", kind, "staff").secret for kind in ("link", "token"))
+    link, token = (issue_secret(web.ladder, "ada", kind, "staff").secret for kind in ("link", "token"))
     ada = web.visitor("ada")
 
     def holds() -> int:
@@ -133,9 +133,9 @@ def test_staff_reads_who_signed_in_and_where_it_failed(web: Pages, own: Term) ->
         ("not signed in", "ada: the login or the password is wrong"),
         ("not signed in", "the login or the password is wrong"),
     ]
-    for viewer in (PUBLIC, Viewer("ada")):
+    for viewer in (PUBLIC_VIEWER, Viewer("ada")):
         with web.ladder.reading(viewer) as reader:
-            assert views.event_list(reader, before).rows == ()
+            assert views.list_events(reader, before).rows == ()
 
 
 def test_staff_removes_a_password_and_what_it_let_in(web: Pages, own: Term) -> None:
@@ -191,7 +191,7 @@ def test_a_guess_takes_as_long_where_there_is_no_password(web: Pages) -> None:
 
     def took_s(login: str) -> float:
         begun = time.perf_counter()
-        with pytest.raises(NotLetInError, match="the login or the password is wrong"):
+        with pytest.raises(AuthenticationError, match="the login or the password is wrong"):
             sign_in_by_password(web.ladder, login, OTHER)
         return time.perf_counter() - begun
 
@@ -220,7 +220,7 @@ def test_no_password_is_in_a_file_and_no_hash_in_what_is_told(web: Pages, own: T
 
 
 def test_a_token_sets_no_password(web: Pages) -> None:
-    secret = issue(web.ladder, "bob", "token", "teacher").secret
+    secret = issue_secret(web.ladder, "bob", "token", "teacher").secret
     sent = web.visitor("nobody").post(
         "/account/password", data={"new": WORDS}, headers={"Authorization": f"Bearer {secret}"}
     )

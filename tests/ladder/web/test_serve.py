@@ -13,11 +13,11 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 
-from ladder.service import issue, open_ladder
-from tests.each import each
+from ladder.service import issue_secret, open_ladder
+from tests.cases import each
+from tests.cli_workspace import Place
 from tests.ladder.service.ladders import PLAY, ladder_in, owners
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
-from tests.place import Place
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_no_secret_is_printed_whatever_comes(place: Place, folder: Path) -> None
     """Neither of a link, a session, a token or a password, where it is right, wrong, or where it doesn't belong."""
     with serve_ladder(place, folder, "--no-runner") as server:
         with closing(open_ladder(folder)) as ladder:
-            made = [issue(ladder, "ada", kind, "staff").secret for kind in ("link", "token")]
+            made = [issue_secret(ladder, "ada", kind, "staff").secret for kind in ("link", "token")]
         secrets = [*made, server.session("ada"), "a horse in a boat"]
         link, token, session, password = secrets
         forms = {"/sign-in": {"link": link}, "/sign-in/password": {"login": "ada", "password": password}}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.each import each
+from tests.cases import each
 from tests.ladder.alike import alike_ladder
 from tests.ladder.web.visitors import Pages, pages
 

@@ -7,12 +7,12 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
-from ladder.access import PUBLIC
-from ladder.service import open_ladder, submit
-from ladder.views import match_list
-from ladder.web import write_site
+from ladder.permissions import PUBLIC_VIEWER
+from ladder.service import open_ladder, submit_bot
+from ladder.views import list_matches
+from ladder.web import export_static_site
+from tests.cli_workspace import BOT
 from tests.ladder.service.term import Term, write
-from tests.place import BOT
 
 ODD = ("a?b#c&d=%3C é ~+;..", "index.html", "data.csv", "after=1", "new", "1", "~2e", "..a", "\U0001f600" * 40)
 
@@ -23,7 +23,7 @@ def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
     toml.write_text(re.sub(r"(bots_per_owner|submissions_per_day) = \d+", r"\1 = 20", toml.read_text()))
     with closing(open_ladder(own.path)) as ladder:
         for name in ODD:
-            submit(ladder, write(tmp_path / "odd.py", f"{BOT}# {name}"), "eve", name)
+            submit_bot(ladder, write(tmp_path / "odd.py", f"{BOT}# {name}"), "eve", name)
     for _ in range(2):
         ran = own.arena("site", tmp_path / "site")
     files = [path for path in (tmp_path / "site").rglob("*") if path.is_file()]
@@ -57,9 +57,9 @@ def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
 
 def test_the_newest_matches_have_pages_with_their_replays(own: Term, tmp_path: Path) -> None:
     with closing(open_ladder(own.path)) as ladder:
-        write_site(ladder, tmp_path / "site", matches=2)
-        with ladder.reading(PUBLIC) as reader:
-            newest = [str(line.id) for line in match_list(reader, limit=2).rows]
+        export_static_site(ladder, tmp_path / "site", matches=2)
+        with ladder.reading(PUBLIC_VIEWER) as reader:
+            newest = [str(line.id) for line in list_matches(reader, limit=2).rows]
     written = tmp_path / "site" / "matches"
     assert sorted(path.name for path in written.iterdir() if path.name.isdecimal()) == sorted(newest)
     assert [(written / id / "replay" / "index.html").is_file() for id in newest] == [True, True]

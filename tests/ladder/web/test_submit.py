@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from tests.each import each
+from tests.cases import each
+from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
-from tests.place import QUICK_BOT
 
 TOML = 'name = "mine"\nrun = "./bot.py"\n'
 Files = Sequence[tuple[str, str | bytes]]

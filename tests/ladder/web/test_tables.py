@@ -10,13 +10,13 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from arena.referee import read, verify
+from arena.referee import read_record, verify_record
 from ladder.service import open_ladder, revoke_credential
-from ladder.store.database import credentials_of, get_evening_record
+from ladder.store.database import all_credentials, find_session_record
+from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.web.ladder_server import wait_for
 from tests.ladder.web.players import WAIT_S, Club, Player, at_once, club, over
-from tests.place import Place
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +77,9 @@ def test_people_guests_and_bots_play_a_match_and_its_replay_shows_each_what_it_m
     hands = own["match"]["games"][0]["start"]["hands"]  # type: ignore[index]
     assert sum(set(hand) != {None} for hand in hands) == 1
     with closing(open_ladder(house.served.folder)) as ladder:
-        text = ladder.database.look(lambda connection: get_evening_record(connection, id, 0))
+        text = ladder.database.look(lambda connection: find_session_record(connection, id, 0))
     assert text is not None
-    verify(read(text))
+    verify_record(read_record(text))
 
 
 def test_who_comes_by_a_link_of_somebody_else_finds_it_used_up(house: Club) -> None:
@@ -133,7 +133,7 @@ def test_who_may_not_be_there_any_more_is_cut_off_within_seconds(house: Club) ->
 
     def end(kind: str) -> None:
         with closing(open_ladder(house.served.folder)) as ladder:
-            known = ladder.database.look(lambda connection: credentials_of(connection, "cleo"))
+            known = ladder.database.look(lambda connection: all_credentials(connection, "cleo"))
             for credential in known:
                 if credential.kind == kind:
                     revoke_credential(ladder, credential.id, "staff", "it was lost")

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from arena.referee import read, verify
+from arena.referee import read_record, verify_record
 from ladder.service import open_ladder
-from ladder.store.database import evening_matches_of, get_evening_record
+from ladder.store.database import find_session_record, list_session_matches
+from tests.cli_workspace import SETTLE_S, Place
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.web.ladder_server import serve_ladder, wait_for
 from tests.ladder.web.players import WAIT_S, Club, Player, at_once, club, over
-from tests.place import SETTLE_S, Place
 from tests.postgres import Postgres, postgres, why_no_postgres
 
 TABLES, GAMES = 2, 5
@@ -40,11 +40,11 @@ def ready(place: Place, url: str | None = None) -> Path:
 def records(folder: Path, id: int) -> list[Any]:
     """Return the records of a table's matches, each of which must be whole."""
     with closing(open_ladder(folder)) as ladder, ladder.database.read() as connection:
-        matches = evening_matches_of(connection, id)
-        texts = [get_evening_record(connection, id, match.number) for match in matches]
-    whole = [read(text) for text in texts if text is not None]
+        matches = list_session_matches(connection, id)
+        texts = [find_session_record(connection, id, match.number) for match in matches]
+    whole = [read_record(text) for text in texts if text is not None]
     for record in whole:
-        verify(record)
+        verify_record(record)
     assert [len(record.games) for record in whole] == [match.games for match in matches]
     return whole
 
@@ -76,7 +76,7 @@ def test_a_server_that_is_restarted_in_the_middle_of_games_ends_them_void_and_ke
 
     def kept(id: int) -> bool:
         with closing(open_ladder(folder)) as ladder, ladder.database.read() as connection:
-            return bool(evening_matches_of(connection, id))
+            return bool(list_session_matches(connection, id))
 
     with club(place, folder) as house:
         ids = asyncio.run(play(house))

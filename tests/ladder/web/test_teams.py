@@ -6,9 +6,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from ladder.service import join_teams
+from tests.cli_workspace import BOT
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
-from tests.place import BOT
 
 
 @pytest.fixture

@@ -17,14 +17,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ladder.access import Viewer
-from ladder.service import issue, open_ladder
+from ladder.permissions import Viewer
+from ladder.service import issue_secret, open_ladder
 from ladder.store.database import find_bot, versions_of
-from ladder.views import archive
+from ladder.views import find_version_archive
+from tests.cli_workspace import QUICK_BOT, Place
 from tests.ladder.service.invariants import demand_sound
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder
-from tests.place import QUICK_BOT, Place
 from tests.postgres import why_no_postgres
 
 LARGE = 4 << 20
@@ -45,7 +45,7 @@ def program(mark: object, size: int = 0) -> bytes:
 
 def token(folder: Path, login: str = "ada") -> str:
     with closing(open_ladder(folder)) as ladder:
-        return issue(ladder, login, "token", "staff").secret
+        return issue_secret(ladder, login, "token", "staff").secret
 
 
 def upload(server: LadderServer, secret: str, data: bytes, name: str = "ada") -> tuple[int, Any]:
@@ -193,7 +193,7 @@ def test_what_comes_to_two_servers_of_one_postgresql_at_once_is_one_version(plac
         with closing(open_ladder(folder)) as ladder:
             demand_sound(ladder)
             with ladder.reading(Viewer("ada")) as reader:
-                kept = archive(reader, "ada", 2)
+                kept = find_version_archive(reader, "ada", 2)
     assert kept is not None
     with tarfile.open(fileobj=io.BytesIO(kept)) as files:
         [file] = files.getmembers()

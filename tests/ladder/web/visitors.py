@@ -9,8 +9,8 @@ from urllib.parse import quote
 from starlette.testclient import TestClient
 
 from ladder import views
-from ladder.access import ROUTES, STAFF
-from ladder.service import Ladder, issue, open_ladder, set_suspended, sign_in
+from ladder.permissions import ROUTES, STAFF_VIEWER
+from ladder.service import Ladder, issue_secret, open_ladder, set_suspended, sign_in_by_link
 from ladder.web import make_app
 from tests.ladder.service.term import Term
 
@@ -32,12 +32,14 @@ class Pages:
         if kind.endswith("token"):
             login = "staff" if kind.startswith("staff") else "ada"
             scope = "read" if kind.startswith("reading") else "submit"
-            client.headers["Authorization"] = f"Bearer {issue(self.ladder, login, 'token', 'staff', scope).secret}"
+            client.headers["Authorization"] = (
+                f"Bearer {issue_secret(self.ladder, login, 'token', 'staff', scope).secret}"
+            )
             return client
         client.headers["Sec-Fetch-Site"] = "same-origin"
         if kind != "nobody":
             login = "eve" if kind == "suspended" else kind
-            session = sign_in(self.ladder, issue(self.ladder, login, "link", "staff").secret)
+            session = sign_in_by_link(self.ladder, issue_secret(self.ladder, login, "link", "staff").secret)
             client.cookies.set("session", session.secret)
         return client
 
@@ -63,9 +65,9 @@ def public(term: Term) -> Iterator[None]:
 
 def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), matches: int = 1000) -> Iterator[str]:
     """Yield the paths of all pages, with each of these bots and finals, and of so many matches, in place of a name."""
-    with ladder.reading(STAFF) as reader:
-        ids = [str(line.id) for line in views.match_list(reader, limit=matches).rows]
-        tables = [str(line.id) for line in views.table_list(reader).rows]
+    with ladder.reading(STAFF_VIEWER) as reader:
+        ids = [str(line.id) for line in views.list_matches(reader, limit=matches).rows]
+        tables = [str(line.id) for line in views.list_tables(reader).rows]
     fills = {"bots": bots, "finals": finals, "matches": ids, "tables": tables, "documents": ["docs/rules.md"]}
     for route in ROUTES:
         method, path = route.split()

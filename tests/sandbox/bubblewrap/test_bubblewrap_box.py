@@ -20,19 +20,10 @@ from typing import Any
 import pytest
 
 from arena.sandbox import Exit, Limits, Program, ProgramError, SandboxError, remove_tree
-from arena.sandbox.bubblewrap import BubblewrapSandbox, covers, toolchain, why_not
-from arena.sandbox.linux import cgroup, seccomp, uids
-from tests.sandbox.talk import (
-    WAIT_S,
-    dead,
-    exit_of,
-    kill,
-    python,
-    read_line,
-    read_to_end,
-    running,
-    until,
-)
+from arena.sandbox.bubblewrap import BubblewrapSandbox, rootfs, unavailable_reason
+from arena.sandbox.bubblewrap import command as covers
+from arena.sandbox.linux import cgroup, seccomp, user_ids
+from tests.sandbox.talk import WAIT_S, dead, exit_of, kill, python, read_line, read_to_end, running, until
 
 ROOT = Path(__file__).parents[3]
 USER = 61500  # an ordinary user that nothing else runs as
@@ -42,7 +33,7 @@ Needs = Callable[[str, str | None], None]
 
 @pytest.fixture(autouse=True, scope="session")
 def bubblewrap(needs: Needs) -> None:
-    needs("bubblewrap", why_not())
+    needs("bubblewrap", unavailable_reason())
 
 
 @pytest.fixture
@@ -70,10 +61,10 @@ def demand_free(wanted: set[int], lock_file: Path) -> None:
 
 def free_uids(highest: int, lock_file: Path) -> set[int]:
     """Return the user ids up to this one that can be had; some may be other runs'. Takes no more: others need them."""
-    slots: list[uids.Slot] = []
+    slots: list[user_ids.UserIdLease] = []
     with contextlib.suppress(BlockingIOError), contextlib.ExitStack() as stack:
         while not slots or slots[-1].uid < highest:
-            slots.append(uids.take(lock_file))
+            slots.append(user_ids.take_user_id(lock_file))
             stack.callback(slots[-1].release)
     return {slot.uid for slot in slots if slot.uid <= highest}
 
@@ -141,7 +132,7 @@ def test_nothing_of_the_host_is_in_sight(sandbox: BubblewrapSandbox, files: Path
     assert report["cwd"] == "/bot"
     assert sorted(map(int, report["pids"])) == [1, report["pid"]]
     assert report["bot"] == ["bot.py"]
-    trees = {tree.parts[1] for tree in toolchain.this_python()}
+    trees = {tree.parts[1] for tree in rootfs.python_prefixes()}
     assert (
         set(report["top"])
         <= {"bin", "bot", "dev", "etc", "lib", "lib32", "lib64", "proc", "sbin", "tmp", "usr"} | trees
@@ -166,7 +157,7 @@ def test_root_gives_each_box_an_unprivileged_user_of_its_own(sandbox: Bubblewrap
     with running(sandbox, program) as one, running(sandbox, program) as two:
         owners = {os.stat(f"/proc/{box.pid}").st_uid for box in (one, two)}
         assert len(owners) == 2
-        assert all(uids.FIRST <= uid <= uids.LAST for uid in owners)
+        assert all(user_ids.FIRST_UID <= uid <= user_ids.LAST_UID for uid in owners)
 
 
 def test_the_files_of_another_bot_are_absent(sandbox: BubblewrapSandbox, files: Path) -> None:
@@ -233,7 +224,7 @@ print(json.dumps({{name: value for name, value in found.items() if value}}))
     if os.geteuid() == 0:  # the kernel hides all others
         assert found.keys() == fixed
     else:
-        assert fixed <= found.keys() <= fixed | {"mounts"} | covers.shown()
+        assert fixed <= found.keys() <= fixed | {"mounts"} | covers.visible_names()
     assert found["loadavg"] == "0.00 0.00 0.00 1/1 1\n"
     assert found["meminfo"].split()[:6] == ["MemTotal:", "102400", "kB", "MemFree:", "102400", "kB"]
 
@@ -297,7 +288,7 @@ def test_a_container_with_few_capabilities_has_boxes_too(tmp_path: Path, without
     )  # fmt: skip
     assert done.stderr == ""
     assert "version" in done.stdout
-    assert set(json.loads(done.stdout)) <= {"cpuinfo", "loadavg", "meminfo", "stat", "uptime"} | covers.shown()
+    assert set(json.loads(done.stdout)) <= {"cpuinfo", "loadavg", "meminfo", "stat", "uptime"} | covers.visible_names()
 
 
 def test_there_is_no_network_and_no_way_to_a_host_socket(sandbox: BubblewrapSandbox, files: Path) -> None:
@@ -426,7 +417,7 @@ def test_python_bots_have_the_standard_library_and_their_folder(
     sandbox: BubblewrapSandbox, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the arena itself needs is in the same venv, and no bot may come to rely on it."""
-    monkeypatch.setattr(toolchain, "BOT_PACKAGES", "no-such-folder")
+    monkeypatch.setattr(rootfs, "BOT_PACKAGES", "no-such-folder")
     (files / "mine").mkdir()
     (files / "mine" / "__init__.py").touch()
     code = f"import json, sys\nsys.path.insert(0, '/bot')\n{IMPORTS}"
@@ -443,7 +434,7 @@ def test_packages_of_a_python_in_usr_are_covered_too(
 ) -> None:
     """As those of an arena that is installed into the Python of /usr/local."""
     covered = [(Path("/usr/share"), None)]
-    monkeypatch.setattr(toolchain, "packages", lambda tree: covered if tree == Path("/usr") else [])
+    monkeypatch.setattr(rootfs, "packages", lambda tree: covered if tree == Path("/usr") else [])
     code = "import os; print([len(os.listdir(f)) > 0 for f in ('/usr/share', '/usr/lib')])"
     with running(sandbox, python(code, files)) as box:
         assert read_to_end(box.stdout) == b"[False, True]\n"
@@ -454,7 +445,7 @@ def test_the_organiser_adds_packages_for_all(
 ) -> None:
     """As after `pip install --target .venv/bot-packages numpy`: here what stands in for it is the venv's own numpy."""
     own = Path(sys.prefix, "lib", f"python3.{sys.version_info.minor}", "site-packages")
-    monkeypatch.setattr(toolchain, "BOT_PACKAGES", str(own.relative_to(sys.prefix)))
+    monkeypatch.setattr(rootfs, "BOT_PACKAGES", str(own.relative_to(sys.prefix)))
     assert told(sandbox, NUMPY, files, Limits(processes=64)) == 6
 
 
@@ -473,7 +464,7 @@ def test_limits_that_nothing_enforces_are_told(tmp_path: Path) -> None:
 
 def test_reserved_memory_is_not_used_memory(tmp_path: Path, files: Path, needs: Needs) -> None:
     """Row 33: what is never touched doesn't count for a group."""
-    needs("cgroup", cgroup.lacking())
+    needs("cgroup", cgroup.cgroup_problem())
     sandbox = BubblewrapSandbox(tmp_path / "scratch")
     code = "import mmap; page = mmap.mmap(-1, 64 << 30, flags=mmap.MAP_PRIVATE | 0x4000); print(json.dumps(1))"
     assert told(sandbox, code, files, Limits(memory_mb=64)) == 1
@@ -552,7 +543,7 @@ AS_USER = """
 import json, os, sys, time
 from pathlib import Path
 from arena.sandbox import Limits, Program, ProgramError
-from arena.sandbox.bubblewrap import BubblewrapSandbox, why_not
+from arena.sandbox.bubblewrap import BubblewrapSandbox, unavailable_reason
 here = Path(sys.argv[1])
 (here / "bot").mkdir()
 sandbox = BubblewrapSandbox(here / "scratch", None)
@@ -576,7 +567,7 @@ except ProgramError as error:
     missing = str(error)
 proc = look()
 print(json.dumps({
-    "why_not": why_not(),
+    "unavailable_reason": unavailable_reason(),
     "fine": run("import os; assert os.getuid() == 65534", Limits()),
     "memory": run(sys.argv[2], Limits(memory_mb=64)),
     "forks": run(sys.argv[3], Limits(processes=20)),
@@ -615,9 +606,9 @@ def test_an_ordinary_user_without_control_groups_has_boxes_too(tmp_path: Path, n
         )
         assert done.returncode == 0, done.stderr.decode()
         report = json.loads(done.stdout)
-        assert set(report.pop("shown")) <= {"cpuinfo", "loadavg", "meminfo", "stat", "uptime"} | covers.shown()
+        assert set(report.pop("shown")) <= {"cpuinfo", "loadavg", "meminfo", "stat", "uptime"} | covers.visible_names()
         assert report == {
-            "why_not": None,
+            "unavailable_reason": None,
             "fine": [0, None, None],
             "memory": [1, None, None],
             "forks": [1, None, None],
@@ -632,20 +623,20 @@ def test_an_ordinary_user_without_control_groups_has_boxes_too(tmp_path: Path, n
 # --- user ids and interpreters ----------------------------------------------------------------------------------------
 
 
-def take_all(lock_file: Path, slots: list[uids.Slot]) -> None:
+def take_all(lock_file: Path, slots: list[user_ids.UserIdLease]) -> None:
     """Take user ids until there is none; raises BlockingIOError then."""
     while True:
-        slots.append(uids.take(lock_file))
+        slots.append(user_ids.take_user_id(lock_file))
 
 
 # Takes the free user ids up to a certain one, and holds them.
 HOLDER = """
 import sys
 from pathlib import Path
-from arena.sandbox.linux import uids
-slots = [uids.take(Path(sys.argv[1]))]
+from arena.sandbox.linux import user_ids
+slots = [user_ids.take_user_id(Path(sys.argv[1]))]
 while slots[-1].uid < int(sys.argv[2]):
-    slots.append(uids.take(Path(sys.argv[1])))
+    slots.append(user_ids.take_user_id(Path(sys.argv[1])))
 print(slots[-1].uid, flush=True)
 sys.stdin.read()
 """
@@ -654,13 +645,13 @@ sys.stdin.read()
 def test_a_user_id_is_held_once_and_comes_back(tmp_path: Path) -> None:
     """Trap 1: one for each live box of the machine; the kernel gives it back when its holder is killed."""
     lock_file = tmp_path / "uids"
-    slots: list[uids.Slot] = []
+    slots: list[user_ids.UserIdLease] = []
     with pytest.raises(BlockingIOError, match="in use"):
         take_all(lock_file, slots)
     numbers = {slot.uid for slot in slots}
     assert len(numbers) == len(slots) > 100  # all but those of processes: boxes of other runs, which come and go
-    assert uids.FIRST <= min(numbers) < max(numbers) <= uids.LAST
-    assert free_uids(uids.LAST, lock_file).isdisjoint(numbers)
+    assert user_ids.FIRST_UID <= min(numbers) < max(numbers) <= user_ids.LAST_UID
+    assert free_uids(user_ids.LAST_UID, lock_file).isdisjoint(numbers)
     slot = slots.pop(-7)  # of those that other runs reach last
     slot.release()
     slot.release()
@@ -673,7 +664,7 @@ def test_a_user_id_is_held_once_and_comes_back(tmp_path: Path) -> None:
     ) as other:
         assert other.stdout is not None
         assert int(read_line(other.stdout.fileno())) == slot.uid
-        assert free_uids(uids.LAST, lock_file).isdisjoint(numbers)
+        assert free_uids(user_ids.LAST_UID, lock_file).isdisjoint(numbers)
         other.kill()
     demand_free({slot.uid}, lock_file)
     for each in slots:
@@ -690,11 +681,11 @@ def test_a_prefix_is_shown_only_if_it_is_one(tmp_path: Path, monkeypatch: pytest
     (jdk / "lib").mkdir()
     (jdk / "lib" / "jvm.cfg").touch()
     own = tmp_path / "bot"
-    usual = toolchain.shown("python3", own)
-    assert toolchain.shown("/bin/sh", own) == usual
-    assert toolchain.shown(str(own / "bot.py"), own) == usual
-    assert toolchain.shown(str(home / "bin/tool"), own) == usual
+    usual = rootfs.exposed_paths("python3", own)
+    assert rootfs.exposed_paths("/bin/sh", own) == usual
+    assert rootfs.exposed_paths(str(own / "bot.py"), own) == usual
+    assert rootfs.exposed_paths(str(home / "bin/tool"), own) == usual
     monkeypatch.setenv("PATH", str(home / "bin"))
-    assert set(toolchain.shown(str(home / "bin/tool"), own)) == {*usual, home / "bin/tool"}
-    assert set(toolchain.shown(str(jdk / "bin/tool"), own)) == {*usual, jdk}
+    assert set(rootfs.exposed_paths(str(home / "bin/tool"), own)) == {*usual, home / "bin/tool"}
+    assert set(rootfs.exposed_paths(str(jdk / "bin/tool"), own)) == {*usual, jdk}
     assert not any(Path.home().is_relative_to(tree) for tree in usual)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox.bubblewrap import covers
+from arena.sandbox.bubblewrap import command
 
 WORK = """
 import os, socket
@@ -22,7 +22,7 @@ for where, _, names in os.walk("/usr/lib"):
 
 
 def test_each_name_stands_in_the_table_once_with_its_reason() -> None:
-    rows = [*covers.OPEN, *covers.COVERED]
+    rows = [*command.VISIBLE, *command.MASKED]
     counts = Counter(name for _, names in rows for name in names.split())
     assert {name: count for name, count in counts.items() if count > 1} == {}
     assert all(reason and names.split() for reason, names in rows)
@@ -38,12 +38,12 @@ def test_a_name_that_nobody_decided_on_is_covered(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     (tmp_path / "net").symlink_to("self/net")
     (tmp_path / "gone").symlink_to("/sys/nowhere")  # device-tree of a board, in a box without /sys
-    assert covers.covered(tmp_path) == {"new-folder": True, "newer": False}
+    assert command.masked_names(tmp_path) == {"new-folder": True, "newer": False}
 
 
 @pytest.mark.needs("Linux", None if sys.platform == "linux" else "it has /proc")
 def test_what_tells_of_others_is_covered_on_this_host() -> None:
-    covered = covers.covered()
+    covered = command.masked_names()
     assert covered.keys() >= {"meminfo", "stat", "loadavg", "uptime", "cpuinfo", "interrupts", "vmstat", "locks", "sys"}
     assert not covered.keys() & {"self", "mounts", "net", "version", "filesystems"}
 
@@ -60,7 +60,7 @@ def read(name: str) -> dict[str, bytes]:
 @pytest.mark.needs("Linux", None if sys.platform == "linux" else "it has /proc")
 def test_what_is_open_does_not_move_while_others_work() -> None:
     """Measured: before and after processes that compute, map memory, open files, pipes and sockets, and end."""
-    names = covers.shown() - {"sysvipc"}  # here it is the whole machine's
+    names = command.visible_names() - {"sysvipc"}  # here it is the whole machine's
     before = {name: read(name) for name in names}
     for _ in range(20):
         subprocess.run([sys.executable, "-I", "-S", "-c", WORK], check=True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from arena.sandbox import ProgramError, SandboxError
-from arena.sandbox.bubblewrap import keeper, why_not
+from arena.sandbox.bubblewrap import bwrap_process, unavailable_reason
 from tests.sandbox.talk import WAIT_S, childless, descriptors
 
 ROOT = Path(__file__).parents[3]
@@ -19,16 +19,16 @@ OPTIONS = ["--unshare-user", "--unshare-pid", "--die-with-parent", "--ro-bind", 
 
 @pytest.fixture(autouse=True, scope="session")
 def bubblewrap(needs: Callable[[str, str | None], None]) -> None:
-    needs("bubblewrap", why_not())
+    needs("bubblewrap", unavailable_reason())
 
 
 # Forks a process that lives on when bwrap has started, as another thread may; then lets the program run.
 FORKED = f"""
 import os, signal
-from arena.sandbox.bubblewrap.keeper import keep
+from arena.sandbox.bubblewrap.bwrap_process import start_bwrap
 from arena.sandbox.linux import launch
 launch.become_subreaper(os.getpid())
-keeper = keep({OPTIONS}, ["echo", "hi"], [])
+keeper = start_bwrap({OPTIONS}, ["echo", "hi"], [])
 other = os.fork()
 if other == 0:
     signal.pause()
@@ -70,7 +70,7 @@ class SlowToEnd:
 
 def test_what_a_bwrap_said_counts_however_late_it_ends() -> None:
     """That a program can't be executed isn't the machine's fault; a match would be void."""
-    kept = keeper.keep(OPTIONS, ["no-such-program"], [])
+    kept = bwrap_process.start_bwrap(OPTIONS, ["no-such-program"], [])
     try:
         kept.confine(None, None)
         kept.await_ready()
@@ -86,7 +86,7 @@ def test_what_a_bwrap_said_counts_however_late_it_ends() -> None:
 def test_a_bwrap_that_executes_nothing_is_the_machines_fault() -> None:
     """It isn't released here, so it waits."""
     before = descriptors()
-    kept = keeper.keep(OPTIONS, ["cat"], [])
+    kept = bwrap_process.start_bwrap(OPTIONS, ["cat"], [])
     try:
         kept.confine(None, None)
         kept.await_ready()

@@ -21,17 +21,9 @@ from typing import Any
 
 import pytest
 
-from arena.sandbox import Choice, Exit, Limits, Program, ProgramError, SandboxError, docker, why_not
-from arena.sandbox.docker import (
-    FOLDER,
-    OWNER,
-    DockerSandbox,
-    Engine,
-    command_inside,
-    engine,
-    language,
-)
-from arena.sandbox.linux import alive, owner_anywhere
+from arena.sandbox import Exit, Limits, Program, ProgramError, SandboxChoice, SandboxError, docker, unavailable_reason
+from arena.sandbox.docker import FOLDER_LABEL, OWNER_LABEL, DockerSandbox, Engine, command_inside, get_engine, language
+from arena.sandbox.linux import global_identity, is_alive
 from tests.sandbox.talk import (
     WAIT_S,
     descriptors,
@@ -45,7 +37,7 @@ from tests.sandbox.talk import (
     stand_still,
     until,
 )
-from tests.soon import within
+from tests.timing import within
 
 ROOT = Path(__file__).parents[3]
 VOID_S = 30.0  # how soon a daemon's failure must be known
@@ -57,9 +49,13 @@ Needs = Callable[[str, str | None], None]
 pytestmark = pytest.mark.boxes
 
 
+CLEAN_UP = "from arena.sandbox import docker; docker.cleanup_stale(); print(1)"
+WHY_NOT = "from arena.sandbox import docker; print(docker.unavailable_reason())"
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _docker(needs: Needs) -> None:
-    needs("docker", docker.why_not())
+    needs("docker", docker.unavailable_reason())
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +191,7 @@ def test_the_engine_was_told_all_of_it(sandbox: DockerSandbox, folder: Path) -> 
     before = set(ours())
     with running(sandbox, Program(("sleep", "60"), folder)) as box:
         (container,) = set(ours()) - before
-        found = engine().api.inspect_container(container)
+        found = get_engine().api.inspect_container(container)
         host = found["HostConfig"]
         assert host["NetworkMode"] == "none"
         assert host["ReadonlyRootfs"] is True
@@ -210,7 +206,7 @@ def test_the_engine_was_told_all_of_it(sandbox: DockerSandbox, folder: Path) -> 
         assert "no-new-privileges" in host["SecurityOpt"]
         assert any(option.startswith("seccomp={") for option in host["SecurityOpt"])
         assert {mount["Destination"] for mount in found["Mounts"] if mount["RW"]} == set()
-        assert alive(found["Config"]["Labels"][OWNER])
+        assert is_alive(found["Config"]["Labels"][OWNER_LABEL])
         assert box.exit() is None
 
 
@@ -230,8 +226,8 @@ def test_a_program_runs_on_the_cores_that_its_referee_is_bound_to(
 
 def ours() -> list[str]:
     """Return the containers of this process."""
-    filters = {"label": [f"{OWNER}={owner_anywhere()}"]}
-    return [found["Id"] for found in engine().api.containers(all=True, filters=filters)]
+    filters = {"label": [f"{OWNER_LABEL}={global_identity()}"]}
+    return [found["Id"] for found in get_engine().api.containers(all=True, filters=filters)]
 
 
 # --- pipes and ends ---------------------------------------------------------------------------------------------------
@@ -273,7 +269,9 @@ def test_an_unreadable_bot_folder_is_one_clear_message(sandbox: DockerSandbox, t
 
 def test_an_unknown_image_is_an_error_that_says_how_to_get_it(tmp_path: Path, folder: Path) -> None:
     """One clear message, at the choice already."""
-    assert "docker pull no-such-image" in str(why_not("docker", Choice("docker", image="no-such-image")))
+    assert "docker pull no-such-image" in str(
+        unavailable_reason("docker", SandboxChoice("docker", image="no-such-image"))
+    )
     sandbox = DockerSandbox(tmp_path / "scratch", image="no-such-image")
     with pytest.raises(SandboxError, match=r"there is no image no-such-image: .*docker pull no-such-image"):
         sandbox.start(Program(("true",), folder), Limits())
@@ -293,7 +291,7 @@ def with_numpy(needs: Needs, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Give the name of an image that is made as docs/box.md says, but on the tests' own base where that is there."""
     document = (ROOT / "docs" / "box.md").read_text(encoding="utf-8")
     (dockerfile,) = re.findall(r"^```dockerfile\n(.*?)^```", document, re.MULTILINE | re.DOTALL)
-    api = engine().api
+    api = get_engine().api
     if api.images("coup-arena/base"):
         dockerfile = dockerfile.replace("FROM debian:bookworm-slim", "FROM coup-arena/base")
     base, made = "tests-python-numpy", "tests-coup-arena/python"
@@ -302,8 +300,8 @@ def with_numpy(needs: Needs, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     if "error" in parts[-1]:
         assert any(text in log for text in NETWORK_LACKS), log
         needs("debian", f"its packages can't be fetched: {parts[-1]['error']}")
-    monkeypatch.setattr(docker.image, "tag", lambda language: f"tests-coup-arena/{language}")
-    docker.image.build("python", base)
+    monkeypatch.setattr(docker.image, "image_tag", lambda language: f"tests-coup-arena/{language}")
+    docker.image.build_image("python", base)
     yield made
     for name in (made, base):
         api.remove_image(name, force=True)  # a container of it may still be going
@@ -327,7 +325,7 @@ def test_the_organiser_adds_numpy_for_all(
 
 def test_an_unknown_runtime_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
     """No other runtime is taken silently."""
-    assert "knows no runtime no-such-runtime (it has" in str(docker.why_not("no-such-runtime"))
+    assert "knows no runtime no-such-runtime (it has" in str(docker.unavailable_reason("no-such-runtime"))
     with pytest.raises(SandboxError, match="runc"):
         DockerSandbox(tmp_path / "scratch", runtime="no-such-runtime")
 
@@ -339,7 +337,7 @@ def test_a_runtime_is_passed_through(tmp_path: Path, folder: Path) -> None:
     try:
         with running(sandbox, Program(("true",), folder)) as box:
             (container,) = set(ours()) - before
-            assert engine().api.inspect_container(container)["HostConfig"]["Runtime"] == "runc"
+            assert get_engine().api.inspect_container(container)["HostConfig"]["Runtime"] == "runc"
             assert exit_of(box) == Exit(0, None)
     finally:
         sandbox.close()
@@ -385,7 +383,7 @@ def test_a_build_gets_the_image_of_its_own_command_though_a_shell_starts_it(
     with running(sandbox, Program(("sh", "-c", "echo; cat"), folder, wraps=wraps)) as box:
         assert read_line(box.stdout) == b"\n"
         (container,) = set(ours()) - before
-        assert engine().api.inspect_container(container)["Config"]["Image"] == f"coup-arena/{image}"
+        assert get_engine().api.inspect_container(container)["Config"]["Image"] == f"coup-arena/{image}"
 
 
 def test_a_script_runs_by_its_own_first_line_whatever_this_machine_calls_the_interpreter(
@@ -438,7 +436,7 @@ def sockets() -> int:
 def test_a_sweep_spares_what_belongs_to_the_living(sandbox: DockerSandbox, folder: Path) -> None:
     """Source: several runs share one engine."""
     with running(sandbox, Program(("cat",), folder)) as box:
-        docker.sweep()
+        docker.cleanup_stale()
         os.write(box.stdin, b"x\n")
         assert read_line(box.stdout) == b"x\n"
 
@@ -447,12 +445,12 @@ def test_a_sweep_removes_no_folder_but_a_containers(tmp_path: Path) -> None:
     """Source: a label is text: what it names is removed only if it looks like one of ours."""
     precious = tmp_path / "precious"
     precious.mkdir()
-    where, _, _ = owner_anywhere().rpartition("/")
-    labels = {OWNER: f"{where}/1.9.{os.stat('/proc/self/ns/pid').st_ino}", FOLDER: str(precious)}
+    where, _, _ = global_identity().rpartition("/")
+    labels = {OWNER_LABEL: f"{where}/1.9.{os.stat('/proc/self/ns/pid').st_ino}", FOLDER_LABEL: str(precious)}
     body = {"Image": "coup-arena/python", "Cmd": ["true"], "Labels": labels}
-    container = engine().api.create_container_from_config(body)["Id"]
-    docker.sweep()
-    until(lambda: container not in {found["Id"] for found in engine().api.containers(all=True)}, "it wasn't swept")
+    container = get_engine().api.create_container_from_config(body)["Id"]
+    docker.cleanup_stale()
+    until(lambda: container not in {found["Id"] for found in get_engine().api.containers(all=True)}, "it wasn't swept")
     assert precious.is_dir()
 
 
@@ -468,9 +466,9 @@ def test_a_container_that_somebody_else_killed_isnt_the_programs_fault(
     with running(sandbox, Program(("cat",), folder)) as box:
         (container,) = set(ours()) - before
         if how == "kill":
-            engine().api.kill(container)
+            get_engine().api.kill(container)
         else:
-            engine().api.remove_container(container, force=True)
+            get_engine().api.remove_container(container, force=True)
         assert read_some(box.stdout) == b""
         with pytest.raises(SandboxError, match="somebody else"):
             until(box.exit)
@@ -673,7 +671,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, needs: Needs) -> Iterator[D
         if not daemon.answers():
             daemon.stop()
             daemon.start()
-        with referee("from arena.sandbox import docker; docker.sweep(); print(1)", DOCKER_HOST=daemon.host) as last:
+        with referee(CLEAN_UP, DOCKER_HOST=daemon.host) as last:
             line_of(last)
         daemon.stop()
         daemon.clean()
@@ -795,7 +793,7 @@ def test_a_daemon_that_hangs_when_a_bot_is_started_is_an_error_in_time(
 
 def test_no_daemon_is_one_line_with_the_command_that_mends_it(tmp_path: Path) -> None:
     """An error says how to get an engine."""
-    code = "from arena.sandbox import docker; print(docker.why_not(), docker.sweep())"
+    code = "from arena.sandbox import docker; print(docker.unavailable_reason(), docker.cleanup_stale())"
     with referee(code, DOCKER_HOST=f"unix://{tmp_path}/nothing") as process:
         said = line_of(process).decode()
     assert said.startswith(f"DOCKER_HOST=unix://{tmp_path}/nothing leads to no Docker engine")
@@ -806,7 +804,7 @@ def test_no_daemon_is_one_line_with_the_command_that_mends_it(tmp_path: Path) ->
 def test_a_docker_host_that_names_none_is_told_as_such() -> None:
     """An error says how to mend the setting; the service isn't what is wrong."""
     for host in ("garbage", "http://x:y:z", "tcp://"):
-        with referee("from arena.sandbox import docker; print(docker.why_not())", DOCKER_HOST=host) as process:
+        with referee(WHY_NOT, DOCKER_HOST=host) as process:
             said = line_of(process).decode()
         assert said.startswith(f"DOCKER_HOST={host} names no Docker engine")
         assert "unset DOCKER_HOST" in said
@@ -815,8 +813,8 @@ def test_a_docker_host_that_names_none_is_told_as_such() -> None:
 
 def test_an_engine_is_asked_by_one_connection_a_process() -> None:
     """Source: descriptors are bounded: docker-py would keep an idle socket for each address it ever asked."""
-    here: Engine = engine()
-    assert here is engine()
+    here: Engine = get_engine()
+    assert here is get_engine()
     before = sockets()
     for number in range(3 * SOCKETS):
         with contextlib.suppress(SandboxError):

@@ -39,7 +39,7 @@ while True:
 
 @pytest.fixture
 def groups(needs: Callable[[str, str | None], None]) -> Hierarchy:
-    needs("cgroup", cgroup.lacking())
+    needs("cgroup", cgroup.cgroup_problem())
     found = cgroup.hierarchy()
     assert found is not None
     return found

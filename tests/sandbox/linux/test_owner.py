@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox.linux import alive, owner_anywhere, owner_here
+from arena.sandbox.linux import global_identity, is_alive, local_identity
 
-PID, START, NAMESPACE = owner_here().split(".")
-HOST, BOOT, _ = owner_anywhere().split("/")
+PID, START, NAMESPACE = local_identity().split(".")
+HOST, BOOT, _ = global_identity().split("/")
 
 
 def test_a_process_that_made_something_is_named_by_what_no_other_one_shares() -> None:
@@ -18,13 +18,13 @@ def test_a_process_that_made_something_is_named_by_what_no_other_one_shares() ->
     assert int(PID) == os.getpid()
     assert int(START) == int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
     assert int(NAMESPACE) == os.stat("/proc/self/ns/pid").st_ino
-    assert owner_anywhere() == f"{os.uname().nodename}/{BOOT}/{owner_here()}"
+    assert global_identity() == f"{os.uname().nodename}/{BOOT}/{local_identity()}"
 
 
 def test_another_process_and_a_child_have_names_of_their_own() -> None:
     """A fork inherits what its parent has remembered."""
-    code = "import os; from arena.sandbox.linux import owner_here; a = owner_here(); " + (
-        "child = os.fork()\nif child == 0: print(owner_here() == a, flush=True)\nelse: os.waitpid(child, 0)"
+    code = "import os; from arena.sandbox.linux import local_identity; a = local_identity(); " + (
+        "child = os.fork()\nif child == 0: print(local_identity() == a, flush=True)\nelse: os.waitpid(child, 0)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert ran.stdout == "False\n"
@@ -47,7 +47,7 @@ LIVES = {
 @pytest.mark.parametrize(("name", "lives"), LIVES.values(), ids=LIVES.keys())
 def test_who_cannot_be_judged_from_here_is_taken_to_live(name: str, lives: bool) -> None:
     """What is left of a dead process may stay; what a living one uses may not go."""
-    assert alive(name) is lives
+    assert is_alive(name) is lives
 
 
 def test_a_dead_process_that_nobody_has_reaped_is_dead() -> None:
@@ -55,7 +55,7 @@ def test_a_dead_process_that_nobody_has_reaped_is_dead() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         start = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19])
         name = f"{process.pid}.{start}.{NAMESPACE}"
-        assert alive(name)
+        assert is_alive(name)
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert not alive(name)
+        assert not is_alive(name)

@@ -20,16 +20,8 @@ from typing import Any
 import pytest
 
 from arena.sandbox.linux import ALLOW, ARCHES, ERRNO, KILL, RULES, Rule, seccomp
-from tests.each import each
-from tests.sandbox.linux.left_open import (
-    COMMANDS,
-    LEFT_OPEN,
-    NEWER,
-    NEWER_COMMANDS,
-    NEWER_OPTIONS,
-    OPTIONS,
-    REQUESTS,
-)
+from tests.cases import each
+from tests.sandbox.linux.left_open import COMMANDS, LEFT_OPEN, NEWER, NEWER_COMMANDS, NEWER_OPTIONS, OPTIONS, REQUESTS
 
 Arguments = tuple[int, ...]
 Needs = Callable[[str, str | None], None]

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Spent
-from arena.sandbox.linux import tasks
+from arena.sandbox import CpuUsage
+from arena.sandbox.linux import processes
 
 BURN_S = 0.05
 READS = f"""
 import json, os, time
-from arena.sandbox.linux import tasks
+from arena.sandbox.linux import processes
 
 
 def tell():
-    told.append(tasks.spent([os.getpid()])[os.getpid()])
+    told.append(processes.read_cpu_usage([os.getpid()])[os.getpid()])
 
 
 told = []
@@ -37,13 +37,13 @@ for spent in told:
 
 @pytest.fixture(autouse=True)
 def told(needs: Callable[[str, str | None], None]) -> None:
-    needs("linux", None if tasks.told() else "this kernel tells nothing of tasks")
+    needs("linux", None if processes.has_schedstat() else "this kernel tells nothing of tasks")
 
 
 def test_a_thread_that_sleeps_is_counted_and_one_that_computes_is_not() -> None:
     """/proc/PID/status. In a process of one thread: threads of Python sleep while they wait for one another."""
     done = subprocess.run([sys.executable, "-c", READS], capture_output=True, text=True, check=True)
-    first, second, third = (Spent(*json.loads(line)) for line in done.stdout.splitlines())
+    first, second, third = (CpuUsage(*json.loads(line)) for line in done.stdout.splitlines())
     assert first.ready
     assert second.ready
     assert second.sleeps == first.sleeps
@@ -59,7 +59,7 @@ def test_a_process_that_waits_for_its_input_is_not_ready() -> None:
         assert process.stdout is not None
         process.stdout.readline()
         end = time.monotonic() + 60
-        while tasks.spent([process.pid])[process.pid].ready:
+        while processes.read_cpu_usage([process.pid])[process.pid].ready:
             assert time.monotonic() < end
         process.kill()
 
@@ -69,4 +69,4 @@ def test_a_task_that_has_ended_is_left_out() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
     assert not Path(f"/proc/{process.pid}").exists()
-    assert tasks.spent([process.pid]) == {}
+    assert processes.read_cpu_usage([process.pid]) == {}

@@ -1,0 +1,98 @@
+"""Create a new bot as a copy of the sample that uses a language's kit. The copy can play unchanged."""
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.bots.bot import BotError, escape_control
+from arena.bots.manifest import KITS
+from arena.bots.resolve import kit_files, normal_name, sample_folder
+from arena.sandbox import EXCLUDED_NAMES
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """What a bot in a language begins with: the file that its author changes, and the programs that run it."""
+
+    file: str
+    programs: tuple[str, ...]
+
+    @property
+    def missing(self) -> list[str]:
+        """Return the programs that this machine lacks."""
+        return [program for program in self.programs if shutil.which(program) is None]
+
+
+LANGUAGES = {
+    "python": Starter("bot.py", ("python3",)),
+    "javascript": Starter("bot.js", ("node",)),
+    "java": Starter("MyBot.java", ("javac", "java")),
+    "cpp": Starter("bot.cpp", ("make", "c++")),
+    "rust": Starter("bot.rs", ("rustc",)),
+    "go": Starter("bot.go", ("go",)),
+}
+_MADE = ("build", *EXCLUDED_NAMES)  # what builds and tests make
+
+
+@dataclass(frozen=True, slots=True)
+class NewBot:
+    """A bot that was made. file: the one that its author changes. missing: the programs that this machine lacks."""
+
+    name: str
+    folder: Path
+    language: str
+    file: Path
+    missing: tuple[str, ...]
+
+
+def shipped_files() -> list[Path]:
+    """Return the files of the kits and the samples: what `arena new` writes, and what a newcomer copies."""
+    kits = [file for language in KITS for file in kit_files(language)]
+    return [*kits, *(path for path in sorted(sample_folder().rglob("*")) if path.is_file())]
+
+
+def new_bot(path: Path, language: str) -> NewBot:
+    """Make the folder of a new bot, whole or not at all. Raises BotError, OSError."""
+    name, starter = _name(path), LANGUAGES[language]
+    if path.is_symlink():  # nothing can be moved onto one
+        raise BotError(f"{escape_control(path)} is a link.\nName another one, or the folder that it leads to.")
+    if path.exists() and not path.is_dir():
+        raise BotError(f"{escape_control(path)} exists and is no folder.\nName another one.")
+    if path.is_dir() and any(path.iterdir()):
+        raise BotError(f"{escape_control(path)} exists and isn't empty.\nName another one.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as beside:
+        folder = Path(beside, "bot")
+        _copy(sample_folder() / language, folder)
+        for file in kit_files(language):
+            shutil.copyfile(file, folder / file.name)
+        folder.rename(path)
+    return NewBot(name, path, language, path / starter.file, tuple(starter.missing))
+
+
+def _name(path: Path) -> str:
+    """Return the name of a bot whose folder is to be there. Raises BotError for one that can't play by it."""
+    try:
+        name = normal_name(path.name)
+    except ValueError as problem:
+        raise BotError(f"{escape_control(path)} can't be a bot's folder: {problem}.\nName another one.") from None
+    if not any(character.isalnum() for character in name):
+        raise BotError(f"{escape_control(path)} can't be a bot's folder: its name has no letter.\nName another one.")
+    if name.startswith(("-", ".")):
+        raise BotError(
+            f"{escape_control(path)} can't be a bot's folder: its name begins with \"{name[0]}\".\nName another one."
+        )
+    return name
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a folder without what was made in it; the copies are writable, however the arena was installed."""
+    target.mkdir()
+    for each in sorted(source.iterdir()):
+        if any(each.match(made) for made in _MADE):
+            continue
+        if each.is_dir():
+            _copy(each, target / each.name)
+        else:
+            shutil.copyfile(each, target / each.name)

@@ -1,0 +1,244 @@
+"""Check this host: which sandboxes work, which may run untrusted bots, and the command that fixes each problem.
+
+Findings are ordered by severity: problems that stop a run, then those that rule out untrusted bots, then comfort. A
+finding, also of a bot or a ladder, contains the check, its result and the advice. Kernel files are read below a root
+folder, which tests replace. This module only reads, and doesn't print. Fixes are for a person to run, and come from
+the table of arena/sandbox/host_problems.py. The checks for variable times are those of isolate-check-environment."""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from arena.sandbox import (
+    ISOLATING_SANDBOXES,
+    SANDBOX_NAMES,
+    HostProblem,
+    Limits,
+    Programs,
+    Remedy,
+    SandboxChoice,
+    is_noexec,
+    programs_of,
+    unavailable_reason,
+    untrusted_problem,
+)
+from arena.sandbox.bubblewrap import rootfs
+from arena.sandbox.linux import cgroup
+
+
+class Level(StrEnum):
+    """How much a finding weighs, the weightiest first."""
+
+    FAIL = "fail"  # needs a hand: the bot can't play, the run can't begin
+    WARN = "warn"  # bots of strangers need it
+    OK = "ok"
+    NOTE = "note"  # good to know
+    NOW = "now"  # it is being looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding. Its texts may hold what a bot or a stranger wrote: whoever prints them escapes them first.
+
+    what: what was looked at. mend: a command for a person to run, "" where none mends it. do: what to do, in words.
+    """
+
+    what: str
+    level: Level
+    text: str
+    mend: str = ""
+    do: str = ""
+
+
+_MIN_DISK_MB = 1_000  # copies of bots, builds and logs of a long run
+_SEATS = 4  # of a match, as most rulesets are played
+_HOST_MB = 512  # what the kernel, the referees and an engine need besides the bots
+# Program -> what to install.
+_LANGUAGES = {
+    "python3": "python3",
+    "node": "nodejs",
+    "java": "default-jre-headless",
+    "javac": "default-jdk-headless",
+    "gcc": "gcc",
+    "g++": "g++",
+    "rustc": "rustc",
+    "go": "golang-go",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """A file of the kernel's (a pattern of names), and what is said where its text matches `bad`."""
+
+    what: str
+    files: str
+    bad: str
+    level: Level
+    text: str
+    remedy: Remedy
+
+
+_CPU = "sys/devices/system/cpu"
+_SPEED = "on: speed depends on the load"
+_SETTINGS = (
+    _Setting(
+        "core dumps",
+        "proc/sys/kernel/core_pattern",
+        r"^\|",
+        Level.WARN,
+        "go to a program of the host, whatever limits a bot has",
+        Remedy.CORES_TO_FILES,
+    ),
+    _Setting(
+        "address layout", "proc/sys/kernel/randomize_va_space", "^0", Level.WARN, "not randomised", Remedy.RANDOMISE
+    ),
+    _Setting("swap", "proc/swaps", "^/", Level.NOTE, "a bot that is swapped out loses time", Remedy.SWAP_OFF),
+    _Setting(
+        "SMT", f"{_CPU}/smt/active", "^1", Level.NOTE, "on: bots on one core slow and time each other", Remedy.SMT_OFF
+    ),
+    _Setting(
+        "CPU governor",
+        f"{_CPU}/cpu[0-9]*/cpufreq/scaling_governor",
+        r"^(?!performance)\w",
+        Level.NOTE,
+        "not performance: the same thought takes longer at times",
+        Remedy.FULL_SPEED,
+    ),
+    _Setting("CPU turbo", f"{_CPU}/intel_pstate/no_turbo", "^0", Level.NOTE, _SPEED, Remedy.TURBO_OFF),
+    _Setting("CPU boost", f"{_CPU}/cpufreq/boost", "^1", Level.NOTE, _SPEED, Remedy.BOOST_OFF),
+    _Setting(
+        "huge pages",
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        r"\[always\]",
+        Level.NOTE,
+        "always: memory and times of a bot vary",
+        Remedy.HUGE_PAGES_ASKED,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """What this host can do. isolates: a box that keeps bots apart works. boxes: why each doesn't, None: it does."""
+
+    isolates: bool
+    boxes: dict[str, str | None]
+    findings: tuple[Finding, ...]
+
+
+def try_sandboxes() -> dict[str, HostProblem | None]:
+    """Try each sandbox; return by name why it doesn't work here, None for one that does."""
+    return {name: unavailable_reason(name) for name in SANDBOX_NAMES}
+
+
+def check_host(tried: dict[str, HostProblem | None], root: Path = Path("/")) -> list[Finding]:
+    """Return what is found here, the weightiest first. `tried` is what `boxes` returned; `root` holds proc and sys."""
+    results = [*_boxes(tried), check_languages(), *_memory(root), _disk(), *_settings(root)]
+    return sorted(results, key=lambda finding: list(Level).index(finding.level))
+
+
+def _finding(what: str, level: Level, trouble: HostProblem | str) -> Finding:
+    if isinstance(trouble, str):
+        return Finding(what, level, trouble)
+    return Finding(what, level, trouble.text, trouble.command or "", trouble.then)
+
+
+def _boxes(tried: dict[str, HostProblem | None]) -> Iterator[Finding]:
+    works = [name for name in ISOLATING_SANDBOXES if tried[name] is None]
+    refused = {name: untrusted_problem(SandboxChoice(name)) for name in works}
+    safe = [name for name, trouble in refused.items() if trouble is None]
+    if safe:
+        yield _finding("strangers' bots", Level.OK, f"may play here, in {' or '.join(safe)}")
+    else:
+        yield _finding("strangers' bots", Level.WARN, "may not play here; see the next lines")
+    taken = works[0] if works else "process, which keeps nothing from the bots"
+    yield _finding("--sandbox auto", Level.OK if works else Level.WARN, f"takes {taken}")
+    for name in ISOLATING_SANDBOXES:
+        trouble = tried[name]
+        level = Level.OK if trouble is None else Level.NOTE if safe else Level.WARN
+        yield _finding(name, level, trouble or "works: a trial box ran")
+    lacking, groups = cgroup.cgroup_problem(), cgroup.hierarchy()
+    if lacking is not None:
+        text = f"{lacking.text}; without them limits are approximate, and bots can make others late"
+        yield _finding("control groups", Level.WARN, HostProblem(text, lacking.remedy, lacking.about, lacking.more))
+    elif groups is not None:
+        yield _finding("control groups", Level.OK, groups.describe())
+
+
+def _settings(root: Path) -> Iterator[Finding]:
+    for setting in _SETTINGS:
+        texts = [_text(path) for path in root.glob(setting.files)]
+        if any(re.search(setting.bad, text, re.MULTILINE) for text in texts):
+            yield _finding(setting.what, setting.level, HostProblem(setting.text, setting.remedy))
+
+
+def check_languages() -> Finding:
+    """Tell which languages bots may be written in here: what a bubblewrap box can show, and what is missing."""
+    # A box looks in /usr whatever PATH says, and has the arena's own Python.
+    inside = programs_of("bubblewrap")
+    paths = {program: inside.named(program) for program in _LANGUAGES}
+    paths["python3"] = Programs().python
+    visible = [program for program, path in paths.items() if path and _can_be_shown(path)]
+    elsewhere = [program for program, path in paths.items() if path and not _can_be_shown(path)]
+    missing = [program for program, path in paths.items() if path is None]
+    text = ", ".join(visible) or "none"
+    text += f"; where a bubblewrap box can't show them: {', '.join(elsewhere)}" * bool(elsewhere)
+    text += f"; not found: {', '.join(missing)}" * bool(missing)
+    wanted = tuple(_LANGUAGES[program] for program in elsewhere or missing)
+    trouble = HostProblem(text, Remedy.INSTALL, wanted) if wanted else text
+    return _finding("languages", Level.NOTE if elsewhere else Level.OK, trouble)
+
+
+def _can_be_shown(path: str) -> bool:
+    """Tell whether a box shows a program with all that belongs to it: in /usr, or in a prefix that is known as one."""
+    real = Path(os.path.realpath(path))
+    if real.is_relative_to("/usr"):
+        return True
+    shown = rootfs.exposed_paths(path, Path("/nowhere"))
+    return any(tree.is_dir() and real.is_relative_to(tree) for tree in shown)
+
+
+def _memory(root: Path) -> Iterator[Finding]:
+    """Compare what the bots of as many matches as there are cores may use with what the machine has."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    total = re.search(r"^MemTotal:\s+(\d+)", _text(root / "proc/meminfo"), re.MULTILINE)
+    if total is None:
+        return
+    has, each = int(total[1]) >> 10, Limits().memory_mb
+    room, needed = has - _HOST_MB, cores * _SEATS * each
+    bots = f"{has} MB; the bots of {cores} matches side by side, one a core, may take {needed} MB"
+    if needed <= room:
+        yield _finding("memory", Level.OK, bots)
+        return
+    text = f"{bots}, which can bring the kernel to kill and so voids matches"
+    jobs = room // (_SEATS * each)
+    if jobs >= 1:
+        smaller = max(1, room // (cores * _SEATS))
+        trouble = HostProblem(text, Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")
+    else:
+        trouble = HostProblem(text, Remedy.SMALLER_BOTS, (str(max(1, room // _SEATS)),))
+    yield _finding("memory", Level.WARN, trouble)
+
+
+def _disk() -> Finding:
+    where = tempfile.gettempdir()
+    if is_noexec(where):
+        text = f"{where} is mounted noexec: compiled bots that play as plain processes can't be started there"
+        return _finding("disk", Level.WARN, HostProblem(text, Remedy.OTHER_TMP))
+    free = shutil.disk_usage(where).free >> 20
+    if free < _MIN_DISK_MB:
+        return _finding("disk", Level.FAIL, HostProblem(f"{free} MB free in {where}", Remedy.OTHER_TMP))
+    return _finding("disk", Level.OK, f"{free >> 10} GB free in {where}")
+
+
+def _text(path: Path) -> str:
+    """Return a file of the kernel's, "" where there is none."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,256 @@
+"""Play one bot over its pipes against opponents that the engine plays, to cover every kind of request.
+
+The referee's own wire makes every line. The opponents' moves and the cards are drawn from a key, so two processes
+that answer alike get the same requests. The table is steered towards kinds of request that haven't occurred. Some
+games are simulated at random, and the shortest one that gets there is followed as long as the bot's moves allow. If a
+bot's own moves never get there, another move replaces one of them, as after a timeout, with the line that reports it.
+Once a game has shown enough, the opponents forfeit."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
+from arena.coup import (
+    FORFEIT,
+    KeyedRng,
+    Move,
+    MoveOrForfeit,
+    Ruleset,
+    State,
+    StatementMade,
+    View,
+    apply_moves,
+    deal_game,
+    list_legal_moves,
+    to_json_value,
+    view_from_seat,
+)
+from arena.referee import FAULTS, MatchSpec, SayError, hello, legal_moves, messages, read_say, wire
+from protocol import encode
+
+_AHEAD = 20  # games that are played ahead to find a way; with fewer, bots are asked more before all kinds were
+_AHEAD_DEPTH = 40  # decisions of each
+_OVERRIDES = 2  # a game: with the third fault the bot would be out of lives
+
+
+def request_kinds(rules: Ruleset) -> frozenset[str]:
+    """Return the kinds of request that a game by these rules can have."""
+    words = {"turn", "challenge", "block", "lose", "exchange"}
+    words |= {"prove"} if to_json_value(rules.prove) == "choose" else set()
+    words |= {"keep_shown"} if to_json_value(rules.shown_card) == "may_keep" else set()
+    words |= {"draft"} if rules.draft else set()
+    words |= (
+        {"allegiance"} if rules.reformation and to_json_value(rules.allegiance_start) == "starter_chooses" else set()
+    )
+    words |= {"examine_decide"} if rules.inquisitor else set()
+    words |= {"examine_show"} if rules.inquisitor and to_json_value(rules.examine_pick) == "target" else set()
+    return frozenset(words)
+
+
+@dataclass(slots=True)
+class ReplyCounts:
+    """What was asked and what came, by kind; `choices` are the indices of the bot's answers in order."""
+
+    asked: dict[str, int] = field(default_factory=dict)
+    answered: dict[str, int] = field(default_factory=dict)
+    choices: list[int] = field(default_factory=list)
+    others: set[str] = field(default_factory=set)  # the kinds at which another than the first legal move came
+    games: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long the examiner waits for an answer: the free time of a request, and a bank for each game, in s."""
+
+    free_s: float
+    bank_s: float
+
+
+Change = Callable[[bytes], bytes]  # of a line before it is sent
+
+
+class ScriptedTable:
+    """The table of one process: greets it, and plays games with it.
+
+    Raises BrokenError for the first thing that is wrong. `change` is done to every line of a game before it is sent.
+    """
+
+    def __init__(self, talk: BotConnection, spec: MatchSpec, patience: Timeouts) -> None:
+        self.talk = talk
+        self.spec = spec
+        self.tally = ReplyCounts()
+        self.said: tuple[StatementMade, ...] = ()  # beside the bot's last answer, until it is told
+        self._unsaid: ConnectionBrokenError | None = None
+        self.change: Change = lambda line: line
+        self.notify: tuple[float, Callable[[], None]] | None = None
+        self._rules = spec.terms.rules
+        self._patience = patience
+        self._number = 0
+        self._used = 0.0  # of the present game's bank, in s
+
+    def greet(self, within_s: float) -> float:
+        """Exchange hellos, and return the seconds that it took."""
+        return self.talk.hello(hello(self.spec, 0), within_s)
+
+    def play(self, wanted: frozenset[str] = frozenset(), override: bool = False, enough: int = 30) -> None:
+        """Play the next game. It is ended after `enough` requests, and once no kind is wanted any more if one was."""
+        _Game(self, wanted, override, enough).play()
+
+    def ask(
+        self, kind: str, question: wire.PhaseRequests, sight: View, feed: wire.LineCursor
+    ) -> tuple[legal_moves.LegalMoves, int]:
+        """Send a request, and return its legal moves and the index of the bot's answer."""
+        menu = legal_moves.make_legal_moves(list_legal_moves(sight))
+        self._number += 1
+        timing = self.spec.terms.timing
+        known, events = feed.known(sight), feed.take(sight.seat)
+        line = self.change(question.line(sight, known, self._number, events, menu, timing.limit_ms, timing.bank_ms))
+        self.tally.asked[kind] = self.tally.asked.get(kind, 0) + 1
+        left = self._patience.free_s + max(0.0, self._patience.bank_s - self._used)
+        answer = self.talk.request(self._number, line, left, self.notify)
+        self._used += max(0.0, self.talk.times[-1] - self._patience.free_s)
+        index = answer.choice if answer.move is None else menu.find(answer.move)
+        if index is None or not 0 <= index < len(menu.moves):
+            most = len(menu.moves) - 1
+            detail = None if answer.move is not None else f"choice {answer.choice} is not one of 0 to {most}"
+            raise ConnectionBrokenError("illegal_move", detail, line.rstrip(b"\n"), self.talk.last)
+        self.tally.answered[kind] = self.tally.answered.get(kind, 0) + 1
+        self.tally.choices.append(index)
+        self.tally.others |= {kind} if index else set()
+        if to_json_value(self._rules.talk) != "off":
+            try:
+                self.said = read_say(answer.say, sight.board, sight.seat)
+            except SayError as problem:
+                self._unsaid = self._unsaid or ConnectionBrokenError(
+                    "bad_say", str(problem), line.rstrip(b"\n"), self.talk.last
+                )
+        return menu, index
+
+    def demand_good_words(self) -> None:
+        """Raise BrokenError for the first thing that the bot couldn't say: a match only drops it, and goes on."""
+        if self._unsaid is not None:
+            raise self._unsaid
+
+    def opened(self) -> int:
+        """Begin a game: its number, with a full bank."""
+        self._used = 0.0
+        self.tally.games += 1
+        return self.tally.games - 1
+
+    def warn(self) -> None:
+        """Send an error line that costs nothing."""
+        rule = FAULTS["stray_line"]
+        message = "the examiner sends an error line, to see whether the bot goes on"
+        self.talk.send(encode(_error(None, rule.code, message, None, 3)))
+
+    def instead(self, move: Move, lives: int) -> None:
+        """Tell the bot that another move is played in its place."""
+        message = "the examiner plays another move in this one's place, as after a timeout"
+        self.talk.send(encode(_error(self._number, "timeout", message, legal_moves.move_payload(move), lives)))
+
+
+def _error(number: int | None, code: str, message: str, used: dict[str, Any] | None, lives: int) -> dict[str, Any]:
+    return {"type": "error", "id": number, "code": code, "message": message, "got": None, "used": used, "lives": lives}
+
+
+class _Game:
+    def __init__(self, table: ScriptedTable, wanted: frozenset[str], override: bool, enough: int) -> None:
+        self.table = table
+        self.number = table.opened()
+        self.seats = table.spec.seats
+        self.seat = table.spec.seatings[self.number % len(table.spec.seatings)].index(0)
+        self.wanted = wanted & request_kinds(table.spec.terms.rules)
+        self.led = bool(self.wanted)
+        self.overrides = _OVERRIDES if override else 0
+        self.enough = enough
+        self.random = random.Random(f"{table.spec.key.hex()} {self.number}")
+        self.chance = KeyedRng(table.spec.key, self.number)
+        self.feed = wire.LineCursor(self.seats)
+        self.plan: list[tuple[MoveOrForfeit, ...]] = []
+
+    def play(self) -> None:
+        table, seat = self.table, self.seat
+        state = deal_game(table.spec.terms.rules, self.seats, self.chance, 0)
+        seating = table.spec.seatings[self.number % len(table.spec.seatings)]
+        handles = [table.spec.handles[bot] for bot in seating]
+        seed = table.spec.game_seed(0, self.number)
+        table.talk.send(table.change(wire.encode_game_start(view_from_seat(state, seat), self.number, seed, handles)))
+        while state.board.phase.asked:
+            state, events = apply_moves(state, self.answers(state), self.chance)
+            self.feed.add((*table.said, *events))
+            table.said = ()
+        table.talk.send(table.change(wire.encode_game_over(self.number, state.board, self.feed.take(seat))))
+
+    def answers(self, state: State) -> list[MoveOrForfeit]:
+        """Return the answers of all that are asked in the present phase."""
+        board = state.board
+        mine = self.seat in board.phase.asked
+        kind = messages.KINDS[type(board.phase)]
+        if mine:
+            self.wanted -= {kind}
+            self.enough -= 1
+        planned = self.next_planned(state)
+        answers: list[MoveOrForfeit] = []
+        for place, number in enumerate(board.phase.asked):
+            if number == self.seat:
+                answers.append(self.own(state, kind, planned[place] if planned else None))
+            elif self.ending():
+                answers.append(FORFEIT)
+            elif planned:
+                answers.append(planned[place])
+            else:
+                answers.append(self.random.choice(list_legal_moves(view_from_seat(state, number))))
+        return answers
+
+    def ending(self) -> bool:
+        return self.enough <= 0 or (self.led and not self.wanted)
+
+    def own(self, state: State, kind: str, planned: MoveOrForfeit | None) -> MoveOrForfeit:
+        """Ask the bot, and return its move, or the planned one if that alone leads on."""
+        question = wire.PhaseRequests(state.board, self.number)
+        sight = view_from_seat(state, self.seat)
+        menu, index = self.table.ask(kind, question, sight, self.feed)
+        move = menu.moves[index]
+        if planned is None or planned == move:
+            return move
+        if self.overrides and planned in menu.moves:
+            self.overrides -= 1
+            self.table.instead(planned, 3 - (_OVERRIDES - self.overrides))
+            return planned
+        self.plan = []
+        return move
+
+    def next_planned(self, state: State) -> tuple[MoveOrForfeit, ...] | None:
+        """Return what all play now on the way to a wanted kind of request, None if there is no such way."""
+        if not self.wanted or self.ending():
+            return None
+        if not state.board.influence[self.seat]:  # it can't be asked any more
+            self.wanted = frozenset()
+            return None
+        if not self.plan:
+            self.plan = self.way(state)
+            if not self.plan:
+                self.wanted = frozenset()
+        return self.plan.pop(0) if self.plan else None
+
+    def way(self, state: State) -> list[tuple[MoveOrForfeit, ...]]:
+        """Play ahead at random, and return the shortest way to a wanted kind: the answers of each phase."""
+        best: list[tuple[MoveOrForfeit, ...]] = []
+        least = _AHEAD_DEPTH
+        for _ in range(_AHEAD):
+            way: list[tuple[MoveOrForfeit, ...]] = []
+            ahead = state
+            while len(way) < least and (phase := ahead.board.phase).asked:
+                if way and self.seat in phase.asked and messages.KINDS[type(phase)] in self.wanted:
+                    best, least = way, len(way)
+                    break
+                answers = tuple(
+                    self.random.choice(list_legal_moves(view_from_seat(ahead, number))) for number in phase.asked
+                )
+                way.append(answers)
+                ahead, _ = apply_moves(ahead, answers, self.chance)
+            if least <= 2:
+                break
+        return best

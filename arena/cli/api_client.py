@@ -1,0 +1,124 @@
+"""Call a ladder server's JSON API with a token. Uses only the standard library."""
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from email.message import Message
+from http.client import HTTPException
+from ipaddress import ip_address
+from pathlib import Path
+from typing import IO, Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from arena import __version__
+from arena.bots import escape_control
+from arena.cli.console import os_error_reason, print_note, usage_error
+
+_MAX_RESPONSE_BYTES = 64 << 20  # bytes of an answer
+
+
+class ServerUnreachableError(Exception):
+    """Say in one line why the server doesn't answer: it may later."""
+
+
+class ServerRefusedError(Exception):
+    """Say what the server refused. status: HTTP's; again_s: after how many seconds to try again."""
+
+    def __init__(self, status: int, what: str, again_s: int | None = None) -> None:
+        super().__init__(what)
+        self.status, self.again_s = status, again_s
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Follows no server to another one: the token isn't for that."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> Request | None:
+        return None
+
+
+class LadderClient:
+    """A server at an address. Raises ValueError for what is none."""
+
+    def __init__(self, url: str, token: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{escape_control(url)} is no server's address: it begins with https://")
+        self.url = f"{parts.scheme}://{parts.netloc}"
+        self.readable = parts.scheme == "http" and not _this_machine(parts.hostname)
+        self._headers = {"Authorization": f"Bearer {token}", "User-Agent": f"coup-arena/{__version__}"}
+        self._opener = build_opener(_NoRedirect)
+
+    def ask(
+        self,
+        path: str,
+        body: Iterable[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+        wait_s: float = 30,
+    ) -> Any:
+        """Return what stands at a path; with a body, what is answered to it. Raises AwayError, RefusedError."""
+        request = Request(self.url + path, body, {**self._headers, **(headers or {})})
+        try:
+            with self._opener.open(request, timeout=wait_s) as answered:
+                return json.loads(answered.read(_MAX_RESPONSE_BYTES))
+        except HTTPError as problem:
+            with problem:
+                raise self._refused(problem) from None
+        except URLError as problem:
+            why = problem.reason
+            raise ServerUnreachableError(
+                f"{self.url} doesn't answer: {os_error_reason(why) if isinstance(why, OSError) else why}"
+            ) from None
+        except (OSError, HTTPException) as problem:
+            why = os_error_reason(problem) if isinstance(problem, OSError) else repr(problem)
+            raise ServerUnreachableError(f"{self.url} has broken off: {why}") from None
+        except ValueError:
+            raise ServerRefusedError(404, f"{self.url} is no ladder's server: it answers no JSON") from None
+
+    def _refused(self, problem: HTTPError) -> ServerRefusedError:
+        try:
+            what = str(json.loads(problem.read(_MAX_RESPONSE_BYTES))["error"])
+        except (OSError, HTTPException, ValueError, KeyError, TypeError):
+            what = f"{self.url} is no ladder's server, or one behind it fails: it answers {problem.code}"
+            if 300 <= problem.code < 400:
+                what = (
+                    f"{self.url} sends on to {escape_control(problem.headers.get('Location', ''))}: give the address "
+                    "itself"
+                )
+        again = problem.headers.get("Retry-After", "")
+        return ServerRefusedError(problem.code, what, int(again) if again.isdecimal() else None)
+
+
+def token_file(file: Path | None) -> Path:
+    """Return the file that was named, or where a token usually is."""
+    return file or Path(os.environ.get("ARENA_TOKEN_FILE") or "~/.config/arena/token").expanduser()
+
+
+def read_token(file: Path, url: str) -> str:
+    """Return the token in a file. Exits with 2 if there is none."""
+    try:
+        token = file.read_text(encoding="ascii").strip()
+        mode = file.stat().st_mode
+    except OSError as problem:
+        usage_error(
+            f"there is no token: {os_error_reason(problem)}\n"
+            f"Make one on your account's page, {url.rstrip('/')}/account, and write it to that file."
+        )
+    except UnicodeDecodeError:
+        token = ""
+    if not token or not token.isprintable() or " " in token:
+        usage_error(f"{file} holds no token: it is one line of letters and digits")
+    if mode & (stat.S_IRGRP | stat.S_IROTH):
+        print_note(f"others can read your token: chmod 600 {file}")
+    return token
+
+
+def _this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

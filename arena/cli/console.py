@@ -1,0 +1,297 @@
+"""Print the output of the commands, and end them with an exit code or at a signal.
+
+Data goes to stdout, by `print_text` (a text) or `print_parts` (tables and other objects of rich). Everything else
+goes to stderr: `print_note` prints a notice and `print_error` an error. `usage_error`, `fail` and `exit_on_os_error`
+print an error and exit. `show_progress` shows the progress of a long command. All texts are printed literally: no
+markup, no emoji codes. A SIGTERM or a closed terminal ends a command as Ctrl-C does."""
+
+import errno
+import os
+import signal
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+
+UNLIMITED_COLUMNS = 10_000  # columns of a pipe or a file: no line is folded or cut
+MAX_PROSE_COLUMNS = 100  # columns; longer lines of prose are hard to read
+MIN_TABLE_COLUMNS = 60  # columns, below which a table that doesn't fit is no table any more
+REDRAW_S = 0.25  # between two drawings on a terminal
+PROGRESS_INTERVAL_S = 10.0  # between two lines of progress where stderr is no terminal
+HOST_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # no fault of the input
+
+
+# ---------------------------------------------------------------- to stderr
+
+
+def print_note(text: str) -> None:
+    """Print lines for people on stderr; what could act on their terminal (a stranger's file names) as escapes.
+
+    A terminal gets them folded at blanks, so that no word is cut.
+    """
+    from arena.bots import escape_control
+
+    columns = os.get_terminal_size(2).columns if os.isatty(2) else UNLIMITED_COLUMNS
+    click.echo("\n".join(wrap_line(escape_control(line), columns) for line in text.split("\n")), err=True)
+
+
+def reorder_request(sent: bytes) -> bytes:
+    """Return a line that was sent with what matters first: what was asked, and what could be answered."""
+    from protocol import decode, encode
+
+    message = decode(sent)
+    if isinstance(message, dict) and "legal" in message:
+        return encode({"kind": message["kind"], "legal": message["legal"]} | message).rstrip()
+    return sent
+
+
+def wrap_line(line: str, columns: int) -> str:
+    """Return a line folded at blanks, the further lines as far in as the first and two columns more."""
+    if len(line) <= columns:
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line.strip(),
+        max(columns, len(indent) + 20),
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def print_error(text: str) -> None:
+    """Say on stderr what went wrong."""
+    print_note(f"arena: {text}")
+
+
+class CommandEnd(SystemExit):
+    """The end of a command that said why on stderr: `text`."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(code)
+        self.text = text
+
+
+def usage_error(text: str) -> NoReturn:
+    """Say what is wrong with the input, and exit with 2."""
+    print_error(text)
+    raise CommandEnd(2, text)
+
+
+def fail(text: str) -> NoReturn:
+    """Say what went wrong on this machine, and exit with 1."""
+    print_error(text)
+    raise CommandEnd(1, text)
+
+
+def exit_on_os_error(problem: OSError) -> NoReturn:
+    """Say what the system refused, and exit: with 1 where this machine lacks something, else with 2.
+
+    Raises what the system hasn't refused: a mistake of ours.
+    """
+    if problem.errno is None:
+        raise problem
+    (fail if problem.errno in HOST_ERRNOS else usage_error)(os_error_reason(problem))
+
+
+@contextmanager
+def show_progress(
+    live: "Callable[[], RenderableType]",
+    line: Callable[[], str],
+    redraw_s: float = REDRAW_S,
+    say: Callable[[str], None] = print_note,
+    say_s: float = PROGRESS_INTERVAL_S,
+) -> Iterator[Callable[[], None]]:
+    """Give a function to call whenever something has happened.
+
+    On a terminal the function draws `live()` anew, at most once in `redraw_s` seconds; the drawing is gone at the end.
+    Elsewhere the function says `line()` every `say_s` seconds.
+    """
+    terminal = make_console(stderr=True)
+    if not terminal.is_terminal:
+        yield _every(say_s, lambda: say(line()), time.monotonic())
+        return
+    from rich.live import Live
+
+    with Live(console=terminal, auto_refresh=False, transient=True) as drawing:
+        yield _every(redraw_s, lambda: drawing.update(live(), refresh=True), 0.0)
+
+
+def _every(seconds: float, act: Callable[[], None], last: float) -> Callable[[], None]:
+    """Return a function that acts if the last act (at first `last`) is so many seconds ago."""
+
+    def maybe() -> None:
+        nonlocal last
+        if time.monotonic() - last >= seconds:
+            last = time.monotonic()
+            act()
+
+    return maybe
+
+
+# ---------------------------------------------------------------- to stdout
+
+
+def print_text(text: str, kept: Path | None = None) -> None:
+    """Write a text and the end of its line to stdout.
+
+    A reader that has gone has read enough (`| head`): nothing more is written, and that is no failure. Where stdout
+    takes no text for another reason, exits with 1 and a message that names `kept`, where the same can be found.
+    """
+    with _to_stdout(kept):
+        click.echo(text, file=sys.stdout)  # without `file`, click would write UTF-8 where the terminal knows ASCII only
+        if sys.stdout is not None:
+            sys.stdout.flush()
+
+
+def print_parts(*parts: "RenderableType", widest: int = UNLIMITED_COLUMNS, kept: Path | None = None) -> None:
+    """Print parts on stdout, each on lines of its own, in the width of the terminal but not over `widest` columns.
+
+    In a pipe or a file nothing is folded, unless `widest` is given. A table is never narrower than its columns need: a
+    narrower terminal breaks its lines; where it is very narrow, each row becomes lines of their own. `kept` is as for
+    `write`.
+    """
+    printer = make_console()
+    fitting = (
+        UNLIMITED_COLUMNS if widest == UNLIMITED_COLUMNS and not printer.is_terminal else min(printer.width, widest)
+    )
+    with _to_stdout(kept), printer.capture() as captured:  # rich writes an empty text, which a full disk refuses
+        for part in _flat(parts):
+            needed = _least(part)
+            for piece in _tall(part) if needed > fitting and fitting < MIN_TABLE_COLUMNS else [part]:
+                printer.width = max(fitting, _least(piece))
+                printer.print(piece, crop=False)
+    print_text("\n".join(line.rstrip() for line in captured.get().removesuffix("\n").split("\n")), kept)
+
+
+@contextmanager
+def _to_stdout(kept: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        if problem.errno == errno.EPIPE:
+            return
+        where = "" if kept is None else f"; the results are in {kept}"
+        fail(f"standard output can't be written: {os_error_reason(problem)}{where}")
+
+
+def terminal_columns() -> int:
+    """Return the columns of the terminal that stdout is; WIDE where it is none."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else UNLIMITED_COLUMNS
+
+
+def make_console(stderr: bool = False) -> "Console":
+    """Return a console that prints everything as it is."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+# ---------------------------------------------------------------- tables and words
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table. `least` is the width to which a narrow terminal may fold its cells; None for never.
+
+    A name may have several lines.
+    """
+
+    name: str
+    number: bool = False
+    least: int | None = None
+
+
+def make_table(columns: Sequence[str | Column], rows: "Sequence[Sequence[str | Text]]") -> "Table":
+    """Return a table. A column that is given by its name alone holds text that is never folded."""
+    from rich.table import Table
+
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for place, column in enumerate(columns):
+        _add(grid, Column(column) if isinstance(column, str) else column, [row[place] for row in rows])
+    for row in rows:
+        grid.add_row(*row)
+    return grid
+
+
+def _add(grid: "Table", column: Column, cells: "Sequence[str | Text]") -> None:
+    from rich.text import Text
+
+    needed = max(
+        Text(cell).cell_len if isinstance(cell, str) else cell.cell_len for cell in [*column.name.split("\n"), *cells]
+    )
+    grid.add_column(
+        column.name,
+        justify="right" if column.number else "left",
+        no_wrap=column.least is None,
+        overflow="fold",
+        min_width=needed if column.least is None else min(needed, column.least),
+    )
+
+
+def _least(part: "RenderableType") -> int:
+    """Return the columns that a table can't do without; 0 for anything else."""
+    from rich.table import Table
+
+    return sum((column.min_width or 0) + 2 for column in part.columns) if isinstance(part, Table) else 0
+
+
+def _flat(parts: "Iterable[RenderableType]") -> "Iterator[RenderableType]":
+    """Yield parts, those of a group in its place."""
+    from rich.console import Group
+
+    for part in parts:
+        yield from _flat(part.renderables) if isinstance(part, Group) else [part]
+
+
+def _tall(part: "RenderableType") -> "Iterator[RenderableType]":
+    """Yield a table's rows, each as lines: the first cell, then the others with the names of their columns before."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    assert isinstance(part, Table)
+    names = [
+        str(column.header).replace("-\n", "").replace("/\n", "/").replace("\n", " ").strip() for column in part.columns
+    ]
+    for row in zip(*(column.cells for column in part.columns), strict=True):
+        for place, (name, cell) in enumerate(zip(names, row, strict=True)):
+            text = cell if isinstance(cell, Text) else Text(str(cell))
+            if not place:
+                yield Text.assemble(f"{name} ", text, style="bold")
+            elif text:
+                yield Padding(Text.assemble(f"{name}: ", text), (0, 0, 0, 2))
+
+
+def format_count(number: int, noun: str, plural: str = "s") -> str:
+    """Return a number with its noun: "1 match", "2 matches"."""
+    return f"{number} {noun}{plural if number != 1 else ''}"
+
+
+def os_error_reason(problem: OSError) -> str:
+    """Return what the system says, with the file that it says it of."""
+    what = problem.strerror or str(problem)
+    return what if problem.filename is None else f"{problem.filename}: {what}"
+
+
+def treat_sigterm_as_sigint() -> None:
+    """Let SIGTERM and SIGHUP end this command as Ctrl-C does; not what nohup has it ignore."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)

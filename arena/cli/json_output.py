@@ -1,0 +1,64 @@
+"""Add the options `--json` and `--json-schema` to a command, and print its report."""
+
+import json
+from collections.abc import Callable
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import Any
+
+import click
+
+from arena.cli.console import print_text
+
+# pydantic takes longer to import than `arena check` to examine a bot, which seldom needs it.
+
+
+def json_option(
+    *shapes: type, later: Callable[[], tuple[type, ...]] = tuple, about: str = "Print JSON on stdout."
+) -> Callable[..., Any]:
+    """Add `--json` and `--json-schema` to a command; the former gives it `as_json`.
+
+    shapes: the types of what is printed. later: returns further ones, which are slow to import.
+    """
+
+    def print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+        """Print the schema, and exit."""
+        if wanted and not context.resilient_parsing:
+            from pydantic import TypeAdapter
+
+            title = f"arena {context.command_path.partition(' ')[2]} --json"
+            print_text(
+                json.dumps(
+                    TypeAdapter(reduce(or_, shapes + later())).json_schema(mode="serialization") | {"title": title},
+                    indent=2,
+                )
+            )
+            context.exit()
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        schema = click.option(
+            "--json-schema",
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=print_schema,
+            help="Print the JSON schema of that.",
+        )
+        return click.option("--json", "as_json", is_flag=True, help=about)(schema(function))
+
+    return add
+
+
+def print_json(value: Any, kept: Path | None = None) -> None:
+    """Print a value of a typed answer as one line of JSON in ASCII, which any terminal shows.
+
+    Bytes that programs wrote are text, what is no UTF-8 as escapes. `kept` is as for `write`.
+    """
+    from pydantic import TypeAdapter
+
+    print_text(json.dumps(TypeAdapter(type(value)).dump_python(value), default=_text), kept)
+
+
+def _text(value: object) -> str:
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,288 @@
+"""Implement the `arena ladder` commands for bots: submit, show, challenge, moderate, compare, list the queue.
+
+Moderation (`activate`, `disable`, `freeze`, `suspend`, `void`) requires a reason. `submit` accepts one user's new
+version, or those of many users. `similar` lists versions of different owners with similar sources; similarity isn't
+proof of misconduct."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from arena.bots import escape_control, sample_file
+from arena.cli.console import print_note, print_text, usage_error
+from arena.cli.json_output import json_option, print_json
+from arena.cli.ladder.common import (
+    ACTOR_OPTION,
+    FOLDER_ARGUMENT,
+    audited,
+    complete_bots,
+    open_ladder_or_exit,
+    print_view,
+)
+from arena.cli.ladder.results import write_log
+from arena.cli.submit import print_submission
+from ladder import views
+from ladder.permissions import STAFF_VIEWER, Viewer
+from ladder.service import (
+    AcceptedSubmission,
+    ActionResult,
+    BulkSubmission,
+    QueuedChallenge,
+    activate_version,
+    deadlines_of_bot,
+    disable_bot,
+    format_local_time,
+    get_bot,
+    parse_time,
+    set_frozen,
+    set_suspended,
+    set_void,
+    submit_folder,
+)
+from ladder.service import find_similar_versions as all_similar
+from ladder.service import queue_challenges as ask
+from ladder.service import submit_bot as take_in
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("bot", metavar="[BOT]", required=False, type=click.Path(path_type=Path))
+@click.option("--owner", "login", metavar="LOGIN", help="Whose bot it is.")
+@click.option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
+@click.option("--at", metavar="TIME", help="When it was handed in, such as 2026-12-01T23:50+01:00.  [now]")
+@click.option(
+    "--from",
+    "source",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Many people's bots: subfolders whose names are logins.",
+)
+@ACTOR_OPTION
+@json_option(AcceptedSubmission, BulkSubmission)
+def submit(
+    folder: Path,
+    bot: Path | None,
+    login: str | None,
+    name: str | None,
+    at: str | None,
+    source: Path | None,
+    who: str,
+    as_json: bool,
+) -> None:
+    """Submit a version of a bot: a file, a folder, a zip or a tar; or sample:NAME.
+
+    The ladder's runner examines it; if it is fit, it plays in place of the version before. With --at it is received at
+    that time, as you say, which is written down; no quota of a day holds then.
+
+    With --from, each subfolder is submitted for the owner whose login is its name. Exit code 1 if one was refused.
+    """
+    if source is None and (bot is None or login is None):
+        raise click.UsageError("name a BOT and its --owner; or many people's: --from FOLDER")
+    if source is not None and (bot or login or name):
+        raise click.UsageError("--from takes each person's bot: it goes with no BOT, --owner or --name")
+    with open_ladder_or_exit(folder) as ladder:
+        received = None if at is None else parse_time(ladder, at)
+        if source is not None:
+            found = submit_folder(ladder, source, received, who)
+            _report(found, as_json)
+            sys.exit(bool(found.refused))
+        assert bot is not None
+        assert login is not None
+        taken = take_in(ladder, sample_file(str(bot)) or bot, login, name, received, who)
+    if as_json:
+        print_json(taken)
+        return
+    print_submission(taken.label, taken.again, taken.left, taken.late, taken.disabled)
+    if received is not None:
+        print_note(f"it was received {format_local_time(taken.received)}")
+    print_note(f"see what comes of it: arena ladder bot {folder} {taken.name}")
+
+
+def _report(found: BulkSubmission, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    for login, taken in found.taken.items():
+        late = "" if taken.late is None else f", late for {taken.late}"
+        print_text(
+            f"{escape_control(login)}: {escape_control(taken.label)}{', there already' if taken.again else ''}{late}"
+        )
+    for login, why in found.refused.items():
+        print_note(f"{login} is refused: {why}")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("name", metavar="BOT", shell_complete=complete_bots)
+@click.option("--version", "number", type=click.IntRange(1), metavar="N", help="The version to look at.  [the newest]")
+@click.option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="How many matches.  [10]")
+@click.option("--build-log", is_flag=True, help="Print what the version's build printed, and nothing else.")
+@json_option(views.BotPage, views.BuildLog)
+def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
+    """Print all about a bot: its versions, why one doesn't play, where it stands, its faults, times and matches.
+
+    Of each deadline it prints the version that counts. It is what the bot's owner may see.
+    """
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
+        owner = Viewer(get_bot(reader.connection, name).login)
+        as_owner = replace(reader, viewer=owner)
+        if build_log:
+            view: views.BotPage | views.BuildLog | None = views.view_build_log(as_owner, name, number)
+        else:
+            view = views.view_bot(as_owner, name, number, last, deadlines_of_bot(ladder, as_owner, name))
+    if view is None:
+        usage_error(f"{name} has no version {number}; leave --version out to see which it has")
+    if as_json:
+        print_json(view)
+    elif isinstance(view, views.BotPage):
+        playing = next((version for version in view.versions if version.active), None)
+        what = views.inactive_reason(view) if playing is None else f"version {playing.number} plays"
+        print_text(escape_control(f"{view.bot}: {what}"))
+        print_view(view, as_json)
+    elif view.text:
+        write_log(view.text)
+    else:
+        print_note(f"version {view.version} has no log of a build: it needs none, printed nothing, or waits for it")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("bot", metavar="BOT", shell_complete=complete_bots)
+@click.argument("opponents", metavar="OPPONENT...", nargs=-1, required=True, shell_complete=complete_bots)
+@click.option("--owner", "login", metavar="LOGIN", required=True, help="Who asks; it is the owner of BOT, or staff.")
+@click.option("--matches", "count", type=click.IntRange(1, 1000), metavar="N", default=1, help="How many.  [1]")
+@json_option(QueuedChallenge)
+def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, count: int, as_json: bool) -> None:
+    """Ask for a match that doesn't rate, against bots of your choice; also while the ladder is frozen.
+
+    A bot is its version that plays, or one by its number: honest@3. Reference bots fill the table up. The matches are
+    the next that the ladder's runner plays.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        asked = ask(ladder, bot, opponents, login, count)
+    if as_json:
+        print_json(asked)
+        return
+    first, last = asked.matches[0], asked.matches[-1]
+    which = f"match {first}" if first == last else f"matches {first} to {last}"
+    left = "" if asked.left is None else f"; {asked.left} more today"
+    print_note(f"{which} of {', '.join(map(escape_control, asked.labels))} will be played next{left}")
+    print_note(f"see what comes of it: arena ladder match {folder} {first}")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("bot", metavar="BOT", shell_complete=complete_bots)
+@click.argument("version", metavar="[VERSION]", type=click.IntRange(1, 2**31 - 1), required=False)
+@audited
+@json_option(ActionResult)
+def activate(folder: Path, bot: str, version: int | None, who: str, why: str, as_json: bool) -> None:
+    """Let another fit version of a bot play: an earlier one, or one that was disabled or benched.
+
+    It is named honest@3, or honest 3. Rated matches of the version that played, which haven't begun, are cancelled.
+    """
+    name, _, number = bot.rpartition("@")
+    if version is None and number.isascii() and number.isdecimal():
+        bot, version = name, int(number)
+    if version is None:
+        raise click.UsageError(
+            f"which version of {escape_control(bot)} is to play? Name it as {escape_control(bot)}@1."
+        )
+    with open_ladder_or_exit(folder) as ladder:
+        new = activate_version(ladder, bot, version, who, why)
+    print_decision(new, f"{bot}@{version} plays", as_json)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("bot", metavar="BOT", shell_complete=complete_bots)
+@audited
+@json_option(ActionResult)
+def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
+    """Let no version of a bot play, nor what its owner submits, until one is activated.
+
+    Its rated matches that haven't begun are cancelled. What was played stays.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        new = disable_bot(ladder, bot, who, why)
+    print_decision(new, f"{bot} doesn't play", as_json)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.option("--undo", is_flag=True, help="Let rated matches begin again.")
+@audited
+@json_option(ActionResult)
+def freeze(folder: Path, undo: bool, who: str, why: str, as_json: bool) -> None:
+    """Let no rated match begin. Examinations, challenges and finals go on."""
+    with open_ladder_or_exit(folder) as ladder:
+        new = set_frozen(ladder, not undo, who, why)
+    print_decision(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("login", metavar="LOGIN")
+@click.option("--undo", is_flag=True, help="Lift it: what played before plays again.")
+@audited
+@json_option(ActionResult)
+def suspend(folder: Path, login: str, undo: bool, who: str, why: str, as_json: bool) -> None:
+    """Let nothing of a person play, be submitted or count. The person is told why.
+
+    Matches with the person's bots that haven't begun are cancelled, but for those of a final. What was played stays.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        new = set_suspended(ladder, login, not undo, who, why)
+    print_decision(new, f"{login} is {'not ' if undo else ''}suspended", as_json)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("match", metavar="MATCH", type=click.IntRange(1))
+@click.option("--undo", is_flag=True, help="Let the match rate again.")
+@audited
+@json_option(ActionResult)
+def void(folder: Path, match: int, undo: bool, who: str, why: str, as_json: bool) -> None:
+    """Take a match out of the ratings. Its results are kept, and shown as void."""
+    with open_ladder_or_exit(folder) as ladder:
+        new = set_void(ladder, match, not undo, who, why)
+    print_decision(new, f"match {match} {'rates' if undo else 'is void'}", as_json)
+
+
+def print_decision(new: bool, now: str, as_json: bool) -> None:
+    """Say what is so now, and whether it was so before."""
+    if as_json:
+        print_json(ActionResult(new))
+    else:
+        print_note(now if new else f"{now} already: nothing was decided")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@json_option(views.SimilarityReport)
+def similar(folder: Path, as_json: bool) -> None:
+    """List which bots of different owners are alike, for staff: how much of each one's own text is in the other.
+
+    Of each bot the version that plays is compared, else the newest fit. Names, strings, comments and layout don't
+    matter; what kits, samples and reference bots hold doesn't count. A pair is listed from 50 % on. It accuses nobody.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        result = all_similar(ladder)
+    print_view(result, as_json)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="How many matches.  [20]")
+@click.option("--after", type=click.IntRange(1), metavar="MATCH", help="Those that follow this match in the list.")
+@json_option(views.QueuePage)
+def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
+    """Print what waits: versions for their examination, and matches for their turn."""
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
+        waiting = views.view_queue(reader, after, last)
+    if not (as_json or waiting.examinations or waiting.matches):
+        print_note("nothing waits")
+    else:
+        print_view(waiting, as_json)

@@ -1,0 +1,283 @@
+"""Share helpers of the `arena ladder` commands: open a ladder, report errors, and print views and logs.
+
+Errors are one or two lines. Views are printed as JSON, as lines, or as tables whose columns are the field names.
+Commands that play a ladder's version use a copy of it on this machine. `arena ladder run` writes sentences to a
+terminal, and to a journal lines with time, level and ids:
+
+    2026-11-22T12:30:05Z info runner=5f3a91c2 match=4711 played
+    2026-11-22T12:30:06Z warning runner=5f3a91c2 version=ada@3 benched: it forfeited games in its last 5 matches"""
+
+import getpass
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+from rich.console import RenderableType
+from rich.text import Text
+
+from arena.bots import BotError, escape_control, extract_bot
+from arena.checks import CheckStepView
+from arena.cli.check import step_lines
+from arena.cli.console import Column, fail, make_table, os_error_reason, print_note, print_parts, usage_error
+from arena.cli.json_output import print_json
+from arena.cli.main import require_extras
+from arena.cli.run_report import example_lines
+from arena.run import FaultReport, RulesetError, cache_folder
+from arena.sandbox import SandboxError
+from ladder.pool import ExecutorLostError
+from ladder.rating import Estimate
+from ladder.service import Ladder, LadderError, get_version_archive, open_ladder
+from ladder.store.database import DatabaseError, all_bots
+from ladder.views import DecisionSummary, MatchParticipant, describe_decision
+
+_COMPLETION_S = 0.5  # that a shell may wait for names
+
+
+def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return the folders that hold a ladder, or may lead to one."""
+    start = Path(typed)
+    above, name = (start, "") if typed == "" or typed.endswith("/") else (start.parent, start.name)
+    try:
+        folders = sorted(each for each in above.iterdir() if each.name.startswith(name) and each.is_dir())
+        ladders = [each for each in folders if (each / "ladder.toml").is_file()]
+    except OSError:
+        return []
+    return [CompletionItem(str(each)) for each in ladders] or [
+        CompletionItem(f"{each}/") for each in folders if not each.name.startswith(".")
+    ]
+
+
+def complete_bots(context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the names of a ladder's bots; nothing where it can't be opened at once."""
+    folder = context.params.get("folder")
+    if folder is None:
+        return []
+    try:
+        with closing(open_ladder(Path(folder), patience_s=_COMPLETION_S)) as ladder, ladder.database.read() as reading:
+            names = [bot.name for bot in all_bots(reading)]
+    except Exception:
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(typed) and name.isprintable()]
+
+
+FOLDER_ARGUMENT = click.argument(
+    "folder", metavar="LADDER", type=click.Path(path_type=Path, file_okay=False), shell_complete=_folders
+)
+
+
+ACTOR_OPTION = click.option(
+    "--by",
+    "who",
+    metavar="NAME",
+    default=lambda: _user(),
+    callback=lambda *given: _person(*given),
+    help="Who decides.  [your login]",
+)
+
+
+@contextmanager
+def user_friendly_errors() -> Iterator[None]:
+    """Exit with 2 for what the user asked wrongly, and with 1 for what the machine lacks."""
+    try:
+        with require_extras():
+            yield
+    except (BotError, LadderError, RulesetError) as problem:
+        usage_error(str(problem))
+    except (DatabaseError, ExecutorLostError, SandboxError) as problem:
+        fail(str(problem))
+    except UnicodeEncodeError:
+        usage_error("the words of the command hold bytes that are no UTF-8, which can't be kept")
+    except OSError as problem:
+        fail(os_error_reason(problem))
+
+
+@contextmanager
+def open_ladder_or_exit(
+    folder: Path, patience_s: float = 10.0, hear: Callable[[str | None], None] = lambda why: None
+) -> Iterator[Ladder]:
+    """Give the ladder of a folder; see `plain_errors`. A database that is away is waited for as long as patience is."""
+    with user_friendly_errors(), closing(open_ladder(folder, patience_s, hear)) as ladder:
+        yield ladder
+
+
+def audited(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a command that decides something: who does, and why."""
+    why = click.option(
+        "--why", metavar="TEXT", required=True, callback=_words, help="The reason; it is kept, and shown to the owner."
+    )
+    return why(ACTOR_OPTION(function))
+
+
+def _words(_context: click.Context, parameter: click.Parameter, text: str) -> str:
+    """Refuse a text that says nothing."""
+    if not text.strip():
+        raise click.BadParameter("it is empty", param=parameter)
+    return text
+
+
+def _person(context: click.Context, parameter: click.Parameter, who: str) -> str:
+    """Refuse a name that the ladder's own decisions bear."""
+    if _words(context, parameter, who) == "ladder":
+        raise click.BadParameter('"ladder" is who decides where no person does: name yourself', param=parameter)
+    return who
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def format_time(at: float | None) -> str:
+    """Return a time on this machine's clock: 2026-11-22 17:05."""
+    return "-" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def format_interval(value: Estimate | None, times: float, digits: int) -> str:
+    """Return an estimate with its interval, if it has one: 24.1 (20.9-27.7)."""
+    if value is None:
+        return "-"
+    text = f"{times * value.value:.{digits}f}"
+    if value.low is None or value.high is None:
+        return text
+    return f"{text} ({times * value.low:.{digits}f}-{times * value.high:.{digits}f})"
+
+
+def format_signed(value: float | None, times: float = 100, digits: int = 1) -> str:
+    """Return a difference with its sign; one that isn't known is a dash."""
+    return "-" if value is None else f"{times * value:+.{digits}f}"
+
+
+_TIMES = {"at", "closes", "ended_at", "ends", "examined", "received", "since", "submitted", "until"}
+
+
+def print_view(view: Any, as_json: bool) -> None:
+    """Print a view: as JSON, or its lists as tables with the names of their fields, and all else as lines."""
+    if as_json:
+        print_json(view)
+    else:
+        print_parts(*_parts(view))
+
+
+def format_view_line(row: Any) -> str:
+    """Return a view in one line: what its fields hold, but for what is empty."""
+    return "  ".join(filter(None, (format_cell(field.name, getattr(row, field.name)) for field in fields(row))))
+
+
+def format_cell(name: str, value: Any) -> str:
+    """Return the text of a field's value; a time is known by the field's name."""
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return "yes"
+    if isinstance(value, float):
+        return format_time(value) if name in _TIMES else f"{value:.5g}"
+    if isinstance(value, Estimate):
+        return format_interval(value, 1, 3)
+    if isinstance(value, MatchParticipant):
+        return f"{escape_control(value.label)} {value.wins:g}" if value.games else escape_control(value.label)
+    if isinstance(value, DecisionSummary):
+        return f"{format_time(value.at)} {escape_control(describe_decision(value))}: {escape_control(value.why)}"
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{escape_control(key)} {text}" for key, each in value.items() if (text := format_cell("", each))
+        )
+    if is_dataclass(value):
+        return format_cell("", {field.name: getattr(value, field.name) for field in fields(value)})
+    if isinstance(value, tuple):
+        return (" " if value and isinstance(value[0], int) else ", ").join(format_cell("", each) for each in value)
+    return escape_control(str(value))
+
+
+_LINES: dict[type, Callable[[Any], Iterator[RenderableType]]] = {
+    CheckStepView: lambda step: iter([Text.from_ansi("\n".join(step_lines(step)))]),
+    FaultReport: example_lines,
+    DecisionSummary: lambda act: iter([format_cell("", act)]),
+}
+
+
+def _parts(view: Any) -> Iterator[RenderableType]:
+    """Yield short values first, then lists and views in the view; `change` is for programs."""
+    values = {field.name: getattr(view, field.name) for field in fields(view) if field.name != "change"}
+    long = {name: value for name, value in values.items() if _is_long(value)}
+    for name, value in values.items():
+        if name not in long and (text := format_cell(name, value)):
+            yield f"{name}: {text}"
+    for name, value in long.items():
+        if parts := list(_long_parts(value)):
+            yield f"\n{name}:"
+            yield from parts
+
+
+def _long_parts(value: Any) -> Iterator[RenderableType]:
+    if not isinstance(value, tuple):
+        yield from _parts(value)
+    elif type(value[0]) in _LINES:
+        for each in value:
+            yield from _LINES[type(each)](each)
+    else:
+        yield _table(value)
+
+
+def _is_long(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return bool(value) and is_dataclass(value[0])
+    return is_dataclass(value) and not isinstance(value, Estimate)
+
+
+def _table(rows: Sequence[Any]) -> RenderableType:
+    """Return rows as a table, without the columns that are empty."""
+    names = [field.name for field in fields(rows[0])]
+    cells = {name: [format_cell(name, getattr(row, name)) for row in rows] for name in names}
+    kept = [name for name in names if any(cells[name])]
+    numbers = {name for name in kept if isinstance(getattr(rows[0], name), (int, float)) and name not in _TIMES}
+    columns = [Column(name, name in numbers, None if name in numbers else 12) for name in kept]
+    return make_table(columns, list(zip(*(cells[name] for name in kept), strict=True)))
+
+
+def version_copy(folder: Path, given: str) -> tuple[str, str]:
+    """Return where a copy of a version stands, and what it is. Exits as `ladder_at` does; with 2 for none."""
+    with open_ladder_or_exit(folder) as ladder:
+        version, archive = get_version_archive(ladder, given)
+    title = version.digest if version.file is None else f"{version.digest}-{version.file}"
+    copy = extract_bot(archive, title, cache_folder())
+    where = copy if version.file is None else copy / version.file
+    return str(where), f"{version.label} of {os.path.abspath(folder)}"
+
+
+class Journal:
+    """Says things. `plain`: there is a terminal, which gets the sentence alone."""
+
+    def __init__(self, plain: bool) -> None:
+        self.runner = ""
+        self._plain = plain
+
+    def info(self, text: str, **ids: object) -> None:
+        """Say what happened."""
+        self._say("info", text, ids)
+
+    def warn(self, text: str, **ids: object) -> None:
+        """Say what somebody may have to look into."""
+        self._say("warning", text, ids)
+
+    def error(self, text: str, **ids: object) -> None:
+        """Say why the runner ends."""
+        self._say("error", text, ids)
+
+    def _say(self, level: str, text: str, ids: dict[str, object]) -> None:
+        about = " ".join(f"{name} {value}" for name, value in ids.items())
+        if self._plain:
+            print_note(f"{about}: {text}" if about else text)
+            return
+        words = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), level]
+        words += [f"runner={self.runner}"] if self.runner else []
+        words += [f"{name}={value}" for name, value in ids.items()]
+        print_note(" ".join([*words, " ".join(text.splitlines())]))

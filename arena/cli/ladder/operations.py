@@ -1,0 +1,434 @@
+"""Implement the commands that operate a ladder: create, run, serve tables, check, back up and restore.
+
+`init` creates a ladder's folder, database, match settings and reference bots. `run` checks, plays and rates until it
+is stopped. `tables` plays at the tables that users open. `doctor` reports the ladder's health. `backup` and `restore`
+convert a ladder to one file and back."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import RenderableType
+from rich.text import Text
+from sqlalchemy import Connection
+
+from arena.checks import Finding
+from arena.cli import options
+from arena.cli.check import finding_lines, has_failure
+from arena.cli.completion import complete_bot, complete_rules
+from arena.cli.console import format_count, print_note, print_text, show_progress, usage_error
+from arena.cli.json_output import json_option, print_json
+from arena.cli.ladder.common import FOLDER_ARGUMENT, Journal, open_ladder_or_exit, user_friendly_errors
+from arena.cli.main import require_extras
+from arena.cli.run import count_cores, match_games_of
+from arena.referee import SETTABLE_LIMITS, MatchSettings
+from arena.run import load_ruleset, open_executor
+from arena.sandbox import make_sandbox, scratch_folder, untrusted_problem
+from ladder.pool import Idle
+from ladder.pool.cluster import Tls
+from ladder.schedule import require_even_match_games
+from ladder.service import (
+    AttemptFailed,
+    BackupFile,
+    CheckFinished,
+    Checkup,
+    ClockBehind,
+    CreatedLadder,
+    DependencyLost,
+    DependencyRestored,
+    LadderFormat,
+    LadderRunner,
+    MatchFinished,
+    PruneResult,
+    RunnerEventEntry,
+    RunnerMetrics,
+    RunnerUpdate,
+    SettingsUnreadable,
+    VersionAutoDisabled,
+    WorkerExcluded,
+    WorkerRefused,
+    check_ladder,
+    create_ladder,
+    event_kind,
+    prune_expired,
+    read_reference,
+    require_sandbox,
+    save_reference,
+    serve_metrics,
+    write_backup,
+)
+from ladder.service import restore_backup as read_backup
+from ladder.store.database import RETRY_TIMEOUT_S
+
+REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opportunist")
+
+
+@click.command(cls=options.GroupedCommand)
+@click.argument("folder", metavar="LADDER", type=click.Path(path_type=Path))
+@click.option(
+    "--rules",
+    metavar="NAME|FILE",
+    shell_complete=complete_rules,
+    default="coup",
+    help="Preset, or a ruleset in TOML.  [coup]",
+)
+@click.option("--seats", type=click.IntRange(2, 10), metavar="N", default=4, help="Bots at a table.  [4]")
+@click.option("--match-games", type=click.IntRange(1), metavar="N", help="Games in a match.  [12, in Docker 24]")
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="BOT",
+    shell_complete=complete_bot,
+    help=f"A bot to compare with, which fixes the scale; may be given again.  [{' '.join(REFERENCES)}]",
+)
+@click.option("--database", metavar="URL", help="postgresql+psycopg://USER@HOST/NAME.  [a file in the folder]")
+@options.sandbox_options
+@options.limit_options
+@click.option("--clock", type=click.Choice(["auto", "own", "wall"]), help="The time that is charged.  [auto]")
+@click.option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
+@click.option("--strict", is_flag=True, help="The first fault forfeits the game.")
+@json_option(CreatedLadder)
+def init(folder: Path, references: tuple[str, ...], database: str | None, as_json: bool, **given: Any) -> None:
+    """Make a ladder in a new folder.
+
+    What is played (rules, limits, seats, sandbox) is fixed by this; quotas and deadlines stand in LADDER/ladder.toml.
+    Strangers' bots play only in an isolating sandbox with control groups. --sandbox process is for authors you trust.
+    """
+    with user_friendly_errors():
+        read = [read_reference(reference) for reference in references or REFERENCES]
+        choice, reasons = options.choose_sandbox(given["sandbox"], given["docker_runtime"], given["docker_image"])
+        if not choice.isolates and given["sandbox"] in (None, "auto"):
+            why = "; ".join(f"{name}: {trouble}" for name, trouble in reasons.items())
+            usage_error(
+                f"strangers' bots need a sandbox that isolates, and none works here ({why}).\n"
+                "See arena doctor; for a ladder of authors you trust: --sandbox process"
+            )
+        trouble = untrusted_problem(choice) if choice.isolates else None
+        if trouble is not None:
+            usage_error(f"strangers' bots can't play here in {choice.name}: {trouble}\nSee arena doctor.")
+        with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
+            play = _play(given, choice, box)
+
+        def fill(connection: Connection) -> None:
+            for reference in read:
+                save_reference(connection, reference, time.time())
+
+        with closing(create_ladder(folder, play, database, fill)) as ladder:
+            if as_json:
+                print_json(CreatedLadder(str(folder), ladder.commitment))
+                return
+            print_note(
+                f"made {folder}: {play.terms.rules.name} at {play.seats} seats, {play.match_games} games a match"
+            )
+            print_note(f"the key of all deals has the SHA-256 {ladder.commitment}")
+            print_note(f"next: arena ladder owners import {folder} roster.csv; arena ladder run {folder}")
+            print_note(f"with pages in the browser: arena ladder serve {folder}")
+
+
+def _play(given: dict[str, Any], choice: Any, box: Any) -> Any:
+    """Return what will be played. Exits with 2 if that can't be."""
+    flags = {name: given[name] for name in SETTABLE_LIMITS}
+    rules = load_ruleset(given["rules"])
+    problem = rules.problem(given["seats"])
+    if problem:
+        usage_error(problem)
+    timing, limits = options.limits_of(flags, given["rules"])
+    options.require_enforced_limits(flags, box)
+    own = box.tells_waits if given["clock"] in (None, "auto") else given["clock"] == "own"
+    timing = replace(timing, own=own, ponder=given["ponder"])
+    options.require_own_clock(timing, box)
+    terms = MatchSettings(
+        rules=rules, timing=timing, limits=limits, lives=1 if given["strict"] else MatchSettings().lives
+    )
+    match_games = given["match_games"] or match_games_of(choice.name, given["seats"])
+    try:
+        require_even_match_games(given["seats"], match_games)
+    except ValueError as problem:
+        usage_error(f"--match-games: {problem}")
+    return LadderFormat(terms, choice, given["seats"], match_games)
+
+
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+STATUS_S = 60.0  # between two lines on how it goes, where there is no terminal
+MAX_FAILED_ATTEMPTS = (
+    20  # attempts that failed, with nothing done between them: it's this machine, and the runner stops
+)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side.  [number of cores]")
+@click.option("--matches", type=click.IntRange(1), metavar="N", help="Stop after so many matches.")
+@click.option(
+    "--until",
+    type=click.Choice(["examined", "decided"]),
+    help="examined: do what people wait for (examinations, challenges, finals), and stop. decided: stop when the "
+    "leader is, with 98 %, within 2 points of the best.",
+)
+@click.option(
+    "--executor",
+    type=click.Choice(["local", "dask"]),
+    help="Where matches are played: by processes of this machine, or on a Dask cluster.  [as --scheduler says]",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="The Dask scheduler, such as tcp://10.0.0.1:8786.")
+@click.option("--tls-ca", type=FILE, help="PEM file of the authority that both sides of the cluster trust.")
+@click.option("--tls-cert", type=FILE, help="PEM file of this side's certificate.")
+@click.option("--tls-key", type=FILE, help="PEM file of its key.")
+@click.option(
+    "--metrics",
+    metavar="[ADDRESS:]PORT",
+    help="Serve numbers to Prometheus; without an ADDRESS on 127.0.0.1.",
+)
+@click.option("--verbose", is_flag=True, help="Say what becomes of each match.")
+@json_option(RunnerEventEntry, about="Print JSON on stdout, a line for each thing that happens.")
+def run(
+    folder: Path,
+    jobs: int | None,
+    matches: int | None,
+    until: str | None,
+    executor: str | None,
+    scheduler: str | None,
+    tls_ca: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    metrics: str | None,
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """Examine what is submitted, play, and rate.
+
+    Ctrl-C or SIGTERM stops it after the matches that are being played; a second one stops it at once. Nothing is lost
+    by either, nor by kill -9: the next run goes on. Where stderr is no terminal, each line has a time, a level and ids.
+
+    Exit codes: 0 done, or stopped as asked; 1 this machine or the database failed; 2 wrong use; 130 stopped at once.
+    """
+    if (executor == "dask") != (scheduler is not None) and executor is not None:
+        usage_error("--executor dask needs --scheduler ADDRESS, which --executor local doesn't take")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy comes: the other cores are the matches'
+    log = Journal(plain=sys.stderr.isatty())
+
+    def hear(why: str | None) -> None:
+        log.info("the database is back") if why is None else log.warn(why)
+
+    with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, hear) as ladder:
+        tls = _tls(scheduler, tls_ca, tls_cert, tls_key)
+        if scheduler is None:
+            require_sandbox(ladder)
+        with open_executor(ladder.play.sandbox, jobs or count_cores(), scheduler, tls) as pool:
+            service = LadderRunner(ladder, pool, matches, until)
+            log.runner = service.runner[:8]
+            told = RunnerMetrics(service)
+            with nullcontext() if metrics is None else serve_metrics(told, metrics) as url:
+                log.info(f"serves {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
+                asked = _stop_politely(service)
+                try:
+                    status = _serve(service, told, log, verbose, as_json, asked, alone=scheduler is None)
+                except KeyboardInterrupt:
+                    log.warn("stopped at once: what was being played will be played again")
+                    status = 130
+    log.info(f"has ended; the table: arena ladder standings {folder}")
+    sys.exit(status)
+
+
+def _tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | None) -> Tls | None:
+    """Return the files of a cluster's certificates. Exits with 2 if some are missing."""
+    paths = (ca, cert, key)
+    if any(paths) and scheduler is None:
+        usage_error("--tls-ca, --tls-cert and --tls-key are for --scheduler; add that, or leave them out")
+    if ca is None or cert is None or key is None:
+        return usage_error("TLS needs all of --tls-ca, --tls-cert and --tls-key") if any(paths) else None
+    return Tls(ca, cert, key)
+
+
+def _stop_politely(service: LadderRunner) -> Callable[[], bool]:
+    """Let Ctrl-C and SIGTERM stop the service; return a function that tells whether one of them came."""
+    came = False
+
+    def asked(_number: int, _frame: object) -> None:
+        nonlocal came
+        came = True  # the loop says it, since a handler may interrupt a print
+        service.stop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, asked)
+    return lambda: came
+
+
+def _serve(
+    service: LadderRunner,
+    metrics: RunnerMetrics,
+    log: Journal,
+    verbose: bool,
+    as_json: bool,
+    asked: Callable[[], bool],
+    alone: bool,
+) -> int:
+    """Serve until there is an end; return the exit code. `alone`: no other machine plays."""
+    played, in_vain, failed, said = 0, 0, False, False
+    why: str | None = None  # no match is played
+
+    def line() -> str:
+        games = format_count(played * service.ladder.play.match_games, "game")
+        return f"{format_count(played, 'match', 'es')}, {games}; {service.told()}"
+
+    def live() -> RenderableType:
+        return Text(line())
+
+    with show_progress(live, line, say=log.info, say_s=STATUS_S) as tell, closing(service.events()) as events:
+        for event in events:
+            metrics.hear(event)
+            if asked() and not said:
+                said = True
+                log.info("stopping after what is being played; once more stops at once")
+            _say(event, log, verbose)
+            if as_json and not isinstance(event, Idle):
+                print_json(RunnerEventEntry(event_kind(type(event)), service.ladder.clock(), event))
+            match event:
+                case MatchFinished(new=new):
+                    played, in_vain = played + new, 0
+                case CheckFinished():
+                    in_vain = 0
+                case WorkerRefused() if alone and not failed:
+                    failed = True
+                    service.stop()
+                case AttemptFailed() | WorkerRefused():
+                    in_vain += 1
+                case Idle() if not service.queue.doing and service.queue.empty:
+                    before, why = why, service.queue.why_no_match()
+                    if why not in (None, before):
+                        log.warn(f"no match can be played: {why}")
+            tell()
+            if in_vain >= MAX_FAILED_ATTEMPTS and not failed:
+                failed = True
+                log.error(f"{MAX_FAILED_ATTEMPTS} attempts failed in a row, so it's this machine: see arena doctor")
+                service.stop()
+    return 1 if failed else 0
+
+
+def _say(event: RunnerUpdate, log: Journal, verbose: bool) -> None:
+    match event:
+        case MatchFinished(id, new) if verbose:
+            log.info("played" if new else "had ended before", match=id)
+        case CheckFinished(label, reason, plays):
+            fit = (
+                "plays from now on"
+                if plays
+                else "is fit, and doesn't play: what people or a newer version decided stands"
+            )
+            log.info(fit if reason is None else f"is unfit: {reason}", version=label)
+        case VersionAutoDisabled(label, why):
+            log.warn(f"benched: {why}", version=label)
+        case AttemptFailed(id, exam, reason, given_up):
+            what = f"failed{', and is given up' if given_up else ''}: {reason}"
+            log.warn(what, **{"examination" if exam else "match": id})
+        case WorkerRefused(reason):
+            log.warn(f"a worker refuses: {reason}")
+        case WorkerExcluded(worker, reason):
+            log.warn(f"gets nothing to do: {reason}", worker=worker)
+        case DependencyLost(what):
+            log.warn(what)
+        case DependencyRestored(what):
+            log.info(what)
+        case ClockBehind(seconds):
+            log.warn(
+                f"this machine's clock is {seconds:.0f} s behind the database's newest entry: see arena ladder doctor"
+            )
+        case SettingsUnreadable(reason):
+            log.warn(f"goes on with what ladder.toml said before: {reason}")
+        case PruneResult(records, logs):
+            log.info(f"removed what ladder.toml keeps no longer: records of {records} matches, logs of {logs}")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+def tables(folder: Path) -> None:
+    """Play at the tables that people open on the ladder's pages, until Ctrl-C or SIGTERM.
+
+    `arena ladder serve` starts it, too. What is being played when it ends is void; games that had ended are kept.
+    """
+    with require_extras():
+        from ladder.tables.server import serve_tables
+    log = Journal(plain=sys.stderr.isatty())
+
+    def hear(why: str | None) -> None:
+        log.info("the database is back") if why is None else log.warn(why)
+
+    with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, hear) as ladder:
+        require_sandbox(ladder)
+        serve_tables(ladder, log.info)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.option("--deep", is_flag=True, help="Read all results, too: sums and table must be theirs.")
+@click.option("--prune", is_flag=True, help="First remove records and logs that ladder.toml keeps no longer.")
+@json_option(Checkup)
+def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
+    """Check a ladder, which may be running: disks, clock, sandbox, runners, queue, database.
+
+    Exit code 1 if something needs a hand (fail), else 0.
+    """
+    if prune:
+        with open_ladder_or_exit(folder) as ladder:
+            pruned = prune_expired(ladder)
+        print_note(f"removed records of {format_count(pruned.records, 'match', 'es')} and logs of {pruned.logs}")
+    with user_friendly_errors():
+        results: list[Finding] = []
+        for finding in check_ladder(folder, deep):
+            results.append(finding)
+            if not as_json:
+                print_text("\n".join(finding_lines(finding)))
+    if as_json:
+        print_json(Checkup(tuple(results)))
+    sys.exit(1 if has_failure(results) else 0)
+
+
+NEW_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("file", metavar="FILE", type=NEW_FILE)
+@json_option(BackupFile)
+def backup(folder: Path, file: Path, as_json: bool) -> None:
+    """Write the whole ladder to one new FILE, a tar; the ladder may be running.
+
+    Wherever the database is, the FILE can be restored to SQLite or to PostgreSQL. It holds the key of all deals: keep
+    it where nobody else reads.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        size = write_backup(ladder, file)
+    if as_json:
+        print_json(BackupFile(str(file), size))
+    else:
+        print_note(f"wrote {file}: {size / 1e6:.1f} MB; back with arena ladder restore {file} NEW-FOLDER")
+
+
+@click.command()
+@click.argument("file", metavar="FILE", type=NEW_FILE)
+@FOLDER_ARGUMENT
+@click.option("--database", metavar="URL", help="An empty database to fill.  [a file in the folder]")
+@json_option(CreatedLadder)
+def restore(file: Path, folder: Path, database: str | None, as_json: bool) -> None:
+    """Make a ladder in a new folder from a FILE that `arena ladder backup` wrote.
+
+    What was being played when it was written is played again. It is also the way from SQLite to PostgreSQL and back.
+    Let only one of the two ladders run on: both would play the same matches.
+    """
+    with user_friendly_errors(), closing(read_backup(file, folder, database)) as ladder:
+        commitment = ladder.commitment
+    if as_json:
+        print_json(CreatedLadder(str(folder), commitment))
+    else:
+        print_note(f"made {folder}; the key of all deals has the SHA-256 {commitment}")
+        print_note(f"next: arena ladder doctor {folder}; arena ladder run {folder}")

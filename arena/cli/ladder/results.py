@@ -1,0 +1,322 @@
+"""Implement the `arena ladder` commands for results: standings, matches, events, logs, rerating and export.
+
+`rerate` computes the standings from all results and compares them with the stored ones. `log` prints a bot's standard
+error of a match."""
+
+import io
+import sys
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from arena.bots import escape_control
+from arena.cli.console import Column, format_count, make_table, print_note, print_parts, print_text, usage_error
+from arena.cli.json_output import json_option, print_json
+from arena.cli.ladder.common import (
+    FOLDER_ARGUMENT,
+    complete_bots,
+    format_interval,
+    format_signed,
+    format_view_line,
+    open_ladder_or_exit,
+    print_view,
+)
+from ladder import views
+from ladder.formatting import (
+    NO_INTERVALS,
+    format_estimate_interval,
+    format_percent,
+    format_range,
+    format_rating,
+    have_no_intervals,
+)
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
+from ladder.service import ExportedFiles, RebuiltStandings, get_bot, write_csv
+from ladder.service import export_ladder as write_export
+from ladder.service import rebuild_standings as rebuild
+from ladder.standings import CollusionSuspects, Standings, StandingsRow
+from ladder.views import STANDINGS_COLUMNS, MatchPage, make_standings_cells
+from protocol import escape_bytes as printable
+
+TRUSTED = "Bots play as plain processes, kept apart by nothing: this ladder trusts its authors."
+DAY_S = 86_400
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.option(
+    "--sort", type=click.Choice(list(views.SORTS)), default="rank", help="What the rows are ordered by.  [rank]"
+)
+@click.option("--at", type=click.DateTime(["%Y-%m-%d"]), help="The last table of that day (UTC), or of one before.")
+@click.option("--names", is_flag=True, help="Owners' logins, and whose bots favour whose: for the teacher.")
+@json_option(Standings)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV on stdout.")
+def standings(folder: Path, sort: str, at: datetime | None, names: bool, as_json: bool, as_csv: bool) -> None:
+    """Print the table: ranks and shares with 95 % intervals, trend, games, faults, age.
+
+    Owners are shown by their pseudonyms.
+    """
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER if names else PUBLIC_VIEWER) as reader:
+        table = views.view_standings(reader, sort, None if at is None else at.strftime("%Y-%m-%d"))
+    if not table.matches and not table.rows:
+        print_note("nothing was rated by then" if at else f"nothing was rated yet; play: arena ladder run {folder}")
+    if as_json:
+        print_json(table)
+    elif as_csv:
+        print_text(_csv(table))
+    elif table.rows:
+        print_parts(standings_table(table, reader.now if at is None else table.at))
+        print_parts("", *_lines(table))
+        if not table.isolated:
+            print_parts(TRUSTED)
+
+
+def standings_table(ranking: Standings, now: float | None = None) -> Table:
+    """Return a table of standings. now: for trends and the versions' ages; without it these columns are left out."""
+    columns = [
+        Column("ranks"),
+        Column("bot", least=9),
+        Column("owner", least=6),
+        Column("rating\n± 95 %", number=True),
+        Column("share\nof wins", number=True),
+        Column("95 %"),
+        *([Column("since\n1 d", number=True), Column("\n7 d", number=True)] if now is not None else []),
+        Column("games", number=True),
+        Column("faults", number=True),
+        *([Column("age\nd", number=True)] if now is not None else []),
+    ]
+    rows = [
+        (
+            format_range(row.ranks),
+            f"{escape_control(row.label)}{'*' if row.reference else ''}",
+            escape_control(row.owner or row.pseudonym),
+            format_rating(row.rating),
+            format_percent(None if row.adjusted is None else row.adjusted.value),
+            format_estimate_interval(row.adjusted, 0),
+            *([] if now is None else [format_signed(row.trend.day), format_signed(row.trend.week)]),
+            str(row.games),
+            str(row.faults),
+            *([f"{max(0.0, now - row.since) / DAY_S:.0f}"] if now is not None else []),
+        )
+        for row in ranking.rows
+    ]
+    return make_table(columns, rows)
+
+
+def _lines(ranking: Standings) -> Iterator[str]:
+    """Yield what is said below the table."""
+    games, matches = format_count(ranking.games, "game"), format_count(ranking.matches, "match", "es")
+    yield f"{games} in {matches}; shares in %, fair: {100 * ranking.fair:.0f}; * fixes the scale"
+    if have_no_intervals(row.adjusted for row in ranking.rows):
+        yield NO_INTERVALS
+    verdict = ranking.verdict
+    if verdict is not None and verdict.leader is not None:
+        sure = f"surely ({verdict.probability:.0%})" if verdict.decided else "not yet surely"
+        yield f"the leader, {escape_control(verdict.leader)}, is {sure} within 2 points of the best"
+    if ranking.findings is not None:
+        yield from map(collusion_line, ranking.findings.favours or ())
+
+
+def collusion_line(pair: CollusionSuspects) -> str:
+    """Return in one line whose bots favour whose, with the evidence."""
+    one, other = map(escape_control, pair.owners)
+    what = f"{one} gives to {other}" if pair.gives else f"{one} and {other} play together"
+    wins = " and ".join(f"{won:g} ({fair:.1f} expected)" for won, fair in zip(pair.wins, pair.expected, strict=True))
+    return (
+        f"beyond chance: {what}; in {pair.games} games of both they won {wins}; "
+        f"a fair field shows that in {max(pair.p, 1e-9):.1g} of cases"
+    )
+
+
+def _csv(ranking: Standings) -> str:
+    out = io.StringIO()
+    write_csv(out, STANDINGS_COLUMNS, map(make_standings_cells, ranking.rows))
+    return out.getvalue().rstrip("\n")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
+@click.option("--record", is_flag=True, help="Print the record, which arena verify replays.")
+@json_option(views.MatchPage)
+def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
+    """Print what is known of a match: its table, each game, faults, times, and why it ended."""
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
+        view = views.view_match(reader, match)
+        text = views.find_record_text(reader, match) if record else None
+    if view is None:
+        usage_error(f"there is no match {match}; see arena ladder matches {folder}")
+    if record:
+        if text is None:
+            usage_error(f"match {match} has no record: it {_missing_record_reason(view)}")
+        print_text(text.rstrip("\n"))
+    else:
+        print_view(view, as_json)
+
+
+def _missing_record_reason(view: MatchPage) -> str:
+    if view.cause == "played":
+        return "was played too long ago (ladder.toml, retention)"
+    return f"wasn't played ({view.cause or view.state})"
+
+
+KINDS = ("rated", "qualifying", "challenge", "final")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.option("--bot", "name", metavar="BOT", shell_complete=complete_bots, help="Those of a bot alone.")
+@click.option("--kind", type=click.Choice(KINDS), help="Those of a kind alone.")
+@click.option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="How many.  [20]")
+@click.option("--todo", is_flag=True, help="Those that are played now or wait, in place of those that ended.")
+@click.option("--after", type=click.IntRange(1), metavar="MATCH", help="Those that follow this match in the list.")
+@json_option(views.MatchList)
+def matches(
+    folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
+) -> None:
+    """List the last matches that ended, the newest first, with each version's wins."""
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
+        bot = None if name is None else get_bot(reader.connection, name).id
+        page = views.list_matches(reader, bot, kind, todo, after, last)
+    if not page.rows and not as_json:
+        print_note("no match is played or waits" if todo else "no match has ended yet")
+    else:
+        print_view(page, as_json)
+
+
+_PAUSE_S = 1.0
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.option("--after", type=click.IntRange(0), metavar="N", default=0, help="Those after the event of this number.")
+@click.option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="How many.  [1000]")
+@click.option("--follow", is_flag=True, help="Go on until Ctrl-C with what happens then.")
+@json_option(views.EventList)
+def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) -> None:
+    """Print what happened, each with its number, the oldest first.
+
+    With --json and --follow a list is printed, on one line, whenever there is something new.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        while True:
+            with ladder.reading(STAFF_VIEWER) as reader:
+                happened = views.list_events(reader, after, limit)
+            if as_json and (happened.rows or not follow):
+                print_json(happened)
+            for line in () if as_json else happened.rows:
+                print_text(format_view_line(line))
+            if not follow:
+                break
+            if happened.next == after:
+                time.sleep(_PAUSE_S)
+            after = happened.next
+    if not as_json and len(happened.rows) == limit:
+        print_note(f"there are more: --after {happened.next}")
+
+
+MAX_LINE_CHARACTERS = 2000  # characters of a line that are printed
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
+@click.argument("bot", metavar="BOT", shell_complete=complete_bots)
+@json_option(views.BotLogs)
+def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
+    """Print what a bot wrote to standard error in a match, a process after the other.
+
+    What could act on a terminal is printed as an escape.
+    """
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
+        line = views.find_match_summary(reader.connection, match)
+        if line is None:
+            usage_error(f"there is no match {match}; see arena ladder matches {folder}")
+        logs = views.view_logs(reader, line, bot)
+    if logs is None:
+        there = ", ".join(seat.label for seat in line.seats)
+        usage_error(f"{escape_control(bot)} did not play in match {match}; there were {there}")
+    if as_json:
+        print_json(logs)
+        return
+    if not logs.rows:
+        print_note(
+            f"nothing of it is kept: {escape_control(bot)} wrote nothing, or its time was over (ladder.toml, retention)"
+        )
+    for part in logs.rows:
+        print_text(f"--- {escape_control(part.version)}, process {part.process}")
+        write_log(part.text)
+
+
+def write_log(data: bytes) -> None:
+    """Print what a program wrote, what could act on a terminal as escapes."""
+    print_text("\n".join(printable(part, MAX_LINE_CHARACTERS) for part in data.rstrip(b"\n").split(b"\n")))
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@json_option(RebuiltStandings)
+def rerate(folder: Path, as_json: bool) -> None:
+    """Rebuild the table from all results, and compare it with the one that was kept.
+
+    The rebuilt one is kept. Exit code 1 if it is another, though it is of the same matches and versions.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        result = rebuild(ladder)
+    if as_json:
+        print_json(result)
+    else:
+        print_note(_text(result))
+        if result.changes:
+            rows = [(change.version, *_cells(change.before), *_cells(change.after)) for change in result.changes]
+            print_parts(make_table(_COLUMNS, rows))
+    sys.exit(1 if result.same is False else 0)
+
+
+_COLUMNS = (
+    Column("version", least=12),
+    *(Column(f"{name}\n{when}", number=True) for when in ("before", "now") for name in ("ranks", "rating", "share")),
+)
+
+
+def _text(result: RebuiltStandings) -> str:
+    of = f"{result.games} games in {format_count(result.matches, 'match', 'es')}"
+    if result.first:
+        return f"the table is of {of}; there was none before"
+    if result.same is not None:
+        words = "the same as" if result.same else "another than"
+        return f"rebuilt from {of}: {words} the one that was kept, which differs by {result.largest:.2g} at most"
+    if result.news:
+        more = "more" if result.news > 0 else "fewer"
+        return f"rebuilt from {of}: {abs(result.news)} {more} than the one that was kept knew"
+    return f"rebuilt from {of}: other versions play than in the one that was kept"
+
+
+def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
+    if row is None:
+        return "-", "-", "-"
+    return format_range(row.ranks), format_interval(row.rating, 1, 2), format_interval(row.adjusted, 100, 2)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.option(
+    "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="A new folder."
+)
+@click.option("--names", is_flag=True, help="Owners' logins in place of their pseudonyms, and owners.csv.")
+@json_option(ExportedFiles)
+def export(folder: Path, out: Path, names: bool, as_json: bool) -> None:
+    """Write all results, matches, versions, decisions and the table as files, also while the ladder runs.
+
+    results.jsonl holds a game a line, as arena run writes it; the rest is CSV.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        files = write_export(ladder, out, names)
+    if as_json:
+        print_json(ExportedFiles(tuple(map(str, files))))
+    else:
+        print_note(f"wrote {', '.join(file.name for file in files)} into {out}")

@@ -1,0 +1,155 @@
+"""Narrate a recorded game in words, for the terminal.
+
+Each turn is one line: the events with names, and marks for false claims where the cards are known. A seat's view
+shows only that seat's cards, and the events as the seat received them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arena.bots import escape_control
+from arena.cli.console import format_count
+from arena.coup import Forfeit, State
+from arena.referee import FAULTS, GameRecord, Record, legal_moves
+from arena.replay import ReplayStep, list_steps
+from protocol.event_text import describe_end, describe_event, describe_move, join_texts
+
+HIDDEN = "??"
+BLUFF = " (bluff)"
+_SILENT = {"challenge": "nobody challenges", "block": "nobody blocks"}  # by the kind of a step, and of an event
+
+
+@dataclass(frozen=True, slots=True)
+class NarratedFault:
+    """What a seat did wrong, and what was played instead, in words."""
+
+    seat: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class NarratedTurn:
+    """A whole turn in words. actor: a seat. table: who has what after it."""
+
+    turn: int
+    actor: int
+    words: str
+    faults: tuple[NarratedFault, ...]
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class NarratedGame:
+    """A game in words. names: by seat. seat: whose knowledge is told, None for all cards. strays: faults at no move."""
+
+    match: int
+    game: int
+    names: tuple[str, ...]
+    seat: int | None
+    turns: tuple[NarratedTurn, ...]
+    strays: tuple[str, ...]
+    ending: str
+
+
+@dataclass(frozen=True, slots=True)
+class NarratedGames:
+    """Games in words, in the order of their records."""
+
+    rows: tuple[NarratedGame, ...]
+
+
+class GameNarrator:
+    """One game of a record, told with all cards, or with those of one seat."""
+
+    def __init__(self, record: Record, game: GameRecord, seat: int | None = None) -> None:
+        self.record = record
+        self.game = game
+        self.seat = seat
+        self.names = [escape_control(record.header.bots[bot]) for bot in game.seating]
+
+    @property
+    def title(self) -> str:
+        """Say which game this is, and whose knowledge is shown."""
+        header = self.record.header
+        whose = "all cards" if self.seat is None else f"as {self.names[self.seat]} saw it"
+        seats = format_count(len(self.names), "seat")
+        return f"match {header.match}, game {self.game.game}: {header.terms.rules.name}, {seats}, {whose}"
+
+    @property
+    def ending(self) -> str:
+        """Say how the game ended."""
+        game, names = self.game, self.names
+        turns = f"after {format_count(game.turns, 'turn')}"
+        if game.winner is not None:
+            return f"{names[game.winner]} wins {turns}"
+        return f"a draw of {', '.join(names[seat] for seat in game.survivors)} {turns}: {describe_end(game.reason)}"
+
+    @property
+    def strays(self) -> Sequence[str]:
+        """Say whose lines answered nothing, and how many: faults that stand at no move."""
+        return [
+            f"{self.names[self.game.seating.index(fault.bot)]}: {fault.code}, {format_count(fault.count, 'time')}"
+            for fault in self.game.faults
+            if fault.step is None and self.seat in (None, self.game.seating.index(fault.bot))
+        ]
+
+    def told(self, since: int = 1) -> NarratedGame:
+        """Return the game in words, from a turn on. Raises RecordError where the engine doesn't play it so."""
+        turns = tuple(turn for turn in self._turns() if turn.turn >= since)
+        header, strays = self.record.header, tuple(self.strays)
+        return NarratedGame(header.match, self.game.game, tuple(self.names), self.seat, turns, strays, self.ending)
+
+    def _turns(self) -> Iterator[NarratedTurn]:
+        """Yield each turn. Raises RecordError where the engine doesn't play it so."""
+        lines: list[tuple[str, str]] = []
+        faults: list[NarratedFault] = []
+        for step in list_steps(self.record.header, self.game):
+            lines += self._texts(step)
+            faults += self._faults(step)
+            after = step.after.board
+            if after.turn != step.turn or not after.phase.asked:
+                yield NarratedTurn(
+                    step.turn, step.before.board.actor, join_texts(lines), tuple(faults), self._table(step.after)
+                )
+                lines, faults = [], []
+
+    def _faults(self, step: ReplayStep) -> Iterator[NarratedFault]:
+        for given in step.given:
+            if given.fault is not None and self.seat in (None, given.seat):
+                words = f"{given.fault} ({FAULTS[given.fault].message})"
+                if not isinstance(given.answer, Forfeit):  # the turn tells who forfeits
+                    words += f"; played instead: {describe_move(legal_moves.move_payload(given.answer), self.names)}"
+                yield NarratedFault(given.seat, words)
+
+    def _texts(self, step: ReplayStep) -> list[tuple[str, str]]:
+        """Return what a step tells, coins aside: the words of events and their texts, after what nobody did."""
+        events = [event for event in step.payloads(self.seat) if event["event"] != "coins"]
+        texts = [
+            (event["event"], describe_event(event, self.names) + BLUFF * self._is_bluff(event, step))
+            for event in events
+        ]
+        if step.kind in _SILENT and not any(event["event"] in _SILENT for event in events):
+            return [("", _SILENT[step.kind]), *texts]
+        return texts
+
+    def _is_bluff(self, event: dict[str, Any], step: ReplayStep) -> bool:
+        claim = event["role"] if event["event"] == "block" else event.get("claim")
+        if claim is None or self.seat not in (None, event["seat"]):
+            return False
+        hand = step.before.hands[event["seat"]]
+        denied = claim.removeprefix("not_")
+        return claim not in hand if claim == denied else denied in hand
+
+    def _table(self, state: State) -> str:
+        """Return who has what in one line."""
+        seats = [f"{name} {self._has(state, seat)}" for seat, name in enumerate(self.names)]
+        reserve = [f"reserve {state.board.reserve}"] if state.board.rules.reformation else []
+        return " | ".join([*seats, *reserve])
+
+    def _has(self, state: State, seat: int) -> str:
+        """Return what a seat has: coins, cards, what is face up in brackets, and its side."""
+        board = state.board
+        cards = [role.value if self.seat in (None, seat) else HIDDEN for role in state.hands[seat]]
+        up = [f"({role})" for role in board.revealed[seat]]
+        side = [board.sides[seat].value] if board.sides else []
+        return " ".join([str(board.coins[seat]), *cards, *up, *side])

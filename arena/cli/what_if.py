@@ -1,0 +1,119 @@
+"""Run a what-if replay for `arena replay`: compare a changed bot's choices with recorded games."""
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from arena.bots import Bot, BotError, BuildError, build_all, escape_control, load_bots, with_kit
+from arena.checks import BUILD_S
+from arena.cli.console import MAX_PROSE_COLUMNS, Column, format_count, make_table, print_note, print_parts, usage_error
+from arena.referee import GameRecord, Record
+from arena.review import DecisionPair, replay_decisions
+
+_MAX_PROCESS_S = 600.0  # for all requests of a process
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfReport:
+    """Of so many requests, those at which a program chooses otherwise than the recorded bot, or not at all."""
+
+    requests: int
+    rows: tuple[DecisionPair, ...]
+
+
+def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Record, GameRecord, Path]]) -> WhatIfReport:
+    """Ask a bot what it chooses in recorded games, in place of the bot of this name, or of its own.
+
+    It runs as a plain process, without a clock, and what it writes to standard error is shown. Exits with 2 where
+    there is no such bot.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            bots, notes = load_bots([argument])
+            for each in notes:
+                print_note(each)
+            bot = build_all([with_kit(bots[0], False, Path(scratch, "bot"))], Path(scratch), BUILD_S)[0]
+        except BuildError as problem:
+            where = "The whole log"  # is gone with the scratch folder
+            usage_error("\n".join(line for line in str(problem).split("\n") if not line.startswith(where)))
+        except BotError as problem:
+            usage_error(str(problem))
+        name = bot.name if name is None else name
+        games: dict[int, tuple[Record, set[int]]] = {}
+        for record, game, _ in recorded:
+            if name in record.header.bots:
+                games.setdefault(id(record), (record, set()))[1].add(game.game)
+        if not games:
+            usage_error(
+                f"{escape_control(name)} plays in none of these games: name whose requests are meant by --seat BOT"
+            )
+        rows: list[DecisionPair] = []
+        for record, chosen in games.values():
+            place = record.header.bots.index(name)
+            rows += (
+                each for each in replay_decisions(record, place, lambda sent: _output(bot, sent)) if each.game in chosen
+            )
+    return WhatIfReport(len(rows), tuple(each for each in rows if each.now is None or each.now != each.then))
+
+
+def print_what_if(differences: WhatIfReport) -> None:
+    """Print what a bot chooses otherwise."""
+    silent = sum(each.now is None for each in differences.rows)
+    print_parts(
+        Text(f"it chooses otherwise at {len(differences.rows)} of {format_count(differences.requests, 'request')}"),
+        *([Text(f"at {silent} no allowed answer came")] if silent else []),
+        *([Text(), _table(differences.rows)] if differences.rows else []),
+        widest=MAX_PROSE_COLUMNS,
+    )
+
+
+def _table(rows: Sequence[DecisionPair]) -> RenderableType:
+    numbers = (Column(name, number=True) for name in ("match", "game", "turn"))
+    return make_table(
+        [*numbers, "asked", Column("then", least=16), Column("now", least=16)],
+        [
+            [
+                str(each.match),
+                str(each.game),
+                str(each.turn),
+                each.kind,
+                escape_control(each.then or "a fault"),
+                escape_control(each.now or "no allowed answer"),
+            ]
+            for each in rows
+        ],
+    )
+
+
+def _output(bot: Bot, lines: bytes) -> bytes:
+    """Give a new process of the bot all lines at once; return what it printed until it ended.
+
+    The processes that the bot has started end with it.
+    """
+    with tempfile.TemporaryFile() as printed:
+        try:
+            process = subprocess.Popen(
+                bot.argv, stdin=subprocess.PIPE, stdout=printed, cwd=bot.cwd, start_new_session=True
+            )
+        except OSError as problem:
+            usage_error(f"{escape_control(bot.name)} can't be started: {problem.strerror}")
+        try:
+            process.communicate(lines, _MAX_PROCESS_S)
+            if process.returncode:
+                print_note(f"{escape_control(bot.name)} ended with {process.returncode}")
+        except subprocess.TimeoutExpired:
+            print_note(f"{escape_control(bot.name)} was stopped after {_MAX_PROCESS_S:.0f} s")
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        printed.seek(0)
+        return printed.read()

@@ -1,0 +1,300 @@
+"""Connect a program on this machine to a table: relay lines between its pipes and the table's WebSocket.
+
+The program is a plain process, and its standard error goes to the terminal. A hello starts a program and stops the
+previous one, as the referee does. A new socket reports how many lines arrived since a program began to play here, so
+no line is lost or duplicated. The last lines of the program are also sent again unless a newer line has arrived; the
+table drops duplicates."""
+
+import asyncio
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+
+from arena.connect.match_reporter import MatchReporter
+from protocol import LINE_LIMIT
+
+_MAX_LINES = 100  # for one that it was sent; the referee drops 20 and calls more a fault
+_LEAVE_S = 1.0  # after its input was closed
+
+
+class LocalProgram:
+    """A process that runs. What it writes goes to `said`, with None at its end; `why` then says how that was."""
+
+    def __init__(self, process: asyncio.subprocess.Process, said: "ProgramOutput") -> None:
+        self.why = ""
+        self._said = said
+        self.spoke = False
+        self._process = process
+        self._unasked = 0  # lines since the last one that it was sent
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    async def start(cls, command: Sequence[str], said: "ProgramOutput") -> "LocalProgram":
+        """Start it, out of reach of the terminal's Ctrl-C. Raises OSError."""
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, limit=LINE_LIMIT, start_new_session=True
+        )
+        return cls(process, said)
+
+    async def send(self, line: str) -> None:
+        """Give it a line; nothing if it reads no more."""
+        assert self._process.stdin is not None
+        self._unasked = 0
+        with suppress(ConnectionError):
+            self._process.stdin.write(line.encode() + b"\n")
+            await self._process.stdin.drain()
+
+    async def end(self) -> None:
+        """Close its input, and end it if it doesn't end by itself."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), _LEAVE_S)
+        self.kill()
+        await self._process.wait()
+        self._reading.cancel()
+
+    def kill(self) -> None:
+        """End it and all that it has started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            while line := await self._process.stdout.readline():
+                self.spoke = True
+                self._unasked += 1
+                if self._unasked > _MAX_LINES:
+                    self.why = f"it wrote {_MAX_LINES} lines that nobody asked for"
+                    break
+                self._said.put_nowait((self, line))
+        except ValueError:
+            self.why = f"it wrote a line of more than {LINE_LIMIT} bytes"
+        if self.why:
+            self.kill()
+        code = await self._process.wait()
+        ended = f"it ended with exit code {code}" if code >= 0 else f"it ended by signal {-code}"
+        self.why = self.why or ended
+        self._said.put_nowait((self, None))
+
+
+ProgramOutput = asyncio.Queue[tuple[LocalProgram, bytes | None]]
+
+_OVER = 1000  # a close code, the table's and ours: docs/connect.md
+_ENDS = {
+    1008: "the table cut the connection",
+    4001: "another client has shown the same token, and has the seat now",
+    4004: "the table doesn't know this token",
+    4011: "the match is void",
+}
+_IDLE = 1013  # the server's: nothing plays the table now
+_ANEW = 4010  # ours: another socket follows
+_AGAIN_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+_MIN_RECONNECT_S = 5.0  # of trying: a clock may be shorter
+_PULSE_S = 20.0
+_OPEN_S = 15.0
+_CLOSE_S = 2.0
+_MAX_MESSAGE_BYTES = 1 << 20  # of a line that comes
+_TELL_MS = 20  # the table is told of a delay that has changed by more
+
+
+class ConnectError(Exception):
+    """Say in one line why the program plays no more; `usage`: the caller's words were wrong."""
+
+    def __init__(self, text: str, usage: bool = False) -> None:
+        super().__init__(text)
+        self.usage = usage
+
+
+class _Straight(connect):
+    """Follows no server to another one: the token isn't for that."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
+
+
+async def connect_program(
+    url: str, token: str, command: Sequence[str], say: Callable[[str], None], away_s: float | None = None
+) -> MatchReporter:
+    """Carry a program's lines until the table has no more; return what happened.
+
+    `say` is told of it as it happens. `away_s`: how long to try when the socket was lost, None for as long as the
+    program's clock runs. Raises ConnectError.
+    """
+    carrying = _ConnectedProgram(url, token, command, say, away_s)
+    try:
+        await carrying.run()
+    finally:
+        if carrying.program is not None:
+            await carrying.program.end()
+    return carrying.tidings
+
+
+class _ConnectedProgram:
+    def __init__(
+        self, url: str, token: str, command: Sequence[str], say: Callable[[str], None], away_s: float | None
+    ) -> None:
+        self.tidings = MatchReporter()
+        self.program: LocalProgram | None = None
+        self._url, self._token, self._command, self._say, self._away_s = url, token, command, say, away_s
+        self._met = False  # a socket was open
+        self._anew = True  # the program here knows nothing of the match
+        self._count = 0  # lines that came since
+        self._said: ProgramOutput = asyncio.Queue()
+        self._last = b""  # what the program said since the last of them
+        self._playing = False
+        self._delay_ms: int | None = None
+
+    async def run(self) -> None:
+        """Open the socket, and again whenever it is lost, until the table has no more."""
+        tries, lost_at = 0, None
+        idle = False  # the last try reached the server, and nothing played its tables
+        while True:
+            before = tries, lost_at
+            try:
+                async with self._socket() as socket:
+                    if lost_at is not None and not idle:
+                        self._say(f"connected again after {time.monotonic() - lost_at:.1f} s")
+                    tries, lost_at, self._anew, self._met = 0, None, False, True
+                    await self._carry(socket)
+                    continue
+            except ConnectionClosed as end:
+                if self._is_over(end):
+                    return
+                idle = end.rcvd is not None and end.rcvd.code == _IDLE
+                problem = "the server plays no tables now" if idle else "the connection is lost"
+                if idle:
+                    tries, lost_at = before
+            except InvalidStatus as refusal:
+                problem = _refusal(refusal)
+                if refusal.response.status_code < 500 or not self._met:
+                    raise ConnectError(problem) from None
+            except InvalidURI:
+                raise ConnectError(f"{self._url} is no table's address: it begins with https://", usage=True) from None
+            except (OSError, InvalidHandshake, TimeoutError) as error:
+                problem = f"{self._url} doesn't answer: {str(error) or type(error).__name__}"
+                if not self._met:
+                    raise ConnectError(problem) from None
+            now = time.monotonic()
+            most_s = self._away_s if self._away_s is not None else max(_MIN_RECONNECT_S, self.tidings.away_s)
+            if lost_at is None:
+                lost_at = now
+                self._say(f"{problem}; the seat is kept, and its clock runs: trying again for {most_s:.0f} s")
+            elif now - lost_at > most_s:
+                raise ConnectError(f"{problem}: given up after {now - lost_at:.0f} s")
+            await asyncio.sleep(_AGAIN_S[min(tries, len(_AGAIN_S) - 1)])
+            tries += 1
+
+    def _socket(self) -> connect:
+        if self._anew:
+            self._count = 0
+        return _Straight(
+            self._url if self._anew else f"{self._url}?after={self._count}",
+            additional_headers={"Authorization": f"Bearer {self._token}"},
+            max_size=_MAX_MESSAGE_BYTES,
+            open_timeout=_OPEN_S,
+            close_timeout=_CLOSE_S,
+            ping_interval=_PULSE_S,
+            ping_timeout=_PULSE_S,
+        )
+
+    def _is_over(self, end: ConnectionClosed) -> bool:
+        code, why = (end.rcvd.code, end.rcvd.reason) if end.rcvd is not None else (None, "")
+        if code == _OVER:
+            self._say(f"the table is closed: {why or 'it has no more'}")
+        elif code in _ENDS:
+            raise ConnectError(f"{_ENDS[code]}{f': {why}' if why else ''}")
+        return code == _OVER
+
+    async def _carry(self, socket: ClientConnection) -> None:
+        """Carry both ways until the program has ended; the socket's end is an exception."""
+        if self._last:
+            await socket.send(self._last.decode("utf-8", "replace"))
+        pulse = asyncio.create_task(self._pulse(socket))
+        ways = [asyncio.create_task(self._down(socket)), asyncio.create_task(self._up(socket))]
+        try:
+            done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                await task
+        except (ConnectError, asyncio.CancelledError):
+            await socket.close(_OVER, "it leaves")
+            raise
+        finally:
+            for task in (pulse, *ways):
+                task.cancel()
+            await asyncio.gather(pulse, *ways, return_exceptions=True)
+        await socket.close(_ANEW, "the program has ended")
+
+    async def _down(self, socket: ClientConnection) -> None:
+        """Give the program what comes, and begin it and end it as its lines say."""
+        while True:
+            frame = await socket.recv()
+            line = frame if isinstance(frame, str) else frame.decode("utf-8", "replace")
+            self._count += 1
+            self._last = b""
+            for text in self.tidings.take(line):
+                self._say(text)
+            if '"type":"hello"' in line[:40]:
+                await self._begin()
+            if self.program is not None:
+                await self.program.send(line)
+            if '"type":"match_over"' in line[:40] and self.program is not None:
+                self._playing = False
+                await self.program.end()
+                self.program = None
+
+    async def _begin(self) -> None:
+        if self.program is not None:
+            await self.program.end()
+        try:
+            self.program = await LocalProgram.start(self._command, self._said)
+        except OSError as problem:
+            raise ConnectError(f"{self._command[0]} doesn't start: {problem.strerror}", usage=True) from None
+        self._playing = True
+
+    async def _up(self, socket: ClientConnection) -> None:
+        """Send what the program says, until it ends in the middle of a match."""
+        while True:
+            program, line = await self._said.get()
+            if program is not self.program:
+                continue
+            if line is not None:
+                self._last = line.rstrip(b"\n")
+                await socket.send(self._last.decode("utf-8", "replace"))
+            elif self._playing:
+                self.program, self._anew, self._last = None, True, b""
+                self.tidings.lost += 1
+                if not program.spoke:
+                    raise ConnectError(f"the program doesn't play: {program.why} before its first line")
+                self._say(f"the program is gone: {program.why}; this game is lost, the next one starts it anew")
+                return
+
+    async def _pulse(self, socket: ClientConnection) -> None:
+        """Measure the delay there and back, and tell it."""
+        with suppress(ConnectionClosed):
+            while True:
+                delay_ms = round(1000 * await (await socket.ping()))
+                if self._delay_ms is None:
+                    self._say(f"connected; the way there and back takes {delay_ms} ms")
+                if self._delay_ms is None or abs(delay_ms - self._delay_ms) > _TELL_MS:
+                    self._delay_ms = delay_ms
+                await socket.send(f'{{"type":"delay","ms":{self._delay_ms}}}')
+                await asyncio.sleep(_PULSE_S)
+
+
+def _refusal(refusal: InvalidStatus) -> str:
+    """Return what a server answered that opens no socket."""
+    status, body = refusal.response.status_code, refusal.response.body or b""
+    with suppress(ValueError, KeyError, TypeError):
+        return str(json.loads(body)["error"])
+    if status in (401, 403):
+        return "the server refuses the token"
+    return "the server has no such table" if status == 404 else f"the server answers {status}"

@@ -1,0 +1,645 @@
+"""Implement the rules of Coup as an engine: which seats are asked, and what their answers change.
+
+A game can begin with Drafting (rules.md#draft) and ChoosingSide (rules.md#allegiance). The phases of a turn
+(rules.md#order):
+
+    Turn -> [ChallengeWindow -> Proving -> [DecidingKeepShown] -> Losing]
+         -> [BlockWindow -> [ChallengeWindow -> Proving -> [DecidingKeepShown] -> Losing]]
+         -> effect -> [Losing | Exchanging | [Revealing] -> Examining] -> the next Turn, or Over
+
+The ruleset's fields and its action table decide which phases a game has. Must not know any preset by name.
+
+Each phase names the seats that it asks simultaneously; `list_legal_moves` gives the choices of each. `apply_moves`
+takes one answer from every asked seat and returns the next state and the events that lead to it. In a window, the
+first asked seat that doesn't pass decides, and the other answers are dropped. A seat is skipped only where public
+facts leave it no choice: the loss of its last card."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, ParamSpec, TypeVar
+
+from arena.coup.events import (
+    ActionDeclared,
+    ActionOutcome,
+    Blocked,
+    CardExamined,
+    Challenged,
+    CoinReason,
+    Coins,
+    Converted,
+    Drafted,
+    Event,
+    Exchanged,
+    Exiled,
+    Forfeited,
+    HandShown,
+    LossReason,
+    Lost,
+    Resolved,
+    Shown,
+    Sided,
+    Unproven,
+)
+from arena.coup.legal import enemies, hand_of, row_of, seats_clockwise
+from arena.coup.moves import (
+    PASS,
+    ActionMove,
+    Block,
+    Challenge,
+    Decline,
+    ExamineDecision,
+    Forfeit,
+    Keep,
+    KeepShown,
+    Lose,
+    MoveOrForfeit,
+    Pass,
+    Pick,
+    Reveal,
+    Show,
+    ShowHand,
+    Side,
+)
+from arena.coup.rng import KeyedRng
+from arena.coup.rules import (
+    Allegiance,
+    AllegianceStart,
+    BlockAfterChallenge,
+    BlockChallengers,
+    Blockers,
+    DeadTarget,
+    Effect,
+    ExaminePick,
+    ExamineReplace,
+    FirstPlayer,
+    Proof,
+    Role,
+    Ruleset,
+    ShownCard,
+)
+from arena.coup.state import (
+    NO_FAILED_CHALLENGE,
+    AfterLoss,
+    BlockWindow,
+    Board,
+    ChallengeWindow,
+    ChoosingSide,
+    Claim,
+    DecidingKeepShown,
+    Drafting,
+    Examining,
+    Exchanging,
+    FailedChallenge,
+    GameEnding,
+    Losing,
+    Over,
+    Phase,
+    Proving,
+    Revealing,
+    State,
+    Turn,
+)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _shared(kind: Callable[P, T]) -> Callable[P, T]:
+    """Return what makes each value of a kind once and hands it out again: these kinds have few values."""
+    return cache(kind)  # type: ignore[return-value]  # which forgets the types of the arguments
+
+
+_acted, _blocked, _challenged, _unproven = (
+    _shared(ActionDeclared),
+    _shared(Blocked),
+    _shared(Challenged),
+    _shared(Unproven),
+)
+_coins, _exiled, _lost, _resolved = _shared(Coins), _shared(Exiled), _shared(Lost), _shared(Resolved)
+_claim = _shared(Claim)
+
+
+@cache
+def _turn(seat: int) -> Turn:
+    return Turn((seat,))
+
+
+_REASONS: dict[str, CoinReason] = {reason.value: reason for reason in CoinReason}
+
+
+class IllegalMoveError(Exception):
+    """An answer that isn't in the seat's legal moves, or not one answer for every asked seat: the caller's error."""
+
+
+def first_seat(seating: Sequence[int], winner: int | None) -> int:
+    """Return the seat of the last game's winner, where each seat holds a player; 0 at first and after a draw."""
+    return 0 if winner is None else seating.index(winner)
+
+
+def deal_game(rules: Ruleset, seats: int, chance: KeyedRng, starter: int = 0) -> State:
+    """Return the start of a game. `starter` is `first_seat`, for rulesets in which the last winner starts.
+
+    Raises ValueError if the ruleset isn't for this number of seats.
+    """
+    problem = rules.problem(seats)
+    if problem:
+        raise ValueError(problem)
+    first = starter if rules.first_player is FirstPlayer.LAST_WINNER else 0
+    if rules.first_player is FirstPlayer.RANDOM:
+        first = chance.number("first", 0, seats)
+    coins = [rules.start_coins] * seats
+    if seats == 2:
+        coins[first] = rules.two_player_starter_coins
+    hands: tuple[tuple[Role, ...], ...] = ((),) * seats
+    if rules.draft:
+        cards = chance.shuffled(sorted(rules.roles), "deal", 0)  # the third set; each player has one of the others
+    else:
+        cards = chance.shuffled(sorted(rules.roles * rules.copies(seats)), "deal", 0)
+        hands = tuple(hand_of(cards.pop() for _ in range(rules.hand)) for _ in range(seats))
+    sides: tuple[Allegiance, ...] = ()
+    if rules.reformation and rules.allegiance_start is AllegianceStart.ASSIGNED:
+        sides = _alternating(tuple(Allegiance)[chance.number("allegiance", 0, 2)], 0, seats)  # treason's program
+    board = Board(
+        rules=rules,
+        turn=1,
+        actor=first,
+        deck=len(cards),
+        coins=tuple(coins),
+        influence=tuple(map(len, hands)),
+        revealed=((),) * seats,
+        phase=Drafting(tuple(range(seats))) if rules.draft else _opening(rules, first, sides),
+        sides=sides,
+    )
+    return State(board, hands, tuple(cards), (), 0)
+
+
+def _opening(rules: Ruleset, starter: int, sides: Sequence[Allegiance]) -> Phase:
+    """Return the phase once all have their cards."""
+    return ChoosingSide((starter,)) if rules.reformation and not sides else Turn((starter,))
+
+
+def _alternating(side: Allegiance, first: int, seats: int) -> tuple[Allegiance, ...]:
+    """Return all sides, which alternate clockwise from the seat `first`, whose side is given (rules.md#allegiance)."""
+    return tuple(side if (seat - first) % seats % 2 == 0 else side.other for seat in range(seats))
+
+
+# ---------------------------------------------------------------- what the answers do
+
+
+def apply_moves(state: State, answers: Sequence[MoveOrForfeit], chance: KeyedRng) -> tuple[State, tuple[Event, ...]]:
+    """Return the next state and what happened, given one answer for each seat of `state.board.phase.asked`, in order.
+
+    Answers must be legal for their seats; only their kind is checked here, since the referee has checked them against
+    `legal`. FORFEIT means that a seat leaves. Forfeits come first; the other answers count if the question still
+    stands. Raises IllegalMoveError.
+    """
+    phase = state.board.phase
+    if len(answers) != len(phase.asked) or not answers:
+        raise IllegalMoveError(f"{len(phase.asked)} seats are asked, {len(answers)} answers came")
+    table = _MutableState(state, chance)
+    if Forfeit in map(type, answers):
+        leaving = tuple(seat for seat, a in zip(phase.asked, answers, strict=True) if isinstance(a, Forfeit))
+        after = table.forfeit(phase, leaving)
+        if after is not None:
+            return table.freeze(after)
+        answers = [PASS if isinstance(a, Forfeit) else a for a in answers]
+    return table.freeze(table.step(phase, answers))
+
+
+class _MutableState:
+    """A mutable state for one step. Never leaves this module."""
+
+    __slots__ = (
+        "actor",
+        "before",
+        "chance",
+        "coins",
+        "deck",
+        "discards",
+        "drawn",
+        "events",
+        "hands",
+        "n",
+        "reserve",
+        "revealed",
+        "rules",
+        "seen",
+        "sides",
+        "turn",
+    )
+
+    def __init__(self, state: State, chance: KeyedRng) -> None:
+        board = state.board
+        self.before = state
+        self.rules = board.rules
+        self.turn = board.turn
+        self.actor = board.actor
+        self.coins = list(board.coins)
+        self.revealed = list(board.revealed)
+        self.hands = list(state.hands)
+        self.deck = list(state.deck)
+        self.drawn = state.drawn
+        self.discards = state.discards
+        self.seen = state.seen
+        self.sides = board.sides
+        self.reserve = board.reserve
+        self.n = state.events
+        self.events: list[Event] = []
+        self.chance = chance
+
+    def freeze(self, phase: Phase) -> tuple[State, tuple[Event, ...]]:
+        before = self.before.board
+        hands, coins, influence, revealed = self.before.hands, before.coins, before.influence, before.revealed
+        if self.events:  # without an event no coin and no card moves
+            hands = tuple(self.hands)
+            coins = tuple(self.coins)
+            influence = tuple(map(len, hands))
+            revealed = tuple(self.revealed)
+        board = Board(
+            self.rules,
+            self.turn,
+            self.actor,
+            len(self.deck),
+            coins,
+            influence,
+            revealed,
+            phase,
+            self.sides,
+            self.reserve,
+        )
+        events = tuple(self.events)
+        state = State(board, hands, tuple(self.deck), self.drawn, self.n + len(events), self.discards, self.seen)
+        return state, events
+
+    # -- one phase each
+
+    def step(self, phase: Phase, answers: Sequence[Any]) -> Phase:
+        kinds, play = _STEPS.get(type(phase), _NO_STEP)
+        if not kinds.issuperset(map(type, answers)):
+            raise IllegalMoveError(f"{answers} are no answers to {type(phase).__name__}")
+        return play(self, phase, answers)
+
+    def challenge_window(self, phase: ChallengeWindow, answers: Sequence[Pass | Challenge]) -> Phase:
+        pending, claim = phase.pending, phase.claim
+        for seat, answer in zip(phase.asked, answers, strict=True):
+            if isinstance(answer, Challenge):
+                self.events.append(_challenged(seat, claim.seat, claim.role, claim.denies))
+                return self.challenged(pending, claim, seat)
+        # Unchallenged, a block stands and an action may be blocked.
+        return self.end(pending, ActionOutcome.BLOCKED) if claim.block else self.blocks(pending, NO_FAILED_CHALLENGE)
+
+    def block_window(self, phase: BlockWindow, answers: Sequence[Pass | Block]) -> Phase:
+        pending = phase.pending
+        for seat, answer in zip(phase.asked, answers, strict=True):
+            if isinstance(answer, Block):
+                self.events.append(_blocked(seat, answer.role))
+                return self.challenges(pending, _claim(seat, answer.role, True))
+        return self.resolve(pending, NO_FAILED_CHALLENGE)
+
+    def prove(self, phase: Proving, answer: Show | ShowHand | Decline) -> Phase:
+        pending, claim, challenger = phase.pending, phase.claim, phase.challenger
+        if isinstance(answer, Decline):
+            return self.unproven(pending, claim)
+        if isinstance(answer, ShowHand) is not claim.denies:
+            raise IllegalMoveError(f"{answer} proves no such claim")
+        return (self.hand_shown if claim.denies else self.shown)(pending, claim, challenger)
+
+    def side(self, starter: int, allegiance: Allegiance) -> Phase:
+        self.sides = _alternating(allegiance, starter, len(self.hands))
+        self.events.append(Sided(starter, self.sides))
+        return Turn((starter,))
+
+    def draft(self, picks: Sequence[Pick]) -> Phase:
+        discards = []
+        for seat, pick in enumerate(picks):
+            self.hands[seat] = hand_of((pick.role, self.deck.pop()))
+            discards.append(tuple(role for role in self.rules.roles if role is not pick.role))
+            self.events.append(Drafted(seat, self.hands[seat]))
+        self.discards = tuple(discards)
+        return _opening(self.rules, self.actor, self.sides)
+
+    def act(self, move: ActionMove) -> Phase:
+        row = row_of(self.rules, move)
+        self.events.append(_acted(self.actor, move.action, move.target, row.claim, row.denies))
+        if row.cost:
+            self.pay(self.actor, -row.cost, _REASONS[move.action])
+            if row.effect is Effect.CONVERT:
+                self.reserve += row.cost  # rules.md#conversion
+        if row.claim is not None:
+            return self.challenges(move, _claim(self.actor, row.claim, False, row.denies))
+        return self.blocks(move, NO_FAILED_CHALLENGE)
+
+    def challenges(self, pending: ActionMove, claim: Claim) -> Phase:
+        if claim.block and self.rules.block_challenged_by is BlockChallengers.ACTOR:
+            return ChallengeWindow((self.actor,), pending, claim)
+        return ChallengeWindow(self.clockwise(claim.seat), pending, claim)
+
+    def blocks(self, pending: ActionMove, past: FailedChallenge) -> Phase:
+        """Open the block window, or resolve an action that has none."""
+        row = row_of(self.rules, pending)
+        if row.blocked_by is Blockers.NOBODY:
+            return self.resolve(pending, past)
+        target = pending.target
+        if target is not None and not self.hands[target]:
+            return self.resolve(pending, past)  # the dead block nothing
+        after = self.rules.block_after_failed_challenge
+        if past.challenger is not None and after is BlockAfterChallenge.NEVER:
+            return self.resolve(pending, past)
+        others = self.clockwise(self.actor)
+        if target is None:
+            asked = enemies(self.sides, self.actor, others) if self.sides else others
+        elif row.blocked_by is Blockers.ANYONE:
+            # The target first: a neighbour's bluff must not pre-empt the target's real card.
+            asked = (target, *(seat for seat in others if seat != target))
+        else:
+            asked = (target,)
+        if after is BlockAfterChallenge.NOT_CHALLENGER:
+            asked = tuple(seat for seat in asked if seat != past.challenger)
+        return BlockWindow(asked, pending, past.challenger is not None) if asked else self.resolve(pending, past)
+
+    def challenged(self, pending: ActionMove, claim: Claim, challenger: int) -> Phase:
+        if self.rules.prove is Proof.CHOOSE:
+            return Proving((claim.seat,), pending, claim, challenger)
+        if (claim.role in self.hands[claim.seat]) is claim.denies:
+            return self.unproven(pending, claim)
+        return self.hand_shown(pending, claim, challenger) if claim.denies else self.shown(pending, claim, challenger)
+
+    def shown(self, pending: ActionMove, claim: Claim, challenger: int) -> Phase:
+        ending = len(self.living()) == 2 and len(self.hands[challenger]) == 1
+        if self.rules.shown_card is ShownCard.MAY_KEEP and not ending:
+            return DecidingKeepShown((claim.seat,), pending, claim, challenger)
+        return self.proven(pending, claim, challenger, replaced=True)
+
+    def proven(self, pending: ActionMove, claim: Claim, challenger: int, replaced: bool) -> Phase:
+        if replaced:
+            # rules.md#shown-card; only then the challenger loses.
+            hand = list(self.hands[claim.seat])
+            hand.remove(claim.role)
+            self.reshuffle([claim.role])
+            hand.append(self.deck.pop())
+            self.hands[claim.seat] = hand_of(hand)
+            self.events.append(Shown(claim.seat, claim.role, self.hands[claim.seat]))
+        else:
+            self.events.append(Shown(claim.seat, claim.role, None, replaced=False))
+        if claim.block:
+            return self.hit(challenger, pending, LossReason.CHALLENGE, ActionOutcome.BLOCKED)
+        return self.hit(
+            challenger, pending, LossReason.CHALLENGE, AfterLoss.BLOCK, FailedChallenge(challenger, replaced)
+        )
+
+    def hand_shown(self, pending: ActionMove, claim: Claim, challenger: int) -> Phase:
+        """Show all cards and replace them in one shuffle (rules.md#embezzlement)."""
+        shown = self.hands[claim.seat]
+        self.reshuffle(shown)
+        self.hands[claim.seat] = hand_of(self.deck.pop() for _ in shown)
+        self.events.append(HandShown(claim.seat, shown, self.hands[claim.seat]))
+        return self.hit(
+            challenger, pending, LossReason.CHALLENGE, AfterLoss.BLOCK, FailedChallenge(challenger, replaced=True)
+        )
+
+    def unproven(self, pending: ActionMove, claim: Claim) -> Phase:
+        self.events.append(_unproven(claim.seat, claim.role, claim.denies))
+        if claim.block:
+            return self.hit(claim.seat, pending, LossReason.CHALLENGE, AfterLoss.RESOLVE)
+        cost = row_of(self.rules, pending).cost
+        if cost:
+            self.pay(self.actor, cost, CoinReason.REFUND)  # rules.md#lost-challenge
+        return self.hit(claim.seat, pending, LossReason.CHALLENGE, ActionOutcome.FAILED)
+
+    def hit(
+        self,
+        seat: int,
+        pending: ActionMove,
+        reason: LossReason,
+        then: AfterLoss | ActionOutcome,
+        past: FailedChallenge = NO_FAILED_CHALLENGE,
+    ) -> Phase:
+        """Make a seat lose an influence, of its choice if it has two."""
+        hand = self.hands[seat]
+        if len(hand) > 1:
+            return Losing((seat,), pending, reason, then, past)
+        return self.lose(seat, hand[0], pending, reason, then, past)
+
+    def lose(
+        self,
+        seat: int,
+        role: Role,
+        pending: ActionMove,
+        reason: LossReason,
+        then: AfterLoss | ActionOutcome,
+        past: FailedChallenge,
+    ) -> Phase:
+        hand = list(self.hands[seat])
+        hand.remove(role)
+        self.hands[seat] = tuple(hand)
+        self.revealed[seat] = (*self.revealed[seat], role)
+        self.events.append(_lost(seat, role, reason))
+        if not hand:
+            self.events.append(_exiled(seat))
+            if self.rules.dead_target is DeadTarget.NOTHING:
+                self.return_coins(seat)
+            over = self.over()
+            if over:
+                if isinstance(then, ActionOutcome):
+                    self.resolved(pending, then)
+                return over  # rules.md#end: nothing more resolves
+        return self.then(pending, then, past)
+
+    def then(self, pending: ActionMove, then: AfterLoss | ActionOutcome, past: FailedChallenge) -> Phase:
+        if then is AfterLoss.BLOCK:
+            return self.blocks(pending, past)
+        if then is AfterLoss.RESOLVE:
+            return self.resolve(pending, past)
+        return self.end(pending, then)
+
+    def resolve(self, pending: ActionMove, past: FailedChallenge) -> Phase:
+        row = row_of(self.rules, pending)
+        target = pending.target
+        robbed = row.effect is Effect.STEAL and self.rules.dead_target is DeadTarget.COINS
+        if target is not None and not self.hands[target] and not robbed:
+            return self.end(pending, ActionOutcome.TARGET_GONE)  # the cost stays spent
+        match row.effect:
+            case Effect.GAIN:
+                self.pay(self.actor, row.gain, _REASONS[row.action])
+            case Effect.STEAL:
+                assert target is not None
+                taken = min(row.gain, self.coins[target])
+                self.pay(target, -taken, CoinReason.STOLEN)
+                self.pay(self.actor, taken, CoinReason.STEAL)
+            case Effect.HIT:
+                assert target is not None
+                return self.hit(target, pending, LossReason(row.action.value), ActionOutcome.DONE)
+            case Effect.EXCHANGE:
+                self.drawn = hand_of(self.deck.pop() for _ in range(min(self.rules.draw, len(self.deck))))
+                return Exchanging((self.actor,), pending, past)
+            case Effect.EXAMINE:
+                assert target is not None
+                hand = self.hands[target]
+                if len(hand) == 1:
+                    return self.look(pending, hand[0])
+                if self.rules.examine_pick is ExaminePick.TARGET:
+                    return Revealing((target,), pending)
+                return self.look(pending, hand[self.chance.number("examine", self.n + len(self.events), len(hand))])
+            case Effect.CONVERT:
+                turned = self.actor if target is None else target
+                sides = list(self.sides)
+                sides[turned] = sides[turned].other
+                self.sides = tuple(sides)
+                self.events.append(Converted(self.actor, turned, sides[turned]))
+            case Effect.EMBEZZLE:
+                taken, self.reserve = self.reserve, 0
+                self.pay(self.actor, taken, CoinReason.EMBEZZLE)
+        return self.end(pending, ActionOutcome.DONE)
+
+    def look(self, pending: ActionMove, role: Role) -> Phase:
+        self.seen = role
+        return Examining((self.actor,), pending)
+
+    def examined(self, pending: ActionMove, swap: bool) -> Phase:
+        role, target = self.seen, pending.target
+        assert role is not None
+        assert target is not None
+        self.seen = None
+        cards = None
+        if swap:
+            hand = list(self.hands[target])
+            hand.remove(role)
+            if self.rules.examine_replace is ExamineReplace.DRAW_FIRST:
+                hand.append(self.deck.pop())  # the one exception to "back first, then draw" (rules.md#examine)
+                self.reshuffle([role])
+            else:
+                self.reshuffle([role])
+                hand.append(self.deck.pop())
+            self.hands[target] = cards = hand_of(hand)
+        self.events.append(CardExamined(self.actor, target, swap, role, cards))
+        return self.end(pending, ActionOutcome.DONE)
+
+    def keep(self, pending: ActionMove, roles: tuple[Role, ...]) -> Phase:
+        pool = [*self.hands[self.actor], *self.drawn]
+        if len(roles) != len(self.hands[self.actor]):
+            raise IllegalMoveError(f"keep {len(self.hands[self.actor])} cards, not {len(roles)}")
+        for role in roles:
+            pool.remove(role)
+        count = len(self.drawn)
+        self.hands[self.actor] = hand_of(roles)
+        self.drawn = ()
+        self.reshuffle(pool)  # always, lest others learn that all own cards were kept (rules.md#exchange)
+        self.events.append(Exchanged(self.actor, count, self.hands[self.actor]))
+        return self.end(pending, ActionOutcome.DONE)
+
+    def resolved(self, pending: ActionMove, how: ActionOutcome) -> None:
+        self.events.append(_resolved(self.actor, pending.action, pending.target, how))
+
+    def end(self, pending: ActionMove, how: ActionOutcome) -> Phase:
+        """Tell how the action ended, and give the turn to the next seat."""
+        self.resolved(pending, how)
+        return self.end_turn()
+
+    def end_turn(self) -> Phase:
+        if self.turn >= self.rules.limit(len(self.hands)):
+            return Over((), GameEnding.TURN_LIMIT, None, self.living())
+        self.turn += 1
+        self.actor = self.clockwise(self.actor)[0]
+        return _turn(self.actor)
+
+    # -- seats that leave
+
+    def forfeit(self, phase: Phase, seats: tuple[int, ...]) -> Phase | None:
+        """Take the seats out of the game. Returns the phase that follows, None where the question still stands."""
+        before = phase.asked if isinstance(phase, Drafting) else self.living()
+        for seat in seats:
+            roles = self.hands[seat]
+            self.revealed[seat] = (*self.revealed[seat], *roles)
+            self.hands[seat] = ()
+            self.events.append(Forfeited(seat, roles))
+            self.return_coins(seat)
+        if self.drawn and self.actor in seats:
+            drawn, self.drawn = self.drawn, ()
+            self.reshuffle(drawn)
+        left = tuple(seat for seat in before if seat not in seats)
+        if not left:
+            return Over((), GameEnding.ALL_FORFEIT, None, before)
+        if len(left) == 1:
+            self.seen = None
+            return Over((), GameEnding.LAST_STANDING, left[0], left)
+        match phase:
+            case Turn():
+                return self.end_turn()
+            case ChoosingSide(asked):
+                self.actor = self.clockwise(asked[0])[0]  # the next player starts in its place, still in turn 1
+                return ChoosingSide((self.actor,))
+            case Drafting() | Over():
+                raise IllegalMoveError(f"no game goes on after a seat left in {type(phase).__name__}")
+        if self.actor in seats or phase.pending.target in seats:
+            self.seen = None  # actions by or against a seat that left are cancelled
+            return self.end(
+                phase.pending, ActionOutcome.ACTOR_GONE if self.actor in seats else ActionOutcome.TARGET_GONE
+            )
+        match phase:
+            case Losing(_, pending, _, then, past):
+                return self.then(pending, then, past)
+            case Proving(_, pending) | DecidingKeepShown(_, pending):
+                return self.resolve(pending, NO_FAILED_CHALLENGE)  # the block of a seat that left is cancelled
+        return None
+
+    # -- small parts
+
+    def pay(self, seat: int, delta: int, reason: CoinReason) -> None:
+        self.coins[seat] += delta
+        self.events.append(_coins(seat, delta, reason))
+
+    def return_coins(self, seat: int) -> None:
+        """Pay a seat's coins to the treasury (rules.md#out)."""
+        if self.coins[seat]:
+            self.pay(seat, -self.coins[seat], CoinReason.EXILE)
+
+    def reshuffle(self, back: Sequence[Role]) -> None:
+        # Sorted first, so that the order depends on the cards and the label alone.
+        self.deck = self.chance.shuffled(sorted([*self.deck, *back]), "reshuffle", self.n + len(self.events))
+
+    def living(self) -> tuple[int, ...]:
+        return tuple(seat for seat, hand in enumerate(self.hands) if hand)
+
+    def clockwise(self, seat: int) -> tuple[int, ...]:
+        """Return the other living seats, clockwise from `seat`."""
+        return seats_clockwise(tuple(map(len, self.hands)), seat)
+
+    def over(self) -> Over | None:
+        living = self.living()
+        if len(living) > 1:
+            return None
+        return Over((), GameEnding.LAST_STANDING, living[0], living)
+
+
+# By phase: the kinds of answers that it takes, and what they do.
+_Step = tuple[frozenset[type], Callable[[_MutableState, Any, Sequence[Any]], Phase]]
+_STEPS: dict[type[Phase], _Step] = {
+    ChallengeWindow: (frozenset((Pass, Challenge)), _MutableState.challenge_window),
+    BlockWindow: (frozenset((Pass, Block)), _MutableState.block_window),
+    Turn: (frozenset((ActionMove,)), lambda table, _, answers: table.act(answers[0])),
+    Proving: (frozenset((Show, ShowHand, Decline)), lambda table, phase, answers: table.prove(phase, answers[0])),
+    Losing: (
+        frozenset((Lose,)),
+        lambda table, phase, answers: table.lose(
+            phase.asked[0], answers[0].role, phase.pending, phase.reason, phase.then, phase.past
+        ),
+    ),
+    Exchanging: (frozenset((Keep,)), lambda table, phase, answers: table.keep(phase.pending, answers[0].roles)),
+    DecidingKeepShown: (
+        frozenset((KeepShown,)),
+        lambda table, phase, answers: table.proven(
+            phase.pending, phase.claim, phase.challenger, replaced=not answers[0].shown
+        ),
+    ),
+    Revealing: (frozenset((Reveal,)), lambda table, phase, answers: table.look(phase.pending, answers[0].role)),
+    Examining: (
+        frozenset((ExamineDecision,)),
+        lambda table, phase, answers: table.examined(phase.pending, answers[0].swap),
+    ),
+    ChoosingSide: (
+        frozenset((Side,)),
+        lambda table, phase, answers: table.side(phase.asked[0], answers[0].allegiance),
+    ),
+    Drafting: (frozenset((Pick,)), lambda table, _, answers: table.draft(answers)),
+}
+_NO_STEP: _Step = (frozenset(), lambda _, phase, __: phase)

@@ -1,0 +1,52 @@
+"""Derive all randomness of a game from labelled streams of a secret 256-bit key.
+
+Every draw is HMAC-SHA256(key, purpose | deal | event), so one draw never shifts another. A hidden choice, such as the
+cards kept in an exchange, can't change a later public draw, and a record replays from its key. The key stays inside
+the referee while a match is played."""
+
+import hmac
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_MAX_ITEMS = 40  # 40! < 2^160, so the 256 bits of one digest give every order the same chance to within 2^-96
+
+
+class KeyedRng:
+    """The random draws of one deal (game) under one key."""
+
+    __slots__ = ("_deal", "_key")
+
+    def __init__(self, key: bytes, deal: int) -> None:
+        self._key = key
+        self._deal = deal
+
+    def number(self, purpose: str, event: int, below: int) -> int:
+        """Return a number in 0..below-1. The bias of the modulus is under below/2^256."""
+        return draw_number(self._key, f"{purpose}|{self._deal}|{event}") % below
+
+    def shuffled(self, items: Sequence[T], purpose: str, event: int) -> list[T]:
+        """Return the items in random order; the same label and items give the same order."""
+        return permute(items, draw_number(self._key, f"{purpose}|{self._deal}|{event}"))
+
+
+def draw_number(key: bytes, label: str) -> int:
+    """Return the 256-bit number of a label."""
+    return int.from_bytes(hmac.digest(key, label.encode(), "sha256"))
+
+
+def derive_key(key: bytes, label: str) -> bytes:
+    """Return a 32-byte key of its own for a label (a match's key from the run's, say)."""
+    return hmac.digest(key, label.encode(), "sha256")
+
+
+def permute(items: Sequence[T], number: int) -> list[T]:
+    """Return the permutation of at most 40 items with this number modulo n!, by one Fisher-Yates pass."""
+    pool = list(items)
+    if len(pool) > _MAX_ITEMS:
+        raise ValueError(f"{len(pool)} items are too many for one draw; at most {_MAX_ITEMS}")
+    for i in range(len(pool) - 1, 0, -1):
+        number, j = divmod(number, i + 1)
+        pool[i], pool[j] = pool[j], pool[i]
+    return pool

@@ -1,0 +1,561 @@
+"""Build the view of a match for a player or a spectator, and the menu of a request's legal moves.
+
+A player's view uses only the lines that its seat received and the steps as that seat may know them; a spectator's
+uses the steps alone. The view is lines of text for a terminal, or one value (`GameView`) for a page. Players have
+their names of the wire, the person is "you", and events use the arena's common texts, in the second person for the
+person's own moves.
+
+In the menu, moves that differ only in their target share one line. Each line has a number and a letter, one key each.
+An action always has the same letter; other moves get a letter of their distinguishing word. RESERVED_LETTERS contains
+the letters that the table reserves."""
+
+import random
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arena.play.live_match import Message
+from arena.referee import UNTIMED_MS, clean_text
+from protocol.event_text import describe_event, describe_move, join_texts
+from protocol.kits.coup_kit import Bot, Game, Player
+
+NUMBERS = "1234567890"  # of a list's lines; no list is longer: ten actions, nine others to aim at and oneself
+RESERVED_LETTERS = "hlq?"  # hint, log, leave, help
+
+_LETTERS = {
+    "income": "i",
+    "foreign_aid": "f",
+    "tax": "t",
+    "steal": "s",
+    "assassinate": "a",
+    "coup": "c",
+    "exchange": "e",
+    "examine": "x",
+    "convert": "v",
+    "embezzle": "z",
+    "pass": "p",
+    "challenge": "c",
+    "show": "s",
+    "decline": "d",
+}
+# What an action claims; `exchange` claims the role that the game has for it.
+_CLAIMS = {
+    "tax": "duke",
+    "steal": "captain",
+    "assassinate": "assassin",
+    "examine": "inquisitor",
+    "embezzle": "not_duke",
+}
+_TARGET = "{target}"  # stands for the name until one is chosen
+
+
+@dataclass(frozen=True, slots=True)
+class MoveOption:
+    """One line. `choices`: (index of a legal move, its target's seat, None if it has none).
+
+    `bluff`: to choose it is to claim a role that the person doesn't hold.
+    """
+
+    number: str
+    letter: str
+    text: str
+    choices: tuple[tuple[int, int | None], ...]
+    bluff: bool
+
+
+def make_move_menu(
+    legal: Sequence[Mapping[str, Any]], cards: Sequence[str], rules: Mapping[str, Any], names: Sequence[str]
+) -> list[MoveOption]:
+    """Return the menu of a request's legal moves for who holds these cards, by the rules of the hello line."""
+    groups: dict[str, list[tuple[int, int | None]]] = {}
+    for index, move in enumerate(legal):
+        word = str(move.get("action", index))
+        groups.setdefault(word, []).append((index, move.get("target")))
+    options: list[MoveOption] = []
+    for number, choices in zip(NUMBERS, groups.values(), strict=False):
+        move = legal[choices[0][0]]
+        letter = _letter(move, "".join(option.letter for option in options))
+        text = _text([legal[index] for index, _ in choices], rules, names)
+        options.append(MoveOption(number, letter, text, tuple(choices), _is_bluff(move, cards, rules)))
+    return options
+
+
+def _letter(move: Mapping[str, Any], used: str) -> str:
+    """Return a letter that no line before has; "" if there is none."""
+    word = str(move.get("action") or next(iter(move)))
+    value = move.get(word)
+    fixed = _LETTERS.get(word, "")
+    letters = fixed + (value if isinstance(value, str) else "") + (word if not isinstance(value, list) else "")
+    return next((letter for letter in letters if letter.isalpha() and letter not in used + RESERVED_LETTERS), "")
+
+
+def _text(moves: Sequence[Mapping[str, Any]], rules: Mapping[str, Any], names: Sequence[str]) -> str:
+    move = moves[0]
+    cost = {"coup": rules.get("coup_cost"), "assassinate": rules.get("assassinate_cost")}.get(str(move.get("action")))
+    paid = f" ({cost} coins)" if cost else ""
+    targets = [names[each["target"]] for each in moves if "target" in each]
+    if not targets:
+        return describe_move(move, names) + paid
+    aimed = next(each for each in moves if "target" in each)
+    whom = " or ".join(filter(None, (", ".join(targets[:-1]), targets[-1])))
+    text = describe_move({**aimed, "target": 0}, [whom])
+    alone = describe_move(move, names)
+    return (f"{alone}, or {text}" if "target" not in move else text) + paid
+
+
+def _is_bluff(move: Mapping[str, Any], cards: Sequence[str], rules: Mapping[str, Any]) -> bool:
+    claim = _CLAIMS.get(str(move.get("action")), move.get("block"))
+    if move.get("action") == "exchange":
+        claim = "inquisitor" if rules.get("inquisitor") else "ambassador"
+    if claim is None:
+        return False
+    denied = str(claim).removeprefix("not_")
+    return (denied in cards) if denied != claim else (claim not in cards)
+
+
+YOU = "you"
+HIDDEN = "??"
+
+_IRREGULAR = {"is": "are", "has": "have", "can't": "can't", "doesn't": "don't", "launches": "launch", "and": "and"}
+_CAUSES = {"coup": "the coup", "assassinate": "the assassination", "challenge": "the lost challenge"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A line of the table; `own`: it is the person's."""
+
+    text: str
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeatView:
+    """A seat as it is seen: `cards` has None for each that is hidden; `claims` counts by role."""
+
+    name: str
+    handle: str
+    coins: int
+    cards: tuple[str | None, ...]
+    drawn: tuple[str, ...]
+    revealed: tuple[str, ...]
+    out: bool
+    side: str | None
+    claims: dict[str, int]
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRequest:
+    """The open request. `ends_at`: when its time is over by time.monotonic, None without a clock; answers name `id`."""
+
+    id: int
+    kind: str
+    question: str
+    ends_at: float | None
+    options: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GameView:
+    """A game as a person sees it now; `seat` is None for an onlooker, `told` has a line for each turn."""
+
+    number: int
+    turn: int
+    seat: int | None
+    actor: int
+    deck: int
+    reserve: int | None
+    seats: tuple[SeatView, ...]
+    told: tuple[str, ...]
+    ask: OpenRequest | None
+    end: str | None
+
+
+_RISK = "If it goes wrong you lose both cards."
+_ONLOOKER = -1  # the seat of who has none
+
+
+class _Follower(Bot):
+    """The kit's own game object, which follows the match; what it would answer is thrown away."""
+
+    name = "person"
+    game: Game
+
+    def match_start(self, game: Game) -> None:
+        self.game = game
+
+
+class PlayerView:
+    """The match as the person knows it."""
+
+    def __init__(self) -> None:
+        self._follower = _Follower()
+        self.request: Message = {}  # the one that is open
+        self.told: list[str] = []  # what happened in this game, a line for each turn
+        self._fresh = 0  # the first line of it that wasn't shown to its end
+        self._known = ""  # what of that line was shown
+        self._going: list[Message] = []  # the events of the last line
+        self._next = 0  # the number of the first event that wasn't told
+        self._asked_at = 0.0
+        self._early: list[Message] = []  # moments of a game that the seat hasn't heard of yet
+        self._over = False
+        self._onlooks: int | None = None  # the game that an onlooker sees
+
+    @property
+    def game(self) -> Game:
+        """The game object of the kit."""
+        return self._follower.game
+
+    def take(self, message: Message) -> Message | None:
+        """Take in a message; return the answer to a hello, which needs no person. Others are `answer`'s."""
+        match message["type"]:
+            case "moment":
+                self._take_moment(message)
+                return None
+            case "game_start":
+                self._begin()
+            case "request" | "game_over":
+                message = {**message, "events": self._fresh_of(message["events"])}
+                self.request = message if message["type"] == "request" else {}
+                self._asked_at = time.monotonic()
+                self._over = message["type"] == "game_over"
+        answer = self._follower.reply(message)
+        if "events" in message:
+            self._tell(message["events"])
+        if message["type"] == "game_start":
+            early, self._early = self._early, []
+            for moment in early:
+                self._take_moment(moment)
+        return answer if message["type"] == "hello" else None
+
+    def _begin(self) -> None:
+        self.told, self._going, self._fresh, self._known, self._next = [], [], 0, "", 0
+        self._over = False
+
+    def _take_moment(self, message: Message) -> None:
+        """Take in what has just happened: the kit follows it as it follows a request, which is what it looks like."""
+        you = message.get("you", {"seat": _ONLOOKER, "cards": []})
+        # Whose card an examiner has seen stands in the request that follows.
+        seen = {**message, "you": {name: value for name, value in you.items() if name != "seen"}}
+        if (
+            "you" not in message and message["game"] != self._onlooks
+        ):  # nobody else tells an onlooker that a game begins
+            self._onlooks = message["game"]
+            self._begin()
+            self._follower.reply({**seen, "type": "game_start"})
+        elif "you" in message and (not self.game.request or message["game"] != self.game.number or self._over):
+            self._early.append(message)
+        else:
+            seen["events"] = self._fresh_of(message["events"])
+            self.request = {}
+            self._follower.reply({**seen, "type": "request", "kind": "moment", "id": 0, "legal": [{"pass": True}]})
+            self._tell(seen["events"])
+
+    def _fresh_of(self, events: Sequence[Message]) -> list[Message]:
+        """Return the events that weren't told yet."""
+        fresh = [event for event in events if event["n"] >= self._next]
+        self._next += len(fresh)
+        return fresh
+
+    def allow(self, limit_ms: int) -> None:
+        """Give the open request so much time from now on, in place of what its line says."""
+        self.request["clock"] = {"limit_ms": limit_ms, "bank_ms": 0}
+        self._asked_at = time.monotonic()
+
+    def quiet(self) -> int:
+        """Return the index of the move that is played for a person who gave none: as `arena.coup.default` has it."""
+        legal, kind, seat = self.request["legal"], self.request["kind"], self.request["you"]["seat"]
+        if kind in ("lose", "draft", "examine_show"):
+            return random.randrange(len(legal))  # a fixed choice would tell the others what else is held
+        coups = [index for index, move in enumerate(legal) if move.get("action") == "coup"]
+        if kind == "turn" and coups and legal[0] != {"action": "income"}:
+            return min(coups, key=lambda index: (legal[index]["target"] - seat) % len(self.game.players))
+        return 0  # income, pass, show if held, keep the hand
+
+    def answer(self, choice: int, say: str | Sequence[Message] | None = None) -> Message:
+        """Return the answer to the open request: the index of a legal move, and what is said beside it.
+
+        say: statements, or what a person typed; see `statements`.
+        """
+        statements = self.statements(say) if isinstance(say, str) else list(say or ())
+        return {"id": self.request["id"], "choice": choice, **({"say": statements} if statements else {})}
+
+    @property
+    def talk(self) -> str:
+        """What may be said: `off`, `statements`, or `text`, which is both."""
+        return str(self.game.rules.get("talk", "off"))
+
+    def statements(self, words: str) -> list[Message]:
+        """Return what typed words say: "hold duke", "lack duke", "attack B", "spare B", "doubt B duke", else a text.
+
+        It is empty where the rules don't let that be said.
+        """
+        says, *rest = words.lower().split() or [""]
+        roles, others = self.game.rules.get("deck", ()), {player.handle.lower(): player for player in self.game.players}
+        match rest:
+            case [role] if says in ("hold", "lack") and role in roles:
+                statement: Message = {"says": says, "role": role}
+            case [name] if says in ("attack", "spare") and self._is_other(others.get(name)):
+                statement = {"says": says, "target": others[name].seat}
+            case [name, role] if says == "doubt" and role in roles and self._is_other(others.get(name)):
+                statement = {"says": says, "role": role, "target": others[name].seat}
+            case _:
+                text = clean_text(words) if self.talk == "text" else ""
+                return [{"says": "text", "text": text}] if text else []
+        return [statement] if self.talk != "off" else []
+
+    def _is_other(self, player: Player | None) -> bool:
+        return player is not None and player.alive and player.seat != self.game.seat
+
+    @property
+    def names(self) -> list[str]:
+        """The players by seat."""
+        you = self.game.request["you"]["seat"]
+        return [YOU if player.seat == you else player.handle for player in self.game.players]
+
+    # --- what happened
+
+    def _tell(self, events: Sequence[Message]) -> None:
+        """Add events to what was told; a turn that goes on is told again, as a whole."""
+        for event in events:
+            if event["event"] == "allegiances":  # the table shows them
+                continue
+            if self._begins_a_turn(event):
+                self.told.append("")
+                self._going = []
+            self._going.append(event)
+            self.told[-1] = join_texts(
+                (each["event"], self._in_words(each)) for each in self._going if each["event"] != "coins"
+            )
+
+    def _begins_a_turn(self, event: Message) -> bool:
+        """Tell whether an event begins a line: an action, or what is said before one."""
+        going = [each["event"] for each in self._going]
+        if not self.told or (event["event"] == "say" and going[-1] == "resolved"):
+            return True
+        return bool(event["event"] == "action" and set(going) != {"say"})
+
+    def _in_words(self, event: Message) -> str:
+        """Return an event in the second person; what somebody wrote stays as it is."""
+        head, quote, text = describe_event(event, self.names).partition("“")
+        return to_second_person(head) + quote + text
+
+    def news(self) -> list[str]:
+        """Return the lines that are new since this was last asked, and what is new of the last one."""
+        fresh = self.told[self._fresh :]
+        if fresh and self._known and fresh[0].startswith(self._known):
+            fresh[0] = fresh[0].removeprefix(self._known).strip(" ·:")
+        self._fresh = max(0, len(self.told) - 1)
+        self._known = self.told[-1] if self.told else ""
+        return [_sentence(line) for line in fresh if line]
+
+    # --- the table
+
+    def table(self, columns: int) -> list[TableRow]:
+        """Return a line for each player: coins, cards, what is face up in brackets, and claims where there is room."""
+        game, names = self.game, self.names
+        wide = max(map(len, names))
+        rows = []
+        for player, name in zip(game.players, names, strict=True):
+            own = player.seat == game.seat
+            mark = ">" if player.seat == game.actor and player.alive else " "
+            line = f"{mark} {name.ljust(wide)}  {self._has(player)}"
+            claims = f"   claimed {_claims_text(player.claims)}" if not own and player.alive and player.claims else ""
+            rows.append(TableRow(line + claims if len(line + claims) <= columns else line, own))
+        if game.rules.get("reformation"):
+            rows.append(TableRow(f"  {'reserve'.ljust(wide)}  {game.state.get('reserve', 0)}"))
+        return rows
+
+    def _has(self, player: Player) -> str:
+        mine = player.seat == self.game.request["you"]["seat"]
+        cards = [*self.game.cards] if mine else [HIDDEN] * player.influence
+        up = [f"({role})" for role in player.revealed]
+        side = [player.allegiance] if player.allegiance else []
+        coins = f"{player.coins:>2} {'coin ' if player.coins == 1 else 'coins'}" if player.alive else " out    "
+        return " ".join([coins, *side, *cards, *up])
+
+    # --- what is asked
+
+    def question(self) -> str:
+        """Return what the open request asks."""
+        game, names = self.game, self.names
+        legal = game.legal
+        actor = game.pending.get("actor")
+        action = {"event": "action", "seat": actor, **game.pending}
+        pending = _sentence(to_second_person(describe_event(action, names))) if actor is not None else ""
+        match game.kind:
+            case "turn" if all(move.get("action") == "coup" for move in legal):
+                return f"Your turn. With {game.me.coins} coins you must launch a coup."
+            case "turn":
+                return "Your turn."
+            case "challenge":
+                claim = game.claim
+                if claim["block"]:
+                    return f"{pending}, {names[claim['seat']]} blocks as {claim['role']}. Challenge?"
+                return f"{pending}, claiming {_the(claim['role'])}. Challenge?"
+            case "block":
+                shown = " The claim was proven." if game.proven else ""
+                return f"{pending}.{shown} Block?"
+            case "prove":
+                doubter = names[game.challenger] if game.challenger is not None else "somebody"
+                return f"{doubter} challenges you: show {_the(game.claim['role'])}?"
+            case "lose":
+                return f"You lose a card to {_CAUSES.get(game.reason or '', 'it')}. Which one?"
+            case "exchange":
+                return f"You drew {' and '.join(game.drawn)}. What do you keep?"
+            case "keep_shown":
+                return f"You showed {_the(game.claim['role'])}. Keep it, or have it replaced?"
+            case "examine_show":
+                return f"{pending}. Which card do you show?"
+            case "examine_decide":
+                return f"{names[game.pending['target']]} shows you the {game.seen}."
+            case "draft":
+                return "Which card do you begin with?"
+            case "allegiance":
+                return "Which side are you on?"
+        return f"{game.kind}?"
+
+    def options(self) -> list[MoveOption]:
+        """Return what may be answered."""
+        cards = self.game.cards
+        return make_move_menu(self.game.legal, cards, self.game.rules, self.names)
+
+    def seen(self) -> GameView | None:
+        """Return the game as it is seen now; None before the first."""
+        if not hasattr(self._follower, "game") or not self.game.request:
+            return None
+        game, names = self.game, self.names
+        state, you = game.state, game.request["you"]
+        reserve = state.get("reserve") if game.rules.get("reformation") else None
+        seats = []
+        for player, name in zip(game.players, names, strict=True):
+            own = player.seat == you["seat"]
+            hidden: list[str | None] = [None] * player.influence
+            seats.append(
+                SeatView(
+                    name,
+                    player.handle,
+                    player.coins,
+                    tuple(you["cards"] if own else hidden),
+                    tuple(you.get("drawn", ())) if own else (),
+                    tuple(player.revealed),
+                    not player.alive and bool(player.revealed),
+                    player.allegiance,
+                    dict(player.claims),
+                    own,
+                )
+            )
+        seat = None if you["seat"] == _ONLOOKER else you["seat"]
+        lines = tuple(_sentence(line) for line in self.told)
+        end = self.end() if self._over else None
+        return GameView(
+            game.number,
+            state["turn"],
+            seat,
+            state["actor"],
+            state["deck"],
+            reserve,
+            tuple(seats),
+            lines,
+            self._ask(),
+            end,
+        )
+
+    def _ask(self) -> OpenRequest | None:
+        request = self.request
+        if not request:
+            return None
+        clock = request["clock"]
+        ends_at = self._asked_at + (clock["limit_ms"] + clock["bank_ms"]) / 1000
+        options = tuple(
+            {
+                "number": option.number,
+                "letter": option.letter,
+                "text": option.text,
+                "action": request["legal"][option.choices[0][0]].get("action"),
+                "bluff": option.bluff,
+                "risk": _RISK if self._risks(request["legal"][option.choices[0][0]], option.bluff) else None,
+                "choices": option.choices,
+            }
+            for option in self.options()
+        )
+        timed = clock["limit_ms"] < UNTIMED_MS
+        return OpenRequest(request["id"], request["kind"], self.question(), ends_at if timed else None, options)
+
+    def _risks(self, move: Mapping[str, Any], bluff: bool) -> bool:
+        """Tell whether a move may cost two cards: to doubt one's assassin, or to lie to him."""
+        game = self.game
+        aimed = game.pending.get("action") == "assassinate" and game.pending.get("target") == game.seat
+        doubts = "challenge" in move and not game.claim.get("block")
+        return aimed and len(game.cards) > 1 and (doubts or ("block" in move and bluff))
+
+    # --- on request
+
+    def hint(self, columns: int) -> Iterator[str]:
+        """Yield how likely each opponent holds each role, and what is known of how often it bluffs."""
+        game, names = self.game, self.names
+        roles = sorted(game.rules["deck"])
+        if not game.opponents:
+            yield "Nobody else has a card yet."
+            return
+        wide = max(len(names[player.seat]) for player in game.opponents)
+        short = 4 if columns < wide + 3 + 11 * len(roles) else 10
+        yield "How likely each holds at least one, by the cards you see:"
+        yield " ".join([" " * (wide + 1), *(role[:short].rjust(max(short, 4)) for role in roles)])
+        for player in game.opponents:
+            chances = [f"{100 * game.odds(player.seat, role):.0f}%".rjust(max(short, 4)) for role in roles]
+            yield " ".join([f" {names[player.seat].ljust(wide)}", *chances])
+        if game.rules.get("draft"):
+            yield "After a draft, where cards are chosen, this is a guess."
+        for player in game.opponents:
+            past = player.history
+            if past.challenged:
+                caught = f"was caught {_times(past.caught)}" if past.caught else "proved it each time"
+                yield f"{names[player.seat]} was challenged {_times(past.challenged)}, and {caught}."
+
+    def start(self, games: int) -> str:
+        """Return what there is to say at the start of a game."""
+        game = self.game
+        state = game.state
+        number = f"Game {game.number + 1} of {games}. " if games > 1 else ""
+        first = self.names[state["actor"]]
+        begins = "You begin" if first == YOU else f"{first} begins"
+        return f"{number}You are {game.me.handle}, in seat {game.seat} of {len(game.players)}. {begins}."
+
+    def end(self) -> str:
+        """Return how the game ended."""
+        game = self.game
+        if game.winner is not None:
+            name = self.names[game.winner]
+            return "You win!" if name == YOU else f"{name} wins."
+        return f"A draw: {' and '.join(self.names[seat] for seat in game.survivors) or 'nobody'}."
+
+
+def to_second_person(text: str) -> str:
+    """Return a line of the story in which the player called "you" acts in the second person."""
+
+    def turned(match: re.Match[str]) -> str:
+        word = match[2]
+        return f"{match[1]}{YOU} {_IRREGULAR.get(word, word.removesuffix('s'))}"
+
+    text = re.sub(rf"(^|: | · ){YOU} ([a-z']+)", turned, text)
+    return re.sub(rf"\b({YOU} show the [a-z]+ and) keeps\b", r"\1 keep", text.replace(f"{YOU}'s", "your"))
+
+
+def _sentence(text: str) -> str:
+    """Return a text that begins with a capital if it begins with the person."""
+    return text[0].upper() + text[1:] if re.match(r"your?(?![^\s,:])", text) else text
+
+
+def _the(role: str) -> str:
+    return f"to have no {role.removeprefix('not_')}" if role.startswith("not_") else f"the {role}"
+
+
+def _claims_text(claims: Mapping[str, int]) -> str:
+    return ", ".join(role if number == 1 else f"{role} x{number}" for role, number in claims.items())
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")

@@ -1,0 +1,102 @@
+"""Define the settings of a match: rules, clocks, limits, and the cost of a fault.
+
+All code that plays, stores or verifies a match shares these types; run.json and records are written by the same
+`to_json`. The clock charges a bot's own time (clock.py): a loaded host causes no timeout, and sleeping isn't free.
+Where the kernel doesn't report how long tasks wait for a core, the clock charges wall time."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from arena.coup import COUP, Ruleset, Talk, from_dict, to_dict
+from arena.sandbox import LIMITS, LimitRule, Limits
+
+UNTIMED_MS = 2**31 - 1  # as free time: no clock. 24 days; any bot's integer holds it
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Free time a request, bank a game, time to start, in ms; of own time if `own`, else of wall time.
+
+    A `limit_ms` of UNTIMED_MS or more is no clock: an answer is waited for as long as it takes.
+
+    `ponder`: bots may compute while it isn't their turn. Otherwise they are frozen while others think, where the
+    sandbox can do that.
+    """
+
+    limit_ms: int = 500
+    bank_ms: int = 10_000
+    start_ms: int = 10_000
+    own: bool = False
+    ponder: bool = False
+
+    @property
+    def timed(self) -> bool:
+        """Tell whether there is a clock."""
+        return self.limit_ms < UNTIMED_MS
+
+    @classmethod
+    def from_json(cls, payload: dict[str, Any]) -> "Timing":
+        """Return the times that a JSON object has. Raises TypeError or ValueError for anything else."""
+        return cls(**_values(cls, payload))
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSettings:
+    """What holds for every bot and every game of a match.
+
+    `limits` are those of each bot's process. `lives`: faults in a game until the bot forfeits it. `forfeits`: forfeited
+    games until the bot forfeits the rest of the match. `open_names`: bots play under their own names, not letters.
+    """
+
+    rules: Ruleset = COUP
+    timing: Timing = field(default_factory=Timing)
+    limits: Limits = field(default_factory=Limits)
+    lives: int = 3
+    forfeits: int = 3
+    open_names: bool = False
+
+    @property
+    def flood_bytes(self) -> int:
+        """Return how much a bot may write between two requests, in bytes."""
+        return int(self.limits.on_wire()["flood_bytes"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the terms as a JSON object. Rules without talk leave it out: so old records keep their bytes."""
+        silent = self.rules.talk is Talk.OFF
+        return {
+            "rules": {name: value for name, value in to_dict(self.rules).items() if name != "talk" or not silent},
+            "timing": asdict(self.timing),
+            "limits": asdict(self.limits),
+            "lives": self.lives,
+            "forfeits": self.forfeits,
+            "open_names": self.open_names,
+        }
+
+    @classmethod
+    def from_json(cls, payload: dict[str, Any]) -> "MatchSettings":
+        """Return the terms that `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        values = _values(cls, payload)
+        values["rules"] = from_dict(values["rules"])
+        values["timing"] = Timing.from_json(values["timing"])
+        values["limits"] = Limits(**_values(Limits, values["limits"]))
+        return cls(**values)
+
+
+def _values(of: type[MatchSettings] | type[Timing] | type[Limits], payload: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of the payload, which must have each field and no other."""
+    names = of.__dataclass_fields__.keys()
+    if payload.keys() != names:
+        part = "terms" if of is MatchSettings else of.__name__.lower()
+        raise ValueError(f"the fields of {part} are {', '.join(names)}")
+    return dict(payload)
+
+
+_DAY_MS = 86_400_000  # more is a typing error
+_DEFAULT = Timing()
+_TIMES = (
+    LimitRule(_DEFAULT.limit_ms, 1, _DAY_MS, "ms", "Free time for each request, in ms.", field="limit_ms"),
+    LimitRule(_DEFAULT.bank_ms, 0, _DAY_MS, "ms", "Further time for all requests of a game, in ms.", field="bank_ms"),
+    LimitRule(_DEFAULT.start_ms, 1, _DAY_MS, "ms", "Time to start and say hello, in ms.", field="start_ms"),
+)
+TIME_LIMITS = {row.field: row for row in _TIMES}
+SETTABLE_LIMITS = {**TIME_LIMITS, **LIMITS}  # what flags and [limits] of a rules file set, by field

@@ -1,0 +1,121 @@
+"""Read a seat's statements from replies and records, and check them against the rules. Pure.
+
+Statements change no game. They are published once all answers of a step have arrived, before the events that follow,
+in ascending order of seats. So they reveal only that a seat was asked, which is public, and the text that its bot
+wrote. An invalid statement is dropped as a whole. A text contains no character that controls a terminal or changes
+the direction of a line."""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from arena.coup import Board, Drafting, Role, StatementKind, StatementMade, Talk, to_json_value
+from protocol import SAY_LIMIT, TEXT_LIMIT
+
+Placed = tuple[int, StatementMade]  # the place, among the moves of the game, of the answer beside which it was said
+
+# What each statement has besides `says`.
+_PARTS = {
+    "hold": ("role",),
+    "lack": ("role",),
+    "attack": ("target",),
+    "spare": ("target",),
+    "doubt": ("role", "target"),
+    "text": ("text",),
+}
+_ROLES = frozenset(role.value for role in Role)
+# Joiners: without them some scripts, and emoji of several signs, can't be written.
+_JOINERS = "\u200c\u200d"
+_ACTING = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+
+
+class SayError(ValueError):
+    """What is wrong with a say, in one line that has nothing of it."""
+
+
+def read_say(say: Any, board: Board, seat: int) -> tuple[StatementMade, ...]:
+    """Return what a seat says by the `say` of its reply. Raises SayError if anything is wrong with it."""
+    if not isinstance(say, list | tuple):
+        raise SayError("it is a list of statements")
+    if len(say) > SAY_LIMIT:
+        raise SayError(f"it has {len(say)} statements, and {SAY_LIMIT} are allowed")
+    statements = tuple(_read_statement(statement, seat) for statement in say)
+    require_sayable(statements, board)
+    return statements
+
+
+def _read_statement(statement: Any, seat: int) -> StatementMade:
+    says = statement.get("says") if isinstance(statement, dict) else None
+    if not isinstance(says, str) or says not in _PARTS:
+        raise SayError(f"a statement is an object whose says is one of {', '.join(_PARTS)}")
+    parts = _PARTS[says]
+    if statement.keys() != {"says", *parts}:
+        raise SayError(f"a statement that says {says} has {' and '.join(parts)}, and nothing else")
+    role, target, text = statement.get("role"), statement.get("target"), statement.get("text")
+    if "role" in parts and not (isinstance(role, str) and role in _ROLES):
+        raise SayError("role is a role of this game")
+    if "target" in parts and type(target) is not int:
+        raise SayError("target is another seat that is in the game")
+    if "text" in parts and not isinstance(text, str):
+        raise SayError("text is a string")
+    return StatementMade(seat, StatementKind(says), None if role is None else Role(role), target, text)
+
+
+def require_sayable(statements: Sequence[StatementMade], board: Board) -> None:
+    """Raise SayError for what can't be said, all by one seat beside one answer."""
+    texts = [statement.text for statement in statements if statement.text is not None]
+    if len(statements) > SAY_LIMIT or len(texts) > 1:
+        raise SayError(f"it has at most {SAY_LIMIT} statements, one of them a text")
+    if statements and (board.rules.talk is Talk.OFF or (texts and board.rules.talk is not Talk.TEXT)):
+        raise SayError("these rules have no text" if texts else "these rules have no talk")
+    for text in texts:
+        if not 1 <= len(text) <= TEXT_LIMIT:
+            raise SayError(f"text has 1 to {TEXT_LIMIT} characters, not {len(text)}")
+        if any(map(_acts, text)):
+            raise SayError("text has no control characters and no marks of direction")
+    for statement in statements:
+        if statement.role is not None and statement.role not in board.rules.roles:
+            raise SayError("role is a role of this game")
+        if statement.target is not None and not _is_other(statement.target, board, statement.seat):
+            raise SayError("target is another seat that is in the game")
+
+
+def statement_payload(statement: StatementMade) -> dict[str, Any]:
+    """Return a statement as replies have it."""
+    return {"says": statement.says.value} | {
+        part: to_json_value(getattr(statement, part)) for part in _PARTS[statement.says]
+    }
+
+
+def list_statements(said: Sequence[Placed], first: int) -> list[StatementMade]:
+    """Return what was said beside the answers from a place on, in the order in which it is told."""
+    return sorted((statement for place, statement in said if place >= first), key=lambda statement: statement.seat)
+
+
+def clean_text(text: str) -> str:
+    """Return a text as it may be said: on one line, without what acts on a terminal, cut to what is allowed."""
+    return "".join(letter for letter in " ".join(text.split()) if not _acts(letter))[:TEXT_LIMIT]
+
+
+def read_recorded_statements(said: Sequence[Mapping[str, Any]], by: Sequence[int]) -> tuple[Placed, ...]:
+    """Return what a record says was said, in order. Raises ValueError, KeyError or TypeError for another form."""
+    if not isinstance(said, list | tuple):
+        raise ValueError("what was said is no list")
+    placed: list[Placed] = []
+    for entry in said:
+        place = entry["move"]
+        if type(place) is not int or not (placed[-1][0] if placed else 0) <= place < len(by):
+            raise ValueError("what was said isn't in the order of the moves")
+        statement = {name: part for name, part in entry.items() if name != "move"}
+        placed.append((place, _read_statement(statement, by[place])))
+    return tuple(placed)
+
+
+def _acts(letter: str) -> bool:
+    return letter not in _JOINERS and unicodedata.category(letter) in _ACTING
+
+
+def _is_other(target: int, board: Board, seat: int) -> bool:
+    if target == seat or not 0 <= target < board.seats:
+        return False
+    return board.influence[target] > 0 or isinstance(board.phase, Drafting)  # before the deal nobody has a card

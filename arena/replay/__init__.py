@@ -1,0 +1,17 @@
+"""Recorded games for people: steps with the words and cards of each viewer, and self-contained HTML pages.
+
+`steps` reads a record for the terminal, for statistics and, as one JSON object, for pages; the object has all cards, or
+what some of the match's bots could know. `page` makes pages that work offline and ask nothing of the network; the parts
+of `static/` are plain ES modules and style sheets. Must not know files or commands.
+"""
+
+from arena.replay.page import (
+    html_page,
+    inline_module,
+    json_element,
+    pack_matches,
+    replay_page,
+    style_sheets,
+    table_page,
+)
+from arena.replay.steps import Logs, ReplayStep, SeatAnswer, list_steps, make_replay_object

@@ -1,0 +1,236 @@
+"""Render recorded matches, or a live table, as a self-contained HTML page with styles, scripts and data.
+
+Browsers run only the scripts and styles whose SHA-256 is in the page's own Content-Security-Policy, so untrusted text
+can't add a script and the page loads no other file. (A `style="..."` attribute has no effect; use a class.) The page
+also contains the games as text for browsers without scripts. A table page gets its content over a WebSocket of its
+server.
+
+Browsers can't import modules from `file:`. So `inline_module` joins modules in dependency order, each as a function
+that returns its exports. An import must be on a line of its own without renaming, and an export must be declared
+where it is written. Pages can import the JavaScript kit.
+
+Packed data needs a third of the space; `static/packed.js` unpacks it. Each distinct event is stored once, a step is
+an array, and standard error is cut to the page's limit."""
+
+import hashlib
+import html
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+from arena.bots import escape_control
+from protocol.event_text import EVENT_TEXTS, describe_end, describe_events
+
+_STATIC = files("arena.replay") / "static"
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z]+)\.js";$', re.MULTILINE)
+_UNREAD = re.compile(r"^ *(?:(?://|/\*\*|\*[ /]).*\n)?", re.MULTILINE)  # indents and comments, a fifth of the text
+_EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)
+
+
+def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[str], connects: bool = False) -> str:
+    """Return a page as HTML.
+
+    `title` is plain text, whatever it holds. `body` is HTML: the caller has escaped what strangers wrote. `styles` are
+    the texts of style sheets (see `style`), `scripts` those of modules (see `script`); each runs once the page is read.
+    `connects`: scripts may ask the server that the page came from, and no other.
+    """
+    connected = "connect-src 'self'; " if connects else ""
+    policy = (
+        f"default-src 'none'; script-src {_source_list(scripts)}; style-src {_source_list(styles)}; "
+        f"{connected}img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    return "".join(
+        (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+            '<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n',
+            f'<link rel="icon" href="data:,">\n<title>{html.escape(escape_control(title))}</title>\n',
+            *(f"<style>{text}</style>\n" for text in styles),
+            f"</head>\n<body>\n{body}\n",
+            *(f'<script type="module">{text}</script>\n' for text in scripts),
+            "</body>\n</html>\n",
+        )
+    )
+
+
+def style_sheets(*names: str) -> str:
+    """Return the style sheets of these names ("look" is the one that all pages share), as one text."""
+    return "\n".join((_STATIC / f"{name}.css").read_text("utf-8") for name in names)
+
+
+def inline_module(name: str) -> str:
+    """Return a module and all that it imports, as the text of one inline module."""
+    return "\n".join(("const modules = {};", *dict(_modules(name, ())).values()))
+
+
+def json_element(name: str, value: Any) -> str:
+    """Return HTML that holds a value as JSON, which `read(name)` of dom.js gives to a script.
+
+    Any text may be in it: nothing ends the element early, and half a surrogate pair stays an escape.
+    """
+    text = json.dumps(value, separators=(",", ":"))  # ASCII: so U+2028 and surrogates are escapes already
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return f'<script type="application/json" id="{name}">{text}</script>\n'
+
+
+def _modules(name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) of all that a module imports, and then its own."""
+    if name in above:
+        raise ValueError(f"modules import each other in a circle: {' -> '.join((*above, name))}")
+    source = _UNREAD.sub("", (_STATIC / f"{name}.js").read_text("utf-8"))
+    for _, needed in _IMPORT.findall(source):
+        yield from _modules(needed, (*above, name))
+    exported = ", ".join(_EXPORT.findall(source))
+    inner = _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", source))
+    yield name, f"modules.{name} = (() => {{\n{inner}\nreturn {{ {exported} }};\n}})();"
+
+
+def _source_list(texts: Sequence[str]) -> str:
+    """Return a source list of the policy that has these texts by their hashes."""
+    hashes = (b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+    return " ".join(f"'sha256-{value}'" for value in hashes) or "'none'"
+
+
+ROOM = 3000  # bytes of standard error for each game, on the average: in 24 games all that is kept of one bot
+
+
+def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return {"events", "matches"}: a step is [turn, kind, given, its events], and the rest if there is any."""
+    places: dict[str, int] = {}
+
+    def place(event: Mapping[str, Any]) -> int:
+        text = json.dumps({name: value for name, value in event.items() if name != "n"})  # the place in the game
+        return places.setdefault(text, len(places))
+
+    def step(step: Mapping[str, Any]) -> list[Any]:
+        short = [step["turn"], step["kind"], step["given"], [place(event) for event in step["events"]]]
+        rest = {name: value for name, value in step.items() if name not in ("turn", "kind", "given", "events")}
+        return [*short, rest] if rest else short
+
+    def game(game: Mapping[str, Any], most: int) -> dict[str, Any]:
+        written = [{**entry, "text": _cut(entry["text"], most)} for entry in game["stderr"]]
+        return {**game, "steps": [step(each) for each in game["steps"]], "stderr": written}
+
+    short = [
+        {**match, "games": [game(each, most) for each in match["games"]]}
+        for match in matches
+        for most in [_most(match["games"])]
+    ]
+    return {"events": [json.loads(text) for text in places], "matches": short}
+
+
+def _most(games: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many characters of each text of standard error a match's games have room for."""
+    texts = [entry["text"] for game in games for entry in game["stderr"]]
+    most = max(map(len, texts), default=0)
+    while most > 200 and _size(_cut(text, most) for text in texts) > ROOM * len(games):
+        most //= 2
+    return most
+
+
+def _size(texts: Iterable[str]) -> int:
+    return sum(len(json.dumps(text)) for text in texts)
+
+
+def _cut(text: str, most: int) -> str:
+    """Return the beginning and the end of a text that is too long."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
+
+
+def replay_page(
+    matches: Sequence[Mapping[str, Any]],
+    title: str,
+    front: str | None = None,
+    review: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the HTML of a page that shows matches (`arena.replay.steps`): at least one, each with at least a game.
+
+    Where a match was cut for some bots' eyes, the page neither shows nor holds the rest; it says what it holds.
+    front: the bot through whose eyes a page of whole matches opens; the reader may choose all cards.
+    review: what `arena review --json` prints of these games, and `caution`, a line on how to read it.
+    """
+    if not any(match["games"] for match in matches):
+        raise ValueError("there is no game to show")
+    body = "".join(
+        (
+            f'<aside class="holds" aria-label="cards">{_safe(_holds(matches, front))}</aside>\n',
+            '<div id="page"></div>\n<noscript>\n',
+            f"<main class='plain'>\n<h1>{_safe(title)}</h1>\n",
+            "<p>This page shows recorded games of Coup, step by step. It is one file and asks nothing of the network. ",
+            "Your browser runs no JavaScript here, so below are the games as text.</p>\n",
+            *(_match(match) for match in matches),
+            "</main>\n</noscript>\n",
+            json_element("matches", pack_matches([match for match in matches if match["games"]])),
+            json_element("words", EVENT_TEXTS),
+            json_element("front", front),
+            json_element("review", review),
+        )
+    )
+    return html_page(title, body, [style_sheets("look", "page")], [inline_module("app")])
+
+
+def _holds(matches: Sequence[Mapping[str, Any]], front: str | None) -> str:
+    """Return what of the cards the page holds, in a sentence or two."""
+    if any("eyes" not in match for match in matches):
+        return "This page holds all cards." + (f" It opens with what {escape_control(front)} knew." if front else "")
+    bots = dict.fromkeys(escape_control(match["bots"][place]) for match in matches for place in match["eyes"])
+    return f"This page holds only what {' and '.join(bots) or 'everybody at the table'} could know."
+
+
+def _match(match: Mapping[str, Any]) -> str:
+    games = "".join(_game(match, game) for game in match["games"])
+    players = ", ".join(
+        f"{handle}: {name}" for handle, name in sorted(zip(match["handles"], match["bots"], strict=True))
+    )
+    return f"<h2>Match {match['match']}</h2>\n<p>{_safe(players)}</p>\n{games}"
+
+
+def _game(match: Mapping[str, Any], game: Mapping[str, Any]) -> str:
+    names = [escape_control(match["bots"][bot]) for bot in game["seating"]]
+    won = "a draw" if game["winner"] is None else f"{names[game['winner']]} wins"
+    summary = f"Game {game['game']}: {won} after {game['turns']} turns: {describe_end(game['reason'])}"
+    lines = "\n".join(_lines(game, names))
+    return f"<details><summary>{_safe(summary)}</summary>\n<pre>{_safe(lines, lines=True)}</pre></details>\n"
+
+
+def _lines(game: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
+    for name, hand in zip(names, game["start"]["hands"], strict=True):
+        yield f"{name} is dealt {', '.join(card or 'a hidden card' for card in hand) or 'nothing yet'}"
+    turns: dict[int, list[Mapping[str, Any]]] = {}
+    for step in game["steps"]:
+        turns.setdefault(step["turn"], []).extend(step["events"])
+    for turn, events in turns.items():
+        yield f"Turn {turn}: {describe_events(events, names)}"
+
+
+def _safe(text: str, lines: bool = False) -> str:
+    """Return plain text as HTML, with escapes for what can't be printed."""
+    return html.escape("\n".join(map(escape_control, text.split("\n"))) if lines else escape_control(text))
+
+
+def table_page(
+    title: str, sheet: str, socket: str, card: Sequence[dict[str, Any]] = (), home: tuple[str, str] | None = None
+) -> str:
+    """Return the HTML of the page.
+
+    `sheet` is the rules as plain text, `card` has a row for each action (`arena.coup.moves`), `socket` is the path of
+    the table's WebSocket; `home` is where its reader came from: an address and its name.
+    """
+    body = "".join(
+        (
+            '<div id="page"></div>\n<noscript><p>To play here, the browser must run JavaScript.</p></noscript>\n',
+            json_element("sheet", sheet),
+            json_element("card", list(card)),
+            json_element("home", home),
+            json_element("socket", socket),
+        )
+    )
+    return html_page(title, body, [style_sheets("look", "page", "play")], [inline_module("play")], connects=True)

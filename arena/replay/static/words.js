@@ -1,0 +1,92 @@
+// Events and moves in plain words, from the table that all parts of the arena share: the twin of protocol/event_text.py.
+
+const SEATS = ["seat", "target", "claimant"];
+
+/** Return the tellers of a table (protocol/words.json): `tell`, `tellMove`, `tellEnd` and `story`; names are by seat. */
+export function words(table) {
+  const told = (part, keys, fields, names) => {
+    const key = keys.find((candidate) => Object.hasOwn(table[part], candidate));
+    return key === undefined
+      ? ""
+      : table[part][key].replace(/\{(\w+)\}/g, (whole, field) => inWords(field, fields, names, table));
+  };
+  const tell = (event, names) => told("events", eventNames(event), event, names);
+  return {
+    tell,
+    tellMove: (move, names) => told("moves", moveNames(move), move, names),
+    /** Why a game ended; the reason itself if the table doesn't know it. */
+    tellEnd: (reason) => (Object.hasOwn(table.endings, reason) ? table.endings[reason] : reason),
+    /** Several events as one line; movements of coins are left out unless `coins` is true. */
+    story(events, names, coins = false) {
+      let line = "";
+      for (const event of events) {
+        const text = event.event === "coins" && !coins ? "" : tell(event, names);
+        if (text) line += (line ? (table.joins[event.event] ?? table.join) : "") + text;
+      }
+      return line;
+    },
+  };
+}
+
+// The names under which a text may stand in the table, the most particular first.
+function eventNames(event) {
+  const word = event.event;
+  switch (word) {
+    case "action":
+      return [...(event.target === undefined ? [] : [`action.${event.action}.target`]), `action.${event.action}`, word];
+    case "resolved":
+      return [`resolved.${event.how}`, word];
+    case "say":
+      return [`say.${event.says}`, word];
+    case "examined": {
+      const base = event.replaced ? "examined.replaced" : "examined";
+      return [...(event.role === undefined ? [] : [`${base}.role`]), base, word];
+    }
+    default: {
+      if (word === "shown" && event.replaced === false) return ["shown.kept", word];
+      const particular = event.cards === undefined ? [] : [`${word}.cards`];
+      if (event.held !== undefined) {
+        const truth = event.held ? "held" : "lacking"; // where all cards are known
+        particular.push(`${word}.${event.role}.${truth}`, `${word}.${truth}`);
+      }
+      return [...particular, ...(event.role === undefined ? [] : [`${word}.${event.role}`]), word];
+    }
+  }
+}
+
+function moveNames(move) {
+  const word = Object.keys(move)[0] ?? "";
+  if (word === "action") {
+    return [...(move.target === undefined ? [] : [`action.${move.action}.target`]), `action.${move.action}`, word];
+  }
+  return typeof move[word] === "object" ? [word] : [`${word}.${move[word]}`, word];
+}
+
+function inWords(field, fields, names, table) {
+  const value = fields[field];
+  if (SEATS.includes(field) && typeof value === "number") return names[value];
+  if (field === "text") return String(value).replace(/[“”]/g, "'"); // it can't end its own quotation
+  if (field === "delta") return value < 0 ? `${value}` : `+${value}`;
+  if (Array.isArray(value)) return value.join(table.and) || "nothing";
+  return String(value);
+}
+
+/** Return the move that a word of a record's notation stands for ("steal:2"), as in `legal`; null for a forfeit. */
+export function moveOf(word) {
+  if (word === "#") return null;
+  if (Object.hasOwn(SINGLE, word)) return SINGLE[word];
+  const [verb, rest] = word.split(":");
+  if (verb === "keep") return { keep: rest.split("+") };
+  if (["block", "show", "lose", "pick", "side", "reveal"].includes(verb)) return { [verb]: rest };
+  return rest === undefined ? { action: verb } : { action: verb, target: Number(rest) };
+}
+
+const SINGLE = {
+  "-": { pass: true },
+  "!": { challenge: true },
+  decline: { decline: true },
+  keep_shown: { keep_shown: true },
+  replace_shown: { keep_shown: false },
+  hand_back: { examined: "hand_back" },
+  force_swap: { examined: "force_swap" },
+};

@@ -1,0 +1,216 @@
+"""Define the report of `arena run --json` as models: one object on stdout, with its JSON schema.
+
+`--csv` gives the same data in rows and columns. A new field leaves VERSION unchanged; removing a field or changing
+its meaning increases it."""
+
+import csv
+import io
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from arena.bots import escape_csv_cell
+from arena.referee import FAULTS
+from arena.run.session import Run
+from arena.run.worker import LatencyHistogram
+from ladder.rating import Estimate
+from ladder.run_standings import HeadToHead, RunStanding, RunStandings
+from ladder.store import RunFolder
+
+VERSION: Literal[2] = 2
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=0)]
+Interval = tuple[float, float] | None
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class RequestTimes(_Part):
+    """What a bot's requests took, in ms, in this session."""
+
+    median: float
+    p99: float
+
+
+class RunReportRow(_Part):
+    """A bot's place in the standings. `wins` counts a draw as the bot's share of it."""
+
+    place: int = Field(description="by rating, from 1; ranks_95 says which are certain")
+    bot: str
+    ranks_95: tuple[int, int] = Field(description="the best and the worst rank that the games allow")
+    rating: float = Field(description="TrueSkill, from all games at once; the mean of the field is 25")
+    rating_95: Interval = Field(description="95 % interval; null where the run has too few matches")
+    win_share_adjusted: Share | None = Field(
+        description="as if the bot met all others equally often; without an interval a prior pulls it to the fair share"
+    )
+    win_share_adjusted_95: Interval = Field(description="95 % interval; null where the run has too few matches")
+    win_share: Share | None = Field(description="of the games that it played")
+    wins: float
+    games: Count
+    matches: Count
+    faults: dict[str, Count] = Field(description="by code, those that follow from others (out_of_lives, retired) too")
+    faults_committed: Count = Field(description="without those that follow from others")
+    forfeits: Count
+
+
+class HeadToHeadRow(_Part):
+    """Games in which both bots sat at the table."""
+
+    wins: float
+    losses: float
+    games: Count
+    matches: Count
+    share: Share | None = Field(description="of the games that either won; null below 10 matches")
+
+
+class SkippedBot(_Part):
+    """A bot that can't play, without which the run is played."""
+
+    bot: str
+    why: str
+
+
+class Speed(_Part):
+    """How fast this session played."""
+
+    games_per_s: float
+    requests_per_s: float
+    startup_s: float = Field(description="for the processes of a match")
+
+
+class RunReport(_Part):
+    """A run, at its end or where it stopped."""
+
+    version: Literal[2] = VERSION
+    error: str | None = Field(description="why the run stopped before its end; null if it didn't, or was interrupted")
+    run: str = Field(description="the run's folder")
+    rules: str
+    seed: int | None
+    seats: int
+    games: Count
+    matches: Count
+    draws: Count
+    voided: Count = Field(description="attempts at matches that were void, in this session")
+    given_up: list[int] = Field(description="matches that were void too often")
+    left_out: list[SkippedBot]
+    fair_share: Share = Field(description="of the games, for each of the seats")
+    standings: list[RunReportRow]
+    seats_win: list[Share] = Field(description="the share of the games that each seat won, first to last")
+    head_to_head: dict[str, dict[str, HeadToHeadRow]]
+    speed: Speed
+    request_ms: dict[str, RequestTimes] = Field(description="by bot; without those that this session asked nothing")
+    peak_memory_bytes: dict[str, Count] = Field(description="by bot, of one process in this session, where it is known")
+
+
+class RefusedRun(_Part):
+    """A run that didn't begin."""
+
+    version: Literal[2] = VERSION
+    error: str
+
+
+def make_run_report(run: Run, folder: RunFolder, board: RunStandings, error: str | None) -> RunReport:
+    """Return what is known of a run. error: why it stopped before its end, None if nothing did."""
+    config, progress = run.config, run.progress
+    seconds = progress.seconds
+    played = progress.done - progress.resumed
+    return RunReport(
+        error=error,
+        run=str(folder.path),
+        rules=config.terms.rules.name,
+        seed=config.seed,
+        seats=config.seats,
+        games=board.games,
+        matches=board.matches,
+        draws=board.draws,
+        voided=progress.voided,
+        given_up=[void.match for void in progress.given_up],
+        left_out=[SkippedBot(bot=name, why=why) for name, why in config.left_out],
+        fair_share=round(1 / config.seats, 4),
+        standings=[_row(row) for row in board.standings],
+        seats_win=[round(wins / board.games, 4) for wins in board.seats],
+        head_to_head={bot: {other: _meetings(duel) for other, duel in row.items()} for bot, row in board.duels.items()},
+        speed=Speed(
+            games_per_s=round(progress.fresh_games / seconds, 2) if seconds else 0.0,
+            requests_per_s=round(progress.requests / seconds, 1) if seconds else 0.0,
+            startup_s=round(progress.startup_s / played, 4) if played else 0.0,
+        ),
+        request_ms={bot: took for bot, times in progress.times.items() if (took := _request_ms(times))},
+        peak_memory_bytes=progress.peaks,
+    )
+
+
+def _row(row: RunStanding) -> RunReportRow:
+    return RunReportRow(
+        place=row.place,
+        bot=row.bot,
+        ranks_95=row.ranks,
+        rating=round(row.rating.value, 3),
+        rating_95=_interval(row.rating, 3),
+        win_share_adjusted=None if row.adjusted is None else round(row.adjusted.value, 4),
+        win_share_adjusted_95=None if row.adjusted is None else _interval(row.adjusted, 4),
+        win_share=None if row.share is None else round(row.share, 4),
+        wins=round(row.wins, 4),
+        games=row.games,
+        matches=row.matches,
+        faults={code: row.codes.get(code, 0) for code in FAULTS},
+        faults_committed=row.faults,
+        forfeits=row.forfeits,
+    )
+
+
+def _interval(found: Estimate, digits: int) -> Interval:
+    return None if found.low is None or found.high is None else (round(found.low, digits), round(found.high, digits))
+
+
+def _meetings(duel: HeadToHead) -> HeadToHeadRow:
+    return HeadToHeadRow(
+        wins=round(duel.wins, 4),
+        losses=round(duel.losses, 4),
+        games=duel.games,
+        matches=duel.matches,
+        share=None if duel.share is None else round(duel.share, 4),
+    )
+
+
+def _request_ms(times: LatencyHistogram) -> RequestTimes | None:
+    median, p99 = (times.quantile_ms(share) for share in (0.5, 0.99))
+    return None if median is None or p99 is None else RequestTimes(median=round(median, 3), p99=round(p99, 3))
+
+
+# ---------------------------------------------------------------- rows and columns
+
+
+def run_report_to_csv(told: RunReport) -> str:
+    """Return the standings as CSV, without the last end of line; two columns for each bot have the duels with it."""
+    names = [row.bot for row in told.standings]
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    duels = [f"{what} against {name}" for name in names for what in ("share", "matches")]
+    out.writerow([*_flat(told, told.standings[0]), *duels])
+    for row in told.standings:
+        met = [told.head_to_head[row.bot].get(name) for name in names]
+        cells = [number for duel in met for number in ((duel.share, duel.matches) if duel else (None, None))]
+        fields = (escape_csv_cell(value) if isinstance(value, str) else value for value in _flat(told, row).values())
+        out.writerow([*fields, *cells])
+    return text.getvalue().removesuffix("\n")
+
+
+def _flat(told: RunReport, row: RunReportRow) -> dict[str, object]:
+    """Return a bot's fields, one a column; an interval has two, of its low and its high end."""
+    fields: dict[str, object] = {}
+    for name, value in row.model_dump(exclude={"faults"}).items():
+        if name.endswith("_95"):
+            low, high = value or (None, None)
+            fields |= {f"{name.removesuffix('_95')}_low": low, f"{name.removesuffix('_95')}_high": high}
+        else:
+            fields[name] = value
+    took = told.request_ms.get(row.bot)
+    return fields | {
+        "median_ms": None if took is None else took.median,
+        "p99_ms": None if took is None else took.p99,
+        "peak_memory_bytes": told.peak_memory_bytes.get(row.bot),
+    }

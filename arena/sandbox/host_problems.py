@@ -1,0 +1,167 @@
+"""List the known problems of a host with the command that fixes each, and self-test a sandbox.
+
+All commands that the arena ever recommends are in this one table, and code that detects a problem names a `Remedy` of
+it. So no command is worded elsewhere or cut out of a sentence, and one test runs the whole table through a shell. A
+person runs a remedy. Some remedies reduce safety elsewhere for repeatable times; their findings report this.
+
+The self-test starts a box that reads its own files, to show that the sandbox works on this machine. Must not know how
+a problem is detected, nor which sandbox is tested."""
+
+import shlex
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from arena.sandbox.box import Exit, Program, Sandbox, SandboxError
+from arena.sandbox.limits import Limits
+from arena.sandbox.scratch import scratch_folder
+
+
+class Remedy(Enum):
+    """Each is (command, then): a line for a POSIX shell, and in words what is left to do, or what else would do.
+
+    {} in a command stands for what the trouble is about, each word of it quoted. The reader replaces words in capitals;
+    `then` says so where that isn't plain.
+    """
+
+    # bubblewrap
+    A_LINUX = ("wsl --install", "then run the arena in it; on macOS in a virtual machine with Linux")
+    INSTALL_BWRAP = ("sudo apt install bubblewrap", "")
+    UPGRADE_BWRAP = ("sudo apt update && sudo apt install bubblewrap", "or take Debian 12, Ubuntu 24.04 or Fedora 38")
+    SWITCH_NAMESPACES_ON = ("sudo sysctl kernel.unprivileged_userns_clone=1", "")
+    ALLOW_NAMESPACES = ("sudo sysctl user.max_user_namespaces=10000", "")
+    APPARMOR_PROFILE = (
+        "sudo apt install apparmor-profiles && sudo cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict "
+        "/etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict",
+        "",
+    )
+    LOOSER_CONTAINER = (
+        "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined IMAGE arena doctor",
+        "with the image of the container that this is",
+    )
+    TRY_BWRAP = ("bwrap --ro-bind / / --unshare-all true", "and see what it says")
+
+    # control groups
+    DELEGATE = (
+        "systemd-run --user --scope -p Delegate=yes -- arena doctor",
+        "and start arena run in the same way, or as root",
+    )
+    DELEGATE_ALL = (
+        "sudo mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory pids\\n' | "
+        "sudo tee /etc/systemd/system/user@.service.d/delegate.conf && sudo systemctl daemon-reload",
+        "then log in again",
+    )
+    MOUNT_V2 = (
+        "sudo mkdir -p /sys/fs/cgroup/unified && sudo mount -t cgroup2 none /sys/fs/cgroup/unified",
+        "",
+    )
+    WRITABLE_GROUPS = (
+        "docker run --privileged --cgroupns=private IMAGE arena doctor",
+        "with the image of the container that this is, or run outside of it",
+    )
+    ACCOUNT_MEMORY = (
+        "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&cgroup_enable=memory swapaccount=1 /' /etc/default/grub && "
+        "sudo update-grub",
+        "then restart the machine",
+    )
+
+    # Docker
+    INSTALL_DOCKER = ("sudo apt install docker.io", "")
+    START_DOCKER = ("sudo systemctl start docker", "or without systemd: sudo service docker start")
+    RESTART_DOCKER = ("sudo systemctl restart docker", "or without systemd: sudo service docker restart")
+    BE_ROOT = (
+        "sudo arena run BOT BOT --sandbox docker",
+        "since Docker's boxes need control groups",
+    )
+    ENGINE_HERE = ("sudo apt install docker.io", "and run the arena on the same Linux as that engine, as root")
+    UNSET_HOST = ("unset DOCKER_HOST", "for this machine's engine, or start the one that it names")
+    UNSET_TLS = ("unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH", "or set DOCKER_HOST to the engine that they belong to")
+    ASK_DOCKER = ("docker info", "and mend what it warns of")
+    BUILD_IMAGE = ("arena sandbox image build {}", "")
+    OTHER_BASE = ("arena sandbox image build {} --base IMAGE", "with an image that is here")
+    PULL_IMAGE = ("docker pull {}", "")
+    NAME_RUNTIME = ("sudo systemctl restart docker", "once /etc/docker/daemon.json has it under runtimes")
+
+    # what makes times vary, and the machine
+    SWAP_OFF = ("sudo swapoff -a", "")
+    CORES_TO_FILES = ("sudo sysctl kernel.core_pattern=core", "")
+    SMT_OFF = ("echo off | sudo tee /sys/devices/system/cpu/smt/control", "")
+    FULL_SPEED = ("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor", "")
+    TURBO_OFF = ("echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo", "")
+    BOOST_OFF = ("echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost", "")
+    RANDOMISE = ("sudo sysctl kernel.randomize_va_space=2", "")
+    HUGE_PAGES_ASKED = ("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled", "")
+    INSTALL = ("sudo apt install {}", "")
+    OTHER_TMP = ("export TMPDIR=/A/FOLDER/WITH/ROOM", "")
+    FEWER_JOBS = ("arena run --jobs {} BOT BOT", "")
+    SMALLER_BOTS = ("arena run --jobs 1 --memory-mb {} BOT BOT", "")
+
+
+@dataclass(frozen=True, slots=True)
+class HostProblem:
+    """Say what was found and what mends it.
+
+    remedy: None where no command mends it. about: what the remedy's {} stands for. more: words in place of the remedy's
+    own `then`. str() gives everything in one line.
+    """
+
+    text: str
+    remedy: Remedy | None = None
+    about: tuple[str, ...] = ()
+    more: str = ""
+
+    @property
+    def command(self) -> str | None:
+        """Return the line for a shell, None where no command mends it."""
+        return None if self.remedy is None else self.remedy.value[0].replace("{}", shlex.join(self.about))
+
+    @property
+    def then(self) -> str:
+        """Return what is to be done besides, or what else would do; may be empty."""
+        return self.more or ("" if self.remedy is None else self.remedy.value[1])
+
+    def __str__(self) -> str:
+        """Return it in one line, for errors and notes."""
+        command = "" if self.command is None else f": run `{self.command}`"
+        return self.text + command + (f", {self.then}" if self.then else "")
+
+
+class HostProblemError(SandboxError):
+    """Say why a sandbox can't be had here; `trouble` holds the reason and what mends it."""
+
+    def __init__(self, trouble: HostProblem) -> None:
+        super().__init__(str(trouble))
+        self.trouble = trouble
+
+    def __reduce__(self) -> tuple[type["HostProblemError"], tuple[HostProblem]]:
+        """Let the trouble cross to another process: by default an error is made again from its line alone."""
+        return HostProblemError, (self.trouble,)
+
+
+def trouble_of(problem: Exception, remedy: Remedy) -> HostProblem:
+    """Return the trouble that an error holds; for an error without one, its line with this remedy."""
+    return problem.trouble if isinstance(problem, HostProblemError) else HostProblem(str(problem), remedy)
+
+
+SELF_TEST_S = 10.0  # for a program that ends at once: twenty times what it takes
+LOOK_S = 0.001  # between two looks whether it has ended
+
+
+def run_self_test(make: Callable[[Path], Sandbox]) -> None:
+    """Make a sandbox, with its files below the folder, and run a program in it. Raises ProgramError, SandboxError."""
+    with scratch_folder() as scratch:
+        files = scratch / "program"
+        files.mkdir()
+        (files / "seen").touch()
+        with (
+            closing(make(scratch / "boxes")) as sandbox,
+            closing(sandbox.start(Program(("test", "-e", "/bot/seen"), files), Limits())) as box,
+        ):
+            deadline = time.monotonic() + SELF_TEST_S
+            while (ended := box.exit()) is None and time.monotonic() < deadline:
+                time.sleep(LOOK_S)
+    if ended != Exit(0, None):
+        raise SandboxError(f"a trial box {'runs on' if ended is None else ended.describe(Limits())}")

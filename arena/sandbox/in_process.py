@@ -1,0 +1,312 @@
+"""Run functions of this process as programs behind real pipes: human players, and the scripts of tests.
+
+A script is a function that runs in a thread and gets a `ScriptPeer`, the program's side of the pipes. It may answer,
+write garbage, stay silent, close its pipes or die. A return is exit code 0; an exception is its traceback on standard
+error and exit code 1. The sandbox stores scripts by name, and `Program.argv[0]` selects one:
+
+    sandbox = InProcessSandbox({"polite": make_reply_script(lambda line: answer), "silent": ScriptPeer.wait})
+    box = sandbox.start(Program(("polite",), Path()), Limits())
+
+On request a box reports CPU time that a script only claims to use (`ScriptPeer.burn`), and freezes: the script then
+stops before it next reads, writes, waits or burns. `close` interrupts the script and joins its thread. Unlike with a
+process, `exit` is already known when end of file is seen. Must not know what the bytes mean."""
+
+import contextlib
+import os
+import select
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NoReturn
+
+from arena.sandbox.box import Box, Counted, CpuUsage, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.child_process import wait_readable
+from arena.sandbox.limits import Limits
+
+JOIN_S = 10.0  # an interrupted script ends in under a millisecond, once it gets a core, or computes for ever
+READ_BYTES = 65536  # what a pipe holds
+
+
+class _Killed(BaseException):
+    """Unwind a script whose box is closed; no Exception, so that scripts don't catch it."""
+
+
+class _Died(BaseException):
+    """Unwind a script that chose to die."""
+
+    def __init__(self, exit: Exit) -> None:
+        self.exit = exit
+
+
+class ScriptPeer:
+    """Be the program's side of the pipes: reads and writes block, and end when the box is closed.
+
+    `thawed` is clear while the box is frozen; `cpu_ns` is the CPU time that was burnt, `waited_ns` the time without a
+    core; `ready` and `sleeps` are those of Spent; `peak_bytes` is the memory that it is said to have had.
+    """
+
+    def __init__(self, stdin: int, stdout: int, stderr: int, killed: int) -> None:
+        self._stdin, self._stdout, self._stderr, self._killed = stdin, stdout, stderr, killed
+        self._pending = bytearray()
+        self.cpu_ns = 0
+        self.peak_bytes: int | None = None
+        self.waited_ns = 0
+        self.ready = False
+        self.sleeps = 0
+        self.thawed = threading.Event()
+        self.thawed.set()
+        for end in (stdin, stdout, stderr):
+            os.set_blocking(end, False)
+
+    def read_line(self) -> bytes:
+        r"""Wait for a line and give it with its \n; at end of file give the rest, then b""."""
+        while b"\n" not in self._pending:
+            self._await(self._stdin, select.POLLIN)
+            data = os.read(self._stdin, READ_BYTES)
+            if not data:
+                break
+            self._pending += data
+        end = self._pending.find(b"\n") + 1 or len(self._pending)
+        line = bytes(self._pending[:end])
+        del self._pending[:end]
+        return line
+
+    def lines(self) -> Iterator[bytes]:
+        """Give lines until end of file."""
+        return iter(self.read_line, b"")
+
+    def send(self, data: bytes) -> None:
+        """Write all bytes to stdout as they are."""
+        self._write(self._stdout, data)
+
+    def log(self, data: bytes) -> None:
+        """Write all bytes to stderr as they are."""
+        self._write(self._stderr, data)
+
+    def burn(self, seconds: float) -> None:
+        """Have so much CPU time accounted, without using any."""
+        self._pass()
+        self.cpu_ns += round(seconds * 1_000_000_000)
+
+    def starve(self, seconds: float) -> None:
+        """Have so long a wait for a core accounted, which has ended."""
+        self._pass()
+        self.waited_ns += round(seconds * 1_000_000_000)
+
+    @property
+    def spent(self) -> CpuUsage:
+        """What the program has spent, as one task."""
+        return CpuUsage(self.cpu_ns, self.waited_ns, self.sleeps, self.ready)
+
+    def lines_beside(self, end: int) -> Iterator[bytes | None]:
+        """Give lines until end of file, and None whenever a descriptor of the script's own can be read."""
+        while True:
+            while b"\n" in self._pending:
+                yield self.read_line()
+            ready = self._await(self._stdin, select.POLLIN, end)
+            if end in ready:
+                yield None
+            if self._stdin in ready:
+                data = os.read(self._stdin, READ_BYTES)
+                if not data:
+                    return
+                self._pending += data
+
+    def wait(self) -> NoReturn:
+        """Do nothing until the box is closed."""
+        self._await(self._killed, select.POLLIN)
+        raise AssertionError("unreachable: the wait ends by being killed")
+
+    def die(
+        self, code: int | None = None, signal: int | None = None, limit: str | None = None, counted: Counted = ()
+    ) -> NoReturn:
+        """End here, by an exit code or by a signal; `limit` and `counted` are what `Exit` then says."""
+        raise _Died(Exit(code, signal, limit, counted))
+
+    def close_stdin(self) -> None:
+        """Stop reading: the referee's next write fails."""
+        self._stdin = _close(self._stdin)
+
+    def close_stdout(self) -> None:
+        """Stop talking, and live on."""
+        self._stdout = _close(self._stdout)
+
+    def close_stderr(self) -> None:
+        """Stop logging, and live on."""
+        self._stderr = _close(self._stderr)
+
+    def _write(self, end: int, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            self._await(end, select.POLLOUT)
+            with contextlib.suppress(BlockingIOError):
+                view = view[os.write(end, view) :]
+
+    def _await(self, end: int, event: int, beside: int | None = None) -> set[int]:
+        """Wait until an end is ready, or `beside` can be read, and the box isn't frozen; return which are."""
+        poll = select.poll()
+        poll.register(end, event)
+        if beside is not None:
+            poll.register(beside, select.POLLIN)
+        poll.register(self._killed, select.POLLIN)  # nobody writes to it; end of file means that the box is closed
+        self._pass()
+        while True:
+            ready = {which for which, _ in poll.poll()}
+            if self._killed in ready:
+                raise _Killed
+            if self.thawed.is_set():
+                return ready
+            self._pass()
+
+    def _pass(self) -> None:
+        """Wait until the box isn't frozen."""
+        self.thawed.wait()  # closing a box thaws it
+        if wait_readable(self._killed):
+            raise _Killed
+
+
+Script = Callable[[ScriptPeer], object]
+
+
+def make_reply_script(reply: Callable[[bytes], bytes | Iterable[bytes] | None]) -> Script:
+    """Make a script that sends, for each line it reads, what `reply` returns: bytes, several, or None for nothing."""
+
+    def script(peer: ScriptPeer) -> None:
+        for line in peer.lines():
+            answer = reply(line)
+            for data in (answer,) if isinstance(answer, bytes) else answer or ():
+                peer.send(data)
+
+    return script
+
+
+class InProcessBox(Box):
+    """Run one script in a thread behind real pipes; see `Box`."""
+
+    def __init__(self, name: str, script: Script, tells_waits: bool = False, freezes: bool = False) -> None:
+        pipes: list[int] = []
+        try:
+            for _ in range(4):
+                pipes += os.pipe()
+        except OSError as error:
+            for end in pipes:
+                os.close(end)
+            raise SandboxError(f"can't make pipes for {name}: {error.strerror}") from error
+        stdin, self.stdin, self.stdout, stdout, self.stderr, stderr, self._killed, self._kill = pipes
+        self.pid: int | None = None
+        for end in (self.stdin, self.stdout, self.stderr):
+            os.set_blocking(end, False)
+        self._name = name
+        self._exit: Exit | None = None
+        self._tells_waits, self._freezes = tells_waits, freezes
+        self._peer = ScriptPeer(stdin, stdout, stderr, self._killed)
+        self._thread = threading.Thread(target=self._run, args=(self._peer, script), name=f"inside {name}", daemon=True)
+        self._thread.start()
+
+    def exit(self) -> Exit | None:
+        """Tell how the script ended, or None while it runs."""
+        return self._exit
+
+    def cpu_ns(self) -> int | None:
+        """Return what the script has burnt, None where it isn't accounted."""
+        return self._peer.cpu_ns if self._tells_waits else None
+
+    def peak_bytes(self) -> int | None:
+        """Return what the script says that it has had."""
+        return self._peer.peak_bytes
+
+    def spent(self) -> dict[int, CpuUsage] | None:
+        """Return what the script has burnt and how long it starved, as one task; None where it isn't told."""
+        return {1: self._peer.spent} if self._tells_waits else None
+
+    def freeze(self) -> None:
+        """Stop the script at its next step; nothing where the box can't."""
+        if self._freezes:
+            self._peer.thawed.clear()
+
+    def thaw(self) -> None:
+        """Let the script go on."""
+        self._peer.thawed.set()
+
+    def close_stdin(self) -> None:
+        """Close the end that is written to."""
+        self.stdin = _close(self.stdin)
+
+    def close(self) -> Exit:
+        """Interrupt the script, join its thread, close the pipes.
+
+        Raises SandboxError when a script doesn't end (it computes for ever).
+        """
+        if self._kill >= 0:
+            self._kill = _close(self._kill)
+            self._peer.thawed.set()
+            self._thread.join(JOIN_S)
+            if self._thread.is_alive():
+                raise SandboxError(f"the script {self._name} did not stop within {JOIN_S} s")
+            self.stdin, self.stdout, self.stderr = _close(self.stdin), _close(self.stdout), _close(self.stderr)
+            self._killed = _close(self._killed)
+        return self._exit or Exit(None, None)
+
+    def _run(self, peer: ScriptPeer, script: Script) -> None:
+        try:
+            self._exit = _play(peer, script)
+        except _Killed:  # also while the last words were written
+            self._exit = Exit(None, signal.SIGKILL)
+        finally:  # the exit comes first: whoever sees the pipes close finds it
+            peer.close_stdin()
+            peer.close_stdout()
+            peer.close_stderr()
+
+
+class InProcessSandbox(Sandbox):
+    """Start scripts by name; `boxes` lists all that were started, so that a test can see whether they were closed."""
+
+    name = "inside"
+    note = "inside: functions in threads of this process"
+
+    def __init__(self, scripts: Mapping[str, Script], tells_waits: bool = False, freezes: bool = False) -> None:
+        self._tells_waits, self._freezes = tells_waits, freezes
+        self.boxes: list[InProcessBox] = []
+        self._scripts = scripts
+
+    @property
+    def tells_waits(self) -> bool:
+        """Whether it was asked to."""
+        return self._tells_waits
+
+    @property
+    def freezes(self) -> bool:
+        """Whether it was asked to."""
+        return self._freezes
+
+    def start(self, program: Program, limits: Limits) -> InProcessBox:
+        """Start the script called `program.argv[0]`; ProgramError when there is none. Limits mean nothing here."""
+        name = program.argv[0] if program.argv else ""
+        if name not in self._scripts:
+            raise ProgramError(f"{name}: no such script")
+        box = InProcessBox(name, self._scripts[name], self._tells_waits, self._freezes)
+        self.boxes.append(box)
+        return box
+
+    def close(self) -> None:
+        """Do nothing: boxes hold all there is."""
+
+
+def _play(peer: ScriptPeer, script: Script) -> Exit:
+    try:
+        script(peer)
+    except _Died as death:
+        return death.exit
+    except Exception:
+        with contextlib.suppress(OSError):  # nobody listens any more
+            peer.log(traceback.format_exc().encode())
+        return Exit(1, None)
+    return Exit(0, None)
+
+
+def _close(end: int) -> int:
+    """Close a descriptor unless it is closed, and give the number that stands for closed."""
+    if end >= 0:
+        os.close(end)
+    return -1

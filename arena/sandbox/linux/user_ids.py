@@ -1,0 +1,100 @@
+"""Assign a user id of its own to each of root's boxes on this machine. Linux only.
+
+So no box can signal or inspect another, or use up what the kernel counts per user. A slot is one byte of a lock file
+that only root can open, locked by an open file description (F_OFD_SETLK). The kernel releases it when its holder
+dies, and a slot creates and removes no file.
+
+An id is skipped while any process has it, since that process would count against the new box. The exception is the
+first process of a box without its bwrap, which is killed. A referee leaves one behind if it is killed in the few ms
+before bwrap binds that process's life to its own. Must not know what a box is."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import signal
+import struct
+from pathlib import Path
+
+FIRST_UID = 61001  # above the ids of people (systemd: to 60513, and containers' to 60705)
+LAST_UID = 61183  # below systemd's for dynamic users, which begin at 61184
+LOCK_FILE = Path("/run/coup-arena.uids")
+
+
+class UserIdLease:
+    """Hold a user id, which is also a group id, until `release`."""
+
+    def __init__(self, uid: int, descriptor: int) -> None:
+        self.uid = uid
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Give it back. Idempotent."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def take_user_id(lock_file: Path = LOCK_FILE) -> UserIdLease:
+    """Take the lowest free user id of this machine that no process has. Raises OSError, EAGAIN if all are taken."""
+    descriptor = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        for uid in range(FIRST_UID, LAST_UID + 1):
+            if not _lock(descriptor, uid - FIRST_UID):
+                continue
+            if not _in_use(uid):
+                return UserIdLease(uid, descriptor)
+            for pid in _processes_of(uid):
+                _end_leftover(pid)
+            _lock(descriptor, uid - FIRST_UID, fcntl.F_UNLCK)
+        raise OSError(errno.EAGAIN, f"all user ids from {FIRST_UID} to {LAST_UID} are in use by boxes")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _in_use(uid: int) -> bool:
+    """Tell whether any process has it, also a dead one that isn't reaped; a search of /proc takes half a ms."""
+    with contextlib.suppress(ProcessLookupError):
+        os.getpriority(os.PRIO_USER, uid)
+        return True
+    return False
+
+
+def _processes_of(uid: int) -> list[int]:
+    found = []
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError):
+            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == uid:
+                found.append(int(name))
+    return found
+
+
+def _end_leftover(pid: int) -> None:
+    """Kill a process if it is the first of a box whose bwrap is gone, and with it all of that box."""
+    with contextlib.suppress(OSError):
+        handle = os.pidfd_open(pid)
+        try:
+            status = _status(pid)
+            first = status["NSpid"].split()[-1] == "1"
+            if first and status["Name"] == "bwrap" and _status(int(status["PPid"]))["Name"] != "bwrap":
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+        finally:
+            os.close(handle)
+
+
+def _status(pid: int) -> dict[str, str]:
+    with open(f"/proc/{pid}/status") as file:
+        return {name: value.strip() for name, _, value in (line.partition(":") for line in file)}
+
+
+def _lock(descriptor: int, byte: int, kind: int = fcntl.F_WRLCK) -> bool:
+    # struct flock of 64-bit Linux: type, whence, (padding), start, length, pid, which must be 0 here, (padding)
+    wanted = struct.pack("hhqqi4x", kind, os.SEEK_SET, byte, 1, 0)
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, wanted)
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            return False
+        raise
+    return True

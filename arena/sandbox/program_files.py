@@ -1,0 +1,263 @@
+"""Copy a program's files for an isolating box, and find the interpreters and programs that its command names.
+
+A box shows the copy read-only at /bot, with a matching argv. So a program sees neither its neighbours' files nor
+inodes of other matches, and files that were checked before a match can't change during it. Modes become 0555
+(folders, programs) and 0444. The copy omits everything that is neither file, folder nor link, and everything that no
+digest covers (EXCLUDED_NAMES). A link keeps its text, so outside of /bot it points to the box's own files, if they
+exist.
+
+Errors in the files are ProgramError: a bot must not be able to make a match void. Everything is listed and counted
+before the first byte is written, since the copy may be in the host's memory. Must not know how a box is made."""
+
+import errno
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from arena.sandbox.box import Program, ProgramError, SandboxError
+
+BOX_FOLDER = "/bot"
+BLOCK = 4096  # what a tmpfs takes at least for an entry; so their number is bounded too
+COPIED_BYTES = 1 << 20  # at once
+# What running or looking at a program writes by itself: bytecode, Finder's notes, and the arena's runs and games where
+# it is started in the folder; and what version control keeps.
+EXCLUDED_NAMES = frozenset({"__pycache__", ".git", ".hg", ".svn", ".DS_Store", "arena-runs", "arena-games"})
+
+
+def own_files(program: Program) -> Path:
+    """Return the file or folder that is the program's own."""
+    return program.cwd if program.files is None else program.files
+
+
+def argv_inside(program: Program) -> tuple[str, ...]:
+    """Return the command as it is written in a box: paths to the program's own files begin with /bot.
+
+    A program of the machine (an interpreter) keeps its path; a relative path keeps counting from `cwd_inside`.
+    """
+    files = own_files(program)
+    return tuple(_inside(word, files) for word in program.argv)
+
+
+def cwd_inside(program: Program) -> str:
+    """Return the working folder in a box: where `cwd` lies in the program's folder, else /bot."""
+    files = own_files(program)
+    return (
+        BOX_FOLDER
+        if files == program.cwd or not program.cwd.is_relative_to(files)
+        else _inside(str(program.cwd), files)
+    )
+
+
+def copy_files(program: Program, folder: Path, most_mb: int) -> None:
+    """Copy the program's own files into an existing folder, which is then what the box shows as /bot.
+
+    A bare file keeps its name. Each entry counts for a BLOCK at least. Raises ProgramError for files that can't be read
+    or take more than `most_mb`, SandboxError for a folder that can't be written.
+    """
+    files = own_files(program)
+    try:
+        left = _Left(most_mb)
+        parts = _listed(files, left)
+        for part in parts:
+            part.copy(files, folder)
+        _add_bytecode(program, parts, folder, left)
+        for part in parts:
+            if stat.S_ISDIR(part.mode):
+                os.chmod(folder / part.name, 0o555)
+        os.chmod(folder, 0o555)
+    except OSError as problem:
+        # The files are the first name of an error, unless the copy is at fault.
+        theirs = problem.errno == errno.ENAMETOOLONG or (
+            problem.filename is not None and not str(problem.filename).startswith(str(folder))
+        )
+        what = f"{problem.filename or folder}: {problem.strerror or problem}"
+        if theirs:
+            raise ProgramError(f"its files can't be read: {what}") from problem
+        raise SandboxError(f"the copy of a program's files can't be written: {what}") from problem
+
+
+def _add_bytecode(program: Program, parts: "list[_Part]", folder: Path, left: "_Left") -> None:
+    """Add bytecode to the folders that were copied; none of it where it is too much."""
+    folders = {Path(), *(Path(part.name) for part in parts if stat.S_ISDIR(part.mode))}
+    names = [(Path(name), data) for name, data in program.bytecode]
+    added = [(name, data) for name, data in names if name.parent.parent in folders]
+    try:
+        for _, data in added:
+            left.take(0)
+            left.take(len(data))
+            left.take(0)  # its folder
+    except ProgramError:
+        return
+    for name, data in added:
+        (folder / name.parent).mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+        (folder / name).chmod(0o444)
+    for where in {name.parent for name, _ in added}:
+        (folder / where).chmod(0o555)
+
+
+def _inside(word: str, files: Path) -> str:
+    if not os.path.isabs(word):
+        return word
+    path = Path(word)
+    if path == files:
+        return f"{BOX_FOLDER}/{files.name}" if not files.is_dir() else BOX_FOLDER
+    if files.is_dir() and path.is_relative_to(files):
+        return f"{BOX_FOLDER}/{path.relative_to(files)}"
+    return word
+
+
+class _Left:
+    """Count what may still be copied."""
+
+    def __init__(self, most_mb: int) -> None:
+        self._most_mb = most_mb
+        self._bytes = most_mb << 20
+
+    def take(self, size: int) -> None:
+        self._bytes -= BLOCK * (1 + size // BLOCK)
+        if self._bytes < 0:
+            raise ProgramError(f"its files are larger than {self._most_mb} MB, its limit of memory, or too many")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A file, folder or link: its name in the program's folder ("" is a bare file), its mode, a file's size."""
+
+    name: str
+    mode: int
+    size: int = 0
+
+    def copy(self, files: Path, folder: Path) -> None:
+        source = files / self.name
+        target = folder / (self.name or files.name)
+        if stat.S_ISDIR(self.mode):
+            target.mkdir()
+        elif stat.S_ISLNK(self.mode):
+            os.symlink(os.readlink(source), target)
+        else:
+            self._copy_file(source, target)
+
+    def _copy_file(self, source: Path, target: Path) -> None:
+        """Copy through descriptors: a link that is put in the file's place isn't followed; a pipe gives nothing."""
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_NOFOLLOW if self.name else 0)
+        with (
+            open(os.open(source, flags), "rb", buffering=0) as original,
+            open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as copy,
+        ):
+            mode = os.fstat(original.fileno()).st_mode
+            if stat.S_ISREG(mode):
+                left = self.size
+                while piece := original.read(COPIED_BYTES):
+                    left -= len(piece)
+                    if left < 0:
+                        raise ProgramError(f"its file {source.name!r} has more bytes than its size says")
+                    copy.write(piece)
+            os.fchmod(copy.fileno(), 0o555 if mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH) else 0o444)
+
+
+def _listed(files: Path, left: _Left) -> list[_Part]:
+    """List what is to be copied, folders before what they hold. Raises ProgramError if it is too much, OSError."""
+    status = files.stat()
+    if not stat.S_ISDIR(status.st_mode):
+        size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+        left.take(size)
+        return [_Part("", status.st_mode, size)]
+    found = []
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        with os.scandir(files / below) as entries:
+            for entry in entries:
+                if entry.name in EXCLUDED_NAMES:
+                    continue
+                left.take(0)
+                part = _part(os.path.join(below, entry.name), entry.stat(follow_symlinks=False), left)
+                if part is not None:
+                    found.append(part)
+                    waiting += [part.name] * stat.S_ISDIR(part.mode)
+    return found
+
+
+def _part(name: str, status: os.stat_result, left: _Left) -> _Part | None:
+    if stat.S_ISREG(status.st_mode):
+        left.take(status.st_size)
+        return _Part(name, status.st_mode, status.st_size)
+    return _Part(name, status.st_mode) if stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode) else None
+
+
+def _python() -> str:
+    """Return the Python that runs this process by one path, however it was started: as python3 where it is that."""
+    usual = os.path.join(os.path.dirname(sys.executable), "python3")
+    return usual if os.path.exists(usual) and os.path.samefile(usual, sys.executable) else sys.executable
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Which programs run others: the user's own, or those that a sandbox shows.
+
+    python: runs a bare `.py` file. path: where names are looked up, as in PATH; None for the user's PATH. A sandbox has
+    a PATH of its own; then what `env` would start is looked up here, too. image: the programs are a container image's.
+    Nothing can be looked up in it, so names stay as they are written.
+    """
+
+    python: str = _python()
+    path: str | None = None
+    image: bool = False
+
+    def named(self, program: str) -> str | None:
+        """Return the absolute program of this name, None if there is none."""
+        if self.image:
+            return program
+        found = shutil.which(program, path=self.path)
+        # Not resolved: a venv's python is a link.
+        return None if found is None else os.path.abspath(found)
+
+    def find(self, word: str, folder: Path) -> str | None:
+        """Return the absolute program that a command's first word means in that folder, None if it can't be run."""
+        if "/" not in word:
+            return self.named(word)
+        if word == sys.executable and not self.image:
+            return self.python  # by the one path that it has here
+        path = os.path.join(folder, word)
+        if self.image and not Path(os.path.normpath(path)).is_relative_to(folder):
+            return word
+        return path if is_executable(path) else None
+
+
+def is_executable(path: str) -> bool:
+    """Tell whether a path is a program. Files on a mount with noexec are: boxes run copies of them."""
+    allowed = os.access(path, os.X_OK) or (is_noexec(path) and os.stat(path).st_mode & 0o111)
+    return os.path.isfile(path) and bool(allowed)
+
+
+def is_noexec(path: str) -> bool:
+    """Tell whether a path lies on a file system that is mounted noexec."""
+    try:
+        return bool(os.statvfs(path).f_flag & getattr(os, "ST_NOEXEC", 0))
+    except OSError:
+        return False
+
+
+@cache
+def resolve_shim(path: str, folder: Path) -> str:
+    """Return what pyenv's shim at a path starts in a folder, any other path as it is: a shim takes 0.1 s a start."""
+    shims, name = os.path.split(path)
+    pyenv = shutil.which("pyenv") if os.path.basename(shims) == "shims" else None
+    if pyenv is None:
+        return path
+    known = os.environ | {"PYENV_ROOT": os.path.dirname(shims)}
+    known.pop("PYENV_VERSION", None)  # no box has it
+    try:
+        asked = subprocess.run(
+            [pyenv, "which", name], cwd=folder, env=known, capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return path
+    found = asked.stdout.strip()
+    return found if asked.returncode == 0 and os.access(found, os.X_OK) else path

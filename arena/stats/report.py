@@ -1,0 +1,392 @@
+"""Define the report of `arena stats` as models with a JSON schema, including comparisons of two bots.
+
+Tables, CSV and pages show the same object. A comparison contains each rate that both bots have, and the interval of
+the difference. A new field leaves VERSION unchanged; removing a field or changing its meaning increases it."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from arena.bots import escape_csv_cell
+from arena.run import LatencyHistogram
+from arena.stats import (
+    ALL,
+    LEVEL,
+    LOSSES,
+    BotCounts,
+    Interval,
+    JointCounts,
+    Proportion,
+    StatsAccumulator,
+    proportion_difference,
+)
+from ladder.results import count_committed
+
+VERSION: Literal[1] = 1
+_DIGITS = 4  # of a share
+_NO_ENDS = ("", "")  # cells of an interval that isn't known
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class Rate(_Part):
+    """A share, with the numbers that it is of."""
+
+    count: float = Field(ge=0, description="whole but for wins: a draw is 1/k of a win for each of k survivors")
+    of: Count = Field(description="at least 1: what never came up is left out")
+    share: Share
+    share_95: Interval | None = Field(
+        description="95 % interval (Wilson's, for as many independent cases as matches vary by, with Student's t); "
+        "null where all cases are of one match, which can't tell how matches vary"
+    )
+
+
+Rates = dict[str, Rate]
+
+
+class DecisionTimes(_Part):
+    """What requests took, in ms of the clock that was charged."""
+
+    requests: Count
+    median_ms: float
+    p99_ms: float
+
+
+class Turns(_Part):
+    """Numbers of turns."""
+
+    games: Count
+    median: Count
+    p10: Count
+    p90: Count
+    most: Count
+
+
+class Profile(_Part):
+    """What a bot did. The descriptions of its sections are in `SECTIONS`, too."""
+
+    bot: str
+    games: Count
+    matches: Count
+    won: Rates = Field(title="games won", description="of its games")
+    won_by_seat: Rates = Field(title="games won, by seat", description="of its games in that seat, from 0")
+    won_by_left: Rates = Field(
+        title="games won, by players left", description="of its games in which so many were left, it among them"
+    )
+    actions: Rates = Field(title="actions", description="of its turns")
+    done: Rates = Field(
+        title="actions that took effect",
+        description="of its actions of that kind, but those with which the game ended before their effect",
+    )
+    bluffs: Rates = Field(title="bluffs", description="of its claims of that role, to act or to block")
+    called: Rates = Field(title="claims called", description="of its claims of that role, those that were challenged")
+    caught: Rates = Field(title="bluffs called", description="of its bluffs of that role, those that were challenged")
+    challenges: Rates = Field(
+        title="challenges",
+        description="made: of the claims that it was asked about; of_lies, of_truths: of the lies and the truths among "
+        "them; right: of its challenges, those of a lie. Each counts, also where another's counted in the game",
+    )
+    table: Rates = Field(
+        title="challenges and blocks that counted",
+        description="challenged: of the claims that it was asked about; right: of these challenges, those whose claim "
+        "wasn't proved; blocked: of the actions that it was asked about. All of it anybody sees at the table",
+    )
+    blocks: Rates = Field(
+        title="blocks",
+        description="made: of the actions that it was asked about; as_target: of those that were aimed at it; bluffed: "
+        "of its blocks, those without the role. Each counts, also where another's counted in the game",
+    )
+    attacked: Rates = Field(
+        title="whom it attacks", description="of its coups, assassinations and steals at tables with that bot"
+    )
+    attacks: dict[str, dict[str, Count]] = Field(description="numbers of the same, by bot and action")
+    losses: Rates = Field(
+        title="cards lost",
+        description="of the cards that it lost: by a coup, an assassination, a claim of its own that it didn't prove, "
+        "a challenge of its own that was wrong, a forfeit",
+    )
+    out: Turns | None = Field(description="the turns in which it went out; null if it never did")
+    took: dict[str, DecisionTimes] = Field(description="by kind of request, and all")
+    faults: dict[str, Count] = Field(description="by code, those that follow from others (out_of_lives, retired) too")
+    faults_committed: Count = Field(description="without those that follow from others")
+
+
+SECTIONS: dict[str, tuple[str, str]] = {
+    name: (field.title, (field.description or "").replace("_", " "))
+    for name, field in Profile.model_fields.items()
+    if field.title is not None
+}
+"""The fields of a profile that hold rates: title, and what each rate is of, for people: with blanks in names."""
+
+ONE_MATCH = "no interval: all cases are of one match; how matches vary takes two or more"
+
+
+class Records(_Part):
+    """What was counted."""
+
+    paths: list[str]
+    rules: list[str]
+    seats: list[Count]
+    clocks: list[str] = Field(description="own: a bot's own time was charged; wall: wall time was")
+    records: Count
+    games: Count
+    draws: Count
+    requests: Count
+    turns: Turns | None = Field(description="lengths of games")
+    left_out: list[str] = Field(description="files that weren't counted, each with why")
+
+
+class RateDifference(_Part):
+    """A rate of the other bot (before) and of the bot (now)."""
+
+    before: Rate
+    now: Rate
+    difference: float = Field(description="of the shares, now less before")
+    difference_95: Interval | None = Field(
+        description="95 % interval (Newcombe's, of the two intervals; of one run, less what ties them match by match); "
+        "null where either share has none"
+    )
+    clear: bool = Field(
+        description="whether it differs by more than chance, so many rates being compared: where nothing differs, "
+        "any of them is clear in 5 % of comparisons at most (Bonferroni)"
+    )
+
+
+class ComparedBot(_Part):
+    """A bot beside another."""
+
+    bot: str
+    before: Profile
+    differences: dict[str, dict[str, RateDifference]] = Field(description="by section and name, of what both have")
+
+
+class BotComparison(_Part):
+    """What a bot is compared with."""
+
+    records: Records = Field(description="those of both")
+    bots: list[ComparedBot]
+
+
+class StatsReport(_Part):
+    """The statistics of some records."""
+
+    version: Literal[1] = VERSION
+    records: Records
+    bots: list[Profile] = Field(description="by games won, the best first")
+    comparison: BotComparison | None = None
+
+    @property
+    def of_one_match(self) -> bool:
+        """Return whether a rate that it shows has no interval."""
+        return any(rate.share_95 is None for rate in self._rates())
+
+    @property
+    def has_intervals(self) -> bool:
+        """Return whether a rate that it shows has an interval."""
+        return any(rate.share_95 is not None for rate in self._rates())
+
+    def _rates(self) -> Iterator[Rate]:
+        before = [] if self.comparison is None else [pair.before for pair in self.comparison.bots]
+        return (rate for bot in (*self.bots, *before) for _, _, rate in rates_of(bot))
+
+
+# ---------------------------------------------------------------- from what was counted
+
+
+def make_stats_report(fold: StatsAccumulator, paths: Sequence[str], left_out: Sequence[str]) -> StatsReport:
+    """Return what was counted, the bot with the most wins first."""
+    bots = [_profile(name, counted) for name, counted in fold.bots.items()]
+    return StatsReport(
+        records=_records(fold, paths, left_out),
+        bots=sorted(bots, key=lambda bot: (-bot.won[ALL].share if bot.won else 0.0, bot.bot)),
+    )
+
+
+def _records(fold: StatsAccumulator, paths: Sequence[str], left_out: Sequence[str]) -> Records:
+    return Records(
+        paths=list(paths),
+        rules=list(fold.rules),
+        seats=sorted(fold.seats),
+        clocks=sorted(fold.clocks),
+        records=fold.records,
+        games=fold.games,
+        draws=fold.draws,
+        requests=fold.requests,
+        turns=_turns(fold.turns),
+        left_out=list(left_out),
+    )
+
+
+def _profile(name: str, counted: BotCounts) -> Profile:
+    sections: dict[str, Rates] = {section: {} for section in SECTIONS}
+    for (section, what), tally in counted.tallies.items():
+        rate = rate_of(tally)
+        if rate is not None:
+            sections[section][what] = rate
+    return Profile(
+        bot=name,
+        games=counted.games,
+        matches=counted.matches,
+        **{section: _sort(section, rates) for section, rates in sections.items()},
+        attacks={target: dict(sorted(made.items())) for target, made in sorted(counted.attacks.items())},
+        out=_turns(counted.out),
+        took=_took(counted.times),
+        faults=dict(sorted(counted.faults.items())),
+        faults_committed=count_committed(counted.faults.items()),
+    )
+
+
+def rate_of(tally: Proportion) -> Rate | None:
+    """Return a tally's rate, rounded to what is printed; None without a case."""
+    share = tally.share
+    if share is None:
+        return None
+    return Rate(
+        count=round(tally.count, _DIGITS),
+        of=int(tally.of),
+        share=min(1.0, round(share, _DIGITS)),
+        share_95=_round(tally.interval),
+    )
+
+
+def difference_of(
+    now: tuple[Rate, Proportion], before: tuple[Rate, Proportion], both: JointCounts | None, compared: int
+) -> RateDifference:
+    """Return how a rate differs, from its tallies; `both` is what these have in the same matches.
+
+    It is one of so many rates that are `compared`.
+    """
+    value, interval = proportion_difference(now[1], before[1], both)
+    _, wide = proportion_difference(now[1], before[1], both, 1 - (1 - LEVEL) / compared)
+    return RateDifference(
+        before=before[0],
+        now=now[0],
+        difference=round(value, _DIGITS),
+        difference_95=_round(interval),
+        clear=wide is not None and (wide[0] > 0 or wide[1] < 0),
+    )
+
+
+def _round(interval: Interval | None) -> Interval | None:
+    return None if interval is None else (round(interval[0], _DIGITS), round(interval[1], _DIGITS))
+
+
+_ORDER: dict[str, tuple[str, ...]] = {
+    "challenges": ("made", "right", "of_lies", "of_truths"),
+    "table": ("challenged", "right", "blocked"),
+    "blocks": ("made", "as_target", "bluffed"),
+    "losses": LOSSES,
+}
+
+
+def _sort(section: str, rates: Rates) -> Rates:
+    """Return the rates of a section in its order: numbers as numbers, actions as in the rules, else by name."""
+    if section == "actions":
+        return rates
+    if section in _ORDER:
+        return {name: rates[name] for name in _ORDER[section] if name in rates}
+    if section in ("won_by_seat", "won_by_left"):
+        return dict(sorted(rates.items(), key=lambda pair: int(pair[0])))
+    return dict(sorted(rates.items(), key=lambda pair: (pair[0] != ALL, pair[0])))
+
+
+def _turns(counted: Counter[int]) -> Turns | None:
+    if not counted:
+        return None
+    return Turns(
+        games=counted.total(),
+        median=_quantile(counted, 0.5),
+        p10=_quantile(counted, 0.1),
+        p90=_quantile(counted, 0.9),
+        most=max(counted),
+    )
+
+
+def _quantile(counted: Counter[int], share: float) -> int:
+    left = share * counted.total()
+    for number in sorted(counted):
+        left -= counted[number]
+        if left <= 0:
+            return number
+    return max(counted)
+
+
+def _took(times: Mapping[str, LatencyHistogram]) -> dict[str, DecisionTimes]:
+    took = {}
+    for kind, each in times.items():
+        median, most = each.quantile_ms(0.5), each.quantile_ms(0.99)
+        if median is not None and most is not None:
+            took[kind] = DecisionTimes(requests=each.count, median_ms=round(median, 3), p99_ms=round(most, 3))
+    return took
+
+
+# ---------------------------------------------------------------- rows and columns
+
+
+def stats_report_to_csv(told: StatsReport) -> str:
+    """Return the rates as CSV, one a line, without the last end of line: what a spreadsheet or pandas can pivot."""
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    columns = ("count", "of", "share", "share_low", "share_high")
+    if told.comparison is None:
+        out.writerow(["bot", "section", "name", *columns])
+        for bot in told.bots:
+            for section, name, rate in rates_of(bot):
+                out.writerow([escape_csv_cell(bot.bot), section, escape_csv_cell(name), *_columns(rate)])
+    else:
+        before = [f"before_{column}" for column in columns]
+        ends = ["difference", "difference_low", "difference_high"]
+        out.writerow(["bot", "before", "section", "name", *columns, *before, *ends])
+        for pair in told.comparison.bots:
+            for section, names in pair.differences.items():
+                for name, each in names.items():
+                    ends_found = each.difference_95 or _NO_ENDS
+                    cells = [*_columns(each.now), *_columns(each.before), each.difference, *ends_found]
+                    out.writerow(
+                        [
+                            escape_csv_cell(pair.bot),
+                            escape_csv_cell(pair.before.bot),
+                            section,
+                            escape_csv_cell(name),
+                            *cells,
+                        ]
+                    )
+    return text.getvalue().removesuffix("\n")
+
+
+def rates_of(bot: Profile) -> Iterator[tuple[str, str, Rate]]:
+    """Yield each rate of a bot with its section and its name."""
+    for section in SECTIONS:
+        for name, rate in getattr(bot, section).items():
+            yield section, name, rate
+
+
+def _columns(rate: Rate) -> tuple[float | str, ...]:
+    return rate.count, rate.of, rate.share, *(rate.share_95 or _NO_ENDS)
+
+
+def compare_bots(found: StatsReport, fold: StatsAccumulator, bot: Profile, other: Profile) -> StatsReport:
+    """Return the answer with one bot alone, beside the other; the fold has to have been told of the pair."""
+    rates = {(section, name): rate for section, name, rate in rates_of(bot)}
+    rates_other = {(section, name): rate for section, name, rate in rates_of(other)}
+    tallies, tallies_other = fold.bots[bot.bot].tallies, fold.bots[other.bot].tallies
+    keys = [key for key in rates if key in rates_other]
+    compared = sum(min(tallies[key].matches, tallies_other[key].matches) > 1 for key in keys)
+    ties = fold.ties(bot.bot, other.bot)
+    differences: dict[str, dict[str, RateDifference]] = {}
+    for key in keys:
+        one, two = (rates[key], tallies[key]), (rates_other[key], tallies_other[key])
+        differences.setdefault(key[0], {})[key[1]] = difference_of(one, two, ties.get(key), max(1, compared))
+    comparison = BotComparison(
+        records=found.records, bots=[ComparedBot(bot=bot.bot, before=other, differences=differences)]
+    )
+    return found.model_copy(update={"bots": [bot], "comparison": comparison})

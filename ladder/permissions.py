@@ -1,0 +1,327 @@
+"""Define the permissions of viewers: which fields of a ladder's views they see, and what they may do. Pure.
+
+Code that makes a value checks here, so that code that prints it needn't: a field that a viewer may not see is empty
+in the value that they get."""
+
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from functools import cache
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class AccessLevel(IntEnum):
+    """What somebody has to be, at least."""
+
+    ANYBODY = 0
+    PERSON = 1  # who has a login
+    MATE = 2  # in the owner's team now
+    OWNER = 3  # of what the value is about
+    STAFF = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Somebody who looks at a ladder, or acts in it. login: None for the public, and for whoever has the folder."""
+
+    login: str | None = None
+    staff: bool = False
+    changes: bool = True  # False with a token that is for reading alone
+    token: bool = False  # the viewer is a program
+    mates: frozenset[str] = frozenset()  # the logins of the others in the viewer's team
+    session: int | None = field(default=None, compare=False)  # the number of the one that the viewer came with
+
+    def towards(self, owner: str | None) -> AccessLevel:
+        """Return what the viewer is to a thing of an owner's, by login; None: it is nobody's."""
+        if self.staff:
+            return AccessLevel.STAFF
+        if self.login is None:
+            return AccessLevel.ANYBODY
+        return (
+            AccessLevel.OWNER
+            if self.login == owner
+            else AccessLevel.MATE
+            if owner in self.mates
+            else AccessLevel.PERSON
+        )
+
+    def sees(self, value: type, field: str, owner: str | None = None) -> bool:
+        """Tell whether the viewer may see a field of a value of this type."""
+        return self.towards(owner) >= FIELD_LEVELS[value.__name__][field]
+
+    def may(self, act: str, owner: str | None = None) -> bool:
+        """Tell whether the viewer may do one of ACTS to a thing of an owner's."""
+        able = (self.changes or act in _READS) and not (self.token and act in _IN_PERSON)
+        return able and self.towards(owner) >= PERMISSIONS[act]
+
+    def in_scope(self, scope: str | None) -> bool:
+        """Tell whether a route of this scope is for the viewer: for any session, and for a token that has the scope."""
+        return not self.token or scope == READ_SCOPE or (scope == SUBMIT_SCOPE and self.changes)
+
+
+PUBLIC_VIEWER = Viewer()
+STAFF_VIEWER = Viewer(staff=True)
+
+_ANYBODY, _MATE, _OWNER, _STAFF = AccessLevel.ANYBODY, AccessLevel.MATE, AccessLevel.OWNER, AccessLevel.STAFF
+
+PERMISSIONS = {
+    "come in": AccessLevel.ANYBODY,
+    "read the ladder": AccessLevel.PERSON,  # anybody's, where ladder.toml says so
+    "see one's account": AccessLevel.PERSON,
+    "keep an account": AccessLevel.PERSON,
+    "administer": AccessLevel.STAFF,
+    "send a bot": AccessLevel.PERSON,  # to submit it, if it is his
+    "submit": AccessLevel.MATE,
+    "keep a bot": AccessLevel.PERSON,  # if it is his: to do with it what follows
+    "challenge": AccessLevel.MATE,
+    "choose a version": AccessLevel.MATE,
+    "read a version's files": AccessLevel.MATE,
+    "see a final's results before its end": AccessLevel.STAFF,
+    "see grades": AccessLevel.OWNER,
+    "see a bot's cards": AccessLevel.MATE,
+    "see a person's cards": AccessLevel.OWNER,  # and those of his program, at a table with people
+    "read a record": AccessLevel.STAFF,
+    "read a log": AccessLevel.MATE,
+    "read a build's log": AccessLevel.MATE,
+    "activate": AccessLevel.STAFF,
+    "disable": AccessLevel.STAFF,
+    "freeze": AccessLevel.STAFF,
+    "void": AccessLevel.STAFF,
+    "hold a final": AccessLevel.STAFF,
+    "open a table": AccessLevel.PERSON,
+    "keep a table": AccessLevel.PERSON,  # if he opened it: to make links anew, to close it
+    "close a table": AccessLevel.OWNER,
+    "see a table": AccessLevel.ANYBODY,  # who has a place there, or may look on
+    "sit down": AccessLevel.ANYBODY,  # by the link or the token of a place
+    "suspend": AccessLevel.STAFF,
+    "let in": AccessLevel.STAFF,
+    "hear of people": AccessLevel.STAFF,
+    "hear what was decided about a person": AccessLevel.OWNER,
+}
+_READS = {"come in", *(act for act in PERMISSIONS if act.startswith(("see ", "read ", "hear ")))}
+# A token that got lost makes no other, sets no password, and decides nothing.
+_IN_PERSON = {
+    "keep an account",
+    *(act for act, least in PERMISSIONS.items() if least is AccessLevel.STAFF and act not in _READS),
+}
+
+# What a page, or what changes something from one, asks of a visitor: one of ACTS; and of a program, the least scope of
+# its token. None: a session alone does it. What is read has a page and, under /api, JSON: both by the same row. A route
+# that isn't here doesn't exist.
+READ_SCOPE, SUBMIT_SCOPE = "read", "submit"
+ROUTES: dict[str, tuple[str, str | None]] = {
+    "GET /static/{tag}/{name}": ("come in", READ_SCOPE),
+    "GET /documents": ("come in", READ_SCOPE),
+    "GET /documents/{path:path}": ("come in", READ_SCOPE),
+    "GET /downloads/{name}": ("come in", READ_SCOPE),
+    "GET /openapi.json": ("come in", READ_SCOPE),
+    "GET /api-docs": ("come in", READ_SCOPE),
+    "GET /sign-in": ("come in", None),
+    "POST /sign-in": ("come in", None),
+    "POST /sign-in/password": ("come in", None),
+    "POST /sign-out": ("come in", None),
+    "GET /sign-in/openid": ("come in", None),
+    "GET /sign-in/openid/callback": ("come in", None),
+    "GET /join": ("come in", None),
+    "POST /join": ("come in", None),
+    "GET /account": ("see one's account", READ_SCOPE),
+    "POST /account/tokens": ("keep an account", None),
+    "POST /account/password": ("keep an account", None),
+    "POST /account/password/remove": ("keep an account", None),
+    "POST /account/credentials/{id}/revoke": ("keep an account", None),
+    "GET /changes": ("read the ladder", READ_SCOPE),
+    "GET /": ("read the ladder", READ_SCOPE),
+    "GET /standings": ("read the ladder", READ_SCOPE),
+    "GET /standings.csv": ("read the ladder", READ_SCOPE),
+    "GET /duels": ("read the ladder", READ_SCOPE),
+    "GET /duels.csv": ("read the ladder", READ_SCOPE),
+    "GET /bots": ("read the ladder", READ_SCOPE),
+    "GET /bots/{name}": ("read the ladder", READ_SCOPE),
+    "GET /bots/{name}/{number}": ("read the ladder", READ_SCOPE),
+    "GET /matches": ("read the ladder", READ_SCOPE),
+    "GET /matches/{id}": ("read the ladder", READ_SCOPE),
+    "GET /bots/{name}/{number}/build-log": ("read the ladder", READ_SCOPE),
+    "GET /matches/{id}/replay": ("read the ladder", READ_SCOPE),
+    "GET /queue": ("read the ladder", READ_SCOPE),
+    "GET /tables": ("read the ladder", READ_SCOPE),
+    "GET /tables/new": ("see one's account", READ_SCOPE),
+    "POST /tables": ("open a table", SUBMIT_SCOPE),
+    "GET /tables/{id}": ("read the ladder", READ_SCOPE),
+    "GET /tables/{id}/sit": ("see a table", READ_SCOPE),
+    "POST /tables/{id}/sit": ("sit down", None),
+    "GET /tables/{id}/play": ("see a table", READ_SCOPE),
+    "WS /tables/{id}/socket": ("see a table", READ_SCOPE),
+    "WS /tables/{id}/program": ("sit down", SUBMIT_SCOPE),
+    "POST /tables/{id}/places/{place}/link": ("keep a table", None),
+    "POST /tables/{id}/close": ("keep a table", SUBMIT_SCOPE),
+    "GET /tables/{id}/matches/{number}/replay": ("read the ladder", READ_SCOPE),
+    "GET /finals": ("read the ladder", READ_SCOPE),
+    "GET /finals/{name}": ("read the ladder", READ_SCOPE),
+    "GET /finals/{name}/screen": ("read the ladder", READ_SCOPE),
+    "GET /finals/{name}/published": ("read the ladder", READ_SCOPE),
+    "POST /finals": ("administer", None),
+    "POST /finals/{name}/replay": ("administer", None),
+    "POST /finals/{name}/reveal": ("administer", None),
+    "GET /admin": ("administer", None),
+    "GET /admin/acts": ("administer", None),
+    "GET /admin/settings": ("administer", None),
+    "GET /admin/grades": ("administer", None),
+    "GET /admin/grades.csv": ("administer", None),
+    "GET /admin/similar": ("administer", None),
+    "POST /admin/grades": ("administer", None),
+    "GET /grades": ("keep an account", None),
+    "POST /admin/freeze": ("administer", None),
+    "GET /bots/{name}/{number}/files.tar": ("read the ladder", READ_SCOPE),
+    "POST /bots/{name}/challenges": ("keep a bot", SUBMIT_SCOPE),
+    "POST /bots/{name}/choose": ("keep a bot", SUBMIT_SCOPE),
+    "POST /bots/{name}/activate": ("administer", None),
+    "POST /bots/{name}/disable": ("administer", None),
+    "POST /matches/{id}/void": ("administer", None),
+    "GET /admin/people": ("administer", None),
+    "POST /admin/people": ("administer", None),
+    "POST /admin/people/import": ("administer", None),
+    "POST /admin/people/teams": ("administer", None),
+    "POST /admin/people/links": ("administer", None),
+    "POST /admin/people/join": ("administer", None),
+    "GET /admin/people/{login:path}": ("administer", None),
+    "POST /admin/people/{login:path}/suspend": ("administer", None),
+    "POST /admin/people/{login:path}/leave": ("administer", None),
+    "POST /admin/people/{login:path}/approve": ("administer", None),
+    "POST /admin/people/{login:path}/refuse": ("administer", None),
+    "POST /admin/people/{login:path}/merge": ("administer", None),
+    "POST /admin/people/{login:path}/extend": ("administer", None),
+    "POST /admin/people/{login:path}/team": ("administer", None),
+    "POST /admin/credentials/{id}/revoke": ("administer", None),
+    "GET /submit": ("see one's account", READ_SCOPE),
+    "POST /submit": ("send a bot", SUBMIT_SCOPE),
+    "POST /submissions": ("send a bot", SUBMIT_SCOPE),
+}
+
+# Type of a value -> who may see which of its fields. A type that isn't here is shown to nobody.
+_ROWS: dict[str, dict[AccessLevel, str]] = {
+    "AccountPage": {_OWNER: "person team bots credentials session due change"},
+    "OwnBotSummary": {_MATE: "bot of playing newest state reason stopped"},
+    "BotPage": {
+        _ANYBODY: "bot pseudonym reference row of fair trend limit_ms held versions last days against seats style may"
+        " change",
+        _MATE: "examination examples acts due",
+        _STAFF: "owner",
+    },
+    "AuditEntrySummary": {_STAFF: "id at by what bot version match login why"},
+    "AuditLog": {_STAFF: "rows next change"},
+    "RemainingQuota": {_OWNER: "bots another left most renewed upload_mb due"},
+    "LadderInfo": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions due"},
+    "DeadlineSummary": {_ANYBODY: "name at closes", _MATE: "counts waiting", _OWNER: "extended"},
+    "HomePage": {_ANYBODY: "about top newest finals change"},
+    "StandingsPage": {_ANYBODY: "table first of next days", _STAFF: "sections"},
+    "OpponentRecord": {_ANYBODY: "label duel"},
+    "HeadToHead": {_ANYBODY: "wins losses games matches"},
+    "HeadToHeadMatrix": {_ANYBODY: "labels rows first next change"},
+    "BotStyle": {_ANYBODY: "matches public", _MATE: "hidden"},
+    "StyleNumber": {_ANYBODY: "name count of field"},
+    # Even the mean would tell others' hidden numbers: an owner could subtract his own bot's.
+    "HiddenNumber": {_MATE: "name count of", _STAFF: "field"},
+    "FieldStyle": {_ANYBODY: "games bots public", _STAFF: "hidden"},
+    "SeatWinRate": {_ANYBODY: "seat games wins"},
+    "DailyRating": {_ANYBODY: "day version rating adjusted"},
+    "BotSummary": {_ANYBODY: "bot pseudonym reference playing versions", _STAFF: "owner"},
+    "BotList": {_ANYBODY: "rows next change"},
+    "BotVersion": {
+        _ANYBODY: "number state active submitted rated all",
+        _MATE: "received faults digest reason examined barred by",
+    },
+    "BuildLog": {_MATE: "version text"},
+    "CredentialList": {_ANYBODY: "rows"},
+    "CredentialSummary": {_OWNER: "id login kind scope by at ends holds"},
+    "DecisionSummary": {_ANYBODY: "at what version why", _MATE: "by"},
+    "EventList": {_ANYBODY: "rows next"},
+    "EventSummary": {_ANYBODY: "id at what version match table", _MATE: "decision", _STAFF: "said"},
+    "VersionCheckView": {_MATE: "version steps build_log"},
+    "CheckStepView": {_MATE: "what level text mend do number sent got stderr rows"},
+    "FaultReport": {_MATE: "match game code what do sent got used log stderr"},
+    "FailedAttempt": {_ANYBODY: "at", _STAFF: "why"},
+    "FinalList": {_ANYBODY: "rows next change"},
+    "FinalState": {_ANYBODY: "name commitment key versions games matches played missing lost table isolated change"},
+    "Grades": {_ANYBODY: "title of possible baselines grades waiting isolated played"},
+    "GradesPage": {_ANYBODY: "told deadlines finals handed releases"},
+    "Grade": {
+        _OWNER: "owner version submitted late_hours points share share_low share_high games marks reason points_before"
+        " penalty late_days_spent due extension"
+    },
+    "GradeChange": {_OWNER: "owner before after words"},
+    "GradeChanges": {_ANYBODY: "before after words rows"},
+    "PublishedGrades": {_ANYBODY: "line told changes"},
+    "ReleaseSummary": {_ANYBODY: "name of at", _STAFF: "by why"},
+    "BaselineResult": {_OWNER: "baseline passed points possible threshold value low high doubtful words"},
+    "Dashboard": {
+        _STAFF: "frozen suspended waiting people bots playing versions matches runners acts quotas findings change",
+    },
+    "Finding": {_STAFF: "what level text mend do"},
+    "UserSummary": {
+        _ANYBODY: "pseudonym staff",
+        _MATE: "login name",
+        _OWNER: "email number section suspended canvas moodle gone waiting",
+    },
+    "UserList": {_ANYBODY: "rows next change"},
+    "Membership": {_MATE: "team login name since", _OWNER: "until"},
+    "TeamList": {_ANYBODY: "rows change"},
+    "UserAdminList": {_STAFF: "rows of sections next change"},
+    "UserAdminSummary": {_STAFF: "owner team bots"},
+    "UserAdminPage": {_STAFF: "owner bots teams team_names credentials acts allowance change"},
+    "QuotaSummary": {_STAFF: "bots_per_owner submissions_per_day challenges_per_day upload_mb"},
+    "SimilarityReport": {_STAFF: "versions pairs unread"},
+    "SimilarityPair": {_STAFF: "version owner share other_version other_owner other_share"},
+    "QueuePage": {_ANYBODY: "examinations matches next", _STAFF: "runners"},
+    "RunnerSummary": {_STAFF: "id host pid width leases matches dead"},
+    "QueuedCheck": {_ANYBODY: "label pseudonym state submitted"},
+    "TableList": {_ANYBODY: "rows next change"},
+    "TableSummary": {_ANYBODY: "id by at rules games clock_s watch state why ended_at places"},
+    "TableSlot": {_ANYBODY: "kind name free", _OWNER: "bot"},  # until a match has ended, without staff
+    "TablePage": {_ANYBODY: "line matches seat away change", _OWNER: "keeps"},
+    "SessionMatch": {_ANYBODY: "number games ended at kept"},
+    "TableReplay": {_ANYBODY: "table number why match change"},  # match is cut by ACTS
+    "GameResult": {_ANYBODY: "match game seats winner reason survivors eliminated turns forfeits faults"},
+    "BotLogs": {_ANYBODY: "rows"},
+    "ProcessLog": {_MATE: "version process text"},
+    "MatchPage": {
+        _ANYBODY: "id kind state cause rates at ended_at by final place attempts seats results voids acts record logs"
+        " cards change",
+        _STAFF: "reason",  # it may be what a host said
+    },
+    "MatchSummary": {_ANYBODY: "id kind state cause rates at ended_at by final place attempts seats", _STAFF: "reason"},
+    "MatchList": {_ANYBODY: "rows next change"},
+    "MatchReplay": {_ANYBODY: "line why match change"},  # match is cut by ACTS
+    "MatchParticipant": {
+        _ANYBODY: "label version games wins forfeits faults requests time_us slowest_us peak_bytes",
+    },
+    "VersionTotals": {_ANYBODY: "matches games wins forfeits faults requests time_us slowest_us peak_bytes"},
+    "Standings": {_ANYBODY: "rows fair games matches at verdict findings style isolated change"},
+    "StandingsRow": {
+        _ANYBODY: "place version bot number pseudonym reference ranks rating share adjusted games matches forfeits"
+        " faults since language trend",
+        _STAFF: "owner",
+    },
+    "Estimate": {_ANYBODY: "value low high"},
+    "Trend": {_ANYBODY: "day week"},
+    "LeaderVerdict": {_ANYBODY: "leader probability decided"},
+    "CollusionReport": {_ANYBODY: "games", _STAFF: "favours"},
+    "CollusionSuspects": {_STAFF: "owners gives games matches wins expected p"},
+}
+FIELD_LEVELS = {
+    name: {field: who for who, fields in row.items() for field in fields.split()} for name, row in _ROWS.items()
+}
+
+
+@cache
+def _hidden(name: str, who: AccessLevel) -> dict[str, Any]:
+    return {field: None for field, least in FIELD_LEVELS[name].items() if who < least}
+
+
+def hide_fields(value: T, viewer: Viewer, owner: str | None = None) -> T:
+    """Return a value, a dataclass, with None for what the viewer may not see; `owner` is its owner's login.
+
+    Values within it are the caller's to ask for.
+    """
+    hidden = _hidden(type(value).__name__, viewer.towards(owner))
+    return replace(value, **hidden) if hidden else value  # type: ignore[type-var]  # a dataclass

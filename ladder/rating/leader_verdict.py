@@ -1,0 +1,49 @@
+"""Decide whether the leader is known: its win rate is, with high probability, close enough to the best.
+
+The interval of the difference of two win rates comes from one fit, so correlated errors are included.
+
+"The leader is the best" can't be shown for near twins, which authors do submit; a tolerance can. The probability is a
+lower bound: the probabilities that each other bot is better by more than the tolerance are added up. A ladder looks
+repeatedly and stops at the first positive verdict. Simulated with near twins and a look whenever the games have grown
+by 12 %: at 95 % confidence 5 to 10 % of the stops are wrong. At 98 % it is about 2 %, after 1.6 times as many games."""
+
+import math
+
+import numpy as np
+
+from ladder.rating.estimate import Estimate, LeaderAssessment
+from ladder.rating.strengths import UPPER_QUANTILE, Fit
+
+
+def estimate_lead(fit: Fit, bot: int, other: int) -> Estimate | None:
+    """Return by how much a bot's share is above another's; None if either has none."""
+    shares = fit.shares
+    places = {bot: place for place, bot in enumerate(shares.bots.tolist())}
+    if bot not in places or other not in places:
+        return None
+    one, two = places[bot], places[other]
+    value = float(shares.values[one] - shares.values[two])
+    if not shares.known:
+        return Estimate(value)
+    from scipy.special import stdtrit  # see `strengths`: it is slow to import
+
+    variance = float(shares.variances[one] + shares.variances[two] - 2 * shares.covariances(one)[two])
+    half = float(stdtrit(shares.freedom[[one, two]].min(), UPPER_QUANTILE)) * math.sqrt(max(0.0, variance))
+    return Estimate(value, value - half, value + half)
+
+
+def assess_leader(fit: Fit, within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
+    """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more."""
+    shares = fit.shares
+    if not shares.known or not len(shares.bots) or len(shares.bots) < len(fit.field.playing()):
+        return LeaderAssessment(None, 0.0, decided=False)
+    from scipy.special import stdtr  # see `strengths`: it is slow to import, and not needed before there are intervals
+
+    leader = int(np.argmax(shares.values))
+    variance = shares.variances
+    error = np.sqrt((variance + variance[leader] - 2 * shares.covariances(leader)).clip(min=1e-300))
+    behind = shares.values[leader] + within - shares.values
+    beaten = stdtr(np.minimum(shares.freedom, shares.freedom[leader]), -behind / error)
+    beaten[leader] = 0.0
+    probability = max(0.0, 1.0 - float(beaten.sum()))
+    return LeaderAssessment(int(shares.bots[leader]), probability, decided=probability >= level)

@@ -1,0 +1,305 @@
+"""Evaluate chosen versions by chosen matches, and determine which versions count at a deadline.
+
+Finals and grades use the versions that count at a deadline, or the active ones; reference bots take part with their
+active version. A version counts at a user's personal deadline if it was active when that deadline closed. Only
+`make_version_picker` decides this: grades, finals, late days and pages use it."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from arena.bots import escape_control
+from ladder.permissions import hide_fields
+from ladder.rating import Estimate, estimate_lead
+from ladder.service.ladder import Ladder
+from ladder.service.settings import Deadline, LadderError, LadderSettings
+from ladder.service.standings import RatedResultColumns, list_entrants
+from ladder.standings import Standings, StandingsRow, compute_standings
+from ladder.store.database import (
+    ACCEPTED,
+    FINAL,
+    RATED,
+    REJECTED,
+    BotRecord,
+    Extension,
+    HistoryPoint,
+    Version,
+    accepted_versions,
+    active_versions,
+    all_bots,
+    all_users,
+    chosen_versions,
+    disabled_versions,
+    extensions_in_force,
+    faulty_games,
+    find_bot,
+    rated_seats,
+    teammates_at,
+    unchecked_versions,
+    versions_of,
+)
+from ladder.views import BotPage, DeadlineSummary, ViewContext
+
+if TYPE_CHECKING:
+    from ladder.rating import Fit  # holds arrays, and so imports numpy
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The table of the chosen versions, and what else was measured of them."""
+
+    table: Standings
+    fit: "Fit"
+    faulty: dict[int, int]
+    """Games with a fault, by version."""
+    places: dict[int, int]
+    """Each version's place in the fit."""
+
+    def row(self, version: int) -> StandingsRow | None:
+        """Return a version's row, None if it has none."""
+        return next((row for row in self.table.rows if row.version == version), None)
+
+    def lead(self, version: int, other: int) -> Estimate | None:
+        """Return by how much a version's share is above another's; None if either has none."""
+        return estimate_lead(self.fit, self.places[version], self.places[other])
+
+
+def evaluate_versions(
+    ladder: Ladder,
+    connection: Connection,
+    chosen: Sequence[Version],
+    final: int | None = None,
+    fit: Sequence[Version] | None = None,
+    moment: HistoryPoint | None = None,
+) -> Evaluation:
+    """Measure the chosen versions among themselves, by all rated matches, or by those of a final.
+
+    fit: all fit versions, in order of id, where they aren't those of now. moment: matches count that rated then.
+    Rated matches are those of all versions: the opponents of the chosen ones count in the fit, and in no share.
+    A chosen version is measured by its own games, not by its predecessor's.
+    """
+    ids = {version.id for version in chosen}
+    if final is None:
+        contestants = [
+            replace(each, active=each.version in ids, predecessor=None if each.version in ids else each.predecessor)
+            for each in list_entrants(list(accepted_versions(connection) if fit is None else fit))
+        ]
+    else:
+        contestants = [replace(each, active=True, predecessor=None) for each in list_entrants(list(chosen))]
+    kind = RATED if final is None else FINAL
+    seats = RatedResultColumns(rated_seats(connection, kind=kind, final=final, moment=moment))
+    table, fitted = compute_standings(
+        contestants, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats, ladder.clock()
+    )
+    places = {each.version: place for place, each in enumerate(contestants)}
+    return Evaluation(table, fitted, faulty_games(connection, kind, final, moment), places)
+
+
+DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalDeadline:
+    """One person's end of a deadline, in seconds since 1970.
+
+    at: the deadline, or the person's extension. closes: `at` with the grace. last: what comes later counts for nobody.
+    """
+
+    at: float
+    closes: float
+    last: float
+    extension: Extension | None = None
+
+    def days_late(self, received: float) -> int:
+        """Return how many days had begun after the grace when something was received."""
+        return max(0, math.ceil((received - self.closes) / DAY_S))
+
+
+DeadlineLookup = Callable[[int | None], PersonalDeadline]
+"""Each owner's end of a deadline, by the owner's id; None: the class's."""
+
+VersionPicker = Callable[[Iterable[Version], DeadlineLookup], list[Version]]
+"""Returns which of fit versions count at a deadline."""
+
+
+def effective_deadline(
+    settings: LadderSettings, deadline: Deadline, extension: Extension | None = None
+) -> PersonalDeadline:
+    """Return when a deadline is over for who has this extension, or none."""
+    at = deadline.at.timestamp()
+    if extension is not None and extension.until is not None:
+        at = max(at, extension.until)
+    closes = at + deadline.closes - deadline.at.timestamp()
+    return PersonalDeadline(at, closes, closes + DAY_S * settings.lateness.days, extension)
+
+
+def effective_deadlines(connection: Connection, settings: LadderSettings, deadline: Deadline) -> DeadlineLookup:
+    """Return each owner's end of a deadline."""
+    extensions = {each.owner: each for each in extensions_in_force(connection) if each.deadline == deadline.name}
+    return lambda owner: effective_deadline(settings, deadline, None if owner is None else extensions.get(owner))
+
+
+def deadlines_of_user(
+    connection: Connection, settings: LadderSettings, owner: int | None, bots: Iterable[BotRecord] = ()
+) -> tuple[DeadlineSummary, ...]:
+    """Return all deadlines as they are for an owner, by id, with the versions of these bots that count for them."""
+    versions = [version for bot in bots for version in versions_of(connection, bot.id)]
+    fit = [version for version in versions if version.state == ACCEPTED]
+    pick, dues = make_version_picker(connection), []
+    for deadline in settings.deadlines:
+        due = effective_deadlines(connection, settings, deadline)
+        own, team = due(owner), teammates_at(connection, deadline.at.timestamp()).get(owner or 0, {owner})
+        counts = [version.label for version in pick(fit, due) if version.owner in team]
+        waits = [each for each in versions if each.state not in (ACCEPTED, REJECTED) and each.owner in team]
+        waiting = tuple(each.label for each in waits if each in pick([*fit, each], due))
+        why = None if own.extension is None else own.extension.why
+        dues.append(DeadlineSummary(deadline.name, own.at, own.closes, why, tuple(counts), waiting))
+    return tuple(dues)
+
+
+def deadlines_of_bot(ladder: Ladder, reader: ViewContext, name: str) -> tuple[DeadlineSummary, ...]:
+    """Return all deadlines as they are for a bot, as the reader may see them; none for a reference bot."""
+    bot = find_bot(reader.connection, name)
+    if bot is None or bot.reference or not reader.viewer.sees(BotPage, "due", bot.login):
+        return ()
+    bots = [each for each in all_bots(reader.connection) if each.owner == bot.owner]  # one in time makes none late
+    dues = deadlines_of_user(reader.connection, ladder.last_settings, bot.owner, bots)
+    own = {version.label for version in versions_of(reader.connection, bot.id)}
+    only = (replace(due, counts=_of(due.counts, own), waiting=_of(due.waiting, own)) for due in dues)
+    return tuple(hide_fields(due, reader.viewer, bot.login) for due in only)
+
+
+def _of(labels: tuple[str, ...], own: set[str]) -> tuple[str, ...]:
+    return tuple(label for label in labels if label in own)
+
+
+def find_grace_deadline(connection: Connection, settings: LadderSettings, owner: int, at: float) -> str | None:
+    """Return the deadline in whose grace something of an owner's comes at a time, None if in none."""
+    dues = ((each.name, effective_deadlines(connection, settings, each)(owner)) for each in settings.deadlines)
+    return next((name for name, due in dues if due.at < at <= due.closes), None)
+
+
+def make_version_picker(connection: Connection) -> VersionPicker:
+    """Return the function that decides which of fit versions count at a deadline.
+
+    Of each bot it is the version that was active when the deadline closed for its owner: the newest of those received
+    by then, or the one that a person activated by then and after that. When an examination ended doesn't matter.
+    Versions that are disabled now count nothing, nor do those of owners who are suspended or left.
+
+    Of owners with none in time, it is the first that came within the days in which late versions count: a ladder goes
+    on after a deadline, and so a new version of a bot that came in time makes nothing late.
+    """
+    disabled, chosen = disabled_versions(connection), chosen_versions(connection)
+
+    def pick(versions: Iterable[Version], due: DeadlineLookup) -> list[Version]:
+        may = [each for each in versions if not (each.reference or each.out or each.id in disabled)]
+        may.sort(key=lambda version: (version.received, version.id))
+        in_time = {each.id: each for each in may if each.received <= due(each.owner).closes}
+        active = {each.bot: each for each in in_time.values()}
+        for id, at in chosen:
+            each = in_time.get(id)
+            if each is not None and active[each.bot].received <= at <= due(each.owner).closes:
+                active[each.bot] = each
+        done = {each.owner for each in active.values()}
+        for each in may:
+            if each.owner not in done and each.received <= due(each.owner).last:
+                done.add(each.owner)
+                active[each.bot] = each
+        return list(active.values())
+
+    return pick
+
+
+def remaining_late_days(
+    connection: Connection, settings: LadderSettings, before: str | None = None, without: str | None = None
+) -> defaultdict[int, int]:
+    """Return how many late days of their own people have left, by owner, when a deadline comes; None: after all.
+
+    They are spent by themselves, in the order of the deadlines. without: a deadline that is left out, with what an
+    extension of it took.
+    """
+    left: defaultdict[int, int] = defaultdict(lambda: settings.lateness.late_days)
+    for extension in extensions_in_force(connection):
+        left[extension.owner] -= 0 if extension.deadline == without else extension.late_days
+    versions, pick = (
+        accepted_versions(connection) if settings.lateness.late_days else [],
+        make_version_picker(connection),
+    )
+    for deadline in sorted(settings.deadlines, key=lambda each: (each.at, each.name)):
+        if deadline.name == before:
+            break
+        due = effective_deadlines(connection, settings, deadline)
+        for version in pick(versions, due) if deadline.name != without else ():
+            left[version.owner] -= min(due(version.owner).days_late(version.received), max(0, left[version.owner]))
+    return left
+
+
+def format_deadline_time(at: float, deadline: Deadline) -> str:
+    """Return a time as the deadline is written, in its zone: 3 Dec 2026 12:00 +01:00."""
+    zone = datetime.fromtimestamp(at, deadline.at.tzinfo)
+    return f"{zone.day} {zone:%b %Y %H:%M} {zone.isoformat()[-6:].replace('+00:00', 'UTC')}"
+
+
+def deadline_versions(connection: Connection, settings: LadderSettings, deadline: Deadline | None) -> list[Version]:
+    """Return the versions that count at a deadline, or that play now, in order of their labels."""
+    versions = active_versions(connection)
+    if deadline is not None:
+        standing = make_version_picker(connection)(
+            accepted_versions(connection), effective_deadlines(connection, settings, deadline)
+        )
+        versions = [*standing, *(version for version in versions if version.reference)]
+    return sorted(versions, key=lambda version: version.label)
+
+
+def pending_versions(
+    connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float
+) -> list[Version]:
+    """Return the versions whose examination may change which count at a deadline, or play now."""
+    waiting = unchecked_versions(connection, now)
+    if deadline is None:
+        return waiting
+    due, pick, fit = (
+        effective_deadlines(connection, settings, deadline),
+        make_version_picker(connection),
+        accepted_versions(connection),
+    )
+    return [each for each in waiting if each in pick([*(one for one in fit if one.owner == each.owner), each], due)]
+
+
+def describe_extended_users(
+    connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float
+) -> str:
+    """Return who has more time than a deadline, and still has it, in words; "" for nobody."""
+    if deadline is None:
+        return ""
+    due = effective_deadlines(connection, settings, deadline)
+    own = ((owner.login, due(owner.id)) for owner in all_users(connection))
+    return ", ".join(
+        f"{escape_control(login)} until {format_deadline_time(each.at, deadline)}"
+        for login, each in own
+        if each.closes > now
+    )
+
+
+def require_checks_finished(
+    connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float, folder: object
+) -> None:
+    """Raise LadderError before a deadline is over, and while a version that may stand isn't examined.
+
+    It doesn't wait for who has more time than the class.
+    """
+    if deadline is not None and now <= deadline.closes:
+        minutes = int((deadline.closes - now) / 60) + 1
+        raise LadderError(f"the deadline {deadline.name} closes in {minutes} minutes.\nWait until then.")
+    waiting = pending_versions(connection, settings, deadline, now)
+    if waiting:
+        labels = ", ".join(escape_control(version.label) for version in waiting[:5])
+        raise LadderError(
+            f"{len(waiting)} versions wait for their examination ({labels}).\n"
+            f"Have them examined: arena ladder run {folder} --until examined"
+        )

@@ -1,0 +1,260 @@
+"""Release grades with the inputs they were made from, so that they can be reproduced and compared."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from itertools import chain
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection
+
+from arena.bots import escape_control
+from ladder.permissions import STAFF_VIEWER, Viewer, hide_fields
+from ladder.service.evaluation import require_checks_finished
+from ladder.service.finals import FINAL_NAME
+from ladder.service.grades import GradingInputs, UserGradingInputs, compute_grades, compute_grades_from
+from ladder.service.ladder import Ladder
+from ladder.service.settings import Baseline, LadderError
+from ladder.store.database import (
+    AuditEntry,
+    Release,
+    all_releases,
+    all_users,
+    insert_release,
+    log_action,
+    voided_matches,
+)
+from ladder.views import Grade, GradeChange, GradeChanges, Grades, PublishedGrades, ReleaseSummary
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRelease:
+    """What a release holds: why it was made, what the grades were made from, and the grades."""
+
+    why: str
+    basis: GradingInputs
+    told: Grades
+
+
+@dataclass(frozen=True, slots=True)
+class ReproducedRelease:
+    """A release that was made again from the ladder alone, beside the one that is kept: what differs, in words."""
+
+    name: str
+    same: bool
+    differences: tuple[str, ...]
+
+
+@cache
+def _adapter() -> TypeAdapter[StoredRelease]:
+    return TypeAdapter(StoredRelease)
+
+
+def release_grades(
+    ladder: Ladder, name: str, who: str, why: str | None, final: str | None = None, deadline: str | None = None
+) -> PublishedGrades:
+    """Keep the grades of a final or a deadline as they are now, under a new name. Raises LadderError.
+
+    why: needed where grades of the same were handed out before.
+    """
+    if not FINAL_NAME.fullmatch(name):
+        raise LadderError(f'a release can\'t be called "{escape_control(name)}".\nTake letters, digits, "-" and "_".')
+    if (final is None) == (deadline is None):
+        raise LadderError("grades are handed out of one final or one deadline.\nName it: --final or --deadline.")
+    of = ("deadline", deadline) if deadline is not None else ("final", str(final))
+    at = ladder.clock()
+    with ladder.database.read() as connection:
+        _require_new_release(connection, name, of, why)
+        if deadline is not None:
+            settings = ladder.settings
+            require_checks_finished(connection, settings, settings.deadline(deadline), at, ladder.path)
+    basis, grades = compute_grades(ladder, who, final, deadline)
+    kept = StoredRelease(why or "handed out", basis, grades)
+    new = Release(name, of, at, who, _adapter().dump_json(kept).decode())
+
+    def act(connection: Connection) -> None:
+        if new in all_releases(connection):
+            return  # ours, whose answer was lost
+        _require_new_release(connection, name, of, why)
+        insert_release(connection, new)
+        log_action(connection, AuditEntry(who, "release", f"{name}, {grades.of}: {kept.why}", at))
+
+    ladder.database.write(act)
+    with ladder.database.read() as connection:
+        return get_published_grades(connection, name)
+
+
+def _require_new_release(connection: Connection, name: str, of: tuple[str, str], why: str | None) -> None:
+    known = all_releases(connection)
+    if any(each.name == name for each in known):
+        raise LadderError(f'"{name}" was handed out already, and stays as it is.\nTake another name.')
+    before = [each.name for each in known if each.of == of]
+    if before and not why:
+        raise LadderError(f'grades of the {" ".join(of)} were handed out before, as "{before[-1]}".\nSay why: --why')
+
+
+def _find(connection: Connection, name: str) -> Release:
+    known = all_releases(connection)
+    match = next((each for each in known if each.name == name), None)
+    if match is None:
+        names = ", ".join(each.name for each in known) or "none"
+        raise LadderError(
+            f'there is no release "{escape_control(name)}".\nThere are: {names}. Make one: --deadline or --final '
+            "beside it"
+        )
+    return match
+
+
+def list_release_summaries(connection: Connection, viewer: Viewer = STAFF_VIEWER) -> tuple[ReleaseSummary, ...]:
+    """Return what was handed out, the newest first."""
+    return tuple(
+        _line(each, _adapter().validate_json(each.data), viewer) for each in reversed(all_releases(connection))
+    )
+
+
+def _line(release: Release, kept: StoredRelease, viewer: Viewer) -> ReleaseSummary:
+    return hide_fields(ReleaseSummary(release.name, " ".join(release.of), release.at, release.who, kept.why), viewer)
+
+
+def get_published_grades(
+    connection: Connection, name: str, viewer: Viewer = STAFF_VIEWER, since: str | None = None
+) -> PublishedGrades:
+    """Return a release as a viewer may see it, with what changed since another; None: since the one before.
+
+    Raises LadderError.
+    """
+    found, now = _find(connection, name), _logins_now(connection)
+    kept = _adapter().validate_json(found.data)
+    before = [each for each in all_releases(connection) if each.of == found.of]
+    before = before[: before.index(found)][-1:] if since is None else [_find(connection, since)]
+    changes = None
+    if before:
+        changes = _changes(connection, before[0], _adapter().validate_json(before[0].data), found, kept)
+        rows = tuple(row for row in changes.rows if viewer.may("see grades", now[row.owner.login]))
+        changes = replace(changes, rows=rows)
+    grades = tuple(grade for grade in kept.told.grades if viewer.may("see grades", now[grade.owner.login]))
+    return PublishedGrades(_line(found, kept, viewer), replace(kept.told, grades=grades), changes)
+
+
+def _logins_now(connection: Connection) -> dict[str | None, str]:
+    """Return the login under which somebody is known now, by every login that the person ever had."""
+    owners = all_users(connection, merged=True)
+    logins = {owner.id: owner.login for owner in owners}
+    return {owner.login: logins[owner.merged or owner.id] for owner in owners}
+
+
+def find_newest_release(connection: Connection, kind: str, name: str | None) -> str | None:
+    """Return the name of the newest release of a deadline or a final, or of all; None if there is none."""
+    newest = reversed(all_releases(connection))
+    return next((each.name for each in newest if name is None or each.of == (kind, name)), None)
+
+
+def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
+    """Make a release again, from the ladder and what the release was made from, and compare. Raises LadderError."""
+    with ladder.database.read() as connection:
+        kept = _adapter().validate_json(_find(connection, name).data)
+        again = replace(kept, told=compute_grades_from(ladder, connection, kept.basis))
+    one, two = (json.loads(_adapter().dump_json(each))["told"] for each in (kept, again))
+    differences = [
+        f"{key}: {one[key]} was kept, {two[key]} was made" for key in one if key != "grades" and one[key] != two[key]
+    ]
+    for old, new in zip(one["grades"], two["grades"], strict=True):
+        differences += [
+            f"{old['owner']['login']}, {key}: {old[key]} was kept, {new[key]} was made"
+            for key in old
+            if old[key] != new[key]
+        ]
+    return ReproducedRelease(name, not differences, tuple(differences))
+
+
+# --- what changed -----------------------------------------------------------------------------------------------------
+
+
+def _changes(
+    connection: Connection, old: Release, before: StoredRelease, new: Release, after: StoredRelease
+) -> GradeChanges:
+    now = _logins_now(connection)
+
+    def own_last(row: Grade | UserGradingInputs) -> bool:
+        """Tell whether a row is of the login that stayed: it holds where somebody had two."""
+        return row.owner.login == now[row.owner.login]
+
+    grades = [{now[row.owner.login]: row for row in sorted(each.told.grades, key=own_last)} for each in (before, after)]
+    lines = [
+        {now[line.owner.login]: line.extended for line in sorted(each.basis.people, key=own_last)}
+        for each in (before, after)
+    ]
+    rows = []
+    for login in dict.fromkeys(chain(*grades)):
+        one, two = (each.get(login) for each in grades)
+        words = tuple(_of_owner(one, two, *(each.get(login, "") for each in lines)))
+        if words:
+            owner = (two or one).owner  # type: ignore[union-attr]  # one of both has the login
+            rows.append(GradeChange(owner, one.points if one else None, two.points if two else None, words))
+    return GradeChanges(old.name, new.name, tuple(_of_all(connection, before, after)), tuple(rows))
+
+
+def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease) -> Iterator[str]:
+    """Yield what changed for all: settings, games, matches that are void."""
+    one, two = before.basis, after.basis
+    if one.of != two.of:
+        yield f"grades of the {two.of}, not of the {one.of}"
+    old, new = ({each.name: each for each in basis.baselines} for basis in (one, two))
+    for name in dict.fromkeys(chain(old, new)):
+        if old.get(name) != new.get(name):
+            yield f'the baseline "{name}": {_asked(old.get(name))} before, {_asked(new.get(name))} now'
+    for field, told in (("percent_per_day", "% off a day"), ("cap_percent", "% off at most")):
+        if getattr(one, field) != getattr(two, field):
+            yield f"{getattr(two, field):g} {told}, {getattr(one, field):g} before"
+    if one.due != two.due:
+        yield f"the deadline is {_time(two.due)}, {_time(one.due)} before"
+    if before.told.played != after.told.played:
+        yield f"{after.told.played} games count, {before.told.played} before"
+    void, rates = voided_matches(connection, two.moment.act), voided_matches(connection, one.moment.act)
+    for told, matches in (("void since", void - rates), ("no longer void", rates - void)):
+        if matches:
+            yield f"{told}: {'match' if len(matches) == 1 else 'matches'} {', '.join(map(str, sorted(matches)))}"
+
+
+def _asked(baseline: Baseline | None) -> str:
+    if baseline is None:
+        return "none"
+    values = baseline.model_dump(exclude={"name"}, exclude_none=True)
+    return " ".join(
+        f"{field} {value if isinstance(value, str) else format(value, 'g')}" for field, value in values.items()
+    )
+
+
+def _time(at: float | None) -> str:
+    return "none" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Iterator[str]:
+    """Yield why an owner's grade is another than before, and nothing where it is the same."""
+    if one is None or two is None:
+        yield "had no grade before: joined since" if one is None else "has no grade any more: left since"
+        return
+    if one.version != two.version:
+        yield f"{two.version or 'no version'} counts, {one.version or 'no version'} before"
+    if two.version is None and one.reason != two.reason:
+        yield f"{two.reason}; before: {one.reason}"
+    marks = {each.baseline: each for each in one.marks}
+    for new in two.marks:
+        old = marks.get(new.baseline)
+        if old is not None and one.version and two.version and old.passed != new.passed:
+            now, was = ("passed", "not passed") if new.passed else ("not passed", "passed")
+            yield f"{new.baseline}: {now}, {new.words}; before {was}, {old.words}"
+    if one.penalty != two.penalty:
+        yield f"{two.penalty:g} points off for lateness, {one.penalty:g} before"
+    if one.late_days_spent != two.late_days_spent:
+        yield f"{two.late_days_spent} late days spent, {one.late_days_spent} before"
+    if had != has:
+        yield f"{has or 'no more time'}; before: {had or 'no more time'}"
+    elif one.points_before != two.points_before and one.version == two.version and _passed(one) == _passed(two):
+        yield f"{two.points_before:g} points for what was reached, {one.points_before:g} before"
+
+
+def _passed(grade: Grade) -> list[str]:
+    return [mark.baseline for mark in grade.marks if mark.passed]

@@ -1,0 +1,412 @@
+"""Report a ladder's health as findings with advice, and as Prometheus metrics.
+
+Metrics are numbers of the whole ladder, from its database, and of this runner. They are collected on request and
+contain no text of a bot or a user."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena.bots import escape_control
+from arena.checks import Finding, Level
+from arena.run import cache_folder
+from arena.sandbox import is_noexec
+from ladder.service.ladder import Ladder, open_ladder, require_sandbox
+from ladder.service.maintenance import count_expired
+from ladder.service.runner import MAX_CLOCK_SKEW_S, LadderRunner
+from ladder.service.settings import LadderError, read_settings
+from ladder.service.standings import rebuild_standings
+from ladder.service.tasks import (
+    AttemptFailed,
+    CheckFinished,
+    ClockBehind,
+    DependencyLost,
+    DependencyRestored,
+    MatchFinished,
+    RunnerUpdate,
+    StandingsUpdated,
+    VersionAutoDisabled,
+    WorkerExcluded,
+    WorkerRefused,
+    event_kind,
+)
+from ladder.store.database import (
+    NEWEST_REVISION,
+    PLAYING,
+    DatabaseError,
+    abandoned_since,
+    active_versions,
+    count_ladder,
+    count_pending_checks,
+    count_session_states,
+    count_worker_deaths,
+    database_size,
+    find_corruption,
+    find_wrong_totals,
+    has_process_ended,
+    last_event_at,
+    latest_timestamp,
+    list_live_runners,
+    list_runner_loads,
+)
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+
+_PATIENCE_S = 5.0  # for a database that doesn't answer
+_MIN_FREE_BYTES = 500 << 20  # free on a disk: an evening's matches, and room for boxes
+_MAX_WAIT_S = 600.0  # a submission is examined within a minute; an evening with sixty takes five
+_MAX_DEATHS = 3  # of workers: fewer happen to any table
+_DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """All that a checkup said."""
+
+    rows: tuple[Finding, ...]
+
+
+def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
+    """Yield what is found, one thing after the other. `deep` reads all results, too. Raises LadderError for no ladder.
+
+    It only looks, but `deep` keeps the table that it computes. A database that is away is a finding, and the last one.
+    """
+    settings = read_settings(folder)
+    yield Finding("ladder.toml", Level.OK, f"{len(settings.deadlines)} deadline{'s' * (len(settings.deadlines) != 1)}")
+    try:
+        with closing(open_ladder(folder, _PATIENCE_S)) as ladder:
+            yield Finding("database", Level.OK, f"answers, revision {NEWEST_REVISION}")
+            yield from _of_ladder(ladder, deep)
+    except (LadderError, DatabaseError) as problem:
+        yield Finding("database", Level.FAIL, " ".join(str(problem).splitlines()), do=_start_it(settings.database))
+
+
+def _start_it(url: str) -> str:
+    if url.startswith("sqlite"):
+        return "make its folder writable, or restore a backup: arena ladder restore FILE NEW-FOLDER"
+    return "start PostgreSQL, or mend the URL in ladder.toml"
+
+
+def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
+    database = ladder.database
+    broken = find_corruption(database, deep)
+    if broken:
+        yield Finding(
+            "integrity",
+            Level.FAIL,
+            "; ".join(broken),
+            do="stop the runner, and restore the last backup into a new folder",
+        )
+        return
+    if database.sqlite is not None:
+        yield Finding("integrity", Level.OK, "the file is whole")
+    yield from _disks(ladder)
+    yield _clock(ladder)
+    yield _boxes(ladder)
+    yield from _runners(ladder)
+    yield _queue(ladder)
+    yield _tables(ladder)
+    yield _given_up(ladder)
+    yield _deaths(ladder)
+    yield _retention(ladder)
+    if deep:
+        sums = _sums(ladder)
+        yield sums
+        if sums.level is Level.OK:  # of wrong sums there is no table
+            yield _table(ladder)
+
+
+def _disks(ladder: Ladder) -> Iterator[Finding]:
+    with ladder.database.read() as connection:
+        size, games = database_size(connection)
+    per_game = f", {size / games:.0f} bytes a game" if games else ""
+    yield Finding("size", Level.OK, f"{size / 1e6:.1f} MB, {games} games{per_game}")
+    cache = cache_folder()
+    while not cache.exists():
+        cache = cache.parent
+    places = {"ladder": ladder.path, "cache of bots": cache, "temporary files": Path(tempfile.gettempdir())}
+    for what, place in places.items():
+        free = shutil.disk_usage(place).free
+        text = f"{free / 1e9:.1f} GB free below {place}" if free else f"full: nothing is free below {place}"
+        if free < _MIN_FREE_BYTES:
+            do = "set TMPDIR or ARENA_CACHE to a larger disk" if what != "ladder" else "remove old backups, or move it"
+            yield Finding(f"disk: {what}", Level.FAIL, text, do=f"make room: {do}")
+        elif what != "ladder" and is_noexec(str(place)):
+            text = f"{place} is mounted noexec: compiled bots that play as plain processes can't be started there"
+            yield Finding(f"disk: {what}", Level.WARN, text, do="set TMPDIR or ARENA_CACHE to another folder")
+        elif what == "ladder" and ladder.database.sqlite is not None and free < 2 * size:
+            yield Finding(
+                f"disk: {what}", Level.NOTE, text, do="a backup needs twice the database's size: write it elsewhere"
+            )
+        else:
+            yield Finding(f"disk: {what}", Level.OK, text)
+
+
+def _clock(ladder: Ladder) -> Finding:
+    with ladder.database.read() as connection:
+        ahead = latest_timestamp(connection) - ladder.clock()
+        last = last_event_at(connection) - ladder.clock()
+    if last <= MAX_CLOCK_SKEW_S < ahead:
+        text = f"agrees with what was written last; what was written before is up to {ahead:.0f} seconds ahead of it"
+        return Finding("clock", Level.NOTE, text, do="nothing, if this clock is right: one was ahead then")
+    if ahead > MAX_CLOCK_SKEW_S:
+        return Finding(
+            "clock",
+            Level.FAIL,
+            f"this machine's clock is {ahead:.0f} seconds behind the newest entry of the database",
+            "timedatectl set-ntp true",
+            "set it; deadlines and quotas go by it, results don't",
+        )
+    return Finding("clock", Level.OK, "not behind what the database holds")
+
+
+def _boxes(ladder: Ladder) -> Finding:
+    choice = ladder.play.sandbox
+    try:
+        require_sandbox(ladder)
+    except LadderError as problem:
+        do = "see arena doctor; a runner whose matches are all played on a cluster needs none here"
+        return Finding("sandbox", Level.FAIL, " ".join(str(problem).splitlines()), do=do)
+    if not choice.isolates:
+        return Finding("sandbox", Level.NOTE, "bots are plain processes: for authors you trust")
+    return Finding("sandbox", Level.OK, f"{choice.name} works, for bots of strangers too")
+
+
+def _runners(ladder: Ladder) -> Iterator[Finding]:
+    with ladder.database.read() as connection:
+        runners = list_runner_loads(connection)
+    alive = [each for each in runners if not each.dead]
+    if not alive:
+        yield Finding("runner", Level.NOTE, "none is running", f"arena ladder run {ladder.path}")
+    for each in runners:
+        runner = each.runner
+        text = f"{runner.id[:8]}, process {runner.pid} at {escape_control(runner.host.split()[0])}, holds {each.leases}"
+        if each.dead and alive:
+            yield Finding(
+                "runner", Level.NOTE, f"{text}: it is dead", do="another runner takes that back within seconds"
+            )
+        elif each.dead:
+            level = Level.FAIL if each.leases else Level.NOTE
+            yield Finding(
+                "runner", level, f"{text}: it is dead", f"arena ladder run {ladder.path}", "start another: it goes on"
+            )
+        elif each.dead is None:
+            yield Finding("runner", Level.NOTE, f"{text}: on another machine", do="look there whether it lives")
+        else:
+            yield Finding("runner", Level.OK, f"{text}, {runner.width} at a time")
+
+
+def _queue(ladder: Ladder) -> Finding:
+    with ladder.database.read() as connection:
+        count, since = count_pending_checks(connection)
+    waits = 0.0 if since is None else ladder.clock() - since
+    text = f"{count} wait, the first for {waits / 60:.0f} minutes" if count else "none waits"
+    if waits > _MAX_WAIT_S:
+        return Finding("submissions", Level.FAIL, text, f"arena ladder run {ladder.path}", "is a runner running?")
+    return Finding("submissions", Level.OK, text)
+
+
+def _tables(ladder: Ladder) -> Finding:
+    """Tell how many tables for people there are."""
+    with ladder.database.read() as connection:
+        states, people = count_session_states(connection)
+        played_here = any(not has_process_ended(runner) for runner in list_live_runners(connection, evenings=True))
+    count = sum(states.values())
+    text = f"{count} open, at {states[PLAYING]} of them a match; people who have sat down: {people}"
+    if not count:
+        return Finding("tables", Level.OK, "none is open")
+    if not played_here:
+        mend = f"arena ladder tables {ladder.path}"
+        return Finding("tables", Level.NOTE, f"{text}; no process plays them", mend, "arena ladder serve does it, too")
+    return Finding("tables", Level.OK, text)
+
+
+def _given_up(ladder: Ladder) -> Finding:
+    with ladder.database.read() as connection:
+        failures = abandoned_since(connection, ladder.clock() - 7 * _DAY_S)
+    if not failures:
+        return Finding("given up", Level.OK, "no match in the last 7 days")
+    last = failures[0]
+    text = f"{len(failures)} matches in the last 7 days; the last, {last.match}: {escape_control(last.reason)}"
+    return Finding("given up", Level.FAIL, text, do="see arena doctor on the machine that failed; they don't rate")
+
+
+def _deaths(ladder: Ladder) -> Finding:
+    with ladder.database.read() as connection:
+        deaths = count_worker_deaths(connection, ladder.clock() - 7 * _DAY_S)
+        counts = sorted((-deaths.get(each.id, 0), each.label) for each in active_versions(connection))
+    most = [f"{escape_control(label)} ({-count})" for count, label in counts if -count >= _MAX_DEATHS]
+    if not most:
+        return Finding("workers", Level.OK, f"no bot that plays sat at the tables of {_MAX_DEATHS} that died in 7 days")
+    text = f"in the last 7 days some died in matches of {', '.join(most[:5])}"
+    return Finding("workers", Level.FAIL, text, do="look at their matches; to stop one: arena ladder disable")
+
+
+def _retention(ladder: Ladder) -> Finding:
+    old = count_expired(ladder)
+    if not old.records and not old.logs:
+        return Finding("retention", Level.OK, "nothing is older than ladder.toml keeps it")
+    text = f"records of {old.records} matches and logs of {old.logs} are older than ladder.toml keeps them"
+    return Finding(
+        "retention",
+        Level.NOTE,
+        text,
+        f"arena ladder doctor {ladder.path} --prune",
+        "or wait: a runner removes them daily",
+    )
+
+
+def _sums(ladder: Ladder) -> Finding:
+    with ladder.database.read() as connection:
+        wrong = find_wrong_totals(connection)
+    if wrong:
+        text = f"{len(wrong)} matches, such as {wrong[0]}, have other sums than their games"
+        return Finding("sums", Level.FAIL, text, do="the database was changed by hand: restore the last backup")
+    return Finding("sums", Level.OK, "each match's sums are those of its games")
+
+
+def _table(ladder: Ladder) -> Finding:
+    result = rebuild_standings(ladder)
+    if result.first:
+        return Finding("table", Level.OK, "it was computed for the first time")
+    if result.same is None:
+        return Finding("table", Level.NOTE, f"it was {result.news} matches behind the results; it was computed anew")
+    if not result.same:
+        text = f"it differed from a new one by {result.largest:.2g}, and was computed anew"
+        return Finding("table", Level.FAIL, text, do="tell the arena's authors: both ways should give the same")
+    return Finding("table", Level.OK, "as a new one from all results")
+
+
+DEFAULT_HOST = "127.0.0.1"
+
+
+class RunnerMetrics:
+    """The numbers of one runner. Hand it all events of its service."""
+
+    def __init__(self, service: LadderRunner) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, disable_created_metrics
+
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # as the library has it
+        self._ladder = service.ladder
+        self._last = time.monotonic()
+        self.registry = registry = CollectorRegistry(auto_describe=False)
+        registry.register(self)
+        self._commits = Summary("coup_commit_seconds", "To keep a match in the database.", registry=registry)
+        self._folds = Summary("coup_fold_seconds", "To compute the table.", registry=registry)
+        self._exams = Counter("coup_runner_exams", "Examinations of this runner.", ["outcome"], registry=registry)
+        self._events = Counter("coup_runner_events", "What else this runner met.", ["event"], registry=registry)
+        for outcome in ("fit", "unfit"):
+            self._exams.labels(outcome)
+        for kind in (
+            AttemptFailed,
+            WorkerRefused,
+            VersionAutoDisabled,
+            WorkerExcluded,
+            DependencyLost,
+            DependencyRestored,
+            ClockBehind,
+        ):
+            self._events.labels(event_kind(kind))
+        self._rated = Gauge("coup_rated_games", "Games that the table is of.", registry=registry)
+        doing = Gauge("coup_runner_doing", "What this runner is doing now.", ["task"], registry=registry)
+        doing.labels("exam").set_function(lambda: sum(task.exam for task in service.queue.doing))
+        doing.labels("match").set_function(lambda: sum(not task.exam for task in service.queue.doing))
+        width = Gauge("coup_runner_width", "Tasks that this runner may do at a time.", registry=registry)
+        width.set_function(lambda: service.width)
+        since = Gauge(
+            "coup_runner_start_time_seconds", "When this runner began, in seconds since 1970.", registry=registry
+        )
+        since.set_to_current_time()
+        silent = Gauge("coup_runner_silent_seconds", "Since this runner's last turn: some seconds.", registry=registry)
+        silent.set_function(lambda: time.monotonic() - self._last)
+
+    def hear(self, event: RunnerUpdate) -> None:
+        """Count what happened."""
+        self._last = time.monotonic()
+        match event:
+            case MatchFinished(seconds=seconds):
+                self._commits.observe(seconds)
+            case StandingsUpdated(games, seconds):
+                self._rated.set(games)
+                self._folds.observe(seconds)
+            case CheckFinished(reason=reason):
+                self._exams.labels("fit" if reason is None else "unfit").inc()
+            case (
+                AttemptFailed()
+                | WorkerRefused()
+                | VersionAutoDisabled()
+                | WorkerExcluded()
+                | DependencyLost()
+                | DependencyRestored()
+                | ClockBehind()
+            ):
+                self._events.labels(event_kind(type(event))).inc()
+
+    def collect(self) -> "Iterator[Metric]":
+        """Yield the ladder's numbers; prometheus_client calls this. Where the database is away, they are missing."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        losses = self._ladder.database.losses
+        yield CounterMetricFamily("coup_database_losses", "Times that the database was away.", value=losses)
+        try:
+            counts = self._ladder.database.look(count_ladder)
+            states, people = self._ladder.database.look(count_session_states)
+        except (DatabaseError, LadderError):
+            return
+        ended = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "cause"])
+        waiting = GaugeMetricFamily("coup_queue", "What waits or is being done.", labels=["kind", "state"])
+        for (kind, end), count in sorted(counts.matches.items()):
+            (waiting if end in ("queued", "leased") else ended).add_metric([kind, end], count)
+        for state in ("queued", "examined"):
+            label = "leased" if state == "examined" else state
+            waiting.add_metric(["exam", label], counts.versions.get(state, 0))
+        yield ended
+        yield waiting
+        versions = GaugeMetricFamily("coup_versions", "Versions by what their examination said.", labels=["state"])
+        for state in ("fit", "unfit"):
+            versions.add_metric([state], counts.versions.get(state, 0))
+        yield versions
+        played = sum(count for (_, end), count in counts.matches.items() if end == "played")
+        games = played * self._ladder.play.match_games
+        yield CounterMetricFamily("coup_games", "Games of the matches that were played.", value=games)
+        tables = GaugeMetricFamily("coup_tables", "Tables for people that haven't closed.", labels=["state"])
+        for state, count in states.items():
+            tables.add_metric([state], count)
+        yield tables
+        yield GaugeMetricFamily("coup_table_people", "People who have sat down there.", value=people)
+        yield CounterMetricFamily("coup_voids", "Attempts at matches that hosts failed.", value=counts.voids)
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Return the address and the port of "9100" or "0.0.0.0:9100". Raises LadderError."""
+    host, colon, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536 or (colon and not host):
+        raise LadderError(f"--metrics {text!r} is no address.\nWrite a port, such as 9100, or ADDRESS:PORT.")
+    return host.removeprefix("[").removesuffix("]") or DEFAULT_HOST, int(port)
+
+
+@contextmanager
+def serve_metrics(metrics: RunnerMetrics, text: str) -> Iterator[str]:
+    """Serve the numbers over HTTP meanwhile; give the URL. Raises LadderError."""
+    from prometheus_client import start_http_server
+
+    host, port = parse_address(text)
+    try:
+        server, thread = start_http_server(port, host, metrics.registry)
+    except OSError as problem:
+        raise LadderError(
+            f"metrics can't be served at {host}:{port}: {problem.strerror}.\nName another port."
+        ) from None
+    try:
+        yield f"http://{host}:{port}/metrics"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

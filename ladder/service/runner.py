@@ -1,0 +1,322 @@
+"""Run a ladder: check submissions, play matches, disable bots that forfeit repeatedly, and rate.
+
+All state is in the database, so the process can be killed at any moment: its leases return to the queue, and its
+finished matches are stored. Several runners can serve one ladder."""
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from sqlalchemy import Connection
+
+from arena.bots import escape_control
+from arena.checks import CheckStep, Level
+from arena.run import MatchOutput
+from ladder.pool import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessage, drive_jobs
+from ladder.service.ladder import Ladder
+from ladder.service.maintenance import prune_expired
+from ladder.service.settings import LadderError
+from ladder.service.standings import StandingsUpdater
+from ladder.service.tasks import (
+    CheckFinished,
+    ClockBehind,
+    DependencyLost,
+    DependencyRestored,
+    MatchFinished,
+    RunnerUpdate,
+    SettingsUnreadable,
+    StandingsUpdated,
+    TaskSource,
+    VersionAutoDisabled,
+    WorkerExcluded,
+)
+from ladder.store import PlayedMatch, SlotUsage
+from ladder.store.database import (
+    HEARTBEAT_TIMEOUT_S,
+    LADDER_ACTOR,
+    QUALIFYING,
+    RATED,
+    DatabaseError,
+    LivenessCheck,
+    cancel_queued_matches,
+    count_queued_checks,
+    deactivate_bot,
+    end_runner,
+    finish_check,
+    get_version_by_id,
+    has_recent_forfeits,
+    has_requested_match,
+    insert_archive,
+    is_newest_version,
+    latest_timestamp,
+    list_live_runners,
+    record_heartbeat,
+    register_runner,
+    release_ended,
+    save_check_steps,
+    save_match,
+    set_active_version,
+    versions_in_match,
+)
+from ladder.views import serialize_step
+from ladder.worker import Task, VersionCheckResult, run_task
+
+STANDINGS_UPDATE_S = 10.0  # between two folds, and never more than a twentieth of the time
+FIRST_STANDINGS_UPDATE_S = 1.0  # to the first: one that dies again and again rates, too
+MAX_CLOCK_SKEW_S = 60.0  # clocks of several machines differ by less
+_SHARE = 20
+PRUNE_INTERVAL_S = 86_400.0
+SETTINGS_POLL_S = 2.0
+
+
+class LadderRunner:
+    """Serves a ladder with a pool of workers. Iterate over `events`; `stop` lets it end after what is being done.
+
+    silent_s: so long other runners are without a beat before their matches are given to others.
+    """
+
+    def __init__(
+        self,
+        ladder: Ladder,
+        pool: WorkerExecutor,
+        matches: int | None = None,
+        until: str | None = None,
+        silent_s: float = HEARTBEAT_TIMEOUT_S,
+    ) -> None:
+        self.ladder = ladder
+        self.runner = ladder.database.write(
+            lambda connection: register_runner(connection, pool.width(), ladder.clock())
+        )
+        self.queue = TaskSource(ladder, self.runner, pool.width, matches)
+        self.fold = StandingsUpdater(ladder)
+        self._pool = pool
+        self._misread = ""
+        self._excluded: dict[str, str] = {}
+        self._watch = LivenessCheck(time.monotonic, silent_s)
+        self._beat_s = silent_s / 12
+        self._next_beat = 0.0
+        self._newest = ladder.database.look(latest_timestamp)
+        self._clock_is_behind = False
+        self._next_fold = time.monotonic() + FIRST_STANDINGS_UPDATE_S
+        self._next_prune = 0.0
+        self._next_settings = 0.0
+        self._rated = 0
+        self._until = until
+        self.queue.rated = until != "examined"
+
+    def told(self) -> str:
+        """Return in one line what there is to do, and what is being done."""
+        doing = self.queue.doing
+        exams = sum(task.exam for task in doing)
+        waiting = self.ladder.database.look(count_queued_checks)
+        trouble = self._pool.trouble()
+        if trouble is not None:
+            return trouble
+        text = f"now matches: {len(doing) - exams}, examinations: {exams}; submissions that wait: {waiting}"
+        idle = None if len(doing) > exams else self.queue.why_no_match()
+        return text if idle is None else f"{text}; no match: {idle}"
+
+    def _width(self) -> int:
+        """Return how many tasks are on their way: one more than the workers do, so that none waits for the next."""
+        return self.width and self.width + 1
+
+    @property
+    def width(self) -> int:
+        """How many tasks it may do at a time."""
+        return self._pool.width()
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self.queue.stopping = True
+
+    def events(self) -> Generator[RunnerUpdate, None, None]:
+        """Do what there is to do, and yield what happens, until `stop`. Raises DatabaseError, LadderError."""
+        try:
+            yield from self._beat()
+            for event in drive_jobs(self.queue, run_task, self._pool, self._width, (Exception,)):
+                yield from self._note(event)
+                yield from self._beat()
+                yield from self._look_at_settings()
+                yield from self._fold()
+                yield from self._prune()
+                if self.queue.exhausted or self._is_enough():
+                    self.stop()
+            yield from self._fold(at_once=True)
+        finally:
+            with suppress(DatabaseError):
+                self.ladder.database.write(lambda connection: end_runner(connection, self.runner))
+
+    def _note(
+        self,
+        event: "JobCompleted[Task, MatchOutput | VersionCheckResult] | JobFailed[Task] | WorkerMessage[Task] | Idle",
+    ) -> Iterator[RunnerUpdate]:
+        match event:
+            case JobCompleted(task, MatchOutput() as played):
+                yield from self._keep(played)
+                self.queue.kept(task)
+            case JobCompleted(task, VersionCheckResult() as examined):
+                yield from self._examined(task.id, examined)
+                self.queue.kept(task)
+            case JobFailed():
+                yield from self.queue.news()
+            case WorkerMessage(task, words):
+                self._note_steps(task.id, [word for word in words if isinstance(word, CheckStep)])
+            case Idle():
+                yield event
+
+    def _is_enough(self) -> bool:
+        if self._until == "examined":
+            idle = not self.queue.doing and self.queue.empty
+            return idle and not self.ladder.database.look(
+                lambda connection: count_queued_checks(connection) or has_requested_match(connection)
+            )
+        return self._until == "decided" and self.fold.decided
+
+    # --- matches
+
+    def _keep(self, played: MatchOutput) -> Iterator[RunnerUpdate]:
+        match = _with_costs(played)
+        now = self.ladder.clock()
+        bench = self.ladder.last_settings.benching.matches
+
+        def act(connection: Connection) -> tuple[bool, list[VersionAutoDisabled]]:
+            new = save_match(connection, match, now)
+            benched = []
+            for version in versions_in_match(connection, match.match) if new else ():
+                if has_recent_forfeits(connection, version, bench):
+                    benched += auto_disable_version(
+                        connection, version, f"it forfeited games in its last {bench} matches", now
+                    )
+            return new, benched
+
+        began = time.monotonic()
+        new, benched = self.ladder.database.write(act)
+        yield MatchFinished(match.match, new, time.monotonic() - began)
+        yield from benched
+
+    # --- examinations
+
+    def _note_steps(self, version: int, steps: Sequence[CheckStep]) -> None:
+        """Let those who wait see the steps so far."""
+        now, rows = self.ladder.clock(), [(step.number, *serialize_step(step)) for step in steps]
+        self.ladder.database.write(lambda connection: save_check_steps(connection, version, self.runner, rows, now))
+
+    def _examined(self, version: int, examination: VersionCheckResult) -> Iterator[RunnerUpdate]:
+        now = self.ladder.clock()
+        reason = None if examination.passed else rejection_reason(examination.steps)
+        seats = self.ladder.play.seats
+
+        def act(connection: Connection) -> CheckFinished | None:
+            steps = [serialize_step(step) for step in examination.steps]
+            words = None if examination.bot is None else examination.bot.words
+            built = None
+            if examination.built is not None and examination.bot is not None:
+                built = examination.bot.digest
+                insert_archive(connection, built, examination.bot.file, examination.built)
+            if not finish_check(connection, version, steps, reason, words, built, now, examination.language):
+                return None
+            this = get_version_by_id(connection, version)
+            if (
+                examination.played is not None
+                and len(set(versions_in_match(connection, examination.played.match))) == seats
+            ):
+                save_match(connection, examination.played, now)
+            cancel_queued_matches(connection, "its examination ended before", now, version, (QUALIFYING,))
+            plays = reason is None and is_newest_version(connection, this)
+            if plays:
+                set_active_version(connection, this, LADDER_ACTOR, "fit, so it plays", now)
+            return CheckFinished(this.label, reason, plays)
+
+        exam = self.ladder.database.write(act)
+        if exam is not None:
+            yield exam
+
+    # --- every few seconds
+
+    def _beat(self) -> Iterator[RunnerUpdate]:
+        """Say that this runner lives, and take what dead ones had back into the queue."""
+        now = time.monotonic()
+        if now < self._next_beat:
+            return
+        self._next_beat = now + self._beat_s
+
+        def act(connection: Connection) -> None:
+            if not record_heartbeat(connection, self.runner, self._pool.width()):
+                register_runner(connection, self._pool.width(), self.ladder.clock(), self.runner)
+            for dead in self._watch.dead(list_live_runners(connection), self.runner):
+                end_runner(connection, dead, self.ladder.clock())
+            release_ended(connection)
+
+        self.ladder.database.write(act)
+        behind = self._newest - self.ladder.clock()
+        if behind > MAX_CLOCK_SKEW_S and not self._clock_is_behind:
+            yield ClockBehind(behind)
+        self._clock_is_behind = behind > MAX_CLOCK_SKEW_S
+        self._newest = max(self._newest, self.ladder.clock())
+        for what, back in self._pool.changes():
+            yield DependencyRestored(what) if back else DependencyLost(what)
+        excluded = self._pool.refused()
+        for worker, reason in excluded.items():
+            if self._excluded.get(worker) != reason:
+                yield WorkerExcluded(worker, reason)
+        self._excluded = excluded
+
+    def _fold(self, at_once: bool = False) -> Iterator[RunnerUpdate]:
+        now = time.monotonic()
+        if not at_once and now < self._next_fold:
+            return
+        games = self.fold.update()
+        took = time.monotonic() - now
+        self._next_fold = time.monotonic() + max(STANDINGS_UPDATE_S, _SHARE * took)
+        if games != self._rated:
+            self._rated = games
+            yield StandingsUpdated(games, took)
+
+    def _look_at_settings(self) -> Iterator[RunnerUpdate]:
+        """Say it once if ladder.toml can't be read any more; a slip of the pen doesn't end the runner."""
+        now = time.monotonic()
+        if now < self._next_settings:
+            return
+        self._next_settings = now + SETTINGS_POLL_S
+        try:
+            _, self._misread = self.ladder.settings, ""
+        except LadderError as problem:
+            if str(problem) != self._misread:
+                self._misread = str(problem)
+                yield SettingsUnreadable(self._misread)
+
+    def _prune(self) -> Iterator[RunnerUpdate]:
+        """Remove what is kept for a while only, once a day."""
+        now = time.monotonic()
+        if now < self._next_prune:
+            return
+        self._next_prune = now + PRUNE_INTERVAL_S
+        pruned = prune_expired(self.ladder)
+        if pruned.records or pruned.logs:
+            yield pruned
+
+
+def auto_disable_version(connection: Connection, version: int, why: str, now: float) -> list[VersionAutoDisabled]:
+    """Let a version play no more, unless it is a reference, or doesn't play; return what was done."""
+    row = get_version_by_id(connection, version)
+    if row.reference or not row.active:
+        return []
+    deactivate_bot(connection, row.bot, "bench", LADDER_ACTOR, why, now)
+    cancel_queued_matches(connection, f"{row.label} is benched", now, version, (RATED,))
+    return [VersionAutoDisabled(row.label, why)]
+
+
+def rejection_reason(steps: Sequence[CheckStep]) -> str:
+    """Return in one line why an examination failed: its first step that did."""
+    step = next(step for step in steps if step.level is Level.FAIL)
+    return escape_control(f"{step.what}: {step.text}")
+
+
+def _with_costs(played: MatchOutput) -> PlayedMatch:
+    """Return the match with what each bot took."""
+    peaks = dict(played.peaks)
+    spent = tuple(
+        (bot, SlotUsage(len(times), sum(times), max(times, default=0), peaks.get(bot))) for bot, times in played.times
+    )
+    return replace(played.match, spent=spent)

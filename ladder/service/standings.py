@@ -1,0 +1,286 @@
+"""Update the standings from the results of rated matches, or rebuild them and compare.
+
+A runner updates the standings repeatedly and stores them as JSON. It reads only newly ended matches, and the fit
+starts from the last one. Neither changes the numbers: a rebuild from all results (`arena ladder rerate`) gives the
+same. The seats of rated matches are held as columns, from which ratings and counts are computed."""
+
+import time
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from ladder.permissions import PUBLIC_VIEWER, hide_fields
+from ladder.service.ladder import Ladder
+from ladder.standings import (
+    CollusionReport,
+    FieldStyle,
+    Standings,
+    StandingsEntrant,
+    StandingsRow,
+    compute_standings,
+    find_collusion_suspects,
+)
+from ladder.store.database import (
+    RatingPoint,
+    SeatRow,
+    Version,
+    accepted_versions,
+    find_latest_snapshot,
+    get_play_style,
+    last_audit_id,
+    rated_seats,
+    save_snapshot,
+)
+
+if TYPE_CHECKING:
+    from ladder.rating import Fit, WarmStart
+    from ladder.rating.matches import Matches
+    from ladder.service.ladder import Ladder
+
+
+class RatedResultColumns:
+    """Seats that were added, in any order. `ended`: the highest number of a match's end among them.
+
+    forfeits, faults: by version.
+    """
+
+    def __init__(self, chunks: Iterable[Sequence[SeatRow]] = ()) -> None:
+        self.ended = 0
+        self._match, self._version = array("q"), array("q")
+        self._wins, self._games = array("d"), array("d")
+        self.forfeits: Counter[int] = Counter()
+        self.faults: Counter[int] = Counter()
+        for seats in chunks:
+            self.add(seats)
+
+    def add(self, seats: Sequence[SeatRow]) -> None:
+        """Add some, once."""
+        ended, match, version, games, wins, forfeits, faults = zip(*seats, strict=True)
+        self._match.extend(match)
+        self._version.extend(version)
+        self._wins.extend(wins)
+        self._games.extend(games)
+        for of_all, counts in ((self.forfeits, forfeits), (self.faults, faults)):
+            for bot, count in zip(version, counts, strict=True):
+                if count:
+                    of_all[bot] += count
+        self.ended = max(self.ended, *ended)
+
+    def matches(self, contestants: Sequence[StandingsEntrant]) -> "Matches":
+        """Return the matches, whose bots are places among the contestants; all that played must be among them."""
+        import numpy as np
+
+        from ladder.rating.matches import gather_matches
+
+        match, version = np.frombuffer(self._match, np.int64), np.frombuffer(self._version, np.int64)
+        wins, games = np.frombuffer(self._wins, np.float64), np.frombuffer(self._games, np.float64)
+        ids = [each.version for each in contestants]
+        places = np.full(max(ids, default=0) + 1, -1)
+        places[ids] = range(len(ids))
+        return gather_matches(match, places[version], wins, games, len(ids))
+
+
+MIN_GROWTH = 1.05  # games, since findings were looked for: in a large field that takes longer than a fold
+
+
+class StandingsUpdater:
+    """What a process knows of the results of all rated matches."""
+
+    def __init__(self, ladder: "Ladder") -> None:
+        self._ladder = ladder
+        self._start: WarmStart | None = None
+        self._known: tuple[object, ...] | None = None
+        self._voids = 0
+        self._findings: CollusionReport | None = None
+        self._style: FieldStyle | None = None
+        self.table: Standings | None = None
+        self.fit: Fit | None = None
+        self._torn = False  # a look was cut short: what was read is a part of what there is
+        self._seats = RatedResultColumns()
+
+    @property
+    def decided(self) -> bool:
+        """Whether the leader is, with 98 %, within 2 points of the best share."""
+        return self.table is not None and self.table.verdict is not None and self.table.verdict.decided
+
+    def update(self) -> int:
+        """Bring the table up to what has ended and who plays; return how many games it is of."""
+        database, now = self._ladder.database, self._ladder.clock()
+
+        def look(connection: Connection) -> list[StandingsEntrant]:
+            voids = last_audit_id(connection, ("void", "unvoid"))
+            if voids != self._voids or self._torn:
+                self._seats = RatedResultColumns()
+                self._voids = voids
+            self._torn = True
+            for seats in rated_seats(connection, self._seats.ended):
+                self._seats.add(seats)
+            contestants = list_entrants(accepted_versions(connection))
+            self._torn = False
+            return contestants
+
+        contestants = database.look(look)
+        known = (self._seats.ended, self._voids, tuple((each.version, each.active) for each in contestants))
+        if known != self._known or self.table is None:
+            self._compute(contestants, now)
+            self._known = known
+            assert self.table is not None
+            day, table = time.strftime("%Y-%m-%d", time.gmtime(now)), self.table.to_json()
+            ended = self._seats.ended
+            points = [make_rating_point(row) for row in self.table.rows]
+            database.write(lambda connection: save_snapshot(connection, day, now, ended, table, points))
+        assert self.table is not None
+        return self.table.games
+
+    def _compute(self, contestants: list[StandingsEntrant], now: float) -> None:
+        known, matches = self._seats, self._seats.matches(contestants)
+        seats = self._ladder.play.seats
+        self.fit = None  # with its arrays: there is room for one
+        table, self.fit = compute_standings(contestants, known.forfeits, known.faults, matches, seats, now, self._start)
+        if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < MIN_GROWTH:
+            self._findings = find_collusion_suspects(contestants, self.fit)
+            playing = [each.version for each in contestants if each.active]
+            self._style = self._ladder.database.look(
+                lambda connection: mean_field_style(connection, playing, table.games)
+            )
+        self.table = replace(table, findings=self._findings, style=self._style)
+        self._start = self.fit.start
+
+
+def mean_field_style(connection: Connection, versions: Sequence[int], games: int) -> FieldStyle:
+    """Return what these versions do on average, each by its newest matches; `games` is how many were rated by then."""
+    styles = [style for version in versions if (style := get_play_style(connection, version)).matches]
+
+    def mean(part: str) -> dict[str, float]:
+        shares = defaultdict(list)
+        for style in styles:
+            for name, (count, of) in getattr(style, part).items():
+                shares[name].append(count / of)
+        return {name: fmean(values) for name, values in sorted(shares.items())}
+
+    return FieldStyle(games, len(styles), mean("public"), mean("hidden"))
+
+
+def make_rating_point(row: StandingsRow) -> RatingPoint:
+    """Return what a row says of its version for as long as the ladder lasts."""
+    rating, adjusted = row.rating, row.adjusted
+    share: tuple[float | None, float | None, float | None] = (None, None, None)
+    if adjusted is not None:
+        share = (adjusted.value, adjusted.low, adjusted.high)
+    return RatingPoint(
+        row.version, row.place, *row.ranks, rating.value, rating.low, rating.high, row.share, *share, row.games,
+        row.matches, row.forfeits, row.faults,
+    )  # fmt: skip
+
+
+def list_entrants(versions: list[Version]) -> list[StandingsEntrant]:
+    """Return the versions that are fit as the table has them, each after its predecessor: the fit one before it."""
+    before: dict[int, int] = {}
+    contestants = []
+    for version in versions:
+        contestants.append(
+            StandingsEntrant(
+                version=version.id,
+                label=version.label,
+                name=version.name,
+                number=version.number,
+                owner=version.login,
+                pseudonym=version.pseudonym,
+                reference=version.reference,
+                active=version.active,
+                since=version.at,
+                predecessor=before.get(version.bot),
+                language=version.language,
+            )
+        )
+        before[version.bot] = version.id
+    return contestants
+
+
+MAX_ROUNDING = 1e-9  # of a rating or a share: the rounding of two ways to the same number
+
+
+@dataclass(frozen=True, slots=True)
+class StandingChange:
+    """A version's row before and after; None where it isn't in the table. version: its label."""
+
+    version: str
+    before: StandingsRow | None
+    after: StandingsRow | None
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltStandings:
+    """The table of so many matches and games, beside the one that was kept; first: there was none.
+
+    same: whether both say the same, largest: the largest difference of a rating or a share; None where they are of
+    different matches or versions. news: matches that the kept one didn't know yet, or knew and that are void now.
+    """
+
+    same: bool | None
+    largest: float | None
+    news: int
+    matches: int
+    games: int
+    first: bool
+    changes: tuple[StandingChange, ...]
+
+
+def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
+    """Build the table from all results, keep it, and compare it with the one that was kept."""
+    with ladder.database.read() as connection:
+        board = find_latest_snapshot(connection)
+    before = None if board is None else Standings.from_json(board)
+    fold = StandingsUpdater(ladder)
+    fold.update()
+    assert fold.table is not None, "update makes it"
+    after = fold.table
+    old, new = (
+        {row.version: hide_fields(row, PUBLIC_VIEWER) for row in table.rows} if table else {}
+        for table in (before, after)
+    )
+    changes = []
+    largest = 0.0
+    for version in sorted(old.keys() | new.keys()):
+        was, now = (rows.get(version) for rows in (old, new))
+        one = was or now
+        assert one is not None
+        apart = None if was is None or now is None else _apart(was, now)
+        if apart is None or apart > MAX_ROUNDING:
+            changes.append(StandingChange(one.label, was, now))
+        largest = max(largest, apart or 0.0)
+    news = 0 if before is None else after.matches - before.matches
+    alike = before is not None and not news and old.keys() == new.keys()
+    return RebuiltStandings(
+        same=largest <= MAX_ROUNDING if alike else None,
+        largest=largest if alike else None,
+        news=news,
+        matches=after.matches,
+        games=after.games,
+        first=before is None,
+        changes=tuple(changes),
+    )
+
+
+def _apart(one: StandingsRow, other: StandingsRow) -> float:
+    """Return the largest difference of two rows' numbers; endless where one has what the other lacks."""
+    pairs = [(one.rating, other.rating)]
+    if one.adjusted is not None and other.adjusted is not None:
+        pairs.append((one.adjusted, other.adjusted))
+    elif one.adjusted is not other.adjusted:
+        return float("inf")
+    if (one.ranks, one.games, one.matches, one.faults) != (other.ranks, other.games, other.matches, other.faults):
+        return float("inf")
+    ends = [
+        (a, b)
+        for left, right in pairs
+        for a, b in ((left.value, right.value), (left.low, right.low), (left.high, right.high))
+    ]
+    if any((a is None) != (b is None) for a, b in ends):
+        return float("inf")
+    return max(abs(a - b) for a, b in ends if a is not None and b is not None)

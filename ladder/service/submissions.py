@@ -1,0 +1,533 @@
+"""Accept or reject submissions and challenges, and compare the sources of versions.
+
+A submission becomes the next version of a bot, or is rejected with the reason.
+
+A challenge is an unrated match that an owner requests against chosen bots, also while the ladder is frozen. It has no
+effect on ratings and disables no bot, so bots of one owner or team, and versions of one bot, may meet. A version
+plays in one slot only.
+
+Similarity is measured by winnowing fingerprints, as in MOSS. copydetect reduces a text: names and strings become a
+letter, comments and blanks are removed. The texts are untrusted: they are compared in a process with limits and never
+run. With PYTHONHASHSEED set, results are reproducible. Similarity isn't proof of misconduct."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import time
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from sqlalchemy import Connection
+
+from arena import with_extra
+from arena.bots import (
+    BotArchive,
+    BotError,
+    escape_control,
+    escape_csv_cell,
+    load_bots,
+    normal_name,
+    read_submission_in_process,
+    shipped_files,
+)
+from arena.sandbox import scratch_folder
+from ladder.permissions import hide_fields
+from ladder.service.evaluation import deadlines_of_user, find_grace_deadline
+from ladder.service.ladder import (
+    STAFF_USER,
+    Ladder,
+    get_accepted_version,
+    get_acting_user,
+    get_user,
+    make_viewer,
+    require_unsuspended,
+)
+from ladder.service.settings import LadderError, LadderSettings
+from ladder.store.database import (
+    CHALLENGE,
+    AuditEntry,
+    BotRecord,
+    Version,
+    accepted_versions,
+    active_versions,
+    add_version,
+    all_bots,
+    all_users,
+    challenges_since,
+    count_submissions_since,
+    disabled_versions,
+    find_user,
+    get_archive,
+    get_or_create_bot,
+    get_party,
+    insert_archive,
+    log_action,
+    queue_matches,
+    set_received_at,
+    versions_of,
+)
+from ladder.views import RemainingQuota, SimilarityPair, SimilarityReport, ViewContext
+
+DAY_S = 86_400  # of UTC
+
+_NAMING = 'Name the bot otherwise: --name NAME, on a page "Name of the bot"'
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedSubmission:
+    """A submission that was taken in. `late`: the deadline in whose grace it came, `left`: submissions of today.
+
+    again: nothing was, since the files were there already. disabled: why it won't play although it be fit, until staff
+    activates it; None if it may. received: when it was handed in, in seconds since 1970; None for a reference bot.
+    """
+
+    label: str
+    name: str
+    number: int
+    version: int
+    again: bool
+    late: str | None
+    left: int | None
+    disabled: str | None = None
+    received: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A bot's files, to be taken in under a name. by: who submits them.
+
+    received: when they were handed in, as staff says, in seconds since 1970, in place of what staff said of the same
+    files before; None: now, by the owner.
+    """
+
+    login: str
+    name: str
+    bundle: BotArchive
+    by: str
+    received: float | None = None
+
+
+def submit_bot(
+    ladder: Ladder,
+    path: Path,
+    login: str,
+    name: str | None = None,
+    received: float | None = None,
+    by: str | None = None,
+) -> AcceptedSubmission:
+    """Take a file, a folder, a zip or a tar in as a new version of an owner's bot, or a teammate's, to be examined.
+
+    The same files submitted twice in a row are one version. received, by: as of a Submission; where staff says when, no
+    quota of a day holds. Raises BotError for what can't be a bot, LadderError for an unknown owner, another's bot, a
+    quota, or a time to come.
+    """
+    settings = ladder.settings
+    with ladder.database.read() as connection:
+        get_acting_user(connection, login)
+    require_past(ladder, received)
+    bundle = read_submission_in_process(path, most_upload=settings.quotas.upload_mb << 20)
+    submission = Submission(login, normalize_bot_name(name or bundle.name), bundle, by or login, received)
+    now = ladder.clock()
+    return ladder.database.write(lambda connection: _put(connection, settings, submission, now))
+
+
+@dataclass(frozen=True, slots=True)
+class BulkSubmission:
+    """What became of many people's files, by login: they were taken, or refused with the reason."""
+
+    taken: dict[str, AcceptedSubmission]
+    refused: dict[str, str]
+
+
+def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str) -> BulkSubmission:
+    """Submit what each subfolder holds for the owner whose login is its name.
+
+    It becomes a version of the person's only bot. A first bot is called by the pseudonym. Raises LadderError where
+    there is no subfolder, OSError.
+    """
+    found = BulkSubmission({}, {})
+    for each in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        held = [path for path in each.iterdir() if not path.name.startswith(".")]
+        try:
+            if any(path.is_symlink() for path in (each, *held)):
+                raise LadderError("it is a link, or holds one.\nPut the files themselves there.")
+            with ladder.database.read() as connection:
+                name = _name_for(connection, each.name)
+            path = held[0] if len(held) == 1 else each
+            found.taken[each.name] = submit_bot(ladder, path, each.name, name, received, by)
+        except (BotError, LadderError) as problem:
+            found.refused[each.name] = str(problem)
+    if not (found.taken or found.refused):
+        raise LadderError(
+            f"{escape_control(folder)} has no subfolder.\nPut each person's files into one whose name is the login."
+        )
+    return found
+
+
+def _name_for(connection: Connection, login: str) -> str:
+    """Return the name of a person's only bot, or of a first one. Raises LadderError."""
+    owner = get_user(connection, login)
+    own = [bot.name for bot in all_bots(connection) if bot.owner == owner.id]
+    if len(own) > 1:
+        raise LadderError(f"which of {', '.join(map(escape_control, own))} is it?\nSubmit it by itself, with --name.")
+    return own[0] if own else "-".join(owner.pseudonym.split())
+
+
+def _put(connection: Connection, settings: LadderSettings, new: Submission, now: float) -> AcceptedSubmission:
+    """Take a submission in. Raises LadderError."""
+    login, bundle, received = new.login, new.bundle, now if new.received is None else new.received
+    acting = get_acting_user(connection, login)
+    owner, party = acting.id, get_party(connection, acting)
+    known = find_bot_ignoring_case(connection, new.name)
+    viewer = replace(make_viewer(connection, acting), staff=False)  # staff, too, names the owner
+    if known is not None and not viewer.may("submit", known.login):
+        raise LadderError(f'the bot "{escape_control(new.name)}" is another\'s.\n{_NAMING}')
+    if known is None:
+        _check_bots(connection, party, settings)
+    else:
+        require_unsuspended(connection, known)
+    versions = [] if known is None else versions_of(connection, known.id)
+    same = _same(versions, new, received)
+    if same is not None:
+        corrected = same.received != same.at and received != same.received
+        if new.received is not None and (received < same.received or corrected):
+            set_received_at(connection, same.id, received)
+            _note_received(connection, new, same.bot, same.id, owner, now)
+            same = replace(same, received=received)
+        return AcceptedSubmission(same.label, same.name, same.number, same.id, True, None, None, received=same.received)
+    today = count_submissions_since(connection, party, now - now % DAY_S)
+    most = settings.quotas.submissions_per_day
+    if new.received is None and today >= most:
+        wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
+        raise LadderError(
+            f"{describe_party(login, party)} has submitted {today} versions today, and {most} are allowed.\nNext in "
+            f"{wait} h."
+        )
+    called, number = known.name if known else new.name, 1 + len(versions)
+    bot = get_or_create_bot(connection, called, owner, now)
+    insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
+    version = add_version(connection, bot, bundle.digest, bundle.file, now, received, new.by)
+    if new.received is not None:
+        _note_received(connection, new, bot, version, owner, now)
+    return AcceptedSubmission(
+        label=f"{called}@{number}",
+        name=called,
+        number=number,
+        version=version,
+        again=False,
+        late=find_grace_deadline(connection, settings, known.owner if known else owner, received),
+        left=most - today - 1 if new.received is None else None,
+        disabled=disabled_versions(connection).get(version),
+        received=received,
+    )
+
+
+def _same(versions: Sequence[Version], submission: Submission, received: float) -> Version | None:
+    """Return the version that the files are already: the one that stood then, or the next one to be handed in.
+
+    Where staff corrects a time, also one whose time staff said.
+    """
+    order = sorted(versions, key=lambda version: (version.received, version.number))
+    before = [version for version in order if version.received <= received]
+    near = [*before[-1:], *order[len(before) :][:1]]
+    late = [version for version in reversed(order) if version.received != version.at]
+    files = (submission.bundle.digest, submission.bundle.file)
+    return next((each for each in (*near, *late) if (each.digest, each.file) == files and not each.unexamined), None)
+
+
+def _note_received(connection: Connection, new: Submission, bot: int, version: int, owner: int, now: float) -> None:
+    assert new.received is not None
+    why = f"received at {format_local_time(new.received)}, as {new.by} says"
+    log_action(connection, AuditEntry(new.by, "receive", why, now, bot=bot, version=version, owner=owner))
+
+
+def parse_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
+    """Return a time in seconds since 1970. Raises LadderError, also for a day alone.
+
+    Without a zone it is in the deadline's, or in that of all deadlines if it is one, else in this machine's.
+    """
+    settings = ladder.settings
+    due = settings.deadlines if deadline is None else (settings.deadline(deadline),)
+    zone = due[0].at.tzinfo if len({each.at.utcoffset() for each in due}) == 1 else None
+    try:
+        at = datetime.fromisoformat(text.strip())
+        if not re.search(r"\d[Tt ]\d", text):
+            raise ValueError("a day alone")
+        return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone().timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise LadderError(
+            f'"{escape_control(text)}" is no time of a day.\nWrite it like 2026-12-01T23:50, or with its zone: '
+            "2026-12-01T23:50+01:00"
+        ) from None
+
+
+def format_local_time(at: float | None) -> str:
+    """Return a time, in seconds since 1970, as text with this machine's zone; None is a dash."""
+    return "-" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
+
+
+def require_past(ladder: Ladder, received: float | None) -> None:
+    """Raise LadderError where something would have been received at a time to come."""
+    if received is not None and received > ladder.clock():
+        raise LadderError(f"{format_local_time(received)} is still to come.\nGive a time that is over.")
+
+
+def get_remaining_quota(ladder: Ladder, reader: ViewContext, login: str | None = None) -> RemainingQuota:
+    """Return what a person, the reader unless another is named, may submit now; in a team, what the team may."""
+    connection, login, settings = reader.connection, login or reader.viewer.login, ladder.last_settings
+    owner = None if login is None else find_user(connection, login)
+    party = {} if owner is None else get_party(connection, owner)
+    bots = _bots_of(connection, party)
+    out = owner is None or owner.suspended or owner.gone
+    begins = reader.now - reader.now % DAY_S
+    today = count_submissions_since(connection, party, begins)
+    quotas = settings.quotas
+    result = RemainingQuota(
+        bots=tuple(bot.name for bot in bots),
+        another=len(bots) < quotas.bots_per_owner,
+        left=max(0, quotas.submissions_per_day - today),
+        most=quotas.submissions_per_day,
+        renewed=begins + DAY_S,
+        upload_mb=quotas.upload_mb,
+        due=deadlines_of_user(connection, settings, None if owner is None else owner.id, () if out else bots),
+    )
+    return hide_fields(result, reader.viewer, login)
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceBot:
+    """A bot of the staff's that fixes the scale, as it was read."""
+
+    name: str
+    bundle: BotArchive
+
+
+def read_reference(argument: str) -> ReferenceBot:
+    """Read what a user calls a bot. Raises BotError, LadderError."""
+    bot = load_bots([argument])[0][0]
+    return ReferenceBot(normalize_bot_name(bot.name), read_submission_in_process(bot.path))
+
+
+def save_reference(connection: Connection, reference: ReferenceBot, at: float) -> AcceptedSubmission:
+    """Take a reference bot in as a new version, to be examined. Raises LadderError if the name is an owner's bot's."""
+    owner = find_user(connection, STAFF_USER.login)
+    assert owner is not None, "create makes the staff"
+    name, bundle = reference.name, reference.bundle
+    known = find_bot_ignoring_case(connection, name)
+    if known is not None and not known.reference:
+        raise LadderError(f'the bot "{escape_control(name)}" is an owner\'s.\nName the reference otherwise: NAME=BOT')
+    bot = get_or_create_bot(connection, name, owner.id, at, reference=True)
+    versions = versions_of(connection, bot)
+    if versions and versions[-1].digest == bundle.digest and not versions[-1].unexamined:
+        last = versions[-1]
+        return AcceptedSubmission(last.label, name, last.number, last.id, True, None, None)
+    insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
+    version = add_version(connection, bot, bundle.digest, bundle.file, at)
+    return AcceptedSubmission(f"{name}@{1 + len(versions)}", name, 1 + len(versions), version, False, None, None)
+
+
+def submit_reference(ladder: Ladder, argument: str) -> AcceptedSubmission:
+    """Take in a bot of the staff's, by what a user calls a bot. Raises as `read_reference` and `put_reference` do."""
+    reference, now = read_reference(argument), ladder.clock()
+    return ladder.database.write(lambda connection: save_reference(connection, reference, now))
+
+
+def normalize_bot_name(name: str) -> str:
+    """Return a bot's name as it is kept. Raises LadderError for one that results or a spreadsheet can't hold."""
+    try:
+        name = normal_name(name)
+    except ValueError as problem:
+        raise LadderError(f"{problem}.\n{_NAMING}") from None
+    if "@" in name:
+        raise LadderError(
+            f'the name "{escape_control(name)}" has an "@", which stands before a version\'s number.\n{_NAMING}'
+        )
+    if escape_csv_cell(name) != name:
+        raise LadderError(f'the name "{escape_control(name)}" begins as a formula of a spreadsheet does.\n{_NAMING}')
+    return name
+
+
+def find_bot_ignoring_case(connection: Connection, name: str) -> BotRecord | None:
+    """Return the bot of a name, whatever its case: names that look alike are one bot's."""
+    return next((bot for bot in all_bots(connection) if bot.name.casefold() == name.casefold()), None)
+
+
+def describe_party(login: str, party: Collection[int]) -> str:
+    """Return whose a quota is, in words."""
+    return escape_control(login) if len(party) == 1 else f"the team of {escape_control(login)}"
+
+
+def _check_bots(connection: Connection, party: Collection[int], settings: LadderSettings) -> None:
+    names = [bot.name for bot in _bots_of(connection, party)]
+    most = settings.quotas.bots_per_owner
+    if len(names) >= most:
+        raise LadderError(
+            f"{most} bots of an owner or a team are allowed (ladder.toml), and there are {', '.join(names)}.\n"
+            f'Submit a version of one, by its name (--name {names[0]}, on a page "Name of the bot")'
+        )
+
+
+def _bots_of(connection: Connection, party: Collection[int]) -> list[BotRecord]:
+    """Return the bots of those of a party who take part."""
+    out = {owner.id for owner in all_users(connection) if owner.suspended or owner.gone}
+    return [bot for bot in all_bots(connection) if bot.owner in party and not (bot.reference or bot.owner in out)]
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedChallenge:
+    """Matches that were asked for, and the table that plays them. left: how many more today, None for the staff."""
+
+    matches: tuple[int, ...]
+    labels: tuple[str, ...]
+    left: int | None
+
+
+def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, count: int = 1) -> QueuedChallenge:
+    """Queue challenges of an owner's bot; reference bots fill the table up. They are the next to be played.
+
+    `bot` and `opponents` are names ("honest": the version that plays) or versions ("honest@3"). Raises LadderError.
+    """
+    most, now = ladder.settings.quotas.challenges_per_day, ladder.clock()
+
+    def act(connection: Connection) -> QueuedChallenge:
+        owner = get_acting_user(connection, login)
+        table = _table(connection, ladder.play.seats, bot, opponents)
+        if not make_viewer(connection, owner).may("challenge", table[0].login):
+            raise LadderError(
+                f'the bot "{escape_control(table[0].name)}" is another\'s.\nName your own bot first, then opponents.'
+            )
+        labels = tuple(version.label for version in table)
+        party = get_party(connection, owner)
+        asked = challenges_since(connection, party, now - now % DAY_S)
+        ids, today = [id for id, by, at in asked if (by, at) == (owner.id, now)], len(asked)
+        if not ids:  # else this is the second call of a function whose commit had no answer
+            if not owner.staff and today + count > most:
+                raise LadderError(
+                    f"{describe_party(login, party)} has asked for {today} challenges today, and {most} are allowed.\n"
+                    f"Ask for {most - today} or fewer, or tomorrow (UTC)."
+                )
+            ids = queue_matches(connection, CHALLENGE, [[each.id for each in table]] * count, now, by=owner.id)
+            today += count
+        return QueuedChallenge(tuple(ids), labels, None if owner.staff else most - today)
+
+    return ladder.database.write(act)
+
+
+def _table(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[Version]:
+    """Return the versions that will sit at the table. Raises LadderError."""
+    table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
+    for version in table:
+        if sum(each.id == version.id for each in table) > 1:
+            raise LadderError(f"{escape_control(version.label)} is named twice.\nA version sits at a table once.")
+    if len(table) > seats:
+        raise LadderError(f"a table has {seats} seats, and {len(table)} bots are named.\nName {seats - 1} opponents.")
+    there = {version.bot for version in table}
+    spare = [each for each in active_versions(connection) if each.reference and each.bot not in there]
+    table += spare[: seats - len(table)]
+    if len(table) < seats:
+        raise LadderError(
+            f"a table has {seats} seats, and the reference bots don't fill it.\nName {seats - 1} opponents."
+        )
+    return table
+
+
+MIN_SIMILARITY_PERCENT = 50.0  # percent of one version that are in the other, so that the pair is listed
+MAX_SOURCE_BYTES = 128 << 10  # of a version's source texts that are compared, the small files first
+MAX_COMPARE_CPU_S, MAX_COMPARE_WALL_S, MAX_COMPARE_MEMORY_BYTES = (
+    120,
+    300.0,
+    3 << 30,
+)  # for all; sixty bots of 25 KB take 5 s of CPU and 90 MB
+
+_WORDS = "c h cc cpp cxx hpp hh py js mjs cjs ts java kt scala rs go rb pl lua hs cs fs sh swift php ml jl r clj"
+_ENDINGS = {f".{word}" for word in _WORDS.split()}
+_OTHERS = {"node_modules", "site-packages", "vendor", "third_party", "venv", ".venv"}  # folders of what others wrote
+
+
+def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:
+    """Compare of each bot the version that plays, else the newest fit; without `compare` say how many these are.
+
+    What kits, samples and reference bots hold is nobody's own. Raises LadderError.
+    """
+    with ladder.database.read() as connection:
+        playing = active_versions(connection)
+        newest = {each.bot: each for each in (*accepted_versions(connection), *playing) if not each.reference}
+        versions = sorted(newest.values(), key=lambda version: version.label)
+        if not compare:
+            return SimilarityReport(len(versions), None, ())
+        read = [_source(get_archive(connection, each.digest, each.file)) for each in versions]
+        given = [_source(get_archive(connection, each.digest, each.file))[:2] for each in playing if each.reference]
+    programs = [(version.party, *source[:2]) for version, source in zip(versions, read, strict=True)]
+    kinds = {kind for _, kind, _ in programs}
+    ours = [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if f"a{path.suffix}" in kinds]
+    found = _compare(programs, ours + given)
+    pairs = []
+    for sides in found["pairs"]:
+        (share, one), (less, other) = sorted(zip(sides[2:], sides[:2], strict=True), reverse=True)
+        if share >= MIN_SIMILARITY_PERCENT:
+            one, other = versions[one], versions[other]
+            pairs.append(SimilarityPair(one.label, one.login, share, other.label, other.login, less))
+    unread = [
+        f"{each.label}: {name} isn't compared" for each, row in zip(versions, read, strict=True) for name in row[2]
+    ]
+    unread += [f"{versions[number].label} can't be read, or takes too long" for number in found["skipped"]]
+    pairs.sort(key=lambda pair: (-pair.share, -pair.other_share, pair.version))
+    return SimilarityReport(len(versions), tuple(pairs), tuple(unread))
+
+
+def _source(archive: bytes) -> tuple[str, str, list[str]]:
+    """Return a name with the ending of the commonest language, all source texts as one, and files that are left out."""
+    texts, endings, left_out, room = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
+    with tarfile.open(fileobj=io.BytesIO(archive)) as entries:
+        for entry in sorted((each for each in entries if each.isreg()), key=lambda each: (each.size, each.name)):
+            path = PurePosixPath(entry.name)
+            file = entries.extractfile(entry)
+            if file is None or path.suffix.lower() not in _ENDINGS:
+                continue  # data, a document, a program
+            if _OTHERS & set(path.parts[:-1]) or entry.size > room or b"\0" in (data := file.read()):
+                left_out.append(entry.name)
+                continue
+            room -= entry.size
+            endings[path.suffix.lower()] += entry.size
+            texts.append(data.decode("utf-8-sig", "replace"))
+    return f"a{endings.most_common(1)[0][0]}", "\n".join(texts), left_out
+
+
+def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]) -> Any:
+    """Return what `ladder.similarity.compare` tells. Raises LadderError."""
+    if find_spec("copydetect") is None:
+        raise LadderError(f"this needs the package copydetect.\nInstall it: {with_extra('similar')}")
+    asked = json.dumps({"programs": programs, "common": common}).encode()
+    words = [
+        sys.executable,
+        "-P",
+        "-c",
+        "from ladder.similarity import main; main()",
+        str(MAX_COMPARE_CPU_S),
+        str(MAX_COMPARE_MEMORY_BYTES),
+    ]
+    search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    with scratch_folder() as scratch:  # for what matplotlib keeps, which copydetect imports
+        where = {"PYTHONPATH": search, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+        where = {**os.environ, **where, "MPLCONFIGDIR": str(scratch), "TMPDIR": str(scratch)}
+        try:
+            done = subprocess.run(
+                words, input=asked, capture_output=True, timeout=MAX_COMPARE_WALL_S, env=where, check=True
+            )
+        except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as problem:
+            last = (problem.stderr or b"").decode(errors="replace").strip().rpartition("\n")[2]
+            raise LadderError(
+                f"the files can't be compared within {MAX_COMPARE_CPU_S} s of CPU and "
+                f"{MAX_COMPARE_MEMORY_BYTES >> 30} GB ({escape_control(last)}).\n"
+                "Compare them by another program: docs/ladder.md, Similar submissions"
+            ) from None
+    return json.loads(done.stdout)

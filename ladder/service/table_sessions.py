@@ -1,0 +1,285 @@
+"""Open and close table sessions for people and remote programs, and assign their slots.
+
+A person's slot belongs to the first user that opens its link: from then on to that session's user, or to a guest with
+a secret of their own. So the creator of the link can't see the player's cards. A program's slot belongs to the holder
+of its token, or to the account that the slot names."""
+
+import secrets
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge, Le, MaxLen
+from sqlalchemy import Connection
+
+from arena.bots import escape_control, normal_name
+from arena.coup import PRESETS, Ruleset
+from ladder.permissions import Viewer
+from ladder.service.accounts import hash_secret
+from ladder.service.ladder import Ladder, get_accepted_version, get_acting_user
+from ladder.service.settings import LadderError
+from ladder.store.database import (
+    ACCEPTED,
+    BOT,
+    CLOSED,
+    PERSON,
+    PROGRAM,
+    RunnerRecord,
+    SessionSlot,
+    TableSession,
+    Version,
+    count_open_sessions,
+    disabled_versions,
+    end_session,
+    find_session,
+    find_session_opened_at,
+    find_user,
+    get_version_by_id,
+    insert_session,
+    is_frozen,
+    is_port_on_this_machine,
+    list_live_runners,
+    sessions_of_server,
+    set_slot_secret,
+    take_slot,
+)
+
+_NO_SEAT = "This link is used up, was made anew, or its table has closed: ask for another one."
+FROZEN_REASON = "the ladder is frozen"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTableRequest:
+    """What somebody wants opened. rules: a preset, None for the ladder's own. clock_s: of people; None: no clock.
+
+    bots: names or versions. me: the opener has a place. program: the name of the opener's own program that has a place;
+    people, programs: places for others. watch: others may look on.
+    """
+
+    rules: str | None = None
+    games: Annotated[int, Ge(1), Le(20)] = 1
+    clock_s: Annotated[int, Ge(5), Le(600)] | None = None
+    bots: Annotated[tuple[str, ...], MaxLen(10)] = ()
+    people: Annotated[int, Ge(0), Le(10)] = 0
+    programs: Annotated[int, Ge(0), Le(10)] = 0
+    me: bool = False
+    program: str | None = None
+    watch: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    """An evening that was opened. secrets: of its places, by number, which are told this once."""
+
+    evening: TableSession
+    secrets: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TableAccess:
+    """What somebody is at a table: place None, he looks on."""
+
+    evening: TableSession
+    place: int | None
+
+
+def get_rules(ladder: Ladder, name: str | None) -> Ruleset:
+    """Return the ladder's own rules, or a preset. Raises LadderError."""
+    own = ladder.play.terms.rules
+    if name in (None, own.name):
+        return own
+    if name not in PRESETS:
+        raise LadderError(f'there are no rules "{escape_control(name or "")}".\nThere are {", ".join(PRESETS)}.')
+    return PRESETS[name]
+
+
+def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> OpenedSession:
+    """Open a table. Raises LadderError for what can't be played, a quota, or a ladder that is frozen."""
+    now, most = ladder.clock(), ladder.settings.tables
+    rules = get_rules(ladder, wanted.rules)
+    own = [PERSON] * wanted.me + [PROGRAM] * (wanted.program is not None)
+    kinds = [BOT] * len(wanted.bots) + own + [PERSON] * wanted.people + [PROGRAM] * wanted.programs
+    if PERSON not in kinds and PROGRAM not in kinds:
+        raise LadderError("nobody would sit there but bots.\nHave a place for a person or a program.")
+    problem = rules.problem(len(kinds))
+    if problem:
+        raise LadderError(problem)
+    try:
+        program = None if wanted.program is None else normal_name(wanted.program)
+    except ValueError as error:
+        raise LadderError(f"{error}.\nName the program otherwise.") from None
+    first = len(wanted.bots) + len(own)
+    drawn = {place: secrets.token_urlsafe(24) for place in range(first, len(kinds))}
+
+    def act(connection: Connection) -> TableSession:
+        owner = get_acting_user(connection, login)
+        known = find_session_opened_at(connection, owner.id, now)
+        if known is not None:  # the second call of a function whose commit had no answer
+            return get_session(connection, known)
+        bots = [get_accepted_version(connection, name) for name in wanted.bots]
+        if is_frozen(connection):
+            raise LadderError(f"{FROZEN_REASON}, and nobody opens a table.\nAsk the staff.")
+        for version in bots:
+            if not _may_play(connection, version):
+                raise LadderError(f"{escape_control(version.label)} may not play.\nName another bot.")
+        counts = count_open_sessions(connection)
+        if counts.get(login, 0) >= most.per_person and not owner.staff:
+            raise LadderError(f"you have {counts[login]} tables open.\nClose one first.")
+        if sum(counts.values()) >= most.in_all:
+            raise LadderError(f"{most.in_all} tables are open, and no more are allowed.\nTry again later.")
+        places = [SessionSlot(BOT, version.id) for version in bots]
+        names = {PERSON: owner.pseudonym, PROGRAM: program}
+        places += [SessionSlot(kind, login=login, name=names[kind]) for kind in own]
+        programs = 0
+        for place, secret in drawn.items():
+            programs += kinds[place] == PROGRAM
+            called = f"program {programs}" if kinds[place] == PROGRAM else None
+            places.append(SessionSlot(kinds[place], name=called, digest=hash_secret(secret)))
+        id = insert_session(connection, owner, now, rules.name, wanted.games, wanted.clock_s, wanted.watch, places)
+        return get_session(connection, id)
+
+    return OpenedSession(ladder.database.write(act), drawn)
+
+
+def get_session(connection: Connection, id: int) -> TableSession:
+    """Return an evening. Raises LadderError."""
+    evening = find_session(connection, id)
+    if evening is None:
+        raise LadderError(f"there is no table {id}.\nSee the list of tables.")
+    return evening
+
+
+def unplayable_reason(connection: Connection, evening: TableSession) -> str | None:
+    """Say why no match may begin at a table, None if one may: the ladder is frozen, or somebody may not play."""
+    if is_frozen(connection):
+        return FROZEN_REASON
+    for place in evening.places:
+        if place.version is not None and not _may_play(connection, get_version_by_id(connection, place.version)):
+            return "one of its bots may not play any more"
+    for login in {evening.login, *(place.login for place in evening.places if place.login)}:
+        owner = find_user(connection, login)
+        if owner is not None and (owner.suspended or owner.gone):
+            return f"somebody who sits there, or opened it, {'is suspended' if owner.suspended else 'left the course'}"
+    return None
+
+
+def find_table_access(ladder: Ladder, id: int, viewer: Viewer, secret: str | None) -> TableAccess | None:
+    """Return what a person is at a table, by his account or a guest's secret; None if there is no such table.
+
+    Who looks on has no place: whether he may is the caller's to know.
+    """
+    digest = None if secret is None else hash_secret(secret)
+    return _seat(ladder, id, PERSON, viewer.login if viewer.changes else None, digest)
+
+
+def find_program_access(ladder: Ladder, id: int, viewer: Viewer, token: str) -> TableAccess | None:
+    """Return the place of a program, by the place's token or the account's; None if it has none."""
+    seat = _seat(ladder, id, PROGRAM, viewer.login if viewer.changes else None, hash_secret(token))
+    return None if seat is None or seat.place is None else seat
+
+
+def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | None) -> TableAccess | None:
+    evening = ladder.database.look(lambda connection: find_session(connection, id))
+    if evening is None:
+        return None
+    for by_secret in (True, False):
+        for number, place in enumerate(evening.places):
+            if place.kind == kind and place.name is not None:
+                if by_secret and digest is not None and place.digest == digest:
+                    return TableAccess(evening, number)
+                if not by_secret and login is not None and place.login == login:
+                    return TableAccess(evening, number)
+    return TableAccess(evening, None)
+
+
+def find_table_server(ladder: Ladder, evening: TableSession) -> RunnerRecord | None:
+    """Return the process of this machine that plays a table, else the one with the fewest; None if there is none."""
+
+    def look(connection: Connection) -> RunnerRecord | None:
+        runners = [runner for runner in list_live_runners(connection, evenings=True) if is_port_on_this_machine(runner)]
+        if evening.runner is not None:
+            return next((runner for runner in runners if runner.id == evening.runner), None)
+        return min(runners, key=lambda runner: len(sessions_of_server(connection, runner.id)), default=None)
+
+    return ladder.database.look(look)
+
+
+def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str = "") -> str | None:
+    """Let a person have the place of a link; return a guest's secret, None for a participant, whom his session lets in.
+
+    Who comes again with his own secret, from another device, keeps it. Raises LadderError.
+    """
+    secret, now = secrets.token_urlsafe(24), ladder.clock()
+    guests = ladder.settings.tables.guests
+
+    def act(connection: Connection) -> str | None:
+        evening = get_session(connection, id)
+        taken = {place.digest: place for place in evening.places if place.kind == PERSON and place.digest}
+        if login is not None and any(place.kind == PERSON and place.login == login for place in evening.places):
+            return None
+        if hash_secret(secret) in taken:
+            return secret  # the second call of a function whose commit had no answer
+        place = taken.get(hash_secret(link))
+        if place is None:
+            raise LadderError(_NO_SEAT)
+        if place.name is not None:
+            return link
+        number = evening.places.index(place)
+        if login is not None:
+            owner = get_acting_user(connection, login)
+            take_slot(connection, id, number, owner.id, owner.pseudonym, None, now)
+            return None
+        if not guests:
+            raise LadderError("this ladder has no guests.\nSign in first, and open the link again.")
+        try:
+            called = f"{normal_name(name)} (guest)"
+        except ValueError as problem:
+            raise LadderError(f"{problem}.\nChoose another name.") from None
+        if any(other.name == called for other in evening.places):
+            raise LadderError("somebody there is called so.\nChoose another name.")
+        take_slot(connection, id, number, None, called, hash_secret(secret), now)
+        return secret
+
+    return ladder.database.write(act)
+
+
+def renew_slot_secret(ladder: Ladder, id: int, place: int, viewer: Viewer) -> str:
+    """Make the link or the token of a place anew: the one before lets nobody in any more. Raises LadderError."""
+    secret = secrets.token_urlsafe(24)
+
+    def act(connection: Connection) -> None:
+        evening = _kept(connection, id, viewer)
+        free = 0 <= place < len(evening.places) and _by_secret(evening.places[place])
+        if evening.state == CLOSED or not free:
+            raise LadderError(f"place {place} of table {id} is nobody's to give away.\nSee its page.")
+        set_slot_secret(connection, id, place, hash_secret(secret))
+
+    ladder.database.write(act)
+    return secret
+
+
+def _by_secret(place: SessionSlot) -> bool:
+    """Tell whether the opener's secret opens a place: not one where a person sits already."""
+    return (place.kind == PROGRAM and place.login is None) or (place.kind == PERSON and place.name is None)
+
+
+def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
+    """End a table for who opened it, or staff; return False if it has ended already. Raises LadderError."""
+    now = ladder.clock()
+
+    def act(connection: Connection) -> bool:
+        evening = _kept(connection, id, viewer)
+        by = "who opened it" if viewer.login == evening.login else "the staff"
+        return end_session(connection, id, f"closed by {by}", now)
+
+    return ladder.database.write(act)
+
+
+def _kept(connection: Connection, id: int, viewer: Viewer) -> TableSession:
+    evening = get_session(connection, id)
+    if not viewer.may("close a table", evening.login):
+        raise LadderError(f"table {id} is another's.\nAsk who opened it, or the staff.")
+    return evening
+
+
+def _may_play(connection: Connection, version: Version) -> bool:
+    return version.state == ACCEPTED and not version.out and version.id not in disabled_versions(connection)

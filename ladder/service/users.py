@@ -1,0 +1,445 @@
+"""Add, update and merge users, draw their pseudonyms, and manage teams.
+
+Users come from a roster or one by one. A pseudonym is two words, drawn with the ladder's key, for public tables.
+Users join and leave teams: bots of a team never meet in a rated match, and quotas apply to the team."""
+
+import unicodedata
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from sqlalchemy import Connection
+
+from arena.bots import escape_control, escape_csv_cell
+from arena.coup import derive_key
+from ladder.service.ladder import Ladder, get_user
+from ladder.service.moderation import get_participant
+from ladder.service.roster import Roster, RosterEntry, RosterRemark, UserMatcher, normalize_heading, read_rows
+from ladder.service.settings import LadderError
+from ladder.service.submissions import format_local_time, require_past
+from ladder.store.database import (
+    AuditEntry,
+    Membership,
+    User,
+    all_users,
+    cancel_unplayable,
+    find_user,
+    join_team,
+    leave_team,
+    list_memberships,
+    log_action,
+    merge_user_rows,
+    save_users,
+)
+
+ADJECTIVES = """
+Able Agile Amber Ample Ancient Azure Bold Brave Brief Bright Brisk Broad Bronze Calm Candid Careful Cheerful Civil
+Clear Clever Cosy Crisp Curious Daring Deep Deft Distant Eager Early Easy Even Exact Fair Famous Fast Fine Firm
+Fleet Fond Frank Free Fresh Gentle Giant Glad Golden Grand Great Green Happy Hardy Hidden Honest Humble Ideal Jolly
+Keen Kind Light Little Lively Long Loud Loyal Lucky Mellow Merry Mighty Mild Modest Neat Nimble Noble Novel Olive
+Patient Plain Polite Prompt Proud Pure Quick Quiet Rapid Rare Ready Royal Sage Scarlet Secret Serene Sharp Silent
+Silver Sincere Smart Solid Steady Still Sunny Swift Tall Tidy Tranquil True Vivid Warm Wise
+"""
+ANIMALS = """
+Adder Albatross Alpaca Antelope Badger Bat Bear Beaver Bee Beetle Bison Boar Bream Buffalo Camel Carp Cat Cheetah
+Chough Cod Condor Coot Cormorant Crab Crane Cricket Crow Curlew Deer Dingo Dolphin Dove Dragonfly Duck Eagle Eel
+Egret Elk Falcon Ferret Finch Fox Frog Gazelle Gecko Gibbon Goose Grouse Gull Hare Hawk Hedgehog Heron Hornet Horse
+Ibex Ibis Jackal Jackdaw Jay Kestrel Kite Koala Lark Lemur Leopard Linnet Lion Lizard Llama Lobster Lynx Magpie
+Marten Mole Moose Moth Mouse Newt Ocelot Octopus Osprey Otter Owl Panda Panther Parrot Pelican Penguin Perch Pike
+Plover Pony Puffin Puma Quail Rabbit Raven Robin Salmon Seal Shrew Skylark Sparrow Squid Stoat Stork Swan Tapir Tern
+Thrush Tiger Toad Trout Turtle Viper Vole Walrus Weasel Whale Wolf Wombat Wren Yak Zebra
+"""
+MAX_PAIRS_TRIED = 50  # that are tried before a number is added
+
+
+def draw_pseudonym(key: bytes, login: str, taken: Collection[str]) -> str:
+    """Return a pseudonym that isn't taken. Without the key it tells nothing about the person.
+
+    `taken` are pseudonyms in lower case.
+    """
+    adjectives, animals = ADJECTIVES.split(), ANIMALS.split()
+    for attempt in count():
+        number = int.from_bytes(derive_key(key, f"pseudonym|{attempt}|{login}"), "big")
+        number, adjective = divmod(number, len(adjectives))
+        number, animal = divmod(number, len(animals))
+        more = f" {2 + number % 998}" if attempt >= MAX_PAIRS_TRIED else ""
+        name = f"{adjectives[adjective]} {animals[animal]}{more}"
+        if name.lower() not in taken:
+            return name
+    raise AssertionError("counting doesn't end")
+
+
+MAX_LISTED_REMARKS = 20  # lines that can't be taken in, and are told; the others are counted
+
+
+@dataclass(frozen=True, slots=True)
+class UserImport:
+    """How many people are new, how many changed, and how many owners the roster doesn't name; they stay.
+
+    left_out: the lines that weren't taken in, with the reason. remarks: what else somebody should know of a line.
+    """
+
+    added: int
+    changed: int
+    absent: int
+    left_out: tuple[RosterRemark, ...] = ()
+    remarks: tuple[RosterRemark, ...] = ()
+
+
+ImportCallback = Callable[[Connection, UserImport], object]
+
+
+def import_users(
+    ladder: Ladder,
+    people: Roster | Sequence[RosterEntry],
+    who: str,
+    source: str,
+    then: ImportCallback = lambda connection, taken: None,
+    partial: bool = False,
+) -> UserImport:
+    """Take in people as owners; known ones are brought up to date, and keep what isn't told, login and pseudonym.
+
+    As one act, which says that they come from this source, and with what `then` writes; with `partial` without those
+    who can't be taken in. Of an owner who was merged with another a roster fills in what isn't known of the other.
+    Raises LadderError with all who can't be taken in: their line can't be read, it is unclear who they are, a
+    pseudonym is another's, or a known owner would become staff, or no longer be. One who comes without a roster has to
+    be named by his own login.
+    """
+    roster = people if isinstance(people, Roster) else None
+    persons = people.people if isinstance(people, Roster) else tuple(people)
+    key = ladder.pseudonym_key()
+
+    def act(connection: Connection) -> UserImport:
+        intake = _Intake(all_users(connection, merged=True), persons, key, by_login=roster is None)
+        wrong = list(roster.wrong) if roster else []
+        for person in sorted(persons, key=intake.directory.was_merged):
+            try:
+                intake.take(person)
+            except ValueError as problem:
+                wrong.append(RosterRemark(person.line, str(problem)))
+        left_out = tuple(sorted(wrong, key=_line))
+        if left_out and not partial:
+            raise _refusal(left_out, source if roster else None)
+        added, changed = save_users(connection, intake.wanted.values(), ladder.clock())
+        if added or changed:
+            one = next(iter(intake.wanted.values())).login if len(persons) == 1 else None
+            about = None if one is None else find_user(connection, one)
+            out = f", {len(left_out)} left out" if left_out else ""
+            why = f"{source}: {added} added, {changed} changed{out}"
+            log_action(
+                connection, AuditEntry(who, "import", why, ladder.clock(), owner=None if about is None else about.id)
+            )
+        remarks = tuple(sorted([*(roster.remarks if roster else ()), *intake.remarks], key=_line))
+        taken = UserImport(added, changed, intake.absent(), left_out, remarks)
+        then(connection, taken)
+        return taken
+
+    return ladder.database.write(act)
+
+
+class _Intake:
+    """Takes in one person after the other: which owners are to be written, and what is to be known of their lines."""
+
+    def __init__(self, owners: Sequence[User], people: Sequence[RosterEntry], key: bytes, by_login: bool) -> None:
+        self.directory = UserMatcher(owners)
+        self.wanted: dict[int, User] = {}
+        self.remarks: list[RosterRemark] = []
+        self._here = {
+            owner.id for owner in owners if owner.merged is None and not (owner.gone or owner.waiting or owner.staff)
+        }
+        self._lines: dict[int, int] = {}
+        self._pseudonyms = {owner.pseudonym.casefold() for owner in owners}
+        self._kept = self._pseudonyms | {each.pseudonym.casefold() for each in people if each.pseudonym}  # by no draw
+        self._key = key
+        self._by_login = by_login
+
+    def take(self, person: RosterEntry) -> None:
+        """Take in a person. Raises ValueError for one who can't be."""
+        merged = self.directory.was_merged(person)
+        owner = self.directory.who(person) or self._new(person)
+        name, line = escape_control(owner.login), self._lines.get(owner.id)
+        if self._by_login and not self.directory.is_called(owner, person.login):
+            raise ValueError(f"the email \"{escape_control(person.email or '')}\" is somebody's who is here, {name}'s")
+        if owner.id > 0 and person.staff not in (None, owner.staff):
+            raise ValueError(f"{name} is {'' if owner.staff else 'not '}staff: an account stays what it was made as")
+        if line is not None and not merged:
+            raise ValueError(f"it is the person of line {line}")
+        if line is not None:
+            self.remarks.append(RosterRemark(person.line, f"passed over: merged with {name}, of line {line}"))
+            return
+        if owner.gone:
+            self.remarks.append(RosterRemark(person.line, f"{name} left the course, and isn't brought back"))
+        self.wanted[owner.id] = _fill_in(owner, person) if merged else _update(owner, person)
+        self._lines[owner.id] = person.line
+        self.directory.add(self.wanted[owner.id])
+
+    def absent(self) -> int:
+        """Count the owners of the course who weren't named."""
+        return len(self._here - set(self._lines))
+
+    def _new(self, person: RosterEntry) -> User:
+        """Return a new owner, whose id is below 0 until the store gives one. Raises ValueError."""
+        same = self.directory.namesakes(person)
+        if person.login is None:
+            like = f"; {escape_control(same[0])} has the name, which is not enough" if same else ""
+            raise ValueError(f"nobody has this identifier, and it has no login, no email and no number{like}")
+        if person.pseudonym is not None and person.pseudonym.casefold() in self._pseudonyms:
+            raise ValueError(f'the pseudonym "{escape_control(person.pseudonym)}" is another owner\'s')
+        if same:
+            text = (
+                f"{escape_control(person.login)} is new; {escape_control(same[0])} has the same name: merge them if it "
+                "is one"
+            )
+            self.remarks.append(RosterRemark(person.line, text))
+        pseudonym = person.pseudonym or draw_pseudonym(self._key, person.login, self._kept)
+        self._pseudonyms.add(pseudonym.casefold())
+        self._kept.add(pseudonym.casefold())
+        owner = User(person.login, person.name or person.login, pseudonym, id=-person.line)
+        self.directory.add(owner)
+        return owner
+
+
+def _line(remark: RosterRemark) -> int:
+    return remark.line
+
+
+def _update(owner: User, person: RosterEntry) -> User:
+    """Return an owner with what is told of the person: what isn't told stays."""
+    fields = ("name", "email", "number", "section", "canvas", "moodle")
+    values = {field: getattr(person, field) or getattr(owner, field) for field in fields}
+    return replace(owner, **values, staff=owner.staff if person.staff is None else person.staff)
+
+
+def _fill_in(owner: User, person: RosterEntry) -> User:
+    """Return an owner with what a roster tells of one that was merged with him, where nothing was told of himself."""
+    fields = ("email", "number", "section", "canvas")
+    values = {field: getattr(owner, field) or getattr(person, field) for field in fields}
+    return replace(owner, **values, moodle=person.moodle or owner.moodle)
+
+
+def _refusal(wrong: Sequence[RosterRemark], source: str | None) -> LadderError:
+    if source is None:
+        return LadderError(f"{wrong[0].text}.\nNothing was changed.")
+    lines = [f"line {each.line}: {each.text}" for each in wrong[:MAX_LISTED_REMARKS]]
+    if len(wrong) == 1:
+        lines = [f"{source}, {lines[0]}."]
+    else:
+        more = [f"and {len(wrong) - MAX_LISTED_REMARKS} more lines"] if len(wrong) > MAX_LISTED_REMARKS else []
+        lines = [f"{source}: {len(wrong)} lines can't be taken in.", *lines, *more]
+    remedy = "Nobody was taken in: mend it, or take in the others alone: --partial, or the box on the page."
+    return LadderError("\n".join([*lines, remedy]))
+
+
+def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
+    """Let the owner of one login become that of another; return False if it is so already.
+
+    Bots, challenges, tables, more time and former teams are the other's from now on; what was played stays. Rated
+    matches that haven't begun, and at whose table bots of both would meet, are cancelled. The old login leads to the
+    other owner in commands, rosters and at a provider; its links, sessions, tokens and password let nobody in any more.
+
+    Raises LadderError for an unknown login, the staff's own, one and the same, and where only one of both is staff,
+    suspended, or gone while the old one isn't.
+    """
+
+    def act(connection: Connection) -> bool:
+        into = get_participant(connection, new)
+        merged = next((each for each in all_users(connection, merged=True) if each.login == old), None)
+        if merged is not None and merged.merged is not None:
+            if merged.merged == into.id:
+                return False
+            became = get_participant(connection, old)
+            raise LadderError(
+                f"{escape_control(old)} is {escape_control(became.login)} already.\nMerge "
+                f"{escape_control(became.login)} instead."
+            )
+        before = get_participant(connection, old)
+        _check(before, into)
+        now = ladder.clock()
+        log_action(connection, AuditEntry(who, "merge", f"{before.login} is {into.login}: {why}", now, owner=into.id))
+        leave_team(connection, before.id, now)  # who stays keeps his own
+        merge_user_rows(connection, before, into, now)
+        cancel_unplayable(connection, now)
+        return True
+
+    return ladder.database.write(act)
+
+
+def _check(old: User, new: User) -> None:
+    """Raise LadderError for two owners who can't become one before something else was decided."""
+    names = f"{escape_control(old.login)} and {escape_control(new.login)}"
+    if old.id == new.id:
+        raise LadderError(f"{names} are one owner.\nName the login that is to go, then the one that stays.")
+    if old.staff != new.staff:
+        raise LadderError(f"of {names} one is staff.\nBoth are staff, or neither.")
+    if old.suspended != new.suspended:
+        raise LadderError(f"of {names} one is suspended.\nDecide first: arena ladder suspend, with --undo or without.")
+    if new.gone and not old.gone:
+        raise LadderError(
+            f"{escape_control(new.login)} left the course.\nDecide first: arena ladder owners leave --undo"
+        )
+
+
+TEAM_COLUMNS = {
+    **dict.fromkeys(("login", "login id", "username", "sis login id"), "login"),
+    **dict.fromkeys(("email", "e mail", "email address"), "email"),
+    **dict.fromkeys(("number", "id number", "sis user id", "user id"), "number"),
+    **dict.fromkeys(("team", "group", "group name"), "team"),
+}
+_MAX_TEAM_CHARS = 100  # characters of a name, as the database has room for
+
+
+@dataclass(frozen=True, slots=True)
+class TeamChanges:
+    """How many people joined a team, how many left one, and how many rated matches were cancelled for it.
+
+    Somebody who moved counts in both; somebody whose time was corrected counts as joined. A waiting match is cancelled
+    where two of a team would sit at its table.
+    """
+
+    joined: int
+    left: int
+    cancelled: int
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything is otherwise than it was."""
+        return self.joined + self.left > 0
+
+
+def join_teams(
+    ladder: Ladder, wanted: Mapping[str, str], who: str, why: str, move: bool = False, since: float | None = None
+) -> TeamChanges:
+    """Let people be in teams: logins with teams' names. Teams that there aren't are made; all join or none.
+
+    since: from when on, in seconds since 1970, as staff says: grades ask who was in it at the deadline. None: now.
+    Raises LadderError for who is unknown, or in another team, unless with `move`; and for staff, who is in none.
+    """
+
+    def act(connection: Connection) -> TeamChanges:
+        people = [(get_user(connection, login), team) for login, team in wanted.items()]
+        return _join(connection, people, who, why, move, ladder.clock(), since)
+
+    require_past(ladder, since)
+    return ladder.database.write(act)
+
+
+def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> TeamChanges:
+    """Let these people be in no team. Raises LadderError for a login that isn't known."""
+
+    def act(connection: Connection) -> TeamChanges:
+        now, left, teams = ladder.clock(), 0, _teams(connection)
+        for owner in [get_user(connection, login) for login in dict.fromkeys(logins)]:
+            if (old := teams.pop(owner.login, None)) is not None:
+                leave_team(connection, owner.id, now)
+                log_action(connection, AuditEntry(who, "team", f"left {old.team}: {why}", now, owner=owner.id))
+                left += 1
+        return TeamChanges(0, left, 0)
+
+    return ladder.database.write(act)
+
+
+def import_teams(
+    ladder: Ladder, data: bytes, file: str, who: str, move: bool = False, since: float | None = None
+) -> TeamChanges:
+    """Let people be in the teams that a CSV tells: its columns are a person's login, email or number, and the team.
+
+    A row without a team is passed over. Raises LadderError, with lines: all join or none.
+    """
+    rows = _rows(data, file)
+
+    def act(connection: Connection) -> TeamChanges:
+        directory = UserMatcher(all_users(connection, merged=True))
+        people, problems = dict[int, tuple[User, str]](), []
+        for person, team in rows:
+            try:
+                owner = directory.who(person)
+            except ValueError as problem:
+                problems.append(f"line {person.line}: {problem}")
+                continue
+            if owner is None:
+                text = " ".join(filter(None, (person.number, person.email, person.login)))
+                problems.append(f'line {person.line}: nobody is known as "{escape_control(text)}"')
+            elif people.setdefault(owner.id, (owner, team))[1] != team:
+                problems.append(f'line {person.line}: "{escape_control(owner.login)}" is in two teams')
+        if problems:
+            more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
+            raise LadderError(f"{file}, {'; '.join(problems[:3])}{more}.\nNobody joined: mend it, and try again.")
+        return _join(connection, list(people.values()), who, file, move, ladder.clock(), since)
+
+    require_past(ladder, since)
+    return ladder.database.write(act)
+
+
+def _join(
+    connection: Connection,
+    people: Sequence[tuple[User, str]],
+    who: str,
+    why: str,
+    move: bool,
+    now: float,
+    since: float | None,
+) -> TeamChanges:
+    joined = left = 0
+    before, rows = _teams(connection), list_memberships(connection)
+    known = {each.team.casefold(): each.team for each in rows}
+    at = now if since is None else since
+    for owner, name in people:
+        name = _check_team(name)
+        team = known.setdefault(name.casefold(), name)
+        old = before.get(owner.login)
+        was = None if old is None else old.team
+        if owner.staff:
+            raise LadderError(f"{escape_control(owner.login)} is staff, who is in no team.\nNobody joined.")
+        if was == team and (old is None or since in (None, old.since)):
+            continue
+        if was not in (None, team) and not move:
+            raise LadderError(
+                f"{escape_control(owner.login)} is in the team {escape_control(was)}.\nNobody joined. Let people "
+                "move: --move"
+            )
+        others = [row for row in rows if row.login == owner.login and (row != old or was != team)]
+        if any(at < (row.until or row.since) for row in others):
+            raise LadderError(
+                f"{escape_control(owner.login)} was in a team after that time.\nNobody joined. Name a later one."
+            )
+        text = f"left {was}, joined {team}" if was not in (None, team) else f"joined {team}"
+        text += "" if since is None else f" as of {format_local_time(at)}"
+        log_action(connection, AuditEntry(who, "team", f"{text}: {why}", now, owner=owner.id))
+        join_team(connection, team, owner.id, at)
+        before[owner.login] = Membership(team, owner.login, owner.name, at, None)
+        joined, left = joined + 1, left + (was not in (None, team))
+    return TeamChanges(joined, left, cancel_unplayable(connection, now) if joined else 0)
+
+
+def _teams(connection: Connection) -> dict[str, Membership]:
+    """Return who is in which team now, by login."""
+    return {each.login: each for each in list_memberships(connection) if each.until is None}
+
+
+def _check_team(team: str) -> str:
+    """Return a team's name as it is kept. Raises LadderError."""
+    name = unicodedata.normalize("NFC", team.strip())
+    if not name or not name.isprintable() or len(name) > _MAX_TEAM_CHARS or escape_csv_cell(name) != name:
+        raise LadderError(
+            f'a team can\'t be called "{escape_control(name[:_MAX_TEAM_CHARS])}".\n'
+            f"Take 1 to {_MAX_TEAM_CHARS} characters that can be printed, and no formula of a spreadsheet."
+        )
+    return name
+
+
+def _rows(data: bytes, file: str) -> list[tuple[RosterEntry, str]]:
+    """Return the people of a CSV who are in a team, each with the team. Raises LadderError for what is no such CSV."""
+    rows = read_rows(data, file)
+    told = rows[0][1] if rows else []
+    header = [TEAM_COLUMNS.get(normalize_heading(heading), "") for heading in told]
+    if "team" not in header or not set(header) & {"login", "email", "number"}:
+        raise LadderError(
+            f"{file}, line 1: the header tells no team and person: {escape_control(', '.join(told))[:200]}.\n"
+            "It needs team or group, and one of login, email and number, such as login,team."
+        )
+    cells = [(line, dict(zip(header, row, strict=False))) for line, row in rows[1:]]
+    return [
+        (RosterEntry(line, row.get("login"), email=row.get("email"), number=row.get("number")), row["team"])
+        for line, row in cells
+        if row.get("team")
+    ]

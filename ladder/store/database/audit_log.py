@@ -1,0 +1,110 @@
+"""Store the audit log: decisions of people and of the ladder, with actor, time and reason.
+
+Entries are never changed or removed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from sqlalchemy import Connection, func, insert, select
+
+from ladder.store.database.events import DECIDED, record_event
+from ladder.store.database.schema_tables import acts
+from ladder.store.database.users import User
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One decision.
+
+    what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
+    suspend, unsuspend, leave, return, merge (two owners), issue (a link or a token), revoke, import (people),
+    refuse (an account), receive (a version, at a time that staff says), extend (a
+    person's deadline), release (grades), team (who joined or left one).
+    """
+
+    who: str
+    what: str
+    why: str
+    at: float
+    bot: int | None = None
+    version: int | None = None
+    match: int | None = None
+    owner: int | None = None
+    id: int = 0
+
+
+_AUDIT_COLUMNS = (
+    acts.c.who, acts.c.what, acts.c.why, acts.c.at, acts.c.bot, acts.c.version, acts.c.match, acts.c.owner, acts.c.id,
+)  # fmt: skip
+
+
+def log_action(connection: Connection, act: AuditEntry) -> int:
+    """Write an act, and the event that it is; return its id."""
+    values = {field.name: getattr(act, field.name) for field in fields(act) if field.name != "id"}
+    id = int(connection.execute(insert(acts).values(values).returning(acts.c.id)).scalar_one())
+    record_event(connection, DECIDED, act.at, act.version, act.match, id)
+    return id
+
+
+def get_audit_entry(connection: Connection, id: int) -> AuditEntry:
+    """Return an act."""
+    return AuditEntry(*connection.execute(select(*_AUDIT_COLUMNS).where(acts.c.id == id)).one())
+
+
+def list_audit_entries(
+    connection: Connection,
+    bot: int | None = None,
+    match: int | None = None,
+    what: tuple[str, ...] = (),
+    owner: int | None = None,
+) -> list[AuditEntry]:
+    """Return acts in order of time: of a bot, of a match, of these kinds, of an owner, or all."""
+    query = select(*_AUDIT_COLUMNS).order_by(acts.c.id)
+    if bot is not None:
+        query = query.where(acts.c.bot == bot)
+    if match is not None:
+        query = query.where(acts.c.match == match)
+    if owner is not None:
+        query = query.where(acts.c.owner == owner)
+    if what:
+        query = query.where(acts.c.what.in_(what))
+    return [AuditEntry(*row) for row in connection.execute(query)]
+
+
+def suspension_reason(connection: Connection, owner: User) -> str | None:
+    """Return why an owner is suspended, None if the owner isn't."""
+    return list_audit_entries(connection, owner=owner.id, what=("suspend",))[-1].why if owner.suspended else None
+
+
+def withdrawal_reason(connection: Connection, owner: User) -> str | None:
+    """Return why an owner left the course, None if the owner didn't."""
+    return list_audit_entries(connection, owner=owner.id, what=("leave",))[-1].why if owner.gone else None
+
+
+def lockout_reason(connection: Connection, owner: User) -> str | None:
+    """Return why nothing of an owner's plays, is submitted or counts; None if it does.
+
+    "suspended: copied from bob", "no longer in the course: moved away".
+    """
+    if owner.waiting:
+        return "waiting for the staff's approval"
+    if owner.suspended:
+        return f"suspended: {suspension_reason(connection, owner)}"
+    return f"no longer in the course: {withdrawal_reason(connection, owner)}" if owner.gone else None
+
+
+def last_audit_id(connection: Connection, what: Sequence[str] = ()) -> int:
+    """Return the id of the last act, of these kinds if any are named; 0 if there was none."""
+    query = select(func.max(acts.c.id))
+    return connection.scalar(query.where(acts.c.what.in_(what)) if what else query) or 0
+
+
+def find_freeze_entry(connection: Connection) -> AuditEntry | None:
+    """Return the act by which the ladder is frozen now, None if it isn't."""
+    last = list_audit_entries(connection, what=("freeze", "unfreeze"))[-1:]
+    return last[0] if last and last[0].what == "freeze" else None
+
+
+def is_frozen(connection: Connection) -> bool:
+    """Tell whether no rated match begins, since the ladder is frozen; finals go on."""
+    return find_freeze_entry(connection) is not None

@@ -1,0 +1,522 @@
+"""Run the table server: one event loop for all tables, a database thread, and a thread for each referee.
+
+    web server -- stream --> the event loop: tables <-- events -- referees' threads
+                                  |  ^
+               claims, records    v  |    closed sessions, users that may no longer play
+                             the database's thread
+
+A table is created when its first socket connects, and ended with its table session: by its creator, by staff or by
+this process. It includes the bots' boxes and the storing of its matches. While the database is unreachable, tables
+continue and writes wait."""
+
+import asyncio
+import io
+import secrets
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from arena.bots import BotCache, BytecodeCache, MissingProgramError, PortableBot
+from arena.referee import UNTIMED_MS, MatchSpec, Record, Timing, write_record
+from arena.run import cache_folder, keyed_shuffle
+from arena.sandbox import (
+    Box,
+    Program,
+    Sandbox,
+    SandboxError,
+    cleanup_all_stale,
+    make_sandbox,
+    programs_of,
+    remove_dead_scratch,
+    remove_tree,
+    scratch_folder,
+)
+from ladder.schedule import seat_orders
+from ladder.service import FROZEN_REASON, Ladder, LadderError, get_rules, make_portable_bot, unplayable_reason
+from ladder.store.database import (
+    CLOSED,
+    HEARTBEAT_TIMEOUT_S,
+    PERSON,
+    DatabaseError,
+    DatabaseUnavailableError,
+    LivenessCheck,
+    TableSession,
+    claim_session,
+    end_runner,
+    end_session,
+    find_sessions,
+    get_archive,
+    get_version_by_id,
+    last_event_id,
+    list_live_runners,
+    record_heartbeat,
+    register_runner,
+    save_session_match,
+    sessions_of_server,
+    set_session_playing,
+)
+from ladder.tables import (
+    UNKNOWN,
+    UNREACHABLE,
+    LiveTable,
+    MatchSetup,
+    ProcessLogs,
+    RelayHello,
+    Slot,
+    StreamChannel,
+    TableSettings,
+    listen_for_relays,
+    serve_client,
+    serve_program,
+)
+
+WriteCallback = Callable[[Callable[[Connection], None], Callable[[], object] | None], None]
+
+
+class UnplayableTableError(Exception):
+    """Say in one line why an evening can't be played here."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableSandboxes:
+    """What plays at the places of bots, and where. Close it when nothing is played any more."""
+
+    programs: Mapping[int, Program]
+    sandbox: Sandbox
+    ends: ExitStack
+
+
+class PreparedBots:
+    """The bots of all evenings of this process, ready to start. For one thread's use."""
+
+    def __init__(self, ladder: Ladder, cache: BotCache, scratch: Path) -> None:
+        self._ladder = ladder
+        self._cache = cache
+        self._scratch = scratch
+        self._bytecode = BytecodeCache()
+
+    def claim(self, id: int, runner: str) -> tuple[TableSession, TableSandboxes] | None:
+        """Make an evening this process's, with its bots ready; None if it is over, or another's.
+
+        Raises UnplayableError, DatabaseError.
+        """
+
+        def act(connection: Connection) -> tuple[TableSession, str | None, dict[int, PortableBot]] | None:
+            evening = claim_session(connection, id, runner)
+            if evening is None:
+                return None
+            versions = {
+                number: get_version_by_id(connection, place.version)
+                for number, place in enumerate(evening.places)
+                if place.version is not None
+            }
+            why = unplayable_reason(connection, evening)
+            return (
+                evening,
+                why,
+                {} if why else {number: make_portable_bot(version) for number, version in versions.items()},
+            )
+
+        claimed = self._ladder.database.write(act)
+        if claimed is None:
+            return None
+        evening, why, bots = claimed
+        if why is not None:
+            raise UnplayableTableError(why)
+        return evening, self._boxes(id, bots)
+
+    def _boxes(self, id: int, bots: Mapping[int, PortableBot]) -> TableSandboxes:
+        choice = self._ladder.play.sandbox
+        ends = ExitStack()
+        try:
+            for bot in bots.values():
+                self._hold(bot, ends)
+            folder = Path(tempfile.mkdtemp(prefix=f"table-{id}-", dir=self._scratch))
+            ends.callback(remove_tree, folder)
+            sandbox = make_sandbox(choice, folder)
+            ends.callback(_close, sandbox)
+            programs = {
+                number: self._bytecode.program(
+                    bot.at(self._cache.place(bot), programs_of(choice.name)), choice, sandbox
+                )
+                for number, bot in bots.items()
+            }
+            return TableSandboxes(programs, sandbox, ends.pop_all())
+        except (MissingProgramError, SandboxError, OSError) as problem:
+            raise UnplayableTableError(f"this machine can't start its bots: {problem}") from problem
+        finally:
+            ends.close()
+
+    def _hold(self, bot: PortableBot, ends: ExitStack) -> None:
+        try:
+            ends.enter_context(self._cache.held(bot))
+        except MissingProgramError:
+            archive = self._ladder.database.look(lambda connection: get_archive(connection, bot.digest, bot.file))
+            self._cache.put(bot, io.BytesIO(archive))
+            ends.enter_context(self._cache.held(bot))
+
+
+def _close(sandbox: Sandbox) -> None:
+    with suppress(OSError, SandboxError):  # what can't be closed is swept later
+        sandbox.close()
+
+
+class HostedSession:
+    """An evening with its table, in the event loop; `write` has the database changed, in order, and calls back."""
+
+    def __init__(self, ladder: Ladder, evening: TableSession, boxes: TableSandboxes, write: WriteCallback) -> None:
+        self.id = evening.id
+        self.evening = evening
+        self.boxes = boxes
+        self.left_at: float | None = None  # since when nobody has been there
+        self.ending = False
+        self._ladder = ladder
+        self._write = write
+        self._last: Record | None = None
+        said = ladder.last_settings.tables
+        self._people = any(place.kind == PERSON for place in evening.places)
+        pace_s = said.move_seconds if self._people else 0.0
+        terms = replace(ladder.play.terms, rules=get_rules(ladder, evening.rules))
+        clock = UNTIMED_MS if evening.clock_s is None else 1000 * evening.clock_s
+        self._offer = TableSettings(terms, evening.games, Timing(limit_ms=clock, bank_ms=0))
+        self.over = False  # a match was played to its end, and no person is there to want another
+        self.table = LiveTable(
+            str(evening.id),
+            _places(evening),
+            self._offer,
+            self._deal,
+            self._changed,
+            pace_s,
+            said.window_seconds,
+        )
+
+    def called(self, place: int, name: str) -> None:
+        """Give a place the name of the person who sits down there, until a match begins."""
+        if self.table.state == "open":
+            self.table.renamed(place, name)
+
+    def _deal(self, number: int) -> MatchSetup:
+        """Return the `number`th match."""
+        places, terms = self.table.places, self._offer.terms
+        key = self._ladder.evening_key(self.id, number)
+        games = -(-self._offer.games // len(places)) * len(places)
+        rows = seat_orders(len(places), games, keyed_shuffle(key, "seats"))[: self._offer.games]
+        names = tuple(place.name for place in places)
+        self._last = None
+
+        def launch(place: int) -> Box:
+            return self.boxes.sandbox.start(self.boxes.programs[place], terms.limits)
+
+        spec = MatchSpec(number, key, names, rows, terms, self._offer.timings(places))
+        return MatchSetup(spec, launch, self._keep)
+
+    def _keep(self, record: Record, logs: ProcessLogs) -> str | None:
+        """Have the games so far be kept; the table learns where they are shown once they may be read."""
+        self._last = record
+        self._put(record, False, None)
+        return None
+
+    def _put(self, record: Record, ended: bool, then: Callable[[], object] | None) -> None:
+        number, games, now = record.header.match, len(record.games), self._ladder.clock()
+
+        def act(connection: Connection) -> None:
+            save_session_match(connection, self.id, number, write_record(record), games, ended, now)
+
+        self._write(act, then)
+
+    def _changed(self, table: LiveTable) -> None:
+        """Have the list of tables show the present state."""
+        playing, now, record = table.state in ("playing", "between"), self._ladder.clock(), self._last
+        self._write(lambda connection: set_session_playing(connection, self.id, playing, now), None)
+        if table.state not in ("over", "void") or self.ending:
+            return
+        if record is not None:
+            address = f"/tables/{self.id}/matches/{record.header.match}/replay"
+            self._put(record, True, lambda: table.show_replay(record.header.match, address))
+        if not self._people:
+            self.over = True
+
+
+def _places(evening: TableSession) -> list[Slot]:
+    """Return the places of a table; their secrets are their numbers, since web servers alone show them."""
+    names: list[str] = []
+    for number, place in enumerate(evening.places):
+        name = place.label or place.name or f"person {number + 1}"
+        again = sum(other == name or other.startswith(f"{name} (") for other in names)
+        names.append(f"{name} ({again + 1})" if again else name)
+    return [
+        Slot("bot", name)
+        if place.version is not None
+        else Slot("person" if place.kind == PERSON else "program", name, str(number))
+        for number, (place, name) in enumerate(zip(evening.places, names, strict=True))
+    ]
+
+
+T = TypeVar("T")
+LogCallback = Callable[[str], None]
+
+EVENT_POLL_S = 1.0  # between two looks at what happened in the ladder
+HEARTBEAT_S = HEARTBEAT_TIMEOUT_S / 12
+RETRY_S = 2.0  # until a failed write is tried again
+IDLE_TIMEOUT_S = 900.0  # without anybody a table closes
+UNUSED_TIMEOUT_S = 3_600.0  # so does one to which nobody has come
+_ENDS_S = 15.0  # for a table to end; a bot may take so long for an answer
+_LAST_S = 0.3  # for the last frame to be sent
+STOPPED_REASON = "the server was stopped"
+DIED_REASON = "the process that played it died"
+DESERTED_REASON = "nobody was there any more"
+FAILED_REASON = "the server failed to begin it"
+
+
+class TableServer:
+    """Plays the evenings of a ladder, in an event loop."""
+
+    def __init__(self, ladder: Ladder, bots: PreparedBots, say: LogCallback) -> None:
+        self._ladder = ladder
+        self._bots = bots
+        self._say = say
+        self._hands = ThreadPoolExecutor(1, "database")
+        self._hosted: dict[int, asyncio.Task[HostedSession | None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.get_running_loop()
+        self._stopping = threading.Event()
+        self._watch = LivenessCheck(time.monotonic)
+        self._next_beat = 0.0
+        self._seen: tuple[int, tuple[int, ...]] | None = None  # the last event that was looked at, for which tables
+        self._id = ""
+        self._secret = secrets.token_urlsafe(24)
+
+    async def serve(self) -> None:
+        """Serve until SIGTERM or SIGINT. Raises DatabaseError, and what ended the looks."""
+        asked = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, asked.set)
+        server = await listen_for_relays(self._secret, self._come)
+        port = server.sockets[0].getsockname()[1]
+        most, now = self._ladder.last_settings.tables.in_all, self._ladder.clock()
+        write = self._ladder.database.write
+        self._id = await self._do(
+            lambda: write(lambda connection: register_runner(connection, most, now, port=port, secret=self._secret))
+        )
+        looks = asyncio.create_task(self._look())
+        try:
+            await asyncio.wait([looks, asyncio.create_task(asked.wait())], return_when=asyncio.FIRST_COMPLETED)
+            if looks.done():
+                looks.result()
+        finally:
+            server.close()
+            looks.cancel()
+            await self._stop()
+
+    async def _stop(self) -> None:
+        """End all tables, and leave."""
+        self._stopping.set()
+        await asyncio.gather(*(self._end(id, STOPPED_REASON) for id in tuple(self._hosted)))
+
+        def act(connection: Connection) -> None:
+            for id in sessions_of_server(connection, self._id):
+                end_session(connection, id, STOPPED_REASON, self._ladder.clock())
+            end_runner(connection, self._id)
+
+        with suppress(DatabaseError):  # else the next process finds them
+            await self._do(lambda: self._ladder.database.write(act))
+        self._hands.shutdown(wait=False, cancel_futures=True)
+
+    # --- the database's thread
+
+    async def _do(self, act: Callable[[], T]) -> T:
+        return await self._loop.run_in_executor(self._hands, act)
+
+    def _write(self, act: Callable[[Connection], None], then: Callable[[], object] | None) -> None:
+        """Have something be written, however long the database is away; then call back."""
+
+        def work() -> None:
+            while True:
+                try:
+                    self._ladder.database.write(act)
+                    break
+                except DatabaseUnavailableError as problem:
+                    self._say(str(problem))
+                    if self._stopping.wait(RETRY_S):
+                        return
+            if then is not None:
+                with suppress(RuntimeError):  # the loop has ended
+                    self._loop.call_soon_threadsafe(then)
+
+        self._hands.submit(work).add_done_callback(self._tell)
+
+    def _tell(self, written: Future[None]) -> None:
+        """Log why a write failed, if it did."""
+        problem = None if written.cancelled() else written.exception()
+        if problem is not None:
+            self._say(f"what a table has to keep was lost: {str(problem) or repr(problem)}")
+
+    # --- sockets
+
+    async def _come(self, channel: StreamChannel, hello: RelayHello) -> None:
+        """Let a socket be at its table: at a place, or looking on."""
+        hosted = await self._table(int(hello["table"]))
+        if hosted is None:  # another process's, or over: at the next visit a web server says so
+            await channel.close(UNREACHABLE, "the table is away")
+            return
+        if hosted.ending:
+            await channel.close(UNKNOWN, "this table has closed")
+            return
+        place = hello["place"]
+        if place is not None and hello["name"]:
+            hosted.called(place, hello["name"])
+        if hello["program"]:
+            await serve_program(channel, hosted.table, str(place), hello["after"])
+        else:
+            await serve_client(channel, hosted.table, None if place is None else str(place))
+
+    async def _table(self, id: int) -> HostedSession | None:
+        """Return a table, which is made when it is asked for first; None if its evening is over, or another's."""
+        if self._stopping.is_set():
+            return None
+        if id not in self._hosted:
+            self._hosted[id] = asyncio.create_task(self._claim(id))
+        task = self._hosted[id]
+        hosted = await asyncio.shield(task)
+        if hosted is None and self._hosted.get(id) is task:
+            del self._hosted[id]
+        return hosted
+
+    async def _claim(self, id: int) -> HostedSession | None:
+        """Return a table that is this process's now, None if none is: then all that it took is given back."""
+        claimed = None
+        try:
+            claimed = await self._do(lambda: self._bots.claim(id, self._id))
+            return None if claimed is None else HostedSession(self._ladder, *claimed, self._write)
+        except DatabaseError as problem:  # the next visit tries again
+            self._say(str(problem))
+        except (UnplayableTableError, LadderError) as problem:
+            self._put_end(id, str(problem).splitlines()[0])
+        except Exception as problem:  # a defect, which is told here alone
+            self._say(f"table {id} can't be made: {problem!r}")
+            self._put_end(id, FAILED_REASON)
+        if claimed is not None:
+            await asyncio.to_thread(claimed[1].ends.close)
+        return None
+
+    # --- the end of tables
+
+    async def _end(self, id: int, why: str) -> None:
+        """End a table: all are shown why, what was played to its end is kept, its boxes are closed."""
+        task = self._hosted.get(id)
+        hosted = None if task is None else await asyncio.shield(task)
+        if hosted is None or hosted.ending:
+            return
+        hosted.ending = True
+        hosted.table.end(why)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.to_thread(hosted.table.close), _ENDS_S)
+        await asyncio.sleep(_LAST_S)
+        hosted.table.dismiss(why)
+        await asyncio.to_thread(hosted.boxes.ends.close)
+        self._put_end(id, why)
+        self._say(f"table {id}: {why}")
+        del self._hosted[id]
+
+    def _put_end(self, id: int, why: str) -> None:
+        now = self._ladder.clock()
+
+        def act(connection: Connection) -> None:
+            end_session(connection, id, why, now)
+
+        self._write(act, None)
+
+    def _end_soon(self, id: int, why: str) -> None:
+        task = asyncio.create_task(self._end(id, why))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- what happens meanwhile
+
+    async def _look(self) -> None:
+        """Look again and again at what closed, at who may play no longer, and at where nobody is. Never ends."""
+        frozen = False
+        while True:
+            here = {id: task.result() for id, task in self._hosted.items() if task.done() and not task.exception()}
+            ids = tuple(here)
+            try:
+                troubles = await self._do(partial(self._read, ids))
+            except DatabaseError as problem:
+                self._say(str(problem))
+                troubles = None
+            now = time.monotonic()
+            if troubles is not None:
+                frozen = FROZEN_REASON in troubles.values()
+            for id, hosted in here.items():
+                if hosted is None:
+                    continue
+                why = (troubles or {}).get(id)
+                hosted.left_at = None if hosted.table.watched else hosted.left_at or now
+                plays = hosted.table.state in ("playing", "between")
+                if why is not None and why != FROZEN_REASON:
+                    self._end_soon(id, why)
+                elif frozen and not plays:
+                    self._end_soon(id, FROZEN_REASON)
+                elif hosted.over:
+                    self._end_soon(id, "it was played")
+                elif hosted.left_at is not None and now - hosted.left_at > IDLE_TIMEOUT_S:
+                    self._end_soon(id, DESERTED_REASON)
+            await asyncio.sleep(EVENT_POLL_S)
+
+    def _read(self, ids: tuple[int, ...]) -> dict[int, str] | None:
+        """Return which tables have to end, and why; None if nothing has happened. Say that this process lives."""
+        database = self._ladder.database
+        if time.monotonic() >= self._next_beat:
+            database.write(self._beat)
+            self._next_beat = time.monotonic() + HEARTBEAT_S
+
+        def look(connection: Connection) -> dict[int, str] | None:
+            last = last_event_id(connection)
+            if (last, ids) == self._seen:
+                return None
+            troubles = {}
+            for evening in find_sessions(connection, ids):
+                why = evening.why if evening.state == CLOSED else unplayable_reason(connection, evening)
+                if why is not None:
+                    troubles[evening.id] = why
+            self._seen = last, ids
+            return troubles
+
+        return database.look(look)
+
+    def _beat(self, connection: Connection) -> None:
+        """Say that this process lives, and end what dead ones played, and what nobody came for."""
+        now, most = self._ladder.clock(), self._ladder.last_settings.tables.in_all
+        if not record_heartbeat(connection, self._id, most):
+            register_runner(connection, most, now, self._id)
+        for dead in self._watch.dead(list_live_runners(connection, evenings=True), self._id):
+            end_runner(connection, dead)
+            for id in sessions_of_server(connection, dead):
+                end_session(connection, id, DIED_REASON, now)
+        for evening in find_sessions(connection, sessions_of_server(connection, None)):
+            if evening.at < now - UNUSED_TIMEOUT_S:
+                end_session(connection, evening.id, "nobody came", now)
+
+
+def serve_tables(ladder: Ladder, say: LogCallback) -> None:
+    """Play a ladder's tables until SIGTERM or SIGINT. Raises DatabaseError, OSError."""
+    cache: Path = cache_folder()
+    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if remove_dead_scratch():
+        cleanup_all_stale()
+
+    async def serve(scratch: Path) -> None:
+        await TableServer(ladder, PreparedBots(ladder, BotCache(cache), scratch), say).serve()
+
+    with scratch_folder() as scratch:
+        asyncio.run(serve(scratch))

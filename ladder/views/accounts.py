@@ -1,0 +1,192 @@
+"""Show a user's own account with bots, credentials and remaining quota; and all users' accounts to staff."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from ladder.permissions import hide_fields
+from ladder.store.database import BotRecord, Membership, all_bots, all_users, find_user, list_audit_entries, versions_of
+from ladder.views.audit_log import AuditEntrySummary, list_audit_log
+from ladder.views.bots import BotSummary, list_bots
+from ladder.views.context import ViewContext, paginate
+from ladder.views.standings import DeadlineSummary
+from ladder.views.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
+
+
+@dataclass(frozen=True, slots=True)
+class OwnBotSummary:
+    """One of his bots, or of his team's. of: whose it is, by name, if it is a teammate's.
+
+    playing: the number of the version that plays, None if none does.
+
+    newest: the number of the newest, of this state, for a reason. stopped: why the bot was disabled or benched.
+    """
+
+    bot: str
+    of: str | None
+    playing: int | None
+    newest: int
+    state: str
+    reason: str | None
+    stopped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountPage:
+    """A person's account. team: who is in his team now, himself among them; empty if he is in none.
+
+    credentials: what lets him in now. session: the number of the one that he reads this by.
+    due: the deadlines, as they are for him.
+    """
+
+    person: UserSummary
+    team: tuple[Membership, ...]
+    bots: tuple[OwnBotSummary, ...]
+    credentials: tuple[CredentialSummary, ...]
+    session: int | None
+    due: tuple[DeadlineSummary, ...] = ()
+    change: int | None = None
+
+
+def view_account(reader: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
+    """Return the reader's account, with the deadlines as they are for him; None if nobody has signed in."""
+    viewer, connection = reader.viewer, reader.connection
+    owner = None if viewer.login is None else find_user(connection, viewer.login)
+    if owner is None:
+        return None
+    known = viewer.mates | {owner.login}
+    team = {each.login: each for each in list_teams(reader).rows if each.until is None and each.login in known}
+    listed = [bot for bot in all_bots(connection) if bot.owner == owner.id or bot.login in team]
+    listed.sort(key=lambda bot: bot.owner != owner.id)
+    of = {bot.name: None if bot.owner == owner.id else team[bot.login].name for bot in listed}
+    result = AccountPage(
+        summarize_user(connection, owner, viewer),
+        tuple(team.values()),
+        tuple(hide_fields(_own_bot(connection, bot, of[bot.name]), viewer, bot.login) for bot in listed),
+        tuple(row for row in list_credentials(reader, owner.login).rows if row.holds),
+        viewer.session,
+        due,
+        reader.change,
+    )
+    return hide_fields(result, viewer, owner.login)
+
+
+def _own_bot(connection: Connection, bot: BotRecord, of: str | None) -> OwnBotSummary:
+    versions = versions_of(connection, bot.id)
+    newest = versions[-1]
+    decided = list_audit_entries(connection, bot.id, what=("activate", "bench", "disable"))
+    last = decided[-1] if decided else None
+    stopped = None if last is None or last.what == "activate" else last.why
+    playing = next((version.number for version in versions if version.active), None)
+    return OwnBotSummary(bot.name, of, playing, newest.number, newest.state, newest.reason, stopped)
+
+
+@dataclass(frozen=True, slots=True)
+class RemainingQuota:
+    """What somebody may submit now. bots: the names of the person's; another: whether one more is allowed.
+
+    left: submissions of today; most: of a day, which ends at `renewed`, in seconds since 1970. upload_mb: of one.
+    """
+
+    bots: tuple[str, ...]
+    another: bool
+    left: int
+    most: int
+    renewed: float
+    upload_mb: int
+    due: tuple[DeadlineSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UserAdminSummary:
+    """A person, with the team and with the names of the bots that are his."""
+
+    owner: UserSummary
+    team: str | None
+    bots: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UserAdminList:
+    """People, in order of login. of: how many were found. sections: of all people, in order."""
+
+    rows: tuple[UserAdminSummary, ...]
+    of: int
+    sections: tuple[str, ...]
+    next: str | None = None
+    change: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserAdminPage:
+    """All that staff knows of a person. teams: those that he is and was in, the newest last; team_names: of all.
+
+    credentials: those that let him in now, the newest first. allowance: what he may submit now.
+    """
+
+    owner: UserSummary
+    bots: tuple[BotSummary, ...]
+    teams: tuple[Membership, ...]
+    team_names: tuple[str, ...]
+    credentials: tuple[CredentialSummary, ...]
+    acts: tuple[AuditEntrySummary, ...]
+    allowance: RemainingQuota | None
+    change: int | None = None
+
+
+def list_users_for_admin(
+    reader: ViewContext, search: str = "", after: str | None = None, limit: int = 50
+) -> UserAdminList:
+    """Return people in whom these words are found, so many after the one whose pseudonym is `after`."""
+    names = defaultdict(list)
+    for bot in all_bots(reader.connection):
+        names[bot.owner].append(bot.name)
+    owners, teams = all_users(reader.connection), _teams(reader)
+    words = search.casefold().split()
+    matching = [
+        owner
+        for owner in owners
+        if all(
+            word in " ".join(filter(None, (owner.login, owner.name, owner.pseudonym, owner.section, owner.email,
+                                           owner.number, teams.get(owner.login), *names[owner.id]))).casefold()
+            for word in words
+        )
+    ]  # fmt: skip
+    part, more = paginate(matching, lambda owner: owner.pseudonym, after, limit)
+    rows = tuple(
+        hide_fields(
+            UserAdminSummary(summarize_user(reader.connection, owner, reader.viewer), team, tuple(names[owner.id])),
+            reader.viewer,
+        )
+        for owner in part
+        for team in [teams.get(owner.login)]
+    )
+    sections = tuple(sorted({owner.section for owner in owners if owner.section}))
+    return hide_fields(UserAdminList(rows, len(matching), sections, more, reader.change), reader.viewer)
+
+
+def _teams(reader: ViewContext) -> dict[str, str]:
+    return {each.login: each.team for each in list_teams(reader).rows if each.until is None}
+
+
+def view_user_for_admin(
+    reader: ViewContext, login: str, allowance: RemainingQuota | None = None
+) -> UserAdminPage | None:
+    """Return a person with what he may submit, None if nobody has the login."""
+    owner = find_user(reader.connection, login)
+    if owner is None:
+        return None
+    listed = list_teams(reader).rows
+    mine = sorted((each for each in listed if each.login == owner.login), key=lambda each: each.until is None)
+    whole = UserAdminPage(
+        summarize_user(reader.connection, owner, reader.viewer),
+        tuple(line for line in list_bots(reader, limit=None).rows if line.owner == owner.login),
+        tuple(mine),
+        tuple(dict.fromkeys(each.team for each in listed)),
+        tuple(line for line in reversed(list_credentials(reader, owner.login).rows) if line.holds),
+        list_audit_log(reader, login=owner.login).rows,
+        allowance,
+        reader.change,
+    )
+    return hide_fields(whole, reader.viewer)

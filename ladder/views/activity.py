@@ -1,0 +1,162 @@
+"""Show the events of a ladder, from a given number on, and the dashboard for staff.
+
+The dashboard shows frozen ladders, suspended users, the queue and the runners."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from arena.checks import Finding
+from ladder.permissions import hide_fields
+from ladder.store.database import (
+    METADATA,
+    NOT_SIGNED_IN,
+    SIGNED_IN,
+    STEP,
+    USERS_CHANGED,
+    Event,
+    all_bots,
+    all_users,
+    count_ladder,
+    events_after,
+    find_freeze_entry,
+    get_audit_entry,
+    get_version_by_id,
+)
+from ladder.views.audit_log import AuditEntrySummary, DecisionSummary, list_audit_log, summarize_decisions
+from ladder.views.bots import VersionCheckView
+from ladder.views.context import ViewContext
+from ladder.views.matches import RunnerSummary, list_runners
+from ladder.views.users import UserSummary, summarize_user
+
+bots, matches, owners = (METADATA.tables[name] for name in ("bots", "matches", "owners"))
+
+
+@dataclass(frozen=True, slots=True)
+class EventSummary:
+    """One event.
+
+    what: submitted, begun (an examination), step (it has come further), examined, match (it was played or given up),
+    decided, rated (the table is new), people (owners came, or changed), table (one for people was opened, plays, or
+    ended), signed in, not signed in. version: its label. table: its number. decision: what was decided. said: of a
+    sign-in, whose it was and by what.
+    """
+
+    id: int
+    at: float
+    what: str
+    version: str | None
+    match: int | None
+    decision: DecisionSummary | None
+    table: int | None
+    said: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventList:
+    """Events in order. next: what to give as `after` for those that follow, also for those that are yet to happen."""
+
+    rows: tuple[EventSummary, ...]
+    next: int
+
+
+def list_events(reader: ViewContext, after: int = 0, limit: int = 100) -> EventList:
+    """Return what happened after an event, `limit` events at most; less what the reader may not hear of."""
+    happened = events_after(reader.connection, after, limit)
+    rows = tuple(line for line in (_line(reader, event) for event in happened) if line is not None)
+    return EventList(rows, happened[-1].id if happened else after)
+
+
+def _line(reader: ViewContext, event: Event) -> EventSummary | None:
+    """Return an event as the reader may know it, None if it isn't the reader's to hear of."""
+    connection = reader.connection
+    if event.what in (USERS_CHANGED, SIGNED_IN, NOT_SIGNED_IN) and not reader.viewer.may("hear of people"):
+        return None
+    if event.match is not None and reader.sealed:
+        final = connection.scalar(select(matches.c.final).where(matches.c.id == event.match))
+        if final in reader.sealed:
+            return None
+    version = None if event.version is None else get_version_by_id(connection, event.version)
+    act = None if event.act is None else get_audit_entry(connection, event.act)
+    owner = None if version is None else version.login
+    if event.what == STEP and not reader.viewer.sees(VersionCheckView, "steps", owner):
+        return None
+    if act is not None and version is None:
+        of = select(owners.c.login)
+        if act.bot is not None:
+            owner = connection.scalar(of.join(bots, bots.c.owner == owners.c.id).where(bots.c.id == act.bot))
+        elif act.owner is not None:
+            owner = connection.scalar(of.where(owners.c.id == act.owner))
+    decision: DecisionSummary | None = None
+    of_person = act is not None and act.owner is not None and act.bot is None
+    if act is not None and not (of_person and not reader.viewer.may("hear what was decided about a person", owner)):
+        number = {} if version is None else {version.id: version.number}
+        [decision] = summarize_decisions(reader, [act], number, owner)
+    label = None if version is None else version.label
+    line = EventSummary(event.id, event.at, event.what, label, event.match, decision, event.evening, event.said)
+    return hide_fields(line, reader.viewer, owner)
+
+
+MAX_RECENT_DECISIONS = 10  # decisions that are told
+_ROUTINE = ("issue",)  # one for each person of a section: they would bury the decisions
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaSummary:
+    """How much a person may ask for, by ladder.toml."""
+
+    bots_per_owner: int
+    submissions_per_day: int
+    challenges_per_day: int
+    upload_mb: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """A ladder in one look. frozen: the decision that holds, None where none does.
+
+    people: who take part. waiting: accounts to be approved. bots, playing: of theirs and the references. versions: how
+    many by state; matches: by what became of them. findings: of a checkup, None where there was none.
+    """
+
+    frozen: DecisionSummary | None
+    suspended: tuple[UserSummary, ...]
+    waiting: tuple[UserSummary, ...]
+    people: int
+    bots: int
+    playing: int
+    versions: dict[str, int]
+    matches: dict[str, int]
+    runners: tuple[RunnerSummary, ...] | None
+    acts: tuple[AuditEntrySummary, ...]
+    quotas: QuotaSummary | None
+    findings: tuple[Finding, ...] | None
+    change: int | None = None
+
+
+def view_dashboard(reader: ViewContext, quotas: QuotaSummary, findings: tuple[Finding, ...] | None = None) -> Dashboard:
+    """Return a ladder in one look, with its quotas, and with what a checkup found."""
+    connection = reader.connection
+    counts = count_ladder(connection)
+    became: Counter[str] = Counter()
+    for (_, end), count in counts.matches.items():
+        became[end] += count
+    owners, bots = all_users(connection), all_bots(connection)
+    act = find_freeze_entry(connection)
+    whole = Dashboard(
+        summarize_decisions(reader, [act], {})[0] if act else None,
+        tuple(summarize_user(connection, owner, reader.viewer) for owner in owners if owner.suspended),
+        tuple(summarize_user(connection, owner, reader.viewer) for owner in owners if owner.waiting),
+        sum(not (owner.staff or owner.gone or owner.waiting) for owner in owners),
+        len(bots),
+        sum(bot.active is not None for bot in bots),
+        counts.versions,
+        dict(became),
+        list_runners(reader),
+        list_audit_log(reader, limit=MAX_RECENT_DECISIONS, without=_ROUTINE).rows,
+        hide_fields(quotas, reader.viewer),
+        None if findings is None else tuple(hide_fields(finding, reader.viewer) for finding in findings),
+        reader.change,
+    )
+    return hide_fields(whole, reader.viewer)

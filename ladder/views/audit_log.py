@@ -1,0 +1,140 @@
+"""Show the audit log, newest entry first, and describe its decisions by people and by the ladder itself."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import or_, select
+
+from ladder.permissions import hide_fields
+from ladder.store.database import LADDER_ACTOR, METADATA, AuditEntry, find_user
+from ladder.views.context import ViewContext
+from ladder.views.users import UserSummary
+
+acts, bots, owners, versions = (METADATA.tables[name] for name in ("acts", "bots", "owners", "versions"))
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntrySummary:
+    """One decision, and what it is about: a bot, a version of it, a match, a person. by: who decided."""
+
+    id: int
+    at: float
+    by: str
+    what: str
+    bot: str | None
+    version: int | None
+    match: int | None
+    login: str | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLog:
+    """Decisions. next: what to give as `after` for those before, None if there are none."""
+
+    rows: tuple[AuditEntrySummary, ...]
+    next: int | None = None
+    change: int | None = None
+
+
+def list_audit_log(
+    reader: ViewContext,
+    after: int | None = None,
+    limit: int = 50,
+    login: str | None = None,
+    without: Sequence[str] = (),
+) -> AuditLog:
+    """Return so many decisions, those before the one whose number is `after`; all, or those about a person.
+
+    without: the kinds that are left out.
+    """
+    about = owners.alias()
+    of = owners.alias()  # whose the bot is
+    query = (
+        select(
+            acts.c.id, acts.c.at, acts.c.who, acts.c.what, bots.c.name, versions.c.number, acts.c.match, about.c.login,
+            acts.c.why,
+        )
+        .outerjoin(about, about.c.id == acts.c.owner)
+        .outerjoin(bots, bots.c.id == acts.c.bot)
+        .outerjoin(of, of.c.id == bots.c.owner)
+        .outerjoin(versions, versions.c.id == acts.c.version)
+        .order_by(acts.c.id.desc())
+        .limit(limit + 1)
+    )  # fmt: skip
+    if after is not None:
+        query = query.where(acts.c.id < after)
+    if without:
+        query = query.where(acts.c.what.not_in(without))
+    if login is not None:
+        query = query.where(or_(about.c.login == login, of.c.login == login))
+    lines = [AuditEntrySummary(*row) for row in reader.connection.execute(query)]
+    more = lines[limit - 1].id if len(lines) > limit else None
+    rows = tuple(hide_fields(line, reader.viewer) for line in lines[:limit])
+    return hide_fields(AuditLog(rows, more, reader.change), reader.viewer)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionSummary:
+    """One decision. version: its number, where it is about one. by: who decided; "ladder", where no person did."""
+
+    at: float
+    what: str
+    version: int | None
+    by: str | None
+    why: str
+
+
+_DID = {
+    "activate": "let {version} play",
+    "bench": "benched {version}",
+    "disable": "let no version play",
+    "extend": "gave the owner another deadline",
+    "final": "decided on a final",
+    "freeze": "froze the ladder",
+    "import": "took people in",
+    "issue": "let somebody in",
+    "leave": "let the owner leave the course",
+    "merge": "merged two owners",
+    "receive": "noted of {version}",
+    "refuse": "refused an account",
+    "release": "handed out grades",
+    "return": "let the owner come back",
+    "reveal": "revealed a final",
+    "revoke": "took back what lets in",
+    "team": "changed the owner's team",
+    "suspend": "suspended the owner",
+    "unfreeze": "lifted the freeze",
+    "unsuspend": "lifted the suspension",
+    "unvoid": "let the match rate again",
+    "void": "took the match out of the ratings",
+}
+
+
+def describe_decision(act: DecisionSummary | AuditEntrySummary) -> str:
+    """Return in words who decided what: "the ladder let version 3 play". Why is the act's own."""
+    version = "it" if act.version is None else f"version {act.version}"
+    who = {None: "staff", LADDER_ACTOR: "the ladder"}.get(act.by, act.by)
+    return f"{who} {_DID.get(act.what, f'decided: {act.what}').format(version=version)}"
+
+
+def summarize_decisions(
+    reader: ViewContext, acts: Iterable[AuditEntry], number: Mapping[int, int], owner: str | None = None
+) -> tuple[DecisionSummary, ...]:
+    """Return acts as they are told; `number` are those of versions by their ids, `owner` whose thing was decided on."""
+    return tuple(
+        hide_fields(
+            DecisionSummary(act.at, act.what, number.get(act.version or 0), display_actor(reader, act.who), act.why),
+            reader.viewer,
+            owner,
+        )
+        for act in acts
+    )
+
+
+def display_actor(reader: ViewContext, who: str) -> str:
+    """Return who decided: another participant by the pseudonym; others, such as staff and the ladder, as they stand."""
+    person = find_user(reader.connection, who)
+    if person is None or person.staff or reader.viewer.sees(UserSummary, "login", who):
+        return who
+    return person.pseudonym

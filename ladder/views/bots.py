@@ -1,0 +1,548 @@
+"""Show bots: versions, checks, ratings, play style, faults, recent matches, win rate by seat, and decisions.
+
+A version's files (as an archive), logs and build log are for its owner. Play styles are shown next to the mean of the
+active bots. Similar sources of different owners are for staff; similarity isn't proof of misconduct."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, func, select
+
+from arena.checks import CheckStep, CheckStepView
+from arena.run import FaultReport, make_fault_report
+from ladder.permissions import hide_fields
+from ladder.rating import Estimate
+from ladder.schedule import RECENT_MATCHES, SLOW_TIME_SHARE, is_slow, mean_response_us
+from ladder.standings import FieldStyle, Standings, StandingsRow, Trend
+from ladder.store import StoredFaultSample
+from ladder.store.database import (
+    METADATA,
+    PLAYED,
+    Version,
+    all_bots,
+    barred_versions,
+    find_bot,
+    find_latest_snapshot,
+    find_record,
+    get_archive,
+    get_build_log,
+    get_check_steps,
+    get_log,
+    get_play_style,
+    get_version_by_id,
+    list_audit_entries,
+    list_fault_samples,
+    rating_history_of,
+    recent_usage,
+    versions_of,
+)
+from ladder.views.audit_log import DecisionSummary, display_actor, summarize_decisions
+from ladder.views.context import ViewContext, paginate
+from ladder.views.matches import MatchSummary, list_matches, outside_finals
+from ladder.views.standings import DeadlineSummary, OpponentRecord, compute_trends, list_opponents
+
+_STEP = TypeAdapter(CheckStepView)
+
+
+def serialize_step(step: CheckStep) -> tuple[str, bytes]:
+    """Return a step for the database, and what its build printed."""
+    return _STEP.dump_json(step.view()).decode(), step.log
+
+
+def list_check_steps(connection: Connection, version: int) -> tuple[CheckStepView, ...]:
+    """Return the steps of a version's examination."""
+    return tuple(map(_STEP.validate_json, get_check_steps(connection, version)))
+
+
+@dataclass(frozen=True, slots=True)
+class StyleNumber:
+    """A number of `arena stats`, such as "table right": so many of the cases. field: the mean of the bots' shares."""
+
+    name: str
+    count: int
+    of: int
+    field: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenNumber(StyleNumber):
+    """A number that follows from cards that nobody may have seen, or from a seat's wish that didn't count."""
+
+
+@dataclass(frozen=True, slots=True)
+class BotStyle:
+    """What a bot did in so many of its newest rated matches. public: by what anybody sees at the table."""
+
+    matches: int
+    public: tuple[StyleNumber, ...]
+    hidden: tuple[HiddenNumber, ...] | None
+
+
+def view_bot_style(reader: ViewContext, version: int, owner: str, field: FieldStyle | None) -> BotStyle | None:
+    """Return what a version of this owner's does, None where nothing of it was counted."""
+    style, viewer = get_play_style(reader.connection, version), reader.viewer
+    if not style.matches:
+        return None
+    public: Mapping[str, float] = field.public if field else {}
+    hidden: Mapping[str, float] = (field.hidden if field else None) or {}
+    whole = BotStyle(
+        style.matches,
+        tuple(
+            hide_fields(StyleNumber(name, *cases, public.get(name)), viewer, owner)
+            for name, cases in style.public.items()
+        ),
+        tuple(
+            hide_fields(HiddenNumber(name, *cases, hidden.get(name)), viewer, owner)
+            for name, cases in style.hidden.items()
+        ),
+    )
+    return hide_fields(whole, viewer, owner)
+
+
+games, match_bots, matches = (METADATA.tables[name] for name in ("games", "match_bots", "matches"))
+
+
+@dataclass(frozen=True, slots=True)
+class SeatWinRate:
+    """One seat, counted from 0: the games in it that rate, and those won; a draw among j is 1/j."""
+
+    seat: int
+    games: int
+    wins: float
+
+
+def seat_win_rates(reader: ViewContext, version: int) -> tuple[SeatWinRate, ...]:
+    """Return how a version fared in each seat, in the order of play."""
+    query = (
+        select(match_bots.c.place, games.c.seats, games.c.survivors, func.count())
+        .join(games, games.c.match == match_bots.c.match)
+        .join(matches, matches.c.id == match_bots.c.match)
+        .where(match_bots.c.version == version, matches.c.rates, outside_finals(reader.sealed))
+        .group_by(match_bots.c.place, games.c.seats, games.c.survivors)
+    )
+    played, won = [0] * reader.seats, [0.0] * reader.seats
+    for place, seats, survivors, count in reader.connection.execute(query):
+        seat = seats.index(str(place))
+        played[seat] += count
+        if str(seat) in survivors:
+            won[seat] += count / len(survivors)
+    return tuple(SeatWinRate(seat, played[seat], won[seat]) for seat in range(reader.seats) if played[seat])
+
+
+faults, match_bots, matches, versions = (
+    METADATA.tables[name] for name in ("faults", "match_bots", "matches", "versions")
+)
+
+_OF_OWNER = ("suspend", "unsuspend", "leave", "return")  # decisions about the owner that are told of the bot
+_OWN_ACTS = ("challenge", "choose a version", "read a version's files")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionTotals:
+    """What a version's matches add up to. `wins`: a draw among j is 1/j. Times are its own; a match has one peak."""
+
+    matches: int = 0
+    games: int = 0
+    wins: float = 0.0
+    forfeits: int = 0
+    faults: int = 0
+    requests: int = 0
+    time_us: int = 0
+    slowest_us: int = 0
+    peak_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BotVersion:
+    """A version. state: queued, examined (at the moment), fit, unfit, for a `reason`. Times: seconds since 1970.
+
+    received: when the owner handed it in, as staff says where that isn't when it was submitted.
+    rated, all: what its matches add up to, those that rate, and all that were played. faults: how many of each kind, in
+    all that were played; those that follow from others too. barred: why its owner may not choose it.
+    by: who submitted it.
+    """
+
+    number: int
+    state: str
+    active: bool
+    submitted: float
+    received: float | None
+    rated: VersionTotals
+    all: VersionTotals
+    faults: dict[str, int] | None
+    digest: str | None
+    reason: str | None
+    examined: float | None
+    barred: str | None
+    by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionCheckView:
+    """How the examination of a version went. build_log: whether its build printed anything."""
+
+    version: int
+    steps: tuple[CheckStepView, ...]
+    build_log: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DailyRating:
+    """What the last table of a day said of the version that played: rating and adjusted share with their intervals."""
+
+    day: str
+    version: int
+    rating: Estimate
+    adjusted: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class BotPage:
+    """All that is told of a bot; its owner is told more than others.
+
+    owner: the login. row: its place in the table, None if it isn't there; of: how many rows the table has. examination:
+    of the version that was asked for, else of the newest. examples: faulty exchanges, of each kind the first, of that
+    version and of the one that plays. last: its last matches, newest first. limit_ms: the time of a request. held:
+    why it plays less than others, None if it doesn't. days: what each day's table said of it. against, seats: how the
+    version that plays, else the one asked for, fared against others, and in each seat; style: what it does. due: the
+    deadlines, with the version of it that counts. may: what the reader may do with it, of ACTS.
+    """
+
+    bot: str
+    pseudonym: str
+    owner: str | None
+    reference: bool
+    row: StandingsRow | None
+    of: int
+    fair: float | None
+    trend: Trend
+    limit_ms: int
+    held: str | None
+    versions: tuple[BotVersion, ...]
+    examination: VersionCheckView | None
+    examples: tuple[FaultReport, ...] | None
+    last: tuple[MatchSummary, ...]
+    days: tuple[DailyRating, ...]
+    against: tuple[OpponentRecord, ...]
+    seats: tuple[SeatWinRate, ...]
+    style: BotStyle | None
+    acts: tuple[DecisionSummary, ...] | None
+    due: tuple[DeadlineSummary, ...] | None
+    may: tuple[str, ...]
+    change: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildLog:
+    """What the build of a version printed."""
+
+    version: int
+    text: bytes
+
+
+def view_bot(
+    reader: ViewContext, name: str, wanted: int | None = None, last: int = 10, due: tuple[DeadlineSummary, ...] = ()
+) -> BotPage | None:
+    """Return all that the reader may know of a bot, None if there is none of the name, or no version of the number.
+
+    `last`: how many matches. due: the deadlines, as they are for the bot and the reader.
+    """
+    connection, viewer = reader.connection, reader.viewer
+    known = find_bot(connection, name)
+    versions = [] if known is None else versions_of(connection, known.id)
+    asked = next((version for version in reversed(versions) if wanted in (None, version.number)), None)
+    if known is None or asked is None:
+        return None
+    ids = [version.id for version in versions]
+    number = {version.id: version.number for version in versions}
+    barred = barred_versions(connection, known.id)
+    rated, played = _sums(reader, ids, matches.c.rates), _sums(reader, ids)
+    kinds = _faults(reader, ids)
+    text = find_latest_snapshot(connection)
+    table = None if text is None else Standings.from_json(text)
+    row = None if table is None else next((row for row in table.rows if row.version == known.active), None)
+    shares = {} if row is None or row.adjusted is None else {name: row.adjusted.value}
+    acts = list_audit_entries(connection, bot=known.id)
+    if viewer.may("hear what was decided about a person", known.login):
+        acts += list_audit_entries(connection, owner=known.owner, what=_OF_OWNER)
+    whole = BotPage(
+        bot=known.name,
+        pseudonym=known.pseudonym,
+        owner=known.login,
+        reference=known.reference,
+        row=None if row is None else hide_fields(row, viewer, known.login),
+        of=0 if table is None else len(table.rows),
+        fair=None if table is None else table.fair,
+        trend=(compute_trends(connection, shares, reader.now) if shares else {}).get(name, Trend()),
+        limit_ms=reader.limit_ms,
+        held=None if known.reference else _held(reader, known.active),
+        versions=tuple(
+            hide_fields(
+                BotVersion(
+                    number=version.number,
+                    state=version.state,
+                    active=version.active,
+                    submitted=version.at,
+                    received=version.received,
+                    rated=rated[version.id],
+                    all=played[version.id],
+                    faults=kinds[version.id],
+                    digest=version.digest,
+                    reason=version.reason,
+                    examined=version.examined_at,
+                    barred=barred.get(version.id),
+                    by=None if version.by is None else display_actor(reader, version.by),
+                ),
+                viewer,
+                known.login,
+            )
+            for version in versions
+        ),
+        examination=VersionCheckView(
+            asked.number, list_check_steps(connection, asked.id), get_build_log(connection, asked.id) != b""
+        ),
+        examples=_examples(reader, [version for version in versions if version.active or version is asked])
+        if viewer.sees(BotPage, "examples", known.login)
+        else None,
+        last=list_matches(reader, bot=known.id, limit=last).rows if last else (),
+        against=list_opponents(reader, known.active or asked.id),
+        seats=seat_win_rates(reader, known.active or asked.id),
+        style=view_bot_style(reader, known.active or asked.id, known.login, None if table is None else table.style),
+        days=tuple(
+            DailyRating(
+                day,
+                number[point.version],
+                Estimate(point.rating, point.rating_low, point.rating_high),
+                None if point.adjusted is None else Estimate(point.adjusted, point.adjusted_low, point.adjusted_high),
+            )
+            for day, point in rating_history_of(connection, ids)
+        ),
+        acts=summarize_decisions(
+            reader,
+            sorted(acts, key=lambda act: act.id),
+            number,
+            known.login,
+        ),
+        due=due,
+        may=tuple(act for act in _OWN_ACTS if viewer.may(act, known.login)),
+        change=reader.change,
+    )
+    return hide_fields(whole, viewer, known.login)
+
+
+def _held(reader: ViewContext, version: int | None) -> str | None:
+    """Return why the version that plays has fewer matches than others, None where it hasn't."""
+    spent = [] if version is None else recent_usage(reader.connection, version, RECENT_MATCHES)
+    if not is_slow(spent, reader.limit_ms):
+        return None
+    return (
+        "it plays in every second round only, if others fill the tables without it: its mean answer took"
+        f" {mean_response_us(spent) / 1000:.0f} ms in its last {len(spent)} rated matches, more than "
+        f"{SLOW_TIME_SHARE:.0%} of the"
+        f" {reader.limit_ms} ms that are allowed"
+    )
+
+
+def inactive_reason(page: BotPage) -> str:
+    """Return why no version of a bot plays, to its owner: what was decided last, or what examinations said."""
+    for out, back, told in (("suspend", "unsuspend", "is suspended"), ("leave", "return", "left the course")):
+        of_owner = [act for act in page.acts or () if act.what in (out, back)]
+        if of_owner and of_owner[-1].what == out:
+            return f"its owner {told}: {of_owner[-1].why}"
+    decided = [act for act in page.acts or () if act.what in ("activate", "bench", "disable")]
+    last = decided[-1] if decided else None
+    if last is not None and last.what in ("bench", "disable"):
+        word = "benched" if last.what == "bench" else "disabled"
+        return f"it is {word}: {last.why}"
+    newest = page.versions[-1]
+    if newest.state == "unfit":
+        return f"no version plays, since version {newest.number} is unfit: {newest.reason or ''}"
+    if newest.state == "fit":  # what was decided about the owner is not the reader's to know
+        return "no version plays now: ask the staff"
+    return f"no version plays yet; version {newest.number} waits for its examination"
+
+
+@dataclass(frozen=True, slots=True)
+class BotSummary:
+    """A bot in one line. playing: the number of the version that plays, None if none does."""
+
+    bot: str
+    pseudonym: str
+    owner: str | None
+    reference: bool
+    playing: int | None
+    versions: int
+
+
+@dataclass(frozen=True, slots=True)
+class BotList:
+    """Bots, in order of name. next: what to give as `after` for those that follow, None if there are none."""
+
+    rows: tuple[BotSummary, ...]
+    next: str | None = None
+    change: int | None = None
+
+
+def list_bots(reader: ViewContext, search: str = "", after: str | None = None, limit: int | None = 50) -> BotList:
+    """Return bots whose name, or owner as the reader knows him, holds the words; so many after the one `after`."""
+    count: Counter[int] = Counter()
+    number: dict[int, int] = {}
+    for id, of, which in reader.connection.execute(select(versions.c.id, versions.c.bot, versions.c.number)):
+        count[of] += 1
+        number[id] = which
+    lines = [
+        hide_fields(
+            BotSummary(
+                known.name,
+                known.pseudonym,
+                known.login,
+                known.reference,
+                number.get(known.active or 0),
+                count[known.id],
+            ),
+            reader.viewer,
+            known.login,
+        )
+        for known in all_bots(reader.connection)
+    ]
+    word = search.casefold().strip()
+    matching = [line for line in lines if word in f"{line.bot} {line.pseudonym} {line.owner or ''}".casefold()]
+    part, more = paginate(matching, lambda line: line.bot, after, limit)
+    return BotList(tuple(part), more, reader.change)
+
+
+def view_build_log(reader: ViewContext, name: str, number: int | None = None) -> BuildLog | None:
+    """Return what a version's build printed, None if there is no such version, or it isn't the reader's to read."""
+    known = find_bot(reader.connection, name)
+    if known is None or not reader.viewer.may("read a build's log", known.login):
+        return None
+    versions = versions_of(reader.connection, known.id)
+    asked = next((version for version in reversed(versions) if number in (None, version.number)), None)
+    if asked is None:
+        return None
+    return BuildLog(asked.number, get_build_log(reader.connection, asked.id))
+
+
+def _examples(reader: ViewContext, versions: Sequence[Version]) -> tuple[FaultReport, ...]:
+    """Return what the kept exchanges of versions tell their owner, but for matches that are sealed to the reader.
+
+    The record and the logs of a match are kept for a time only: without them, an example says less.
+    """
+
+    def tell(kept: StoredFaultSample, version: Version) -> FaultReport:
+        logs = [
+            (f"process {number} of match {kept.match}", data)
+            for number, data in get_log(reader.connection, kept.match, version.id)
+        ]
+        record = find_record(reader.connection, kept.match)
+        return make_fault_report(kept, record, logs, reader.sandbox, version.words or (), version.file is not None)
+
+    sealed = set(reader.connection.scalars(select(matches.c.id).where(matches.c.final.in_(reader.sealed))))
+    return tuple(
+        tell(kept, version)
+        for version in versions
+        for kept in list_fault_samples(reader.connection, version.id)
+        if kept.match not in sealed
+    )
+
+
+def _sums(reader: ViewContext, ids: list[int], *which: Any) -> defaultdict[int, VersionTotals]:
+    """Return what the versions' matches that were played add up to: all, or those of these conditions."""
+    table = match_bots.c
+    query = (
+        select(
+            table.version, func.count(), func.sum(table.games), func.sum(table.wins), func.sum(table.forfeits),
+            func.sum(table.faults), func.sum(table.requests), func.sum(table.time_us), func.max(table.slowest_us),
+            func.max(table.peak_bytes),
+        )
+        .join(matches, matches.c.id == table.match)
+        .where(table.version.in_(ids), matches.c.cause == PLAYED, outside_finals(reader.sealed), *which)
+        .group_by(table.version)
+    )  # fmt: skip
+    sums: defaultdict[int, VersionTotals] = defaultdict(VersionTotals)
+    for version, count, games, wins, *whole, slowest, peak in reader.connection.execute(query):
+        lost, faulty, requests, time_us = map(int, whole)
+        sums[version] = VersionTotals(count, int(games), float(wins), lost, faulty, requests, time_us, slowest, peak)
+    return sums
+
+
+def _faults(reader: ViewContext, ids: list[int]) -> dict[int, dict[str, int]]:
+    """Return the versions' faults by kind, in order of name."""
+    query = (
+        select(faults.c.version, faults.c.code, func.sum(faults.c.count))
+        .join(matches, matches.c.id == faults.c.match)
+        .where(faults.c.version.in_(ids), outside_finals(reader.sealed))
+        .group_by(faults.c.version, faults.c.code)
+        .order_by(faults.c.version, faults.c.code)
+    )
+    kinds: defaultdict[int, dict[str, int]] = defaultdict(dict)
+    for version, code, count in reader.connection.execute(query):
+        kinds[version][code] = int(count)
+    return kinds
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessLog:
+    """What one process wrote. version: its label; process: counted from 0 in the match."""
+
+    version: str
+    process: int
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BotLogs:
+    """What the processes of a bot wrote, one after the other."""
+
+    rows: tuple[ProcessLog, ...]
+
+
+def view_logs(reader: ViewContext, line: MatchSummary, bot: str) -> BotLogs | None:
+    """Return what a bot (honest), or a version of it (honest@3), wrote in a match; None if it wasn't at its table.
+
+    What isn't the reader's to read is left out.
+    """
+    seats = [seat for seat in line.seats if bot in (seat.label, seat.label.rpartition("@")[0])]
+    rows = tuple(
+        ProcessLog(seat.label, number, text)
+        for seat in seats
+        if reader.viewer.may("read a log", get_version_by_id(reader.connection, seat.version).login)
+        for number, text in get_log(reader.connection, line.id, seat.version)
+    )
+    return BotLogs(rows) if seats else None
+
+
+def find_version_archive(reader: ViewContext, name: str, number: int) -> bytes | None:
+    """Return a version's files as a tar, None if there is no such version, or it isn't the reader's to read."""
+    bot = find_bot(reader.connection, name)
+    if bot is None or not reader.viewer.may("read a version's files", bot.login):
+        return None
+    version = next((version for version in versions_of(reader.connection, bot.id) if version.number == number), None)
+    return None if version is None else get_archive(reader.connection, version.digest, version.file)
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityPair:
+    """Two versions, their owners' logins, and how many percent of its own text each has in common with the other."""
+
+    version: str
+    owner: str
+    share: float
+    other_version: str
+    other_owner: str
+    other_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityReport:
+    """The pairs, the most alike first.
+
+    versions: how many were compared. pairs: None where nothing was. unread: sentences on files that weren't compared.
+    """
+
+    versions: int
+    pairs: tuple[SimilarityPair, ...] | None
+    unread: tuple[str, ...]

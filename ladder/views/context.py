@@ -1,0 +1,52 @@
+"""Define the context of a view: the viewer, the database state that is read, and the pagination of lists."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from ladder.permissions import Viewer
+from ladder.store.database import all_finals, last_event_id
+
+
+@dataclass(frozen=True)
+class ViewContext:
+    """Somebody who looks at a ladder: at one state of its database, at a time in seconds since 1970.
+
+    limit_ms: the time of a request. sandbox: its name; isolated: whether it keeps bots apart.
+    """
+
+    viewer: Viewer
+    connection: Connection
+    now: float
+    seats: int
+    limit_ms: int
+    sandbox: str
+    isolated: bool
+
+    @cached_property
+    def change(self) -> int:
+        """The number of the ladder's last event. A match has one when it ends, none when it is queued or leased."""
+        return last_event_id(self.connection)
+
+    @cached_property
+    def sealed(self) -> Sequence[int]:
+        """The finals of which the viewer may not see a match: their results are told together, at the end."""
+        if self.viewer.may("see a final's results before its end"):
+            return ()
+        return [final.id for final in all_finals(self.connection) if not final.revealed]
+
+
+T = TypeVar("T")
+
+
+def paginate(
+    rows: Sequence[T], name: Callable[[T], str], after: str | None, limit: int | None
+) -> tuple[Sequence[T], str | None]:
+    """Return the rows after the one called `after`, `limit` at most; and the name after which the list goes on."""
+    names = list(map(name, rows))
+    start = names.index(after) + 1 if after in names else 0
+    part = rows[start:][:limit]
+    return part, name(part[-1]) if part and start + len(part) < len(rows) else None

@@ -1,0 +1,200 @@
+"""Show grades and finals.
+
+Grades depend on thresholds, not on ranks, and each includes its reason in words. A final shows its progress and, once
+it has ended, its standings and its key."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from ladder.standings import Standings
+from ladder.store.database import ENDED, PLAYED, Final, all_finals, get_version_by_id, list_final_matches
+from ladder.views.context import ViewContext, paginate
+from ladder.views.users import UserSummary
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineResult:
+    """One baseline held against one version. The value, its interval and the threshold are in percent.
+
+    `points` are those that were reached, of `possible`; `doubtful`: the threshold lies within the interval.
+    """
+
+    baseline: str
+    passed: bool
+    points: float
+    possible: float
+    threshold: float | None
+    value: float | None
+    low: float | None
+    high: float | None
+    doubtful: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """One owner's. No `version`: none stands for the owner. `late_hours`: after the deadline, None without one.
+
+    points_before: those reached, without the `penalty` for lateness. late_days_spent: of the owner's own, at this
+    deadline. due: the deadline, or the owner's own; extension: that one, None without more time. Times are seconds
+    since 1970.
+    """
+
+    owner: UserSummary
+    version: str | None
+    submitted: float | None
+    late_hours: float | None
+    points: float
+    share: float | None
+    share_low: float | None
+    share_high: float | None
+    games: int
+    marks: tuple[BaselineResult, ...]
+    reason: str
+    points_before: float = 0.0
+    penalty: float = 0.0
+    late_days_spent: int = 0
+    due: float | None = None
+    extension: float | None = None
+
+    @property
+    def late(self) -> str | None:
+        """How late it is, in words, up to the next minute or tenth of an hour; None if it isn't."""
+        if not self.late_hours:
+            return None
+        minutes, hours = math.ceil(60 * self.late_hours), math.ceil(10 * self.late_hours) / 10
+        number, unit = (minutes, "minute") if minutes < 60 else (hours, "hour")
+        return f"{number:g} {unit}{'' if number == 1 else 's'} late"
+
+
+@dataclass(frozen=True, slots=True)
+class Grades:
+    """The grades that a viewer may see, of so many `possible` points. `waiting`: versions in time, to be examined yet.
+
+    of: what they are of. isolated: whether bots are kept apart from the machine and from one another. played: the games
+    by which they were measured.
+    """
+
+    title: str
+    of: str
+    possible: float
+    baselines: tuple[str, ...]
+    grades: tuple[Grade, ...]
+    waiting: tuple[str, ...]
+    isolated: bool
+    played: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GradeChange:
+    """How one owner's grade differs between two releases, and why. before, after: points; None: no grade there."""
+
+    owner: UserSummary
+    before: float | None
+    after: float | None
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GradeChanges:
+    """What changed from one release to a later one: for all, in words, and for each owner for whom something did."""
+
+    before: str
+    after: str
+    words: tuple[str, ...]
+    rows: tuple[GradeChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSummary:
+    """Grades that were handed out. of: what they are of, as `Grades` has it. at: when, in seconds since 1970."""
+
+    name: str
+    of: str
+    at: float
+    by: str | None
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedGrades:
+    """A release: its grades, and what changed since the one before of the same, None without one."""
+
+    line: ReleaseSummary
+    told: Grades
+    changes: GradeChanges | None
+
+
+@dataclass(frozen=True, slots=True)
+class GradesPage:
+    """Grades beside what there are others of. told: None where nothing says what points are for.
+
+    handed: the release that was asked for, else the newest of the same. releases: all that there are, the newest first.
+    """
+
+    told: Grades | None
+    deadlines: tuple[str, ...]
+    finals: tuple[str, ...]
+    handed: PublishedGrades | None = None
+    releases: tuple[ReleaseSummary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FinalState:
+    """How far a final is: how many matches were played, have yet to end, and ended otherwise: (match, reason).
+
+    commitment: the SHA-256 of its key, in hex. key: in hex, None until it has ended. versions: the labels of those that
+    play, each at least `games` games. table: once it has ended, where it is asked for.
+    """
+
+    name: str
+    commitment: str
+    key: str | None
+    versions: tuple[str, ...]
+    games: int
+    matches: int
+    played: int
+    missing: int
+    lost: tuple[tuple[int, str], ...]
+    table: Standings | None = None
+    isolated: bool | None = None
+    change: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FinalList:
+    """Finals, in order of time."""
+
+    rows: tuple[FinalState, ...]
+    next: str | None = None
+    change: int | None = None
+
+
+def list_finals(reader: ViewContext, after: str | None = None, limit: int | None = None) -> FinalList:
+    """Return how far all finals are."""
+    part, more = paginate(all_finals(reader.connection), lambda final: final.name, after, limit)
+    return FinalList(tuple(summarize_final(reader.connection, final) for final in part), more, reader.change)
+
+
+def summarize_final(connection: Connection, final: Final) -> FinalState:
+    """Return how far a final is, for everybody: no result is shown before the final has ended."""
+    matches = list_final_matches(connection, final.id)
+    causes = Counter(match.cause for match in matches if match.state == ENDED)
+    return FinalState(
+        name=final.name,
+        commitment=final.commitment,
+        key=final.key.hex() if final.revealed else None,
+        versions=tuple(get_version_by_id(connection, version).label for version in final.versions),
+        games=final.games,
+        matches=len(matches),
+        played=causes[PLAYED],
+        missing=sum(match.state != ENDED for match in matches),
+        lost=tuple(
+            (match.id, match.reason or str(match.cause))
+            for match in matches
+            if match.state == ENDED and match.cause != PLAYED
+        ),
+    )

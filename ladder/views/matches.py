@@ -1,0 +1,350 @@
+"""Show matches and lists of matches, their replays, and the queue.
+
+A match shows its players, results and the reason for its end. A replay is redacted for the viewer; the whole record
+is for viewers with permission. The queue lists versions that wait for their check and matches that wait to be
+played."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection, or_, select, true
+
+from arena.referee import RecordError, read_record
+from arena.replay import make_replay_object
+from ladder.permissions import hide_fields
+from ladder.results import GameResult
+from ladder.store.database import (
+    ENDED,
+    LEASED,
+    METADATA,
+    PLAYED,
+    QUALIFYING,
+    WAITING,
+    find_record,
+    get_log,
+    get_version_by_id,
+    list_audit_entries,
+    list_failed_attempts,
+    list_runner_loads,
+    match_results,
+    unchecked_versions,
+)
+from ladder.views.audit_log import DecisionSummary, summarize_decisions
+from ladder.views.context import ViewContext
+
+MAX_QUERY_IDS = 500  # ids in one query: databases bound how many values a query may have
+
+bots, finals, logs, match_bots, matches, owners, records, versions = (
+    METADATA.tables[name]
+    for name in ("bots", "finals", "logs", "match_bots", "matches", "owners", "records", "versions")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchParticipant:
+    """A version's part in a match. `wins`: a draw among j is 1/j. Times are its own, for all requests."""
+
+    label: str
+    version: int
+    games: int
+    wins: float
+    forfeits: int
+    faults: int
+    requests: int
+    time_us: int
+    slowest_us: int
+    peak_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSummary:
+    """A match in one line, its table in the order of places.
+
+    state: queued, leased, ended. cause, of one that ended: played, given_up, cancelled. by: the pseudonym of who asked
+    for a challenge. final: the name of the final that it belongs to, place: in its plan. Times are seconds since 1970.
+    """
+
+    id: int
+    kind: str
+    state: str
+    cause: str | None
+    reason: str | None
+    rates: bool
+    at: float
+    ended_at: float | None
+    by: str | None
+    final: str | None
+    place: int | None
+    attempts: int
+    seats: tuple[MatchParticipant, ...]
+
+    @property
+    def voided(self) -> bool:
+        """Whether somebody took it out of the ratings."""
+        return self.cause == PLAYED and self.kind in ("rated", "final") and not self.rates
+
+
+@dataclass(frozen=True, slots=True)
+class MatchList:
+    """Matches, one after the other. next: what to give as `after` for those that follow, None if there are none."""
+
+    rows: tuple[MatchSummary, ...]
+    next: int | None = None
+    change: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """An attempt at a match that a host failed: when, and why."""
+
+    at: float
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPage(MatchSummary):
+    """All that is known of a match but its record and what its bots wrote.
+
+    results: one a game. voids: the attempts that a host failed. acts: what was decided about it. record: whether it is
+    kept. logs: the labels of the bots of which standard error is kept. cards: of those whose cards the reader may see.
+    """
+
+    results: tuple[GameResult, ...] = ()
+    voids: tuple[FailedAttempt, ...] = ()
+    acts: tuple[DecisionSummary, ...] = ()
+    record: bool = False
+    logs: tuple[str, ...] = ()
+    cards: tuple[str, ...] = ()
+    change: int | None = None
+
+
+_LINE = (
+    select(
+        matches.c.id, matches.c.kind, matches.c.state, matches.c.cause, matches.c.reason, matches.c.rates, matches.c.at,
+        matches.c.ended_at, owners.c.pseudonym, finals.c.name, matches.c.place, matches.c.attempts,
+    )
+    .outerjoin(owners, owners.c.id == matches.c.by)
+    .outerjoin(finals, finals.c.id == matches.c.final)
+)  # fmt: skip
+
+_SEAT = (
+    select(
+        match_bots.c.match, bots.c.name, versions.c.number, match_bots.c.version, match_bots.c.games, match_bots.c.wins,
+        match_bots.c.forfeits, match_bots.c.faults, match_bots.c.requests, match_bots.c.time_us,
+        match_bots.c.slowest_us, match_bots.c.peak_bytes,
+    )
+    .join(versions, versions.c.id == match_bots.c.version)
+    .join(bots, bots.c.id == versions.c.bot)
+)  # fmt: skip
+
+
+def find_match_summary(connection: Connection, id: int, sealed: Sequence[int] = ()) -> MatchSummary | None:
+    """Return a match, None if there is none of the id, or it is of one of the finals that are sealed."""
+    lines = _lines(connection, connection.execute(_LINE.where(matches.c.id == id, outside_finals(sealed))).all())
+    return lines[0] if lines else None
+
+
+def list_matches(
+    reader: ViewContext,
+    bot: int | None = None,
+    kind: str | None = None,
+    todo: bool = False,
+    after: int | None = None,
+    limit: int = 20,
+) -> MatchList:
+    """Return the matches that ended, the newest first: of a bot, of a kind; from the one after `after`.
+
+    `todo`: those instead that are played or wait, in order of id. Not those of finals that are sealed to the reader.
+    """
+    connection = reader.connection
+    wanted = select(matches.c.id)
+    if bot is not None:
+        own = list(connection.scalars(select(versions.c.id).where(versions.c.bot == bot)))
+        wanted = wanted.join(match_bots, match_bots.c.match == matches.c.id).where(match_bots.c.version.in_(own))
+        wanted = wanted.distinct()  # two versions of a bot may meet in a challenge
+    if kind is not None:
+        wanted = wanted.where(matches.c.kind == kind)
+    wanted = wanted.where(outside_finals(reader.sealed))
+    if after is not None:
+        wanted = wanted.where(matches.c.id > after if todo else matches.c.id < after)
+    if todo:
+        wanted = wanted.where(matches.c.state.in_((WAITING, LEASED))).order_by(matches.c.id)
+    else:
+        began = or_(matches.c.kind != QUALIFYING, matches.c.cause == PLAYED)  # an examination may end before its match
+        # Nearly all have ended: where the kind is open, an index of states would only make the database sort them.
+        ended = matches.c.state.not_in((WAITING, LEASED)) if kind is None else matches.c.state == ENDED
+        wanted = wanted.where(ended, began).order_by(matches.c.id.desc())
+    ids = list(connection.scalars(wanted.limit(limit + 1)))
+    lines: dict[int, MatchSummary] = {}
+    for start in range(0, min(limit, len(ids)), MAX_QUERY_IDS):
+        part = connection.execute(_LINE.where(matches.c.id.in_(ids[start : start + MAX_QUERY_IDS]))).all()
+        lines |= {line.id: line for line in _lines(connection, part)}
+    rows = tuple(hide_fields(lines[id], reader.viewer) for id in ids[:limit])
+    return MatchList(rows, rows[-1].id if len(ids) > limit else None, None if todo else reader.change)
+
+
+def outside_finals(sealed: Sequence[int]) -> Any:
+    """Return the condition that a match belongs to none of these finals."""
+    return or_(matches.c.final.is_(None), matches.c.final.not_in(sealed)) if sealed else true()
+
+
+def view_match(reader: ViewContext, id: int) -> MatchPage | None:
+    """Return all that the reader may know of a match, None if there is none of the id, or it is sealed."""
+    connection, viewer = reader.connection, reader.viewer
+    line = find_match_summary(connection, id, reader.sealed)
+    if line is None:
+        return None
+    places = set(connection.scalars(select(logs.c.place).where(logs.c.match == id)))
+    logins = {seat.label: get_version_by_id(connection, seat.version).login for seat in line.seats}
+    whole = MatchPage(
+        **{field.name: getattr(line, field.name) for field in fields(line)},
+        results=match_results(connection, id) if line.cause == PLAYED else (),
+        voids=tuple(hide_fields(FailedAttempt(at, why), viewer) for at, why in list_failed_attempts(connection, id)),
+        acts=summarize_decisions(reader, list_audit_entries(connection, match=id), {}),
+        record=connection.execute(select(records.c.match).where(records.c.match == id)).first() is not None,
+        logs=tuple(
+            seat.label
+            for place, seat in enumerate(line.seats)
+            if place in places and viewer.may("read a log", logins[seat.label])
+        ),
+        cards=tuple(label for label, login in logins.items() if viewer.may("see a bot's cards", login)),
+        change=reader.change if line.state == ENDED else None,
+    )
+    return hide_fields(whole, viewer)
+
+
+def _lines(connection: Connection, rows: Sequence[Any]) -> list[MatchSummary]:
+    """Return a few matches with their tables."""
+    query = _SEAT.where(match_bots.c.match.in_([row[0] for row in rows]))
+    seats = connection.execute(query.order_by(match_bots.c.match, match_bots.c.place))
+    tables = {
+        id: tuple(MatchParticipant(f"{name}@{number}", *rest) for _, name, number, *rest in table)
+        for id, table in groupby(seats, key=lambda row: row[0])
+    }
+    return [MatchSummary(*(*row, tables.get(row[0], ()))) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchReplay:
+    """A match to be played again, with what of standard error is the viewer's to read.
+
+    match: from `arena.replay.steps`, for the viewer's own bots or with all cards. why: if there is none, "unended";
+    "unplayed", where it was given up or cancelled; of its record "not kept", or "unreadable" for this arena.
+    """
+
+    line: MatchSummary
+    why: str | None
+    match: dict[str, Any] | None
+    change: int | None = None
+
+
+def view_match_replay(reader: ViewContext, id: int) -> MatchReplay | None:
+    """Return a match to be played again, None if there is none of the id, or it is sealed.
+
+    The public is told what everybody at the table could know, an owner also what his bots could, staff all cards.
+    """
+    line = find_match_summary(reader.connection, id, reader.sealed)
+    if line is None:
+        return None
+    match = None
+    if line.state != ENDED:
+        why: str | None = "unended"
+    elif line.cause != PLAYED:
+        why = "unplayed"
+    else:
+        text = find_record(reader.connection, id)
+        try:
+            why, match = ("not kept", None) if text is None else (None, _as_object(reader, line, text))
+        except RecordError:
+            why = "unreadable"
+    change = reader.change if line.state == ENDED else None
+    return hide_fields(MatchReplay(hide_fields(line, reader.viewer), why, match, change), reader.viewer)
+
+
+def find_record_text(reader: ViewContext, id: int) -> str | None:
+    """Return the record of a match, None if there is none that the reader may read: it has all cards, and the key."""
+    if not reader.viewer.may("read a record") or find_match_summary(reader.connection, id, reader.sealed) is None:
+        return None
+    return find_record(reader.connection, id)
+
+
+def _as_object(reader: ViewContext, line: MatchSummary, text: str) -> dict[str, Any]:
+    """Return the record as the reader may know it. Raises RecordError."""
+    record, viewer = read_record(text), reader.viewer
+    owners = {seat.label: get_version_by_id(reader.connection, seat.version).login for seat in line.seats}
+    logs = {
+        seat.label: [written for _, written in get_log(reader.connection, line.id, seat.version)]
+        for seat in line.seats
+        if viewer.may("read a log", owners[seat.label])
+    }
+    if viewer.may("read a record"):
+        return make_replay_object(record, logs)
+    bots = enumerate(record.header.bots)
+    eyes = [place for place, label in bots if viewer.may("see a bot's cards", owners.get(label))]
+    return make_replay_object(record, logs, eyes)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedCheck:
+    """A version whose examination hasn't ended. state: queued, or examined at the moment."""
+
+    label: str
+    pseudonym: str
+    state: str
+    submitted: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerSummary:
+    """A runner that hasn't ended. width: how many it plays and examines at a time; matches: those among its leases.
+
+    leases: how many it holds now, also one that waits until another has ended. dead: None, if nobody knows.
+    """
+
+    id: str
+    host: str
+    pid: int
+    width: int
+    leases: int
+    matches: tuple[int, ...]
+    dead: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePage:
+    """Examinations in order of their submission, and matches that are played now or wait, in order of id.
+
+    next: what to give as `after` for the matches that follow, None if there are none. runners: who serves the ladder.
+    """
+
+    examinations: tuple[QueuedCheck, ...]
+    matches: tuple[MatchSummary, ...]
+    next: int | None = None
+    runners: tuple[RunnerSummary, ...] | None = None
+
+
+def view_queue(reader: ViewContext, after: int | None = None, limit: int = 20) -> QueuePage:
+    """Return what waits, so many matches at most, from the one after `after`."""
+    lines = list_matches(reader, todo=True, after=after, limit=limit)
+    waiting = unchecked_versions(reader.connection, reader.now)
+    whole = QueuePage(
+        tuple(QueuedCheck(version.label, version.pseudonym, version.state, version.at) for version in waiting),
+        lines.rows,
+        lines.next,
+        list_runners(reader),
+    )
+    return hide_fields(whole, reader.viewer)
+
+
+def list_runners(reader: ViewContext) -> tuple[RunnerSummary, ...]:
+    """Return the runners that haven't ended, in order of their begin."""
+    return tuple(
+        hide_fields(
+            RunnerSummary(each.runner.id, each.runner.host.split()[0], each.runner.pid, each.runner.width, each.leases,
+                       each.matches, each.dead),
+            reader.viewer,
+        )
+        for each in list_runner_loads(reader.connection)
+    )  # fmt: skip

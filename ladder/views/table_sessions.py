@@ -1,0 +1,187 @@
+"""Show table sessions, open and ended, and their matches."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arena.referee import RecordError, read_record
+from arena.replay import make_replay_object
+from ladder.permissions import hide_fields
+from ladder.store.database import (
+    BOT,
+    CLOSED,
+    PERSON,
+    SessionMatch,
+    TableSession,
+    find_session,
+    find_session_record,
+    find_sessions,
+    is_port_on_this_machine,
+    list_live_runners,
+    list_session_ids,
+    list_session_matches,
+)
+from ladder.views.context import ViewContext
+
+
+@dataclass(frozen=True, slots=True)
+class TableSlot:
+    """A place: for a bot, a person or a program. name: of who sits there. free: nobody does.
+
+    bot: which version; while the first match is played, and before it, only who opened the table knows.
+    """
+
+    kind: str
+    bot: str | None
+    name: str | None
+    free: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TableSummary:
+    """A table in one line. by: the pseudonym of who opened it. clock_s: of people, a move; None: no clock.
+
+    watch: others may look on. state: open, playing (a match), ended; why it ended. Times are seconds since 1970.
+    """
+
+    id: int
+    by: str
+    at: float
+    rules: str
+    games: int
+    clock_s: int | None
+    watch: bool
+    state: str
+    why: str | None
+    ended_at: float | None
+    places: tuple[TableSlot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableList:
+    """Tables, the newest first: those that are open, and of those that ended some, from the one after `after`."""
+
+    rows: tuple[TableSummary, ...]
+    next: int | None = None
+    change: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TablePage:
+    """A table and its matches that ended. seat: the viewer's own place. keeps: the viewer may close it.
+
+    away: the process that plays it is no more, or on another machine.
+    """
+
+    line: TableSummary
+    matches: tuple[SessionMatch, ...]
+    seat: int | None
+    keeps: bool | None
+    away: bool
+    change: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableReplay:
+    """A match of a table to be played again. why: if there is none, "not kept", or "unreadable" for this arena.
+
+    match: as `arena.replay.steps` tells it to the viewer's own seats and bots, or with all cards.
+    """
+
+    table: int
+    number: int
+    why: str | None
+    match: dict[str, Any] | None
+    change: int | None = None
+
+
+def list_tables(reader: ViewContext, after: int | None = None, limit: int = 20) -> TableList:
+    """Return the tables that are open, without `after`; then those that ended, `limit` at most."""
+    ended = list_session_ids(reader.connection, True, after, limit + 1)
+    ids = [*(list_session_ids(reader.connection, False) if after is None else ()), *ended[:limit]]
+    lines = {line.id: line for line in _lines(reader, find_sessions(reader.connection, ids))}
+    next_ = ended[limit - 1] if len(ended) > limit else None
+    return TableList(tuple(lines[id] for id in ids), next_, reader.change)
+
+
+def view_table(reader: ViewContext, id: int) -> TablePage | None:
+    """Return a table, None if there is none of the id."""
+    evening = find_session(reader.connection, id)
+    if evening is None:
+        return None
+    matches = tuple(match for match in list_session_matches(reader.connection, id) if match.ended)
+    mine = [
+        number
+        for number, place in enumerate(evening.places)
+        if place.kind == PERSON and place.login is not None and place.login == reader.viewer.login
+    ]
+    return hide_fields(
+        TablePage(
+            _line(reader, evening, bool(matches)),
+            matches,
+            mine[0] if mine else None,
+            reader.viewer.may("close a table", evening.login),
+            evening.state != CLOSED and _is_away(reader, evening),
+            None if evening.state != CLOSED else reader.change,
+        ),
+        reader.viewer,
+        evening.login,
+    )
+
+
+def view_table_replay(reader: ViewContext, id: int, number: int) -> TableReplay | None:
+    """Return a match of a table to be played again, None if there is none, or it goes on.
+
+    The public is told what everybody at the table could know, who sat there also his own cards, staff all cards.
+    """
+    evening = find_session(reader.connection, id)
+    matches = {match.number: match for match in list_session_matches(reader.connection, id) if match.ended}
+    if evening is None or number not in matches:
+        return None
+    text = find_session_record(reader.connection, id, number)
+    try:
+        why, match = ("not kept", None) if text is None else (None, _as_object(reader, evening, text))
+    except RecordError:
+        why, match = "unreadable", None
+    return TableReplay(id, number, why, match, reader.change)
+
+
+def _as_object(reader: ViewContext, evening: TableSession, text: str) -> dict[str, Any]:
+    """Return a record as the reader may know it. Raises RecordError."""
+    viewer = reader.viewer
+    if viewer.may("read a record"):
+        return make_replay_object(read_record(text))
+    own = [
+        number
+        for number, place in enumerate(evening.places)
+        if place.login is not None and viewer.may("see a person's cards", place.login)
+    ]
+    return make_replay_object(read_record(text), eyes=own)
+
+
+def _lines(reader: ViewContext, evenings: Sequence[TableSession]) -> list[TableSummary]:
+    return [
+        _line(reader, evening, any(match.ended for match in list_session_matches(reader.connection, evening.id)))
+        for evening in evenings
+    ]
+
+
+def _line(reader: ViewContext, evening: TableSession, played: bool) -> TableSummary:
+    """Return a table in one line. played: a match has ended, which told all who played."""
+    bots = played or evening.state == CLOSED or reader.viewer.login == evening.login
+    places = tuple(
+        TableSlot(place.kind, place.label if bots else None, place.name, place.kind != BOT and place.name is None)
+        for place in evening.places
+    )
+    return TableSummary(
+        evening.id, evening.pseudonym, evening.at, evening.rules, evening.games, evening.clock_s, evening.watch,
+        evening.state, evening.why, evening.ended_at, places,
+    )  # fmt: skip
+
+
+def _is_away(reader: ViewContext, evening: TableSession) -> bool:
+    """Tell whether nobody on this machine plays a table, or would."""
+    runners = [
+        runner for runner in list_live_runners(reader.connection, evenings=True) if is_port_on_this_machine(runner)
+    ]
+    return not any(evening.runner in (None, runner.id) for runner in runners)

@@ -1,0 +1,198 @@
+"""Serve the public pages: home, standings, head-to-head, bots, matches, replays, the queue and static files."""
+
+import io
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from arena.replay import replay_page
+from ladder import views
+from ladder.service import Ladder, deadlines_of_bot, describe_ladder, write_csv
+from ladder.views import (
+    STANDINGS_COLUMNS,
+    BotList,
+    BotPage,
+    HeadToHeadMatrix,
+    HomePage,
+    MatchList,
+    MatchPage,
+    MatchReplay,
+    QueuePage,
+    StandingsPage,
+    ViewContext,
+    make_standings_cells,
+    view_match_replay,
+)
+from ladder.web.rendering import json_response, page_and_json, render_form, static_document, static_files
+from ladder.web.request_context import HTTPError, RequestContext, RowId, authorize
+
+standings_router = APIRouter()
+
+Sort = Literal["rank", "share", "games", "faults", "name", "age", "trend"]
+First = Annotated[int, Query(ge=1)]
+Day = Annotated[str | None, Query(pattern=r"^\d{4}-\d\d-\d\d$")]
+
+
+@page_and_json(standings_router, "/standings", "standings.html", shared=True, fresh_s=3600)
+def standings(
+    ladder: Ladder,
+    reader: ViewContext,
+    sort: Sort = "rank",
+    day: Day = None,
+    search: str = "",
+    section: str = "",
+    first: First = 1,
+) -> StandingsPage:
+    """Return the table: the newest, or the last of a day; fifty rows from a place in it, of bots with these words.
+
+    Staff asks for a section's, too.
+    """
+    return views.view_standings_page(reader, sort, day, search, section, first)
+
+
+@page_and_json(standings_router, "/duels", "duels.html", shared=True)
+def duels(ladder: Ladder, reader: ViewContext, first: First = 1) -> HeadToHeadMatrix:
+    """Return who beats whom: twenty of the table's bots, from a place in it, in games where both sat at the table."""
+    return views.view_head_to_head(reader, first)
+
+
+@standings_router.get("/duels.csv", include_in_schema=False)
+def duels_as_csv(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+    """Return all pairs that met as CSV."""
+    with visit.ladder.reading(visit.viewer) as reader:
+        table = views.view_head_to_head(reader, count=None)
+    rows = (
+        (one, other, duel.wins, duel.losses, duel.games, duel.matches)
+        for one, row in zip(table.labels, table.rows, strict=True)
+        for other, duel in zip(table.labels, row, strict=True)
+        if duel is not None and duel.games
+    )
+    return _csv(("version", "other", "wins", "losses", "games", "matches"), rows)
+
+
+@standings_router.get("/standings.csv", include_in_schema=False)
+def as_csv(visit: Annotated[RequestContext, Depends(authorize)], day: Day = None) -> Response:
+    """Return all rows as CSV."""
+    with visit.ladder.reading(visit.viewer) as reader:
+        rows = views.view_standings(reader, "rank", day).rows
+    return _csv(STANDINGS_COLUMNS, map(make_standings_cells, rows))
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Response:
+    out = io.StringIO()
+    write_csv(out, columns, rows)
+    return Response(out.getvalue(), media_type="text/csv; charset=utf-8")
+
+
+bots_router = APIRouter()
+
+
+@page_and_json(bots_router, "/bots", "bots.html")
+def bots(ladder: Ladder, reader: ViewContext, search: str = "", after: str | None = None) -> BotList:
+    """Return the bots in order of name, fifty after the one called `after`; those with these words in their names."""
+    return views.list_bots(reader, search, after)
+
+
+@page_and_json(bots_router, "/bots/{name}", "bot.html", fresh_s=60)
+def bot(ladder: Ladder, reader: ViewContext, name: str) -> BotPage | None:
+    """Return a bot, with the examination of its newest version for who may see that."""
+    return views.view_bot(reader, name, due=deadlines_of_bot(ladder, reader, name))
+
+
+@page_and_json(bots_router, "/bots/{name}/{number}", "bot.html", fresh_s=60)
+def version(ladder: Ladder, reader: ViewContext, name: str, number: RowId) -> BotPage | None:
+    """Return a bot, with the examination of one of its versions."""
+    return views.view_bot(reader, name, number, due=deadlines_of_bot(ladder, reader, name))
+
+
+@bots_router.get("/bots/{name}/{number}/build-log", include_in_schema=False)
+def build_log(visit: Annotated[RequestContext, Depends(authorize)], name: str, number: RowId) -> Response:
+    """Return what the build of a version printed, as text."""
+    with visit.ladder.reading(visit.viewer) as reader:
+        log = views.view_build_log(reader, name, number)
+    if log is None:
+        raise HTTPError(404, "There is nothing here, or it isn't yours to see.", visit)
+    return Response(log.text, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "private, no-cache"})
+
+
+matches_router = APIRouter()
+CurrentContext = Annotated[RequestContext, Depends(authorize)]
+
+MATCHES_PER_PAGE = 50
+
+
+@page_and_json(matches_router, "/matches", "matches.html", shared=True)
+def matches(
+    ladder: Ladder,
+    reader: ViewContext,
+    kind: Literal["rated", "qualifying", "challenge", "final"] | None = None,
+    after: RowId | None = None,
+) -> MatchList:
+    """Return the matches that ended, the newest first; fifty after the one whose number is `after`."""
+    return views.list_matches(reader, kind=kind, after=after, limit=MATCHES_PER_PAGE)
+
+
+@page_and_json(matches_router, "/matches/{id}", "match.html")
+def match(ladder: Ladder, reader: ViewContext, id: RowId) -> MatchPage | None:
+    """Return a match."""
+    return views.view_match(reader, id)
+
+
+@matches_router.get("/matches/{id}/replay", include_in_schema=False)
+def replay(visit: CurrentContext, id: RowId) -> Response:
+    """Return the games of a match, step by step: a page of its own, which shows what its reader may know."""
+    return static_document(visit, lambda reader: _replay(reader, id))
+
+
+@matches_router.get("/api/matches/{id}/replay", response_model=MatchReplay)
+def replay_as_json(visit: CurrentContext, id: RowId) -> Response:
+    """Return the games of a match, step by step, as its reader may know them."""
+    return json_response(visit, MatchReplay, lambda reader: view_match_replay(reader, id))
+
+
+def _replay(reader: ViewContext, id: int) -> str | None:
+    view = view_match_replay(reader, id)
+    return None if view is None or view.match is None else replay_page([view.match], f"Match {id}")
+
+
+queue_router = APIRouter()
+
+
+@page_and_json(queue_router, "/queue", "queue.html", shared=True, fresh_s=5)
+def queue(ladder: Ladder, reader: ViewContext, after: RowId | None = None) -> QueuePage:
+    """Return what waits, with fifty matches after the one whose number is `after`."""
+    return views.view_queue(reader, after, 50)
+
+
+home_router = APIRouter()
+
+CACHE_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
+
+
+@page_and_json(home_router, "/", "front.html", shared=True, fresh_s=60)
+def front(ladder: Ladder, reader: ViewContext) -> HomePage:
+    """Return what a newcomer sees first: what this is, who leads, what was played last, what is due."""
+    return views.view_home(reader, describe_ladder(ladder))
+
+
+@home_router.get("/static/{tag}/{name}", include_in_schema=False, dependencies=[Depends(authorize)])
+def file(tag: str, name: str) -> Response:
+    """Return a file that pages load."""
+    if name not in static_files():
+        raise HTTPError(404, "There is no such file.")
+    data, kind = static_files()[name]
+    return Response(data, media_type=kind, headers=CACHE_FOREVER)
+
+
+@home_router.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authorize)])
+def schema(request: Request) -> Response:
+    """Return the API's description in OpenAPI's form."""
+    return JSONResponse(request.app.openapi())
+
+
+@home_router.get("/api-docs", include_in_schema=False)
+def api(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+    """Show the API's routes, and how a program asks."""
+    return render_form(visit, "api.html", spec=visit.request.app.openapi())

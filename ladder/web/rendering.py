@@ -1,0 +1,303 @@
+"""Render values as pages or JSON: templates, response headers, ETags and endpoints.
+
+An endpoint makes one value, served as a page and, under /api, as JSON with a schema. The ladder's last event is the
+ETag, so a page is rendered again only after an event. A page that is the same for all users except staff and owners
+is rendered once for all of them."""
+
+import hashlib
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from pydantic import TypeAdapter
+
+from arena import __version__
+from arena.bots import LANGUAGES, escape_control
+from ladder import formatting
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
+from ladder.standings import StandingsRow
+from ladder.views import DailyRating, ViewContext, describe_decision
+from ladder.web.downloads import wheel_name
+from ladder.web.request_context import HTTPError, RequestContext, authorize
+
+_HOME = files("ladder.web")
+_TYPES = {"js": "text/javascript", "css": "text/css", "LICENSE": "text/plain", "svg": "image/svg+xml"}
+_MAX_SHARED = 500
+
+# The browser runs scripts and applies styles from files of this server alone, never from within a page.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+SECURITY_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}  # a year of TLS alone, where people come by it
+
+ViewFunction = Callable[[ViewContext], Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PageContent:
+    """What a page shows below its head. live: the ids of the parts that follow the ladder, None for all of it."""
+
+    title: str
+    text: str
+    live: str | None
+
+
+@cache
+def static_files() -> dict[str, tuple[bytes, str]]:
+    """Return the files that pages load: name -> bytes, type."""
+    named = {path.name: path.read_bytes() for path in (_HOME / "static").iterdir()}
+    named["look.css"] = (files("arena.replay") / "static" / "look.css").read_bytes()
+    return {name: (data, _TYPES[name.rpartition(".")[2]]) for name, data in named.items()}
+
+
+@cache
+def _build() -> str:
+    """Return a short name of what pages are drawn with: they change when it does."""
+    parts = [__version__.encode(), *(data for data, _ in static_files().values())]
+    parts += [path.read_bytes() for path in sorted((_HOME / "templates").iterdir(), key=lambda path: path.name)]
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:12]
+
+
+def asset_url(name: str) -> str:
+    """Return the address of a file of `static`, under which it never changes."""
+    return f"/static/{_build()}/{name}"
+
+
+@cache
+def _environment() -> Environment:
+    env = Environment(
+        loader=FileSystemLoader(str(_HOME / "templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_plain,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.globals |= {"cells": formatting, "asset": asset_url, "spark": sparkline_points, "version": __version__}
+    env.globals |= {"wheel_name": wheel_name(), "languages": tuple(LANGUAGES)}
+    env.filters |= {
+        "when": format_time,
+        "left": format_time_left,
+        "points": scale_ratings,
+        "share_scale": share_scale,
+        "percent_of": percent_on_scale,
+    }
+    env.filters |= {"lines": escape_lines, "did": describe_decision}
+    return env
+
+
+def _plain(value: object) -> object:
+    """Return what a template prints: of a text with escapes for what can't be printed, nothing for None."""
+    if value is None:
+        return ""
+    return escape_control(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def escape_lines(text: str | bytes | Sequence[str]) -> Markup:
+    """Return a text of several lines, such as standard error, or some texts: each line escaped, none joined."""
+    if isinstance(text, bytes):
+        text = text.decode(errors="backslashreplace")
+    texts = [text] if isinstance(text, str) else text
+    return Markup("\n").join(escape_control(line) for text in texts for line in text.splitlines())
+
+
+def render_page(
+    visit: RequestContext, template: str, make: ViewFunction, *, shared: bool = False, fresh_s: float | None = None
+) -> Response:
+    """Draw what `make` returns of the ladder as it is now; 404 where that is None.
+
+    shared: it is the same for all but staff: the template gets the public as its viewer, whoever came first.
+    fresh_s: it changes with time, too, and is drawn anew after so long.
+    """
+
+    def draw(found: Any, reader: ViewContext) -> PageContent:
+        return _content(replace(visit, viewer=reader.viewer), template, found=found, reader=reader)
+
+    drawn, headers = _draw(visit, make, draw, shared, fresh_s)
+    return _not_new(headers) if drawn is None else _whole(visit, drawn, headers)
+
+
+def json_response(visit: RequestContext, shape: Any, make: ViewFunction, *, fresh_s: float | None = None) -> Response:
+    """Answer with what `make` returns, a value of the type `shape`, as JSON: as `page` does with HTML."""
+    text, headers = _draw(visit, make, lambda found, reader: _adapter(shape).dump_json(found), False, fresh_s)
+    return _not_new(headers) if text is None else Response(text, media_type="application/json", headers=headers)
+
+
+@cache
+def _adapter(shape: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)
+
+
+def static_document(visit: RequestContext, make: ViewFunction) -> Response:
+    """Answer with a page that `make` returns whole, and that never changes; it brings its policy, and fits a frame."""
+    text, headers = _draw(visit, make, lambda found, reader: found, False, None, lasts=True)
+    headers["Content-Security-Policy"] = "frame-ancestors 'self'"
+    return _not_new(headers) if text is None else Response(text, 200, headers, "text/html; charset=utf-8")
+
+
+def _draw(
+    visit: RequestContext,
+    make: ViewFunction,
+    draw: Callable[[Any, ViewContext], T],
+    shared: bool,
+    fresh_s: float | None,
+    lasts: bool = False,
+) -> tuple[T | None, dict[str, str]]:
+    """Return what is drawn, None where the asker has it already; and its headers. Raises RefusedError."""
+    viewer = PUBLIC_VIEWER if shared and not visit.viewer.staff else visit.viewer
+    with visit.ladder.reading(viewer) as reader:
+        change = None if lasts else reader.change
+        of = (visit.here, _who(viewer), change, None if fresh_s is None else int(reader.now / fresh_s))
+        tag = _tag((of, _who(visit.viewer), _build(), visit.ladder.name))
+        headers = {"ETag": tag, "Cache-Control": "no-store" if _is_personal(visit) else "private, no-cache"}
+        if visit.request.headers.get("if-none-match") == tag:
+            return None, headers
+        kept = visit.door.drawn
+        if shared and of in kept:
+            return kept[of], headers
+        found = make(reader)
+        if found is None:
+            raise HTTPError(404, "There is nothing here, or it isn't yours to see.", visit)
+        made = draw(found, reader)
+    if shared:
+        kept[of] = made
+        while len(kept) > _MAX_SHARED:
+            kept.pop(next(iter(kept)), None)
+    return made, headers
+
+
+def _is_personal(visit: RequestContext) -> bool:
+    """Tell whether a page is about its reader or about people: no browser keeps it on a disk."""
+    page = visit.request.url.path.removeprefix("/api")
+    return page.startswith(("/account", "/grades", "/admin"))
+
+
+def _not_new(headers: dict[str, str]) -> Response:
+    return Response(status_code=304, headers=headers)
+
+
+def render_form(visit: RequestContext, template: str, status: int = 200, **words: Any) -> Response:
+    """Draw a page that isn't kept by anybody: a form, a secret, a refusal."""
+    return _whole(visit, _content(visit, template, **words), {"Cache-Control": "no-store"}, status)
+
+
+def _content(visit: RequestContext, template: str, **words: Any) -> PageContent:
+    """Return what a template makes of these words."""
+    module: Any = _environment().get_template(template).make_module({"visit": visit, **words})
+    return PageContent(module.title, str(module), getattr(module, "live", None))
+
+
+def _whole(visit: RequestContext, content: PageContent, headers: dict[str, str], status: int = 200) -> Response:
+    layout = _environment().get_template("layout.html")
+    text = layout.render(visit=visit, content=content)
+    return Response(text, status, headers, "text/html; charset=utf-8")
+
+
+def _who(viewer: Viewer) -> str:
+    return "staff" if viewer == STAFF_VIEWER else f"{viewer.login}/{viewer.staff}/{sorted(viewer.mates)}"
+
+
+def _tag(of: object) -> str:
+    return f'"{hashlib.sha256(repr(of).encode()).hexdigest()[:20]}"'
+
+
+def format_time(at: float | None) -> Markup:
+    """Return a time of UTC, in a form that the browser's script turns into the reader's own."""
+    if at is None:
+        return Markup("-")
+    text = time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
+    exact = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+    return Markup('<time datetime="{}">{} UTC</time>').format(exact, text)
+
+
+def format_time_left(at: float, now: float) -> str:
+    """Return how long it is until a time, or that it is over."""
+    return "over" if at <= now else f"in {_long(at - now)}"
+
+
+def _long(seconds: float) -> str:
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size or (unit == "min" and seconds >= size):
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def scale_ratings(days: Sequence[DailyRating], end: str) -> list[tuple[float, float]]:
+    """Return where the ratings of days, or an end of their intervals, stand: from the first day, 0, to the last, 1."""
+    values = [getattr(day.rating, end) for day in days]
+    last = max(1, len(days) - 1)
+    return [
+        (place / last, day.rating.value if value is None else value)
+        for place, (day, value) in enumerate(zip(days, values, strict=True))
+    ]
+
+
+def sparkline_points(points: Sequence[tuple[float, float]], width: int, height: int, low: float, high: float) -> str:
+    """Return the points of a line in a drawing of this size: x goes from 0 to 1, y from low to high."""
+    span = (high - low) or 1.0
+    return " ".join(f"{x * width:.1f},{height - (y - low) / span * height:.1f}" for x, y in points)
+
+
+def share_scale(rows: Sequence[StandingsRow], fair: float) -> tuple[float, float]:
+    """Return the least and the most of the rows' shares with their intervals, and of the fair share."""
+    shares = [row.adjusted for row in rows if row.adjusted is not None]
+    ends = [end for share in shares for end in (share.low, share.value, share.high) if end is not None]
+    return min([fair, *ends]), max([fair, *ends])
+
+
+def percent_on_scale(value: float, scale: tuple[float, float]) -> str:
+    """Return where a value stands on a scale, in percent of its length."""
+    low, high = scale
+    return f"{100 * (value - low) / ((high - low) or 1):.1f}"
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def page_and_json(
+    router: APIRouter, path: str, template: str, *, shared: bool = False, fresh_s: float | None = None
+) -> Callable[[F], F]:
+    """Declare a function of the ladder, of a Reader, and of what the path and the query say, as a page and as JSON.
+
+    It returns a value of `ladder.views`, or None where there is none for this reader. See `ladder.web.rendering.page`.
+    """
+
+    def declare(make: F) -> F:
+        _, _, *words = inspect.signature(make).parameters.values()
+        words = [word.replace(kind=word.KEYWORD_ONLY) for word in words]
+        visit = inspect.Parameter(
+            "visit", inspect.Parameter.KEYWORD_ONLY, annotation=RequestContext, default=Depends(authorize)
+        )
+        kind = inspect.get_annotations(make)["return"]
+
+        def drawn(*, visit: RequestContext, **given: Any) -> Response:
+            return render_page(visit, template, partial(make, visit.ladder, **given), shared=shared, fresh_s=fresh_s)
+
+        def plain(*, visit: RequestContext, **given: Any) -> Response:
+            return json_response(visit, kind, partial(make, visit.ladder, **given), fresh_s=fresh_s)
+
+        for function in (drawn, plain):
+            function.__signature__ = inspect.Signature([*words, visit])  # type: ignore[attr-defined]
+            function.__doc__, function.__name__ = make.__doc__, make.__name__
+        router.get(path, include_in_schema=False)(drawn)
+        router.get(f"/api{path}".rstrip("/"), response_model=None, responses={200: {"model": kind}})(plain)
+        return make
+
+    return declare

@@ -1,0 +1,407 @@
+"""Identify the user of each request, authorize it, and limit its rate.
+
+Cookies, tokens and the access to routes are handled only in this module. A request that changes something and has a
+browser's cookie must come from a page of the ladder itself: otherwise another site could use a signed-in browser.
+
+Limits apply to an address or a user, by number and by concurrency, against guessing secrets and filling the disk.
+They are counted per process: several servers of one ladder allow proportionally more. Staff forms share a reason
+field and a notice for decisions that already applied."""
+
+import asyncio
+import hashlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from ipaddress import ip_network
+from typing import Annotated, Any
+from urllib.parse import quote, urlsplit
+
+from annotated_types import Le
+from fastapi import Depends, Form, Request, WebSocket, params
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse, Response
+from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect, HTTPConnection
+
+from arena.coup import Ruleset
+from ladder.permissions import PUBLIC_VIEWER, ROUTES, Viewer
+from ladder.service import CREDENTIAL_LIFETIMES_S, AuthenticationError, IssuedSecret, Ladder, authenticate_secret
+from ladder.store.database import DatabaseError
+
+TRIES_PER_MINUTE = {"form": 120, "sign in": 20, "upload": 30, "account": 20, "password": 10, "files": 20, "table": 30}
+PER_HOUR = {"password": 90}  # where a minute's worth comes back more slowly: 100 in the first hour
+_MAX_NAMES = 10_000  # names that are remembered
+
+
+class RateLimiter:
+    """Counts tries: each name has a minute's worth of them, which comes back as time goes by."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._left: dict[tuple[str, str], tuple[float, float]] = {}  # -> tries left at a time
+
+    def wait_s(self, what: str, name: str) -> int:
+        """Count a try; return 0 if it is allowed, else after how many seconds the next one is."""
+        most, now = TRIES_PER_MINUTE[what], self._clock()
+        each_s = 3600 / PER_HOUR.get(what, 60 * most)
+        with self._lock:
+            left, at = self._left.pop((what, name), (float(most), now))
+            left = min(float(most), left + (now - at) / each_s)
+            allowed = left >= 1
+            self._left[what, name] = (left - allowed, now)
+            while len(self._left) > _MAX_NAMES:
+                del self._left[next(iter(self._left))]  # the name that came longest ago
+        return 0 if allowed else 1 + int((1 - left) * each_s)
+
+
+class ConcurrencyLimiter:
+    """Counts what is held at a time: so much in all, and so much of one."""
+
+    def __init__(self, most: int, of_one: int) -> None:
+        self._most = most
+        self._of_one = of_one
+        self._held: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[bool]:
+        """Hold a place, and tell whether there was one."""
+        with self._lock:
+            free = self._held.total() < self._most and self._held[name] < self._of_one
+            self._held[name] += free
+        try:
+            yield free
+        finally:
+            with self._lock:
+                self._held[name] -= free
+                if not self._held[name]:
+                    del self._held[name]
+
+
+FORM_TIMEOUT_S = 30.0  # for a form to come
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+DOUBLE_SUBMIT_S = 10.0  # in which the same form of the same browser is the same wish: a double click
+CREATING_ROUTES = {  # routes whose forms make something new each time
+    "POST /account/tokens",
+    "POST /admin/people/join",
+    "POST /admin/people/links",
+    "POST /bots/{name}/challenges",
+    "POST /finals",
+    "POST /tables",
+    "POST /tables/{id}/places/{place}/link",
+}
+RowId = Annotated[int, Le(2**31 - 1)]  # a number of something in the database
+
+
+@dataclass(frozen=True)
+class AppState:
+    """What all requests share: an open ladder, the address where people find it, and how often one may try things."""
+
+    ladder: Ladder
+    url: str
+    said_public: bool | None = None
+    sheet: Callable[[Ruleset], str] = lambda rules: rules.name  # the rules as plain text, for who plays
+    limits: RateLimiter = field(default_factory=RateLimiter)
+    drawn: dict[Any, Any] = field(default_factory=dict)  # what was drawn for all alike
+    posted: dict[Any, asyncio.Task[Response]] = field(default_factory=dict)  # forms of the last seconds
+    ending: asyncio.Event = field(default_factory=asyncio.Event)  # the server is asked to end
+    uploads: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(64, of_one=3))
+    people: ConcurrencyLimiter = field(
+        default_factory=lambda: ConcurrencyLimiter(2_000, of_one=30)
+    )  # sockets and feeds of a person
+    addresses: ConcurrencyLimiter = field(
+        default_factory=lambda: ConcurrencyLimiter(2_000, of_one=300)
+    )  # of an address: a school has one
+    readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))  # each takes up to 300 MB
+
+    @property
+    def cookie(self) -> str:
+        """Return the name of the session's cookie: browsers keep __Host- for one site, over TLS alone."""
+        return "__Host-session" if self.secure else "session"
+
+    def guest_cookie(self, table: int) -> str:
+        """Return the name of the cookie by which a guest has his place at a table."""
+        return f"__Host-table-{table}" if self.secure else f"table-{table}"
+
+    @property
+    def secure(self) -> bool:
+        """Tell whether people come over TLS."""
+        return self.url.startswith("https:")
+
+    @property
+    def printed(self) -> str | None:
+        """Return the address for programs that pages print, None if none is known: of files, or of a wildcard."""
+        wild = urlsplit(self.url).hostname in ("0.0.0.0", "::")
+        return None if wild or self.said_public is not None else self.url
+
+    @property
+    def public(self) -> bool:
+        """Tell whether anybody reads what all participants may."""
+        return self.ladder.last_settings.pages.public if self.said_public is None else self.said_public
+
+    def last_change(self) -> int:
+        """Return the number of the ladder's last event. Raises DatabaseError."""
+        with self.ladder.reading(PUBLIC_VIEWER) as reader:
+            return reader.change
+
+
+@dataclass(frozen=True)
+class RequestContext:
+    """One request. session: its cookie's secret. why: for what reason a session or a token lets nobody in."""
+
+    request: HTTPConnection
+    door: AppState
+    viewer: Viewer = PUBLIC_VIEWER
+    session: str | None = None
+    why: str | None = None
+
+    @property
+    def ladder(self) -> Ladder:
+        """Return the ladder."""
+        return self.door.ladder
+
+    @property
+    def here(self) -> str:
+        """Return the path and the query of the request."""
+        url = self.request.url
+        return f"{url.path}?{url.query}" if url.query else url.path
+
+    @property
+    def sender(self) -> str:
+        """Return by what tries are counted: a login, or the address. One host may have all of a /64 of IPv6."""
+        return self.viewer.login or client_network(self.request)
+
+    @property
+    def plain(self) -> bool:
+        """Tell whether a program asks, which reads JSON."""
+        return _page_of(self.request.url.path) != self.request.url.path
+
+    @property
+    def reads(self) -> bool:
+        """Tell whether the ladder is the visitor's to read."""
+        return self.viewer.may("read the ladder") or self.door.public
+
+    def let_in(self, response: Response, issued: IssuedSecret) -> Response:
+        """Give a response the session's cookie."""
+        lasts, secure = int(CREDENTIAL_LIFETIMES_S["session"]), self.door.secure  # the session itself may end sooner
+        response.set_cookie(
+            self.door.cookie, issued.secret, max_age=lasts, secure=secure, httponly=True, samesite="lax"
+        )
+        return response
+
+    def let_out(self, response: Response) -> Response:
+        """Take the session's cookie away."""
+        response.delete_cookie(self.door.cookie, secure=self.door.secure, httponly=True, samesite="lax")
+        response.headers["Clear-Site-Data"] = '"cache"'
+        return response
+
+
+class HTTPError(Exception):
+    """Say why a request isn't answered: status, and in a line or two what to do."""
+
+    def __init__(self, status: int, what: str, visit: RequestContext | None = None, retry_s: int | None = None) -> None:
+        super().__init__(what)
+        self.status, self.what, self.visit, self.retry_s = status, what, visit, retry_s
+
+
+class SignInRequiredError(Exception):
+    """Say that somebody has to sign in first, and where to go on then."""
+
+    def __init__(self, visit: RequestContext) -> None:
+        super().__init__("sign in first")
+        self.visit = visit
+        self.to = f"/sign-in?then={quote(visit.here, safe='')}"
+
+
+class AuthorizedRoute(APIRoute):
+    """A route whose form is read and parsed only after the gate, and after the limit of its sender."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        handle = super().get_route_handler()
+
+        async def gated(request: Request) -> Response:
+            if request.method == "POST":
+                request.state.visit = visit = await run_in_threadpool(authorize, request)
+                wait = visit.door.limits.wait_s("form", visit.sender)
+                if wait:
+                    raise HTTPError(429, f"That was too often. Try again in {wait} s.", visit, wait)
+                body = b"" if self.body_field is None else await _body(request, visit)
+                form = self.body_field is not None and isinstance(self.body_field.field_info, params.Form)
+                kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if body and kind not in (_FORMS if form else ("application/json",)):
+                    raise HTTPError(415, f"Send it as {_FORMS[0] if form else 'application/json'}.", visit)
+                if visit.session is not None and route_name("POST", self.path) in CREATING_ROUTES:
+                    return await _once(visit, hashlib.sha256(body).digest(), handle(request))
+            return await handle(request)
+
+        return gated
+
+
+async def _once(visit: RequestContext, form: bytes, answer: Coroutine[Any, Any, Response]) -> Response:
+    """Return the answer to a form; one that came twice gets the first one's answer, unless that was refused."""
+    posted, key = visit.door.posted, (visit.session, visit.here, form)
+    if key in posted:
+        answer.close()
+    else:
+        posted[key] = asyncio.create_task(answer)
+        asyncio.get_running_loop().call_later(DOUBLE_SUBMIT_S, posted.pop, key, None)
+    try:
+        return await posted[key]
+    except Exception:
+        posted.pop(key, None)
+        raise
+
+
+async def _body(request: Request, visit: RequestContext) -> bytes:
+    """Return the body of a form, which is short: an upload reads its own. Raises RefusedError."""
+    try:
+        async with asyncio.timeout(FORM_TIMEOUT_S):
+            return await request.body()
+    except ClientDisconnect:
+        raise HTTPError(400, "It was cut off.", visit) from None
+    except TimeoutError:
+        raise HTTPError(408, f"It took more than {FORM_TIMEOUT_S:.0f} s to come.", visit) from None
+
+
+def authorize(request: Request) -> RequestContext:
+    """Let a request through to its route, or not: what ROUTES says of it decides. Raises RefusedError, SignInError."""
+    passed: RequestContext | None = getattr(request.state, "visit", None)
+    if passed is not None:
+        return passed
+    visit = _come(request, request.method)
+    act, scope = ROUTES[route_name(request.method, request.scope["route"].path)]
+    viewer = visit.viewer
+    allowed = viewer.in_scope(scope) and (viewer.may(act) or (act == "read the ladder" and visit.door.public))
+    if not allowed and viewer.login is None:
+        if visit.plain or request.method not in ("GET", "HEAD"):
+            raise HTTPError(401, visit.why or "Sign in first, or send a token: Authorization: Bearer TOKEN", visit)
+        raise SignInRequiredError(visit)
+    if not allowed:
+        what = "This is for the ladder's staff."
+        if viewer.token:
+            what = "A token doesn't do this: sign in." if viewer.changes else "This token is for reading only."
+        raise HTTPError(403, what, visit)
+    return visit
+
+
+def authorize_websocket(socket: WebSocket) -> RequestContext:
+    """Return as whom a socket comes; a browser's comes from a page of the ladder's own. Raises RefusedError."""
+    return _come(socket, "WS")
+
+
+def route_name(method: str, path: str) -> str:
+    """Return by what name ROUTES has a route; JSON has that of its page."""
+    path = _page_of(path)
+    return f"{'GET' if method == 'HEAD' else method} {path}"
+
+
+def _page_of(path: str) -> str:
+    """Return the path of the page whose JSON stands at a path; of any other, the same."""
+    return path[4:] or "/" if path == "/api" or path.startswith("/api/") else path
+
+
+def safe_redirect_path(path: str | None) -> str:
+    """Return a path of the ladder's own to go on to, whatever was asked for."""
+    printable = "".join(character for character in path or "/" if character.isprintable())  # browsers leave others out
+    try:
+        parts = urlsplit(printable)
+    except ValueError:  # "//["
+        return "/"
+    outside = parts.scheme or parts.netloc or not parts.path.startswith("/") or printable[1:2] in ("/", "\\")
+    return "/" if outside else printable
+
+
+def current_context(request: Request) -> RequestContext:
+    """Return the visit of a request that has no route, or that went wrong."""
+    try:
+        return _come(request, request.method)
+    except (HTTPError, DatabaseError):
+        return RequestContext(request, request.app.state.door)
+
+
+def client_network(request: HTTPConnection) -> str:
+    """Return the address that a request comes from, of IPv6 the network of its host."""
+    host = request.client.host if request.client else ""
+    return str(ip_network(f"{host}/64", strict=False)) if ":" in host and "%" not in host else host
+
+
+@contextmanager
+def hold_connection(door: AppState, request: HTTPConnection, person: str | None) -> Iterator[bool]:
+    """Hold a place for a socket or a feed of an address, and of a person if known; tell whether there was one."""
+    with door.addresses.held(client_network(request)) as free:
+        if not free or person is None:
+            yield free
+            return
+        with door.people.held(person) as free:
+            yield free
+
+
+def find_bearer_token(request: HTTPConnection) -> str | None:
+    """Return the token that a program shows, None if it shows none."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else None
+
+
+def _come(request: HTTPConnection, method: str) -> RequestContext:
+    """Return the visit of a request, as whom its token or its cookie says. Raises RefusedError for another site's."""
+    visit = RequestContext(request, request.app.state.door)
+    token = find_bearer_token(request)
+    if token is not None:
+        return _as(visit, token, "token", lambda why: HTTPError(401, why, visit))
+    session = request.cookies.get(visit.door.cookie)
+    if method not in ("GET", "HEAD") and _from_elsewhere(request, visit.door):
+        raise HTTPError(403, "This form came from another site. Open the page here, and send it again.", visit)
+    return visit if session is None else _as(visit, session, "session", None)
+
+
+def _as(visit: RequestContext, secret: str, kind: str, refuse: Callable[[str], HTTPError] | None) -> RequestContext:
+    try:
+        viewer = authenticate_secret(visit.ladder, secret, kind)
+    except AuthenticationError as problem:
+        if refuse is not None:
+            raise refuse(f"{str(problem).capitalize()}.") from None
+        return RequestContext(visit.request, visit.door, why=str(problem))
+    return RequestContext(visit.request, visit.door, viewer, secret if kind == "session" else None)
+
+
+def _from_elsewhere(request: HTTPConnection, door: AppState) -> bool:
+    """Tell whether a page of another site sent this. Browsers say so; what is no browser brings no cookie either."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    if origin is not None:
+        scheme = request.url.scheme.replace("ws", "http")
+        return origin not in (door.url, f"{scheme}://{request.headers.get('host')}")
+    return bool(request.cookies)
+
+
+CurrentContext = Annotated[RequestContext, Depends(authorize)]
+
+
+def _reason(visit: CurrentContext, why: Annotated[str, Form()] = "") -> str:
+    """Return the reason that a form gives. Raises RefusedError for one that says nothing."""
+    if not why.strip() or not why.isprintable() or len(why) > 500:
+        raise HTTPError(400, "Give a reason, in one line: it is kept, and shown to whom it is about.", visit)
+    return why.strip()
+
+
+Reason = Annotated[str, Depends(_reason)]
+
+
+def actor_login(visit: RequestContext) -> str:
+    """Return who decides: a login."""
+    assert visit.viewer.login is not None, "who administers has signed in"
+    return visit.viewer.login
+
+
+def redirect_after(visit: RequestContext, new: bool, now: str, to: str) -> Response:
+    """Go on to a page after a decision. Raises RefusedError where it was so before; `now` says what is so."""
+    if not new:
+        raise HTTPError(409, f"{now} already: nothing was decided.", visit)
+    return RedirectResponse(to, 303)

@@ -1,0 +1,118 @@
+"""Run the web server with uvicorn: only on this machine, unless connections are encrypted or it is forced."""
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from pathlib import Path
+from resource import RLIMIT_NOFILE, getrlimit
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from arena.coup import Ruleset
+from arena.sandbox import cleanup_all_stale, remove_dead_scratch
+from ladder.service import Ladder, LadderError
+from ladder.tables import MAX_FRAME_BYTES, PING_S
+from ladder.web.app import make_app
+
+IDLE_CONNECTION_S = 10  # for a request to come, from the connection or the last answer on
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """Where a server listens. certificate, key: PEM files. behind: where people find it, of a proxy."""
+
+    host: str
+    port: int
+    certificate: Path | None = None
+    key: Path | None = None
+    behind: str | None = None
+
+    @property
+    def url(self) -> str:
+        """Return where people find it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return self.behind or f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
+
+    def check(self, insecure: bool) -> None:
+        """Raise LadderError for one where others could read what comes and goes, unless `insecure`."""
+        if not (insecure or self.certificate or _this_machine(self.host)):
+            raise LadderError(
+                f"{self.host} is seen from elsewhere, and nothing there is encrypted.\n"
+                "Give --tls-cert and --tls-key, stay on 127.0.0.1 behind a proxy with TLS, or insist: --insecure"
+            )
+
+
+def serve_web(
+    ladder: Ladder, address: ServerAddress, begun: Callable[[str], object], sheet: Callable[[Ruleset], str]
+) -> None:
+    """Serve until SIGINT or SIGTERM; call `begun` with where people find it, once it listens. Raises LadderError.
+
+    sheet: the rules as plain text, for who plays by them.
+    """
+    with _listening(address) as listening:
+        address = replace(address, port=listening.getsockname()[1])
+        config = uvicorn.Config(
+            make_app(ladder, address.url, sheet=sheet),
+            ssl_certfile=address.certificate,
+            ssl_keyfile=address.key,
+            log_config=None,  # an address may hold a link's secret
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=3,
+            timeout_keep_alive=IDLE_CONNECTION_S,
+            limit_concurrency=max(100, getrlimit(RLIMIT_NOFILE)[0] - 200),  # leaves files for the database and uploads
+            http=_Protocol,
+            h11_max_incomplete_event_size=32 << 10,
+            ws_max_size=MAX_FRAME_BYTES,
+            ws_ping_interval=PING_S,
+            ws_ping_timeout=PING_S,
+            ws_per_message_deflate=False,  # it keeps some 300 kB a socket
+        )
+        if remove_dead_scratch():  # uploads of a server that was killed
+            cleanup_all_stale()
+        begun(address.url)
+        _Server(config).run(sockets=[listening])
+
+
+class _Protocol(H11Protocol):
+    """Closes a connection unless its next request is whole within IDLE_S, the first one too."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+
+    def data_received(self, data: bytes) -> None:
+        self.conn.receive_data(data)  # a piece of a request stops no clock
+        self.handle_events()
+
+
+class _Server(uvicorn.Server):
+    """Ends the feeds of open pages with itself: they would be waited for, and cut off with a traceback."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        app: Any = self.config.app
+        app.state.door.ending.set()
+        super().handle_exit(sig, frame)
+
+
+def _listening(address: ServerAddress) -> socket.socket:
+    """Return a socket that listens. Raises LadderError."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family, backlog=512)
+    except OSError as problem:
+        what = problem.strerror or str(problem)
+        raise LadderError(
+            f"{address.host} port {address.port}: {what}.\nName another: --port N (0 for any that is free)"
+        ) from None
+
+
+def _this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,292 @@
+"""Accept uploads of bots, and serve owners' actions: challenge, choose the active version, download files.
+
+An upload is bounded, and on the disk before any code parses it. The request is read in pieces of the connection's
+size, so memory use is constant. Files are in a scratch folder that is removed with the request, or at the next start
+if the server was killed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import IO, Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Form, Request
+from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect
+
+from arena.sandbox import DISK_FULL_ERRNOS, scratch_folder
+from ladder import views
+from ladder.service import (
+    AcceptedSubmission,
+    Ladder,
+    choose_version,
+    get_remaining_quota,
+    parse_time,
+    queue_challenges,
+    submit_bot,
+)
+from ladder.views import RemainingQuota, ViewContext
+from ladder.web.rendering import page_and_json
+from ladder.web.request_context import (
+    AuthorizedRoute,
+    CurrentContext,
+    HTTPError,
+    RequestContext,
+    actor_login,
+    authorize,
+    redirect_after,
+)
+from ladder.web.sign_in import count_try
+
+my_bots_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=False)
+
+
+@my_bots_router.post("/bots/{name}/challenges")
+def ask(
+    visit: CurrentContext,
+    name: str,
+    opponents: Annotated[str, Form(max_length=400)] = "",
+    count: Annotated[int, Form(ge=1, le=10)] = 1,
+) -> Response:
+    """Queue challenges, and go on to the first."""
+    named = [each.strip() for each in opponents.split(",") if each.strip()]
+    asked = queue_challenges(visit.ladder, name, named, actor_login(visit), count)
+    return RedirectResponse(f"/matches/{asked.matches[0]}", 303)
+
+
+@my_bots_router.post("/bots/{name}/choose")
+def choose(visit: CurrentContext, name: str, version: Annotated[int, Form(ge=1, le=2**31 - 1)]) -> Response:
+    """Let another fit version of one's own bot play."""
+    new = choose_version(visit.ladder, name, version, actor_login(visit))
+    return redirect_after(visit, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
+
+
+@my_bots_router.get("/bots/{name}/{number}/files.tar")
+def files(visit: CurrentContext, name: str, number: int) -> Response:
+    """Return a version's files as they are kept."""
+    count_try(visit, "files")
+    with visit.ladder.reading(visit.viewer) as reader:
+        data = views.find_version_archive(reader, name, number)
+    if data is None:
+        raise HTTPError(404, "There is nothing here, or it isn't yours to see.", visit)
+    named = f"attachment; filename*=UTF-8''{quote(f'{name}-{number}.tar', safe='')}"
+    headers = {"Content-Disposition": named, "Cache-Control": "private, no-store"}
+    return Response(data, media_type="application/x-tar", headers=headers)
+
+
+UPLOAD_TIMEOUT_S = 120.0  # for all of it to come
+DRAIN_TIMEOUT_S = 5.0  # a browser shows no answer before it has sent its form
+RETRY_AFTER_S = 10  # after which one of too many at once may try again
+_MAX_FIELD_BYTES = 1 << 20  # beside the files: names and fields
+_MAX_NAME_BYTES = 1 << 10
+_MAX_FILES = 2_000  # as many as an archive may hold
+_FIELDS = (b"name", b"owner", b"at")
+_MAX_DEPTH = 50  # folders in each other
+_MAX_PATH_PART_BYTES = 255  # bytes of one name
+_PROGRAMS = (b"#!", b"\x7fELF")  # a form tells no modes
+
+NO_FILE = "No file came.\nSend a form as multipart/form-data, with a file, a folder's files, or an archive."
+STAFF_HAS_NO_BOTS = "Staff has no bots.\nSay whose it is: the form's field owner has the login."
+
+
+async def receive_submission(visit: RequestContext) -> AcceptedSubmission:
+    """Take in what the form of a request holds as a version of a person's bot.
+
+    Staff says whose it is, and may say when it was handed in. Once all of it has come it is taken in, whether anybody
+    waits for the answer or not. Raises RefusedError, and as `submit` does.
+    """
+    assert isinstance(visit.request, Request), "a form comes by a request"
+    stream = visit.request.stream()
+    try:
+        return await _take(visit, stream)
+    except (HTTPError, OSError) as problem:
+        if visit.request.headers.get("expect") is None:  # else a program waits to hear whether it is to send
+            await _drain(stream)
+        if not isinstance(problem, OSError) or problem.errno not in DISK_FULL_ERRNOS:
+            raise
+        raise HTTPError(503, "The ladder's machine has no room for it now. Tell its staff.", visit, 60) from None
+
+
+async def _take(visit: RequestContext, stream: AsyncIterator[bytes]) -> AcceptedSubmission:
+    viewer, door = visit.viewer, visit.door
+    assert viewer.login is not None, "who sends a bot has signed in"
+    count_try(visit, "upload")
+    with door.uploads.held(viewer.login) as held:
+        if not held:
+            raise HTTPError(503, "Too many uploads come at once. Try again in a moment.", visit, RETRY_AFTER_S)
+        async with contextmanager_in_threadpool(scratch_folder()) as scratch:
+            form = await _receive_form(visit, stream, scratch / "bot")
+            owner, at = (form.said("owner"), form.said("at")) if viewer.staff else (viewer.login, "")
+            if not owner:
+                raise HTTPError(400, STAFF_HAS_NO_BOTS, visit)
+            received = parse_time(visit.ladder, at) if at else None
+            submission = (form.path, owner, form.said("name") or None, received, viewer.login)
+            async with door.readers:
+                return await run_in_threadpool(submit_bot, visit.ladder, *submission)
+
+
+async def _receive_form(visit: RequestContext, stream: AsyncIterator[bytes], folder: Path) -> "_Form":
+    """Write the files of a request's form below a new folder. Raises RefusedError, OSError."""
+    kind, words = parse_options_header(visit.request.headers.get("content-type"))
+    megabytes = visit.ladder.settings.quotas.upload_mb
+    most = (megabytes << 20) + _MAX_FIELD_BYTES
+    large = HTTPError(413, f"It is larger than the {megabytes} MB that are allowed.", visit)
+    try:
+        if kind != b"multipart/form-data" or not words.get(b"boundary"):
+            raise HTTPError(400, NO_FILE, visit)
+        if int(visit.request.headers.get("content-length", 0)) > most:
+            raise large
+        folder.mkdir()
+        with closing(_Form(words[b"boundary"], folder, visit)) as form:
+            async with asyncio.timeout(UPLOAD_TIMEOUT_S):
+                async for piece in stream:
+                    most -= len(piece)
+                    if most < 0:
+                        raise large
+                    await run_in_threadpool(form.write, piece)
+            form.check()
+            return form
+    except FormParserError:
+        raise HTTPError(400, NO_FILE, visit) from None
+    except ClientDisconnect:
+        raise HTTPError(400, "It was cut off.", visit) from None  # nobody hears it
+    except TimeoutError:
+        raise HTTPError(408, f"It took more than {UPLOAD_TIMEOUT_S:.0f} s to come.", visit) from None
+
+
+async def _drain(stream: AsyncIterator[bytes]) -> None:
+    """Read on for a moment."""
+    with suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(DRAIN_TIMEOUT_S):
+            async for _ in stream:
+                pass
+
+
+class _Form:
+    """Writes the files of a form to a folder, piece by piece, and keeps its fields."""
+
+    def __init__(self, boundary: bytes, folder: Path, visit: RequestContext) -> None:
+        self._folder = folder
+        self._visit = visit
+        self._header, self._value = b"", b""
+        self._headers: dict[bytes, bytes] = {}
+        self._file: IO[bytes] | None = None
+        self._field: bytes | None = None  # None: what comes is left out
+        self._files: list[Path] = []
+        self._ended = False
+        self._parts = 0
+        self._fields: dict[bytes, bytes] = {}
+        self._parser = MultipartParser(
+            boundary,
+            {
+                "on_header_field": self._on_header_field,
+                "on_header_value": self._on_header_value,
+                "on_header_end": self._on_header_end,
+                "on_headers_finished": self._on_part,
+                "on_part_data": self._on_data,
+                "on_part_end": self.close,
+                "on_end": self._on_end,
+            },
+        )
+
+    def write(self, piece: bytes) -> None:
+        """Take the next piece. Raises FormParserError, RefusedError, OSError."""
+        if not self._ended:  # what follows the form's end is left out
+            self._parser.write(piece)
+
+    def close(self) -> None:
+        """Close the file that is being written, if any."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    def check(self) -> None:
+        """Raise RefusedError unless all of it has come, and a file with it."""
+        if not (self._ended and self._files):
+            raise HTTPError(400, NO_FILE, self._visit)
+        for path in self._files:
+            with path.open("rb") as file:
+                path.chmod(0o755 if file.read(4).startswith(_PROGRAMS) else 0o644)
+
+    @property
+    def path(self) -> Path:
+        """Return the only file, or the folder that holds several."""
+        [*others, last] = self._files
+        return last if not others and last.parent == self._folder else self._folder
+
+    def said(self, field: str) -> str:
+        """Return what a field of the form says, "" if nothing."""
+        return self._fields.get(field.encode(), b"").decode(errors="replace").strip()
+
+    def _on_header_field(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _on_header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _on_header_end(self) -> None:
+        self._headers[self._header.lower()] = self._value
+        self._header, self._value = b"", b""
+
+    def _on_part(self) -> None:
+        self._parts += 1  # a part without a file costs time, too
+        if self._parts > _MAX_FILES:
+            raise HTTPError(413, f"It has more than {_MAX_FILES} files.", self._visit)
+        _, words = parse_options_header(self._headers.get(b"content-disposition"))
+        self._headers = {}
+        self._field = words.get(b"name") if b"filename" not in words else None
+        if words.get(b"filename"):  # that of an empty choice is ""
+            self._open(words[b"filename"])
+
+    def _open(self, filename: bytes) -> None:
+        """Open a new file of a path that stays in the folder."""
+        parts = filename.split(b"/")
+        stays = all(part not in (b"", b".", b"..") and b"\0" not in part for part in parts)
+        if not stays or len(parts) > _MAX_DEPTH or max(map(len, parts)) > _MAX_PATH_PART_BYTES:
+            raise HTTPError(400, "A file's path leaves its folder, or is too long.", self._visit)
+        try:
+            path = self._folder.joinpath(*(part.decode() for part in parts))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("xb")
+        except (UnicodeDecodeError, FileExistsError, NotADirectoryError):
+            raise HTTPError(400, "A file's name came twice, or isn't UTF-8.", self._visit) from None
+        self._files.append(path)
+
+    def _on_data(self, data: bytes, start: int, end: int) -> None:
+        if self._file is not None:
+            self._file.write(memoryview(data)[start:end])
+        elif self._field in _FIELDS:
+            self._fields[self._field] = (self._fields.get(self._field, b"") + data[start:end])[:_MAX_NAME_BYTES]
+
+    def _on_end(self) -> None:
+        self._ended = True
+
+
+submit_router = APIRouter(route_class=AuthorizedRoute)
+
+BOUNDED = 1 << 40  # by `take`, as ladder.toml says
+
+
+@page_and_json(submit_router, "/submit", "submit.html", fresh_s=60)
+def show_form(ladder: Ladder, reader: ViewContext) -> RemainingQuota:
+    """Return what the person may submit now."""
+    return get_remaining_quota(ladder, reader)
+
+
+@submit_router.post("/submit", include_in_schema=False, max_body_size=BOUNDED)
+async def send(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+    """Take a bot in, and go on to its examination."""
+    taken = await receive_submission(visit)
+    return RedirectResponse(f"/bots/{quote(taken.name, safe='')}/{taken.number}#examination", 303)
+
+
+@submit_router.post("/api/submissions", max_body_size=BOUNDED)
+async def send_plain(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+    """Take a bot in, and say which version it became: 201, or 200 where the last version has the same files."""
+    taken = await receive_submission(visit)
+    names = ("label", "name", "number", "again", "late", "left", "disabled")
+    return JSONResponse({word: getattr(taken, word) for word in names}, 200 if taken.again else 201)

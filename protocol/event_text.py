@@ -1,0 +1,123 @@
+"""Describe events, moves and game ends of the wire in plain words, from one message catalogue.
+
+The page and the kits share the catalogue, words.json, so all use the same texts. A text's key is the word of the
+event or move, then its distinguishing parts, with dots: "action.convert.target", "shown.kept", "keep_shown.true". The
+most specific key applies. In a text, `{seat}` and other seat fields become the players' names, lists are joined by
+"and", `delta` gets its sign, and a spoken `text` loses its surrounding quotes. An unknown event gives ""."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+EVENT_TEXTS: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
+
+_QUOTES = str.maketrans("“”", "''")
+_SEATS = frozenset({"seat", "target", "claimant"})
+
+
+def describe_event(event: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return one event in words, "" for one that isn't told. `names` has the players' names by seat."""
+    return _words("events", _event_names(event), event, names)
+
+
+def describe_move(move: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return a move of `legal` in words, "" for one that the table doesn't know."""
+    return _words("moves", _move_names(move), move, names)
+
+
+def describe_end(reason: str) -> str:
+    """Return why a game ended, the `reason` of its end, in words; the reason itself if the table doesn't know it."""
+    return str(EVENT_TEXTS["endings"].get(reason, reason))
+
+
+def describe_events(events: Sequence[Mapping[str, Any]], names: Sequence[str], coins: bool = False) -> str:
+    """Return several events as one line: "A steals from C · C blocks as captain · A challenges: C shows the captain".
+
+    Movements of coins are left out unless `coins` is true.
+    """
+    return join_texts(
+        (each["event"], describe_event(each, names)) for each in events if coins or each["event"] != "coins"
+    )
+
+
+def join_texts(told: Iterable[tuple[str, str]]) -> str:
+    """Return pairs of an event's word and its text as one line; empty texts are left out."""
+    line = ""
+    for word, text in told:
+        if text:
+            line += (str(EVENT_TEXTS["joins"].get(word, EVENT_TEXTS["join"])) if line else "") + text
+    return line
+
+
+def _event_names(event: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names under which an event's text may stand, the most particular first."""
+    word = event["event"]
+    if word == "action":
+        if "target" in event:
+            yield f"action.{event['action']}.target"
+        yield f"action.{event['action']}"
+    elif word == "resolved":
+        yield f"resolved.{event['how']}"
+    elif word == "say":
+        yield f"say.{event['says']}"
+    elif word == "shown" and event.get("replaced") is False:
+        yield "shown.kept"
+    elif word == "examined":
+        base = "examined.replaced" if event["replaced"] else "examined"
+        if "role" in event:
+            yield f"{base}.role"
+        yield base
+    else:
+        if "cards" in event:
+            yield f"{word}.cards"
+        if "held" in event:  # where all cards are known
+            truth = "held" if event["held"] else "lacking"
+            yield f"{word}.{event['role']}.{truth}"
+            yield f"{word}.{truth}"
+        if "role" in event:
+            yield f"{word}.{event['role']}"
+    yield word
+
+
+def _move_names(move: Mapping[str, Any]) -> Iterator[str]:
+    word = next(iter(move), "")
+    if word == "action":
+        if "target" in move:
+            yield f"action.{move['action']}.target"
+        yield f"action.{move['action']}"
+    elif isinstance(move.get(word), str | bool):
+        yield f"{word}.{str(move[word]).lower() if isinstance(move[word], bool) else move[word]}"
+    yield word
+
+
+def _words(part: str, keys: Iterator[str], fields: Mapping[str, Any], names: Sequence[str]) -> str:
+    texts = EVENT_TEXTS[part]
+    text = next((texts[key] for key in keys if key in texts), "")
+    if not text:
+        return ""
+    return "".join(piece if not field else _field(field, fields, names) for piece, field in _pieces(text))
+
+
+@cache
+def _pieces(text: str) -> tuple[tuple[str, str], ...]:
+    """Return a text's pieces: (words, "") or ("", name of a field)."""
+    pieces: list[tuple[str, str]] = []
+    for part in text.split("{"):
+        field, brace, rest = part.partition("}")
+        pieces += [("", field), (rest, "")] if brace else [(part, "")]
+    return tuple(pieces)
+
+
+def _field(name: str, fields: Mapping[str, Any], names: Sequence[str]) -> str:
+    value = fields.get(name)
+    if name in _SEATS and isinstance(value, int):
+        return names[value]
+    if name == "delta":
+        return f"{value:+d}"
+    if name == "text":  # it can't end its own quotation, and go on as if it were an event
+        return str(value).translate(_QUOTES)
+    if isinstance(value, list | tuple):
+        return str(EVENT_TEXTS["and"]).join(map(str, value)) or "nothing"
+    return str(value)

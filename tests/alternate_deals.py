@@ -1,0 +1,90 @@
+"""Redeal the cards that a seat can't see, to verify that its messages don't depend on them.
+
+The seat must receive the same messages in both games."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from arena.coup import (
+    CardExamined,
+    DecidingKeepShown,
+    Drafted,
+    Event,
+    Examining,
+    Exchanged,
+    HandShown,
+    Revealing,
+    Role,
+    Ruleset,
+    Shown,
+    State,
+)
+
+
+def visible_roles(state: State, seat: int) -> dict[int, Role]:
+    """Return the cards in others' hands that the seat sees in the present state, by their owners."""
+    match state.board.phase:
+        case DecidingKeepShown(_, _, claim):  # on the table, face up
+            cards = {claim.seat: claim.role}
+        case Examining(_, pending) if seat == state.board.actor and state.seen and pending.target is not None:
+            cards = {pending.target: state.seen}
+        case _:
+            return {}
+    return {owner: role for owner, role in cards.items() if owner != seat}
+
+
+def redeal(state: State, seat: int, rng: random.Random) -> State:
+    """Return the state with all cards dealt anew that the seat doesn't see: others' hands and discards, deck, drawn."""
+    acts = seat == state.board.actor
+    fixed = visible_roles(state, seat)
+    hidden = [card for other, hand in enumerate(state.hands) if other != seat for card in hand]
+    hidden += (card for other, cards in enumerate(state.discards) if other != seat for card in cards)
+    hidden += state.deck
+    hidden += () if acts else state.drawn
+    for role in fixed.values():
+        hidden.remove(role)
+    rng.shuffle(hidden)
+
+    def take(count: int, *more: Role) -> tuple[Role, ...]:
+        return tuple(sorted([*more, *(hidden.pop() for _ in range(count - len(more)))]))
+
+    def others(all_cards: Sequence[tuple[Role, ...]], fixed: dict[int, Role]) -> tuple[tuple[Role, ...], ...]:
+        return tuple(
+            cards if other == seat else take(len(cards), *([fixed[other]] if other in fixed else []))
+            for other, cards in enumerate(all_cards)
+        )
+
+    hands = others(state.hands, fixed)
+    discards = others(state.discards, {})
+    drawn = state.drawn if acts else take(len(state.drawn))
+    seen = state.seen
+    if seen is not None and not acts:
+        seen = rng.choice(hands[target_of(state)])  # nobody but the inquisitor knows which card it looks at
+    return state._replace(hands=hands, discards=discards, drawn=drawn, seen=seen, deck=tuple(hidden))
+
+
+def target_of(state: State) -> int:
+    """Return the seat at which the pending action of an examination is aimed."""
+    phase = state.board.phase
+    assert isinstance(phase, Revealing | Examining)
+    assert phase.pending.target is not None
+    return phase.pending.target
+
+
+def disguise(events: Sequence[Event], seat: int, rng: random.Random, rules: Ruleset) -> list[Event]:
+    """Return the events with other cards in what is private to other seats."""
+
+    def other(cards: tuple[Role, ...] | None) -> tuple[Role, ...] | None:
+        return None if cards is None else tuple(rng.choices(rules.roles, k=len(cards)))
+
+    told: list[Event] = []
+    for event in events:
+        if isinstance(event, Shown | Exchanged | HandShown | Drafted) and event.seat != seat:
+            told.append(replace(event, cards=other(event.cards)))
+        elif isinstance(event, CardExamined) and event.target != seat:
+            role = event.role if event.seat == seat else rng.choice(rules.roles)
+            told.append(replace(event, role=role, cards=other(event.cards)))
+        else:
+            told.append(event)
+    return told

@@ -1,0 +1,253 @@
+"""Help by cause: each row of the table names its mistake and what to do.
+
+Source: the docstring of arena/checks/diagnosis.py.
+"""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.checks import DIAGNOSIS_RULES, Diagnosis, FaultContext, diagnose_fault
+from arena.referee import FAULTS, Facts
+
+REQUEST = b'{"type":"request","id":41,"kind":"turn","legal":[{"type":"action"},{"type":"action"}]}'
+HELLO = b'{"type":"hello","protocol":1}'
+
+
+def line(text: bytes, code: str = "bad_json", sent: bytes = REQUEST) -> FaultContext:
+    """Return a fault of a line that came."""
+    return FaultContext(code, sent=sent, got=text)
+
+
+def died(stderr: str, sandbox: str = "bubblewrap", alone: bool = False, code: str = "exited") -> FaultContext:
+    """Return the end of a bot that wrote this to standard error."""
+    text = f"--- game 3 ---\n{stderr}\n--- turn 12 ---\n".encode(errors="surrogateescape")
+    return FaultContext(
+        code,
+        "exited with code 1",
+        stderr=text,
+        sandbox=sandbox,
+        argv=("/usr/bin/python3", "b"),
+        alone=alone,
+        facts=Facts(exit_code=1),
+    )
+
+
+def silent(facts: Facts, argv: tuple[str, ...] = (), code: str = "timeout") -> FaultContext:
+    """Return a silence of a bot that lives."""
+    return FaultContext(code, "what was seen", argv=argv, facts=facts)
+
+
+def crashed(number: int) -> FaultContext:
+    """Return the end of a bot that a signal killed."""
+    return FaultContext("exited", "killed by signal", facts=Facts(signal=number))
+
+
+GREETING = b'{"type":"hello"}'
+HIDING = frozenset({"bot.py", "json.py", "random.py"})
+TRACEBACK = 'Traceback (most recent call last):\n  File "/bot/b.py", line 7, in <module>\n    main()\n'
+NO_MODULE = f"{TRACEBACK}ModuleNotFoundError: No module named 'torch'"
+NO_FILE = f"{TRACEBACK}FileNotFoundError: [Errno 2] No such file or directory: 'weights.bin'"
+STARTED = (
+    f'{TRACEBACK}  File "/usr/lib/python3.11/subprocess.py", line 1917, in _execute_child\n'
+    "FileNotFoundError: [Errno 2] No such file or directory: 'cargo'"
+)
+BOXES_LANGUAGES = "no toolchain of a home folder"
+READS_ALL = FaultContext("timeout", source=b"for x in sys.stdin.readlines():")
+CR_LF = replace(died("b.sh: 5: Syntax error"), argv=("/bin/sh", "b.sh"), source=b"#!/bin/sh\r\nx\r\n")
+HIDDEN = replace(died("ImportError: cannot import name 'Random' from 'random' (/bot/random.py)"), beside=HIDING)
+
+SEEN: list[tuple[FaultContext, str, str]] = [
+    # what is seen, words of the cause, words of the remedy
+    (line(b'\xef\xbb\xbf{"id":41,"choice":0}'), "byte order mark", "utf-8-sig"),
+    (line(b'\xef\xbb\xbf{"type":"hello"}', "start_failed", HELLO), "byte order mark", "utf-8-sig"),
+    (line(b"{'id': 41, 'choice': 0}"), "not quite JSON: {'id': 41, 'choice': 0}", "json.dumps"),
+    (line(b"b'{\"id\": 41}'"), "not quite JSON: b'", "json.dumps"),
+    (line(b"{"), "not quite JSON: {", "on one line"),
+    (line(b'Name: {"type":"hello"}', "start_failed", HELLO), 'on its line: "Name:"', "without a prompt"),
+    (line(b'move?\x1b[2J {"id":41,"choice":0}'), r"move?\x1b[2J", "alone on its line"),
+    (line(b"MegaBot 3000 ready", "start_failed", HELLO), "MegaBot 3000 ready", "goes to standard error"),
+    (line(b"thinking\x1b[31m ...", "stray_line"), r"thinking\x1b[31m ...", "goes to standard error"),
+    (line(b'{"id":"41","choice":0}', "bad_reply"), 'the id "41", the request had 41', "as the number"),
+    (line(b'{"choice":0}', "bad_reply"), "the id null, the request had 41", '"id":41'),
+    (line(b'{"id":0,"choice":0}', "wrong_id"), "the id 0, the request had 41", "copy the id"),
+    (line(b'{"id":40,"choice":0}', "timeout"), "the id 40, the request had 41", "copy the id"),
+    (
+        FaultContext("timeout", sent=REQUEST, facts=Facts(9, 0, stale=40)),
+        "the id 40, the request had 41",
+        "copy the id",
+    ),
+    (line(b'{"id":41,"choice":true}', "bad_reply"), "no integer: true", '"choice":0'),
+    (line(b'{"id":41,"choice":"0"}', "bad_reply"), 'no integer: "0"', "counted from 0"),
+    (
+        line(b'{"id":41,"choice":2}', "illegal_move"),
+        "choice 2 is no index into legal, which goes from 0 to 1",
+        "from 0",
+    ),
+    (died(f"{TRACEBACK}RuntimeError: can't start new thread"), "can't start new thread", "hello.limits.processes"),
+    (FaultContext("timeout", stderr=b"OpenBLAS: pthread_create failed for 7 of 8"), "refused a thread", "OPENBLAS_NUM"),
+    (READS_ALL, "all of its input before it answers", "for line in sys.stdin"),
+    (replace(silent(Facts(unended=True)), got=b"choice? "), "it wrote a prompt", "input() without a prompt"),
+    (silent(Facts(2000, 3, late=True)), "what was seen", "it is slow"),
+    (died("OSError: [Errno 28] No space left on device"), "temporary files is full", "hello.limits.tmp_mb"),
+    (died(NO_MODULE), "no box has torch", "train at home"),
+    (died(NO_MODULE.replace("torch", "arena")), "the arena's own modules", "from coup_kit import"),
+    (
+        died(f"{TRACEBACK}  File \"b.py\", line 2\n    os.environ['KEY']\nKeyError: 'KEY'"),
+        "KeyError: 'KEY'",
+        "none of yours",
+    ),
+    (FaultContext("start_failed", argv=("/usr/bin/npx", "tsx")), "npx looks for packages", "npm install"),
+    (replace(silent(Facts(500, 3, unended=True)), got=b'{"id":41}'), "has no end of line", r'with "\n"'),
+    (silent(Facts(unflushed=True), ("/usr/bin/java", "Bot"), "start_failed"), "stay in a buffer", "System.out.flush()"),
+    (silent(Facts(unflushed=True), ("/bot/b.py",)), "doesn't flush", "print(..., flush=True)"),
+    (silent(Facts(500, 498)), "what was seen", "endless loop"),
+    (silent(Facts(500, 3)), "no reply came in time: what was seen", "it sleeps"),
+    (silent(Facts(0, 0), ("b.py",)), "no reply", "flush=True"),
+    (HIDDEN, "random.py hides Python's module random", "another name"),
+    (died("/usr/bin/python3: No module named pip"), "installs packages when", "pip install --target"),
+    (CR_LF, "CR LF", "LF alone"),
+    (
+        replace(died("b.sh: 1: \ufeff#!/bin/sh: not found"), argv=("/bin/sh",), source=b"\xef\xbb\xbf#!/bin/sh\nx"),
+        "byte order mark",
+        "(BOM)",
+    ),
+    (died(NO_MODULE.replace("torch", "coup_kit")), "the kit isn't next to", 'kit = "python"'),
+    (died("Error: Cannot find module './coup_kit.js'\nRequire", "process"), "the kit isn't", "bot.toml"),
+    (
+        died(NO_MODULE.replace("torch", "brain"), alone=True),
+        "the module brain isn't in the box",
+        "give the bot's folder, with a bot.toml",
+    ),
+    (died(NO_MODULE, "process"), "the module torch isn't there", "is spelt; if it is right, put it into"),
+    (died("Error: Cannot find module 'lodash'\nRequire stack:"), "the module lodash isn't", "bot's folder"),
+    (died("b: error while loading shared libraries: libfoo.so.1: cannot open"), "libfoo.so.1", "bot's folder"),
+    (died(STARTED), "the program cargo isn't in the box", BOXES_LANGUAGES),
+    (died("sh: 1: cargo: not found"), "the program cargo isn't in the box", BOXES_LANGUAGES),
+    (died("/usr/bin/env: \u2018ruby\u2019: No such file or directory"), "ruby isn't in the box", BOXES_LANGUAGES),
+    (died("make: cc: No such file or directory"), "cc isn't in the box", BOXES_LANGUAGES),
+    (died("Error: spawn stockfish ENOENT", "docker"), "stockfish isn't in the box", "--docker-image"),
+    (died(STARTED, "process"), "cargo isn't there", "install it"),
+    (died(f"{TRACEBACK}OSError: [Errno 30] Read-only file system: 'log.txt'"), "not write log.txt", "TMPDIR"),
+    (died(f"{TRACEBACK}PermissionError: [Errno 13] Permission denied: '/x'"), "not write /x", "TMPDIR"),
+    (died("Error: EROFS: read-only file system, open '/bot/log.txt'"), "not write /bot/log.txt", "TMPDIR"),
+    (died(NO_FILE, alone=True), "weights.bin isn't in the box", "bot.toml"),
+    (died(NO_FILE), "weights.bin isn't in the box", "put it into the bot's folder"),
+    (died("Error: ENOENT: no such file or directory, open 'a b.json'"), "a b.json isn't in", "bot's folder"),
+    (died("weights.bin: No such file or directory"), "weights.bin isn't in", "bot's folder"),
+    (died("panic: open weights.bin: no such file or directory"), "weights.bin isn't in", "bot's folder"),
+    (died("python3: can't open file '/bot/bto.py': [Errno 2] No such file"), "/bot/bto.py isn't in", "bot's folder"),
+    (died(NO_FILE, "process"), "weights.bin isn't there", "bot's folder"),
+    (died("OSError: [Errno 101] Network is unreachable"), "Network is unreachable", "no network in a box"),
+    (died("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"), "an empty text", "readline()"),
+    (died("SyntaxError: Unexpected end of JSON input\n    at JSON.parse"), "an empty text", "end the loop"),
+    (crashed(11), "it crashed: killed by signal", "-fsanitize=address"),
+    (died(f"{TRACEBACK}KeyError: 'duke'"), "it ended with an error: KeyError: 'duke'", "standard error tells where"),
+    (died(f"{TRACEBACK}my.Oops: no \x1b[2J"), r"my.Oops: no \x1b[2J", "fix that"),
+    (died(f"{TRACEBACK}ValueError: a\n\nDuring handling ...\n\n{TRACEBACK}TypeError: b"), "TypeError: b", "fix"),
+    (
+        died("/bot/b.js:3\n  x.y\n    ^\n\nTypeError: x is undefined\n    at b.js:3\n\nNode.js v18"),
+        "x is undefined",
+        "",
+    ),
+    (died('Exception in thread "main" java.lang.NullPointerException\n\tat Bot.main'), "NullPointerException", ""),
+    (died("thread 'main' panicked at src/main.rs:2:5:\nboom"), "panicked at src/main.rs", "fix"),
+    (died(f"{TRACEBACK}KeyError: 'duke'", code="start_failed"), "KeyError: 'duke'", "fix"),
+    (died("no weights, giving up"), "the process has ended: exited with code 1", "fix what standard error tells"),
+    (FaultContext("exited", facts=Facts(exit_code=0)), "ended by itself", "run(MyBot())"),
+    (silent(Facts(300), ("b.js",), "start_failed"), "what was seen", "process.stdout"),
+]
+
+
+def test_each_row_has_its_example() -> None:
+    """A new row is tried here."""
+    first = [next(number for number, cause in enumerate(DIAGNOSIS_RULES) if cause.sign(seen)) for seen, _, _ in SEEN]
+    assert sorted(set(first)) == list(range(len(DIAGNOSIS_RULES)))
+
+
+@pytest.mark.parametrize(("seen", "what", "do"), SEEN, ids=[f"{what}, {do}" for _, what, do in SEEN])
+def test_a_mistake_is_named_with_what_to_do(seen: FaultContext, what: str, do: str) -> None:
+    """In two lines that can be printed anywhere."""
+    found = diagnose_fault(seen)
+    assert what in found.what
+    assert do in found.do
+    assert (found.what + found.do).isprintable()
+
+
+@pytest.mark.parametrize("code", sorted(FAULTS))
+def test_what_has_no_known_cause_has_the_help_of_its_fault(code: str) -> None:
+    """Source: FAULTS."""
+    assert diagnose_fault(FaultContext(code)) == Diagnosis(FAULTS[code].message, FAULTS[code].help)
+
+
+@pytest.mark.parametrize(
+    ("seen", "what"),
+    [
+        (
+            FaultContext("exited", "exited with code 3", facts=Facts(exit_code=3)),
+            "the process has ended: exited with code 3",
+        ),
+        (FaultContext("exited", "exited with code 0"), "the process has ended: exited with code 0"),
+        (FaultContext("timeout", "it doesn't flush"), f"{FAULTS['timeout'].message}: it doesn't flush"),
+        (
+            FaultContext("timeout", "in 9 ms it computed for 9 ms"),
+            f"{FAULTS['timeout'].message}: in 9 ms it computed for 9 ms",
+        ),
+        (
+            FaultContext("start_failed", "no hello within 3 ms"),
+            f"{FAULTS['start_failed'].message}: no hello within 3 ms",
+        ),
+        (FaultContext("exited", "no \x1b[2J"), r"the process has ended: no \x1b[2J"),
+        (FaultContext("out_of_memory", "out of memory: 256 MB"), "out of memory: 256 MB"),
+        (line(b'{"id":41,"choice":0}', "illegal_move"), FAULTS["illegal_move"].message),
+        (line(b'{"id":41,"move":{}}', "illegal_move"), FAULTS["illegal_move"].message),
+        (line(b"", "stray_line"), FAULTS["stray_line"].message),
+        (FaultContext("timeout", stderr=NO_MODULE.encode()), FAULTS["timeout"].message),
+        (
+            FaultContext("timeout", "in 9 ms it computed for 5 ms", facts=Facts(9, 5)),
+            f"{FAULTS['timeout'].message}: in 9 ms it computed for 5 ms",
+        ),
+        (FaultContext("timeout", sent=REQUEST, got=b'{"id":41}'), FAULTS["timeout"].message),
+    ],
+)
+def test_a_detail_is_told_and_no_cause_is_guessed(seen: FaultContext, what: str) -> None:
+    """A bot that lives may have logged anything; how one ended is told as it is. No cause is read from the words."""
+    assert diagnose_fault(seen) == Diagnosis(what, FAULTS[seen.code].help)
+
+
+def test_no_words_of_a_bot_are_part_of_a_command() -> None:
+    """A bot could have its author told to run anything."""
+    evil = "x; rm -rf ~"
+    for seen in (
+        died(f"{TRACEBACK}ModuleNotFoundError: No module named '{evil}'"),
+        died(f"sh: 1: {evil}: not found"),
+        died(f"{TRACEBACK}PermissionError: [Errno 13] Permission denied: '{evil}'"),
+    ):
+        assert "rm" not in diagnose_fault(seen).do
+
+
+def test_last_words_of_any_shape_are_read_in_no_time() -> None:
+    """Patterns that look for more than one thing in a line must not try all pairs."""
+    for words in ("subprocess.py", ": a", "open ", "Error.", "a.", "Traceback (most recent call last):\n  x\n", "sh"):
+        diagnose_fault(died(words * 10_000))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("import torch_of_nobody", "the module torch_of_nobody isn't there"),
+        ("open('weights.bin')", "the file weights.bin isn't there"),
+        ("import subprocess; subprocess.run(['cargo-of-nobody'])", "the program cargo-of-nobody isn't there"),
+        ("print(", "SyntaxError"),
+        ("class Oops(BaseException): pass\nraise Oops('x')", "Oops: x"),
+    ],
+)
+def test_what_python_really_says_is_understood(tmp_path: Path, text: str, what: str) -> None:
+    """The texts above are what was seen once; this Python's may differ."""
+    bot = tmp_path / "b.py"
+    bot.write_text(text)
+    ran = subprocess.run([sys.executable, "-P", bot], cwd=tmp_path, capture_output=True, timeout=60)
+    assert what in diagnose_fault(FaultContext("exited", stderr=ran.stderr, argv=(sys.executable,))).what

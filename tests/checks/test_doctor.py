@@ -1,0 +1,267 @@
+"""`arena doctor`: what it finds on hosts of many kinds, and what it prints on this one.
+
+Hosts are folders with the kernel's files in them.
+"""
+
+import contextlib
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena.checks import Finding, check_host
+from arena.sandbox import ISOLATING_SANDBOXES, HostProblem, Remedy, SandboxChoice, unavailable_reason, untrusted_problem
+from arena.sandbox.linux import cgroup
+from tests.cli_workspace import Place
+from tests.timing import within
+
+Needs = Callable[[str, str | None], None]
+
+ROOT = Path(__file__).parents[2]
+
+GOOD = {
+    "proc/sys/kernel/core_pattern": "core\n",
+    "proc/sys/kernel/randomize_va_space": "2\n",
+    "proc/swaps": "Filename Type Size Used Priority\n",
+    "sys/devices/system/cpu/smt/active": "0\n",
+    "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance\n",
+    "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor": "performance\n",
+    "sys/devices/system/cpu/intel_pstate/no_turbo": "1\n",
+    "sys/devices/system/cpu/cpufreq/boost": "0\n",
+    "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+}
+NO_BWRAP = HostProblem("bubblewrap is missing", Remedy.INSTALL_BWRAP)
+NO_DOCKER = HostProblem("no engine", Remedy.INSTALL_DOCKER)
+WORKS: dict[str, HostProblem | None] = {"process": None, "bubblewrap": None, "docker": NO_DOCKER}
+
+
+def found(
+    folder: Path, files: dict[str, str | None], tried: dict[str, HostProblem | None] | None = None
+) -> dict[str, Finding]:
+    """Return by name what is found on a host with these files beside the good ones; None: not there."""
+    for name, text in {**GOOD, **files}.items():
+        if text is not None:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+    return {finding.what: finding for finding in check_host(tried or WORKS, folder)}
+
+
+HOSTS: dict[str, tuple[str, str, str, str, str]] = {
+    "core dumps to a program": (
+        "proc/sys/kernel/core_pattern",
+        "|/usr/lib/systemd/systemd-coredump %P",
+        "core dumps",
+        "warn",
+        "kernel.core_pattern=core",
+    ),
+    "no randomisation": ("proc/sys/kernel/randomize_va_space", "0", "address layout", "warn", "randomize_va_space=2"),
+    "swap": ("proc/swaps", "Filename\n/dev/sda2 partition 1 0 -2\n", "swap", "note", "swapoff -a"),
+    "SMT": ("sys/devices/system/cpu/smt/active", "1", "SMT", "note", "smt/control"),
+    "one core saves power": (
+        "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor",
+        "powersave",
+        "CPU governor",
+        "note",
+        "echo performance",
+    ),
+    "turbo": ("sys/devices/system/cpu/intel_pstate/no_turbo", "0", "CPU turbo", "note", "no_turbo"),
+    "boost": ("sys/devices/system/cpu/cpufreq/boost", "1", "CPU boost", "note", "cpufreq/boost"),
+    "huge pages": (
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        "[always] madvise never",
+        "huge pages",
+        "note",
+        "echo madvise",
+    ),
+}
+
+
+@pytest.mark.parametrize(("file", "text", "what", "level", "mend"), HOSTS.values(), ids=HOSTS.keys())
+def test_what_is_wrong_with_a_host_is_found_with_what_mends_it(
+    tmp_path: Path, file: str, text: str, what: str, level: str, mend: str
+) -> None:
+    """One line, one level, one command; nothing is said where all is as it should be."""
+    assert what not in found(tmp_path, {})
+    finding = found(tmp_path, {file: text})[what]
+    assert finding.level == level
+    assert mend in finding.mend
+
+
+def test_a_good_host_is_told_in_ten_lines(tmp_path: Path) -> None:
+    """Each is short, and holds no line end."""
+    good = found(tmp_path, {})
+    assert len(good) <= 10
+    for finding in good.values():
+        assert "\n" not in finding.what + finding.text + finding.mend
+        assert len(finding.what) <= 15
+
+
+def test_what_weighs_most_comes_first(tmp_path: Path) -> None:
+    """What stops a run, what strangers' bots need, how the boxes stand, comfort."""
+    worst = {"proc/swaps": "/dev/sda2", "proc/sys/kernel/core_pattern": "|/x"}
+    levels = [finding.level.value for finding in found(tmp_path, worst).values()]
+    assert levels == sorted(levels, key=["fail", "warn", "ok", "note"].index)
+    assert {"warn", "ok", "note"} <= set(levels)
+
+
+@pytest.mark.parametrize(
+    ("bubblewrap", "docker", "level", "text"),
+    [
+        (None, None, "ok", "takes bubblewrap"),
+        (NO_BWRAP, None, "ok", "takes docker"),
+        (NO_BWRAP, NO_DOCKER, "warn", "keeps nothing"),
+    ],
+)
+def test_it_says_which_sandbox_auto_takes(
+    tmp_path: Path, bubblewrap: HostProblem | None, docker: HostProblem | None, level: str, text: str
+) -> None:
+    """And of one that doesn't work, why and what mends it, apart from each other."""
+    got = found(tmp_path, {}, {"process": None, "bubblewrap": bubblewrap, "docker": docker})
+    assert got["--sandbox auto"].level == level
+    assert text in got["--sandbox auto"].text
+    if bubblewrap:
+        assert (got["bubblewrap"].text, got["bubblewrap"].mend) == (NO_BWRAP.text, NO_BWRAP.command)
+
+
+def test_the_command_prints_each_finding_and_exits_by_whether_a_sandbox_isolates(place: Place) -> None:
+    """Exit 0 if one that isolates works, else 1."""
+    works = unavailable_reason("bubblewrap") is None or unavailable_reason("docker") is None
+    ran = place.run("doctor")
+    assert ran.code == (0 if works else 1)
+    lines = ran.out.splitlines()
+    (auto,) = (line for line in lines if "--sandbox auto  " in line)
+    margin = auto.index("takes")  # below it stand commands, and what is to be done besides
+    assert all(
+        line.split()[0] in {"ok", "note", "warn", "fail", "$", "->"} or line[: margin + 2].isspace() for line in lines
+    )
+    assert "\x1b" not in ran.out
+    told = place.run("doctor", "--json")
+    assert told.code == ran.code
+    assert told.json["isolates"] == works
+    assert set(told.json["boxes"]) == {"process", "bubblewrap", "docker"}
+    assert all(set(row) == {"what", "level", "text", "mend", "do"} for row in told.json["findings"])
+    place.demand_nothing_left()
+
+
+MEMORY = {  # MemTotal in MB, cores as they are here -> level, and the command
+    "plenty": (1_000_000, "ok", None),
+    "for all but one core": (None, "warn", "arena run --jobs {fits} BOT BOT"),
+    "not even for one match": (1_024, "warn", "arena run --jobs 1 --memory-mb 128 BOT BOT"),
+}
+
+
+@pytest.mark.parametrize(("has", "level", "mend"), MEMORY.values(), ids=MEMORY.keys())
+def test_memory_for_the_bots_of_all_cores_is_compared_with_the_machines(
+    tmp_path: Path, needs: Needs, has: int | None, level: str, mend: str | None
+) -> None:
+    """Source: the red team's row 21: bots within their limits can together bring the kernel's killer to the referee.
+
+    512 MB are left to the machine; a match has 4 bots of 256 MB.
+    """
+    cores = len(os.sched_getaffinity(0))
+    if has is None:
+        needs("two cores", "fewer matches than one don't fit" if cores == 1 else None)
+        has = 512 + (cores - 1) * 4 * 256
+    finding = found(tmp_path, {"proc/meminfo": f"MemTotal:  {has * 1024} kB\nMemFree: 1 kB\n"})["memory"]
+    assert finding.level == level
+    assert finding.text.startswith(f"{has} MB; ")
+    assert finding.mend == (mend or "").format(fits=cores - 1)
+    assert ("voids matches" in finding.text) == (level == "warn")
+    if mend and "{fits}" in mend:
+        assert finding.do == f"or with --memory-mb {(has - 512) // (cores * 4)}"
+
+
+def test_a_plain_process_is_never_for_strangers() -> None:
+    """Whatever the host has."""
+    assert untrusted_problem(SandboxChoice("process")) is not None
+
+
+@pytest.mark.parametrize("name", ISOLATING_SANDBOXES)
+def test_a_box_is_for_strangers_where_it_works_and_control_groups_hold(name: str, needs: Needs) -> None:
+    """Without them one bot can make another late, and limits come too late."""
+    trouble = untrusted_problem(SandboxChoice(name))
+    assert (trouble is None) == (unavailable_reason(name) is None and cgroup.cgroup_problem() is None)
+    assert trouble is None or trouble in (unavailable_reason(name), cgroup.cgroup_problem())
+
+
+def test_a_terminal_gets_folded_texts_and_whole_commands(place: Place) -> None:
+    """Source: a window of 60 columns; a command is there to be copied."""
+    master, slave = os.openpty()
+    with open(master, "rb", closefd=True) as screen:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "arena.cli", "doctor"],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "60", "DOCKER_HOST": "unix:///nowhere/docker.sock"},
+            stdin=subprocess.DEVNULL,
+            stdout=slave,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(slave)
+        said = b""
+        with contextlib.suppress(OSError):  # EIO: the other end is closed
+            while piece := screen.read1(4096):
+                said += piece
+        process.wait(60)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", said.decode()).splitlines()
+    assert "$ unset DOCKER_HOST" in [line.strip() for line in lines]
+    assert max(len(line) for line in lines if not line.strip().startswith("$")) <= 60
+
+
+def test_a_hanging_engine_costs_the_doctor_seconds(place: Place) -> None:
+    """A daemon that takes the call and never answers: 5 s, not the 20 s of a call to one that is known to work."""
+    with socket.socket(socket.AF_UNIX) as door:
+        path = place.folder / "sock"
+        door.bind(str(path))
+        door.listen(8)
+
+        def asks() -> None:
+            found = place.run("doctor", "--json", DOCKER_HOST=f"unix://{path}").json["findings"]
+            rows = {row["what"]: row for row in found}
+            assert "it doesn't answer (time-out)" in rows["docker"]["text"]
+            assert rows["docker"]["mend"] == "unset DOCKER_HOST"
+
+        within(15, asks)
+
+
+NO_GROUPS = """
+awk '/ - cgroup2? /{ print $5 }' /proc/self/mountinfo | sort -r | while read -r place; do umount --lazy "$place"; done
+exec "$@"
+"""
+
+
+@pytest.mark.boxes
+@pytest.mark.needs("root", None if os.getuid() == 0 else "only root can hide the control groups from a process")
+def test_without_control_groups_no_box_is_for_strangers(needs: Needs) -> None:
+    """bubblewrap works all the same, for one's own bots; Docker's boxes don't."""
+    needs("bubblewrap", unavailable_reason("bubblewrap"))
+    ran = subprocess.run(
+        [
+            "unshare",
+            "--mount",
+            "sh",
+            "-c",
+            NO_GROUPS,
+            "sh",
+            sys.executable,
+            "-P",
+            "-m",
+            "arena.cli",
+            "doctor",
+            "--json",
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        timeout=60,
+    )
+    told = json.loads(ran.stdout)
+    rows = {row["what"]: row for row in told["findings"]}
+    assert told["boxes"]["bubblewrap"] is None
+    assert told["boxes"]["docker"] is not None
+    assert rows["strangers' bots"]["level"] == "warn"
+    assert rows["control groups"]["level"] == "warn"
+    assert "mount -t cgroup2" in rows["control groups"]["mend"]

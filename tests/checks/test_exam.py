@@ -1,0 +1,506 @@
+"""The examiner, with scripted programs over real pipes. Source: protocol/SPEC.md, whose promises it looks at."""
+
+import json
+import random
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.bots import load_bots
+from arena.checks import CheckSettings, CheckStep, Level, Timeouts, check_all, check_bot, request_kinds, smoke_test
+from arena.coup import PRESETS, CertainCards, KeyedRng, apply_moves, deal_game, list_legal_moves, view_from_seat
+from arena.referee import MatchSettings, Timing, legal_moves, wire
+from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer, make_reply_script
+
+Message = dict[str, Any]
+PATIENT, PATIENT_S = Timeouts(60.0, 60.0), 60.0  # with scripts that answer: how soon, is the machine's
+SHORT, SHORT_S = Timeouts(0.4, 0.4), 0.6  # with those that keep silent
+
+
+def polite(message: Message, answer: Callable[[Message], object] | None = None) -> bytes | None:
+    """Answer as SPEC's first bot does; `answer` makes another reply to a request."""
+    if message["type"] == "hello":
+        return b'{"type":"hello"}\n'
+    if message["type"] != "request":
+        return None
+    reply = (
+        {"id": message["id"], "choice": message["id"] % len(message["legal"])} if answer is None else answer(message)
+    )
+    return reply if isinstance(reply, bytes) else json.dumps(reply).encode() + b"\n"
+
+
+def bot(answer: Callable[[Message], object] | None = None) -> Script:
+    """Return a script that answers requests so."""
+    return make_reply_script(lambda line: polite(json.loads(line), answer))
+
+
+def examined(
+    folder: Path,
+    script: Script,
+    patience: Timeouts = PATIENT,
+    hello_s: float = PATIENT_S,
+    tells_waits: bool = False,
+) -> list[CheckStep]:
+    """Examine a script as if it were a bot's file."""
+    file = folder / "bot.py"
+    file.write_text("")
+    argv = load_bots([str(file)])[0][0].argv
+    sandbox = InProcessSandbox({argv[0]: script}, tells_waits)
+    exam = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, patience=patience)
+    steps = list(check_bot(str(file), exam))
+    assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
+    assert [step.number for step in steps] == list(range(1, len(steps) + 1))
+    return steps
+
+
+def failure(steps: list[CheckStep]) -> CheckStep:
+    """Return the step that failed."""
+    (failed,) = [step for step in steps if step.level is Level.FAIL]
+    return failed
+
+
+def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_path: Path) -> None:
+    """Also the kinds that its own moves don't lead to: this one only ever takes the first legal move."""
+    for answer, told in ((None, []), (lambda message: {"id": message["id"], "choice": 0}, ["choices"])):
+        steps = examined(tmp_path, bot(answer))
+        assert [step.what for step in steps if step.level is not Level.OK] == told
+        (table,) = [step.rows for step in steps if step.rows]
+        asked = {kind: (int(asked), int(answered)) for kind, asked, answered in table[1:]}
+        assert asked.keys() == frozenset().union(*(request_kinds(rules) for rules in PRESETS.values()))
+        assert all(asked == answered > 0 for asked, answered in asked.values())
+
+
+def test_a_bot_whose_turn_returns_nothing_is_told_so(tmp_path: Path) -> None:
+    """Its other methods return moves. One that takes another move at a single turn has a turn that returns."""
+
+    def last(message: dict[str, Any]) -> dict[str, Any]:
+        return {"id": message["id"], "choice": 0 if message["kind"] == "turn" else len(message["legal"]) - 1}
+
+    def rich(message: dict[str, Any]) -> dict[str, Any]:
+        return last(message) if len(message["legal"]) < 12 else {"id": message["id"], "choice": 2}
+
+    for answer, found in ((last, ["choices"]), (rich, [])):
+        steps = examined(tmp_path, bot(answer))
+        assert [step.what for step in steps if step.level is not Level.OK] == found
+    assert not found
+    [step] = [step for step in examined(tmp_path, bot(last)) if step.what == "choices"]
+    assert "at its turns it always plays legal[0]" in step.text
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_kinds_of_a_game_are_those_that_come_up_in_it(name: str) -> None:
+    """Held against games of random players."""
+    rules = PRESETS[name]
+    seats = 2 if rules.problem(2) is None else 3
+    rng, found = random.Random(name), set()
+    for game in range(60):
+        chance = KeyedRng(b"kinds", game)
+        state = deal_game(rules, seats, chance)
+        while asked := state.board.phase.asked:
+            sight = view_from_seat(state, asked[0])
+            line = wire.PhaseRequests(state.board, game).line(
+                sight, CertainCards(), 1, [], legal_moves.make_legal_moves(list_legal_moves(sight)), 1, 1
+            )
+            found.add(json.loads(line)["kind"])
+            state, _ = apply_moves(
+                state, [rng.choice(list_legal_moves(view_from_seat(state, seat))) for seat in asked], chance
+            )
+    assert found == request_kinds(rules)
+
+
+WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
+    "text": (lambda message: b"thinking\n", "first game", "the line is text"),
+    "an id that was never asked": (
+        lambda message: {"id": message["id"] + 1, "choice": 0},
+        "first game",
+        "the request had",
+    ),
+    "the id before, from its second request on": (
+        lambda message: {"id": max(1, message["id"] - 1), "choice": 0},
+        "first game",
+        "the id 1, the request had 2",
+    ),
+    "an answer to the request before, too often": (
+        lambda message: b'{"id":1,"choice":0}\n' * (1 if message["id"] == 1 else 21),
+        "first game",
+        "over 20 lines",
+    ),
+    "the id before": (lambda message: {"id": message["id"] - 1, "choice": 0}, "first game", "id"),
+    "an id as a string": (lambda message: {"id": str(message["id"]), "choice": 0}, "first game", 'the id "1"'),
+    "an index too large": (
+        lambda message: {"id": message["id"], "choice": len(message["legal"])},
+        "first game",
+        "is no index into legal",
+    ),
+    "a move that isn't legal": (
+        lambda message: {"id": message["id"], "move": {"action": "win"}},
+        "first game",
+        "not in the list of legal moves",
+    ),
+    "a wrong answer to the fiftieth request": (
+        lambda message: {"id": message["id"], "choice": 99 if message["id"] == 50 else 0},
+        "more games",
+        "is no index into legal",
+    ),
+    "no answer to one kind of request": (
+        lambda message: b"?\n" if message["kind"] == "keep_shown" else {"id": message["id"], "choice": 0},
+        "all requests",
+        "andy: ",
+    ),
+    "words that can't be said, which only a game with talk tells": (
+        lambda message: {"id": message["id"], "choice": 0, "say": "hello"},
+        "all requests",
+        "open-table: what the reply says is dropped",
+    ),
+    "no answer but to fields it knows": (
+        lambda message: b"?\n" if "later" in message else {"id": message["id"], "choice": 0},
+        "unknown things",
+        "the line is text",
+    ),
+    "an answer and a remark": (
+        lambda message: json.dumps({"id": message["id"], "choice": 0}).encode() + b"\nthat was easy\n",
+        "standard output",
+        "answer nothing",
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "name", "words"), WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_answer_fails_the_step_in_which_it_comes_with_the_exchange(
+    tmp_path: Path, answer: Callable[[Message], object], name: str, words: str
+) -> None:
+    """What was sent, and what came."""
+    # A reply to the request before is no reply, and may be followed by one.
+    failed = failure(examined(tmp_path, bot(answer), SHORT if "the request had 2" in words else PATIENT))
+    assert failed.what == name
+    assert words in failed.text
+    assert failed.got
+    assert failed.do
+    if name != "standard output":
+        assert b'"type":"request"' in (failed.sent or b"")
+
+
+def silent_after_hello(peer: ScriptPeer) -> None:
+    peer.read_line()
+    peer.send(b'{"type":"hello"}\n')
+    peer.wait()
+
+
+def at_the_end_of_input(peer: ScriptPeer) -> None:
+    said = b"".join(filter(None, (polite(json.loads(line)) for line in peer.lines())))
+    peer.send(said)
+
+
+def flushes_only_its_hello(peer: ScriptPeer) -> None:
+    peer.read_line()
+    peer.send(b'{"type":"hello"}\n')
+    at_the_end_of_input(peer)
+
+
+def dies_of_the_first_request(peer: ScriptPeer) -> None:
+    for line in peer.lines():
+        if b'"request"' in line:
+            peer.log(b"KeyError: 'cards'\n")
+            peer.die(1)
+        if b'"hello"' in line:
+            peer.send(b'{"type":"hello"}\n')
+
+
+def stays(peer: ScriptPeer) -> None:
+    for line in peer.lines():
+        answer = polite(json.loads(line))
+        if answer:
+            peer.send(answer)
+    peer.wait()
+
+
+SILENT: dict[str, tuple[Script, str, str]] = {
+    "nothing at all": (ScriptPeer.wait, "hello", "no hello within"),
+    "its hello at the end of its input": (at_the_end_of_input, "hello", "doesn't flush"),
+    "nothing after its hello": (silent_after_hello, "first game", "none within"),
+    "its replies at the end of its input": (flushes_only_its_hello, "first game", "doesn't flush"),
+    "a last word": (dies_of_the_first_request, "first game", "KeyError: 'cards'"),
+    "all, and doesn't leave": (stays, "end of input", "still runs"),
+}
+
+
+@pytest.mark.parametrize(("script", "name", "words"), SILENT.values(), ids=SILENT.keys())
+def test_a_bot_that_says_too_little_fails(tmp_path: Path, script: Script, name: str, words: str) -> None:
+    """It isn't waited for as long as in a match."""
+    failed = failure(examined(tmp_path, script, SHORT, SHORT_S if name == "hello" else PATIENT_S))
+    assert failed.what == name
+    assert words in failed.text
+    assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
+
+
+def test_a_slow_answer_is_told_as_slow_and_not_as_one_that_is_not_flushed(tmp_path: Path) -> None:
+    """Its line came while its input was open."""
+
+    def slow(peer: ScriptPeer) -> None:
+        for line in peer.lines():
+            time.sleep(0.7 * (b'"request"' in line))  # more than SHORT
+            peer.send(polite(json.loads(line)) or b"")
+
+    failed = failure(examined(tmp_path, slow, SHORT))
+    assert "it is slow" in failed.do
+    assert "flush" not in failed.text + failed.do
+
+
+def test_a_bot_may_think_as_long_as_a_matchs_bank_allows(tmp_path: Path) -> None:
+    """The same limits as arena run's."""
+    allowed = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path).patience
+    assert allowed == Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)
+
+
+def test_a_bot_that_starts_slowly_is_started_a_few_times_and_asked_all_kinds(tmp_path: Path) -> None:
+    """One game may have what several others have."""
+    starts = count()
+
+    def slow(peer: ScriptPeer) -> None:
+        next(starts)
+        for line in peer.lines():
+            time.sleep(1.05 * (b'"hello"' in line))
+            peer.send(polite(json.loads(line)) or b"")
+
+    steps = examined(tmp_path, slow)
+    (table,) = [step.rows for step in steps if step.rows]
+    assert {kind for kind, _, _ in table[1:]} == frozenset().union(
+        *(request_kinds(rules) for rules in PRESETS.values())
+    )
+    assert next(starts) <= 6 < len(PRESETS)
+
+
+@pytest.mark.parametrize("odd", ["a pointer", "a link"])
+def test_what_an_author_has_and_a_ladder_has_not_is_told(tmp_path: Path, odd: str) -> None:
+    """A pointer of Git LFS, and a link out of the folder."""
+    home = tmp_path / "bot"
+    home.mkdir()
+    (home / "bot.toml").write_text('run = "python3 bot.py"\n')
+    (home / "bot.py").write_text("")
+    if odd == "a link":
+        (home / "weights").symlink_to("/etc/hostname")
+    else:
+        (home / "weights").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    first = next(
+        check_bot(str(home), CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch"))
+    )
+    assert first.level is Level.WARN
+    assert "weights" in first.text
+
+
+TOLD = b"coup_kit: MyBot.turn failed at request 8: turn, game 0, turn 4"
+PYTHONS = (
+    TOLD,
+    b"Traceback (most recent call last):",
+    *(b"  of the kit" for _ in range(9)),
+    b"  bot.py",
+    b"KeyError: 'x'",
+)
+OTHERS = (TOLD, b"KeyError: 'x'", b"  bot.js:7", *(b"  of the kit" for _ in range(9)))
+
+
+@pytest.mark.parametrize(("wrote", "first", "last"), [(PYTHONS, 1, 7), (OTHERS, 8, 0)], ids=["Python", "others"])
+def test_of_a_long_error_the_authors_own_line_is_shown(
+    tmp_path: Path, wrote: tuple[bytes, ...], first: int, last: int
+) -> None:
+    """It stands at the end in Python, and at the begin elsewhere."""
+
+    def dies(peer: ScriptPeer) -> None:
+        for line in peer.lines():
+            if b'"request"' in line:
+                peer.log(b"\n".join((b"of an earlier turn", *wrote, b"")))
+                peer.die(1)
+            if b'"hello"' in line:
+                peer.send(b'{"type":"hello"}\n')
+
+    assert failure(examined(tmp_path, dies, SHORT)).stderr == (*wrote[:first], *wrote[len(wrote) - last :])
+
+
+def test_a_machine_that_stands_still_makes_no_bot_silent(tmp_path: Path) -> None:
+    """Whatever is waited for: a hello, an answer, the end."""
+    (tmp_path / "bot.py").write_text("")
+    argv = load_bots([str(tmp_path / "bot.py")])[0][0].argv
+    readings = count()
+
+    def clock() -> float:
+        return time.monotonic() + next(readings) // 7 * 1000
+
+    sandbox = InProcessSandbox({argv[0]: bot()})
+    exam = CheckSettings(sandbox, SandboxChoice("process"), tmp_path, hello_s=PATIENT_S, patience=PATIENT, clock=clock)
+    steps = list(check_bot(str(tmp_path / "bot.py"), exam))
+    assert {step.level for step in steps} <= {Level.OK, Level.NOTE}
+
+
+def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Path) -> None:
+    """The seed is an offer."""
+    rng = random.Random(1)
+    steps = examined(
+        tmp_path, bot(lambda message: {"id": message["id"], "choice": rng.randrange(len(message["legal"]))})
+    )
+    assert {step.what: step.level for step in steps if step.level is not Level.OK} == {"same seeds": "note"}
+
+
+def test_memory_is_told_beside_its_limit_where_it_is_known(tmp_path: Path) -> None:
+    """The most of all processes, in whole megabytes, rounded up."""
+    peaks = iter([3 << 20, (13 << 20) + 1])
+
+    def has(peer: ScriptPeer) -> None:
+        peer.peak_bytes = next(peaks, 1)
+        bot()(peer)
+
+    assert "; memory 14 MB of 256 MB" in examined(tmp_path, has)[-1].text
+    assert "memory" not in examined(tmp_path, bot())[-1].text
+
+
+def in_one_folder(folder: Path, script: Script) -> list[tuple[int, CheckStep]]:
+    """Examine two files of one folder and one that isn't there, all played by one script."""
+    names = [str(folder / name) for name in ("a.py", "none.py", "b.py")]
+    for name in (names[0], names[2]):
+        Path(name).write_text("")
+    sandbox = InProcessSandbox({load_bots(names[:1])[0][0].argv[0]: script})
+    exam = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=PATIENT_S, patience=PATIENT)
+    found = list(check_all(names, exam))
+    assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
+    return found
+
+
+def test_several_bots_are_examined_side_by_side_and_told_in_their_order(tmp_path: Path) -> None:
+    """The first process of each says hello only when that of the other has started."""
+    starts, both = count(), threading.Barrier(2)
+
+    def meets(peer: ScriptPeer) -> None:
+        if next(starts) < 2:
+            both.wait(PATIENT_S)
+        bot()(peer)
+
+    found = in_one_folder(tmp_path, meets)
+    names = [step.what for place, step in found if place == 0]
+    assert [place for place, _ in found] == [0] * len(names) + [1] + [2] * len(names)
+    assert [step.number for _, step in found] == [*range(1, len(names) + 1), 1, *range(1, len(names) + 1)]
+    assert [step.level for _, step in found if step.level is not Level.OK] == [Level.FAIL]
+
+
+def test_a_file_beside_two_bots_is_held_against_neither(tmp_path: Path) -> None:
+    """It may be the other's."""
+
+    def writes(peer: ScriptPeer) -> None:
+        (tmp_path / "games.log").write_text("")
+        bot()(peer)
+
+    steps = [step for _, step in in_one_folder(tmp_path, writes) if step.what == "files"]
+    assert [step.level for step in steps] == [Level.NOTE] * 2
+    assert "or another bot of its folder did: games.log" in steps[0].text
+
+
+def test_a_slow_start_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examiner waits for a hello as long as a match does by default, and says how long it took."""
+    assert (
+        CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path).hello_s
+        == MatchSettings().timing.start_ms / 1000
+    )
+    monkeypatch.setattr("arena.checks.bot_check.SLOW_S", -1.0)
+    (step,) = [step for step in examined(tmp_path, bot()) if step.what == "hello"]
+    assert (step.level, step.text) == (Level.NOTE, "it took 0.0 s of 60 s to start")
+
+
+def test_a_bot_that_is_not_there_fails_the_first_step(tmp_path: Path) -> None:
+    """With the second line of the message as what to do."""
+    exam = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path)
+    (step,) = check_bot(str(tmp_path / "none.py"), exam)
+    assert (step.what, step.level) == ("file", Level.FAIL)
+    assert step.do == "A bot is a file, or a folder with bot.toml."
+
+
+def test_the_quick_look_tells_of_a_bot_that_says_nothing_after_its_hello(tmp_path: Path) -> None:
+    """A bot that answers isn't told of; one that is silent for two seconds is, once, before its time is over."""
+    (tmp_path / "bot.py").write_text("")
+    ((found,), _) = load_bots([str(tmp_path / "bot.py")])
+    for script, level, told in ((bot(), Level.OK, 0), (silent_after_hello, Level.FAIL, 1)):
+        mute: list[bool] = []
+        exam = CheckSettings(
+            InProcessSandbox({found.argv[0]: script}), SandboxChoice("process"), tmp_path, patience=Timeouts(2.1, 0.0)
+        )
+        assert smoke_test(found, exam, partial(mute.append, True)).level is level
+        assert len(mute) == told
+
+
+def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_examiner_says_so(tmp_path: Path) -> None:
+    """A ladder's workers have others to examine. Every kind is asked that comes up in the games that are played."""
+    file = tmp_path / "bot.py"
+    file.write_text("")
+    argv = load_bots([str(file)])[0][0].argv
+    ticks = count()  # each look at the clock takes a tenth of a second
+
+    def asked(enough_s: float) -> tuple[int, str]:
+        exam = CheckSettings(
+            InProcessSandbox({argv[0]: bot()}),
+            SandboxChoice("process"),
+            tmp_path / "scratch",
+            rules=(PRESETS["coup"],),
+            hello_s=1e9,
+            patience=Timeouts(1e9, 0.0),
+            clock=lambda: next(ticks) / 10,
+            leave_s=1e9,
+            enough_s=enough_s,
+        )
+        steps = {step.what: step for step in check_bot(str(file), exam)}
+        assert {step.level for step in steps.values()} <= {Level.OK, Level.NOTE}
+        return int(steps["more games"].text.split()[0]), steps["all requests"].text
+
+    games, everything = asked(1e9)
+    assert games > 2
+    assert "never asked" not in everything
+    assert asked(0.1)[0] == 2
+
+
+@pytest.mark.parametrize("said", ["bot.c:1: warning: unused", "cc -Wall -Wno-warning"])
+def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) -> None:
+    """A build that warns of nothing shows nothing."""
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "bot.toml").write_text(f'run = "python3 bot.py"\nbuild = ["echo", "{said}"]\n')
+    warned = " warning: " in said
+    building = []
+    exam = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch", builds=building.append)
+    with closing(check_bot(str(tmp_path / "bot"), exam)) as steps:
+        assert next(steps).what == "file"
+        step = next(steps)
+    assert (step.what, step.level, step.log) == ("build", Level.OK, said.encode() + b"\n")
+    assert step.stderr == ((said.encode(),) if warned else ())
+    assert step.text.endswith("with warnings") == warned
+    assert [bot.name for bot in building] == ["bot"]
+
+
+def test_what_a_build_made_beside_the_bot_is_not_what_the_bot_wrote(tmp_path: Path) -> None:
+    """A plain process is built where it stands: make's `bot` lies beside bot.c."""
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "touch made"\n')
+    argv = load_bots([str(tmp_path / "bot")])[0][0].argv
+    exam = CheckSettings(
+        InProcessSandbox({argv[0]: bot()}), SandboxChoice("process"), tmp_path / "scratch", patience=PATIENT
+    )
+    steps = list(check_bot(str(tmp_path / "bot"), exam))
+    assert (tmp_path / "bot" / "made").exists()
+    assert [step for step in steps if step.level is Level.FAIL] == []
+
+
+@pytest.mark.parametrize("starved_s", [0.2, 0.0], ids=["kept from a core", "slow"])
+def test_the_time_in_which_the_host_keeps_a_bot_from_a_core_is_not_its_own(tmp_path: Path, starved_s: float) -> None:
+    """As in a match: a start costs the bot's own time."""
+
+    def script(peer: ScriptPeer) -> None:
+        for line in peer.lines():
+            message = json.loads(line)
+            if message["type"] == "hello":
+                peer.starve(starved_s)
+                time.sleep(0.2)
+            peer.send(polite(message) or b"")
+
+    steps = examined(tmp_path, script, hello_s=0.1, tells_waits=True)
+    assert [step.what for step in steps if step.level is Level.FAIL] == ([] if starved_s else ["hello"])

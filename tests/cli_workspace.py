@@ -1,0 +1,233 @@
+"""Provide a workspace for tests of the command: a folder with bots, a folder for temporary files, and processes."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from arena.checks import CHECK_KEY
+from arena.cli import cli
+from arena.coup import derive_key
+from tests.command import LIMIT_S, Command
+
+ROOT = Path(__file__).parents[1]
+SETTLE_S = 60  # for the kernel to end what it was told to end
+
+# The bot_seed that tells a bot that it is looked at before the run. A bot that is to be faulty in the run itself waits.
+LOOK_SEED = derive_key(CHECK_KEY, "bot|0").hex()[:32]
+
+# Its moves depend on its seed and on nothing else.
+BOT = f"""#!{sys.executable} -SI
+import json, sys, zlib
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        seed = message["bot_seed"]
+        print('{{"type":"hello"}}', flush=True)
+    elif message["type"] == "request":
+        choice = zlib.crc32(f"{{seed}} {{message['id']}}".encode()) % len(message["legal"])
+        print(json.dumps({{"id": message["id"], "choice": choice}}), flush=True)
+"""
+
+
+# The same, which starts in half the time: json is for lines that the arena writes in an examination alone.
+QUICK_BOT = f"""#!{sys.executable} -SI
+import sys, zlib
+
+for line in sys.stdin:
+    if line.startswith('{{"type":"hello"'):
+        seed = line.partition('"bot_seed":"')[2].partition('"')[0]
+        print('{{"type":"hello"}}', flush=True)
+        continue
+    if line.startswith('{{"type":"request"'):
+        number = line.partition('"id":')[2].partition(",")[0]
+        moves = line.partition('"legal":[')[2].partition('],"clock"')[0].count("{{")
+    elif line.startswith('{{"type":'):
+        continue
+    else:
+        import json
+
+        message = json.loads(line)
+        if message["type"] != "request":
+            continue
+        number, moves = message["id"], len(message["legal"])
+    choice = zlib.crc32(f"{{seed}} {{number}}".encode()) % moves
+    print(f'{{{{"id":{{number}},"choice":{{choice}}}}}}', flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """Return the one object on stdout."""
+        found = json.loads(self.out)
+        assert isinstance(found, dict)
+        return found
+
+    @property
+    def told(self) -> list[str]:
+        """Return the message of a refusal, line by line, without the notes before it."""
+        lines = self.err.splitlines()
+        start = max(number for number, line in enumerate(lines) if line.startswith(("arena: ", "Error: ")))
+        return lines[start:]
+
+
+def in_process(arguments: Sequence[object]) -> list[str]:
+    """Return the command's words; a run has plain processes and one worker, the quickest, unless they say otherwise."""
+    words = [str(argument) for argument in arguments]
+    if words[:1] not in (["run"], ["compare"]) or {"--help", "--json-schema"} & set(words):
+        return words
+    if not {"--sandbox", "--resume"} & set(words):
+        words += ["--sandbox", "process"]
+    if "--jobs" not in words:
+        words += ["--jobs", "1"]  # to start a second worker costs more than a small run gains
+    return words
+
+
+# Ctrl-C may come while a file is being opened, which then nobody closes but the collector.
+HALF_OPEN = re.compile(
+    r"^Exception ignored in: <_io\..*\n(?:Traceback .*\n(?:  .*\n)+)?ResourceWarning: unclosed .*\n", re.M
+)
+
+
+class Place:
+    """A user's folder; `tmp` is where the command and the bots leave temporary files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "user"
+        self.tmp = folder / "tmp"
+        self.folder.mkdir()
+        self.tmp.mkdir()
+        self.started: list[subprocess.Popen[str]] = []
+
+    def bot(self, name: str, text: str = QUICK_BOT) -> Path:
+        """Write a bot, and return its path."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def bots(self, count: int = 2) -> list[str]:
+        """Write bots with names from a on, and return them as arguments."""
+        return [self.bot(f"{letter}.py").name for letter in "abcdefghij"[:count]]
+
+    def start(self, *arguments: object, file_bytes: int | None = None, **environment: str) -> "subprocess.Popen[str]":
+        """Start the command in the folder; no file may grow beyond `file_bytes`.
+
+        -P: as the installed command does, it searches no folder but its own.
+        """
+        process = Command(
+            in_process(arguments),
+            self.environment(environment),
+            file_bytes,
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.started.append(process)
+        return process
+
+    def run(self, *arguments: object, file_bytes: int | None = None, **environment: str) -> Ran:
+        """Run the command to its end. No way of using it shows a traceback."""
+        return self.end(self.start(*arguments, file_bytes=file_bytes, **environment))
+
+    def end(self, process: "subprocess.Popen[str]") -> Ran:
+        """Wait for the end of a command that was started."""
+        out, err = process.communicate(timeout=LIMIT_S)
+        if process.returncode == 130:
+            err = HALF_OPEN.sub("", err)
+        ours = [line for line in err.splitlines() if not line.startswith("  | ")]  # the others are a bot's stderr
+        assert not any("Traceback" in line for line in ours), err
+        return Ran(process.returncode, out, err)
+
+    def call(self, *arguments: object) -> Ran:
+        """Run the command in this process, which is quicker; for uses that are refused before a bot is started."""
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            with contextlib.chdir(self.folder):
+                result = CliRunner().invoke(cli, in_process(arguments), prog_name="arena")
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return Ran(result.exit_code, result.stdout, result.stderr)
+
+    def environment(self, more: dict[str, str] | None = None) -> dict[str, str]:
+        """Return what a program of the place has in its environment."""
+        return {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(self.tmp), "COLUMNS": "80", **(more or {})}
+
+    def twin(self, run: str, name: str) -> None:
+        """Make the folder of a run that has the key of another and has played nothing: --resume plays the same games.
+
+        To stretch a --seed, which gives two runs one key, too, takes 1.4 s.
+        """
+        for folder in ("", "logs", "records"):
+            (self.folder / name / folder).mkdir(mode=0o700)
+        shutil.copy2(self.folder / run / "run.json", self.folder / name)
+
+    def wait(
+        self, what: Callable[[], Any], limit_s: float = LIMIT_S, process: "subprocess.Popen[str] | None" = None
+    ) -> Any:
+        """Wait until something is true, and return it; in vain as soon as the process that is to bring it has ended."""
+        deadline = time.monotonic() + limit_s
+        began = time.monotonic()
+        while not (found := what()):
+            took = time.monotonic() - began
+            ended = process is not None and process.poll() is not None
+            if ended and not (found := what()):
+                assert process is not None
+                raise AssertionError(f"the command has ended: {process.communicate(timeout=limit_s)}")
+            assert time.monotonic() < deadline, "waited in vain"
+            time.sleep(max(0.002, 4 * took))  # who asks a database leaves the cores to those that are waited for
+            began = time.monotonic()
+        return found
+
+    def processes(self) -> list[str]:
+        """Return all that live and have this place's TMPDIR or HOME: commands, workers, bots and bots' children."""
+        found = []
+        mark = str(self.tmp).encode()
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                if mark in (path / "environ").read_bytes():
+                    found.append(f"{path.name} {(path / 'cmdline').read_bytes().rstrip(bytes(1))!r}")
+            except OSError:  # it has just ended, or is another user's
+                continue
+        return found
+
+    def close(self) -> None:
+        """Kill what still runs."""
+        for process in self.started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(timeout=LIMIT_S)
+
+    def demand_nothing_left(self) -> None:
+        """Demand that no process and no temporary file is left, after a moment for the dead to go."""
+        if sys.platform == "linux":
+            self.wait(lambda: not self.processes(), SETTLE_S)
+        left = [str(path) for path in self.tmp.rglob("*") if not _is_a_try(path)]
+        assert left == [], left  # this module is imported before pytest could show values
+
+
+def _is_a_try(path: Path) -> bool:
+    """Tell whether Python's tempfile made it to try if it may write there; a kill can come before it is removed."""
+    return len(path.name) == 8 and path.is_file() and path.read_bytes() in (b"", b"blat")

@@ -1,0 +1,234 @@
+"""The process that plays tables, in this process: what it does about claims, its database, and what goes wrong."""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.bots import BotCache
+from arena.sandbox import InProcessSandbox
+from ladder.permissions import Viewer
+from ladder.service import Ladder, OpenTableRequest, close_session, find_table_server, open_ladder, open_session
+from ladder.store.database import Database, DatabaseUnavailableError, TableSession, claim_session, find_session
+from ladder.tables.server import RETRY_S, PreparedBots, TableSandboxes, TableServer, UnplayableTableError
+from tests.cli_workspace import Place
+from tests.ladder.service.ladders import ladder_in
+from tests.ladder.web.ladder_server import wait_for
+
+WAIT_S = 60.0  # only a failure takes this long
+AWAY, ADA = 1013, Viewer("ada")
+
+
+class Failing(Database):
+    """A database of which the next writes fail, or each look."""
+
+    def __init__(self, url: Any) -> None:
+        super().__init__(url)
+        self.writes_fail: list[Exception] = []
+        self.looks_fail: Exception | None = None
+        self.failed_at: list[float] = []
+
+    def write(self, act: Any) -> Any:
+        if self.writes_fail:
+            self.failed_at.append(time.monotonic())
+            raise self.writes_fail.pop(0)
+        return super().write(act)
+
+    def look(self, act: Any) -> Any:
+        if self.looks_fail is not None:
+            raise self.looks_fail
+        return super().look(act)
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """An event loop that counts what it has threads do, as long as it hasn't begun."""
+
+    waiting = 0
+
+    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:
+        def begin() -> Any:
+            self.waiting -= 1
+            return func(*args)
+
+        self.waiting += 1
+        return super().run_in_executor(executor, begin)
+
+
+class House(PreparedBots):
+    """A ladder with a table that waits for two people; `then` happens to what is claimed, in the database's thread."""
+
+    def __init__(self, ladder: Ladder, database: Failing, scratch: Path) -> None:
+        super().__init__(ladder, BotCache(scratch), scratch)
+        self.ladder, self.database = ladder, database
+        self.said: list[str] = []
+        self.closed_boxes = 0
+        self.loop = Loop()
+        self.id = open_session(ladder, OpenTableRequest(me=True, people=1), "ada").evening.id
+        self.then: Callable[[TableSession], TableSession | None] = lambda evening: evening
+
+    def claim(self, id: int, runner: str) -> tuple[TableSession, TableSandboxes] | None:
+        evening = self.ladder.database.write(lambda connection: claim_session(connection, id, runner))
+        kept = None if evening is None else self.then(evening)
+        ends = ExitStack()
+        ends.callback(self._close)
+        return None if kept is None else (kept, TableSandboxes({}, InProcessSandbox({}), ends))
+
+    def _close(self) -> None:
+        self.closed_boxes += 1
+
+    @property
+    def evening(self) -> TableSession:
+        """Return the table as the database has it."""
+        evening = self.ladder.database.look(lambda connection: find_session(connection, self.id))
+        assert evening is not None
+        return evening
+
+    async def come(self) -> tuple[int, str]:
+        """Come to the table as a web server does for somebody who looks on; return how the socket is closed."""
+        await asyncio.to_thread(wait_for, lambda: find_table_server(self.ladder, replace(self.evening, runner=None)))
+        runner = find_table_server(self.ladder, replace(self.evening, runner=None))
+        assert runner is not None
+        reader, writer = await asyncio.open_connection("127.0.0.1", runner.port)
+        hello = {"secret": runner.secret, "table": self.id, "place": None, "name": None, "program": False}
+        writer.write(json.dumps(hello).encode() + b"\n")
+        line = b"{"
+        while line.startswith(b"{"):
+            line = await reader.readline()
+        writer.close()
+        assert line.startswith(b"!"), line
+        code, _, reason = line[1:].decode().strip().partition(" ")
+        return int(code), reason
+
+    def serve(self, meanwhile: Callable[[], Awaitable[None]]) -> None:
+        """Have a dealer serve as long as something takes. Raises what ends it before."""
+
+        async def whole() -> None:
+            serving = asyncio.create_task(TableServer(self.ladder, self, self.said.append).serve())
+            other = asyncio.ensure_future(meanwhile())
+            async with asyncio.timeout(WAIT_S):
+                await asyncio.wait([serving, other], return_when=asyncio.FIRST_COMPLETED)
+                if serving.done():
+                    other.cancel()
+                    await serving
+                    raise AssertionError("the dealer ended")
+                serving.cancel()
+                with suppress(asyncio.CancelledError):
+                    await serving
+                await other
+
+        with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
+            runner.run(whole())
+
+
+@pytest.fixture
+def house(place: Place) -> Iterator[House]:
+    folder = ladder_in(place)
+    with closing(open_ladder(folder)) as known:
+        database = Failing(known.database.url)
+        with closing(Ladder(folder, database, known.play, bytes(32))) as ladder:
+            yield House(ladder, database, place.folder)
+
+
+def test_a_table_that_is_closed_while_it_is_claimed_ends(house: House) -> None:
+    """Also when a look at what happened waits behind the claim, and nothing happens afterwards."""
+
+    def closes(evening: TableSession) -> TableSession:
+        assert close_session(house.ladder, house.id, ADA)
+        wait_for(lambda: house.loop.waiting)
+        return evening
+
+    async def come() -> None:
+        assert await house.come() == (1000, "closed by who opened it")
+
+    house.then = closes
+    house.serve(come)
+
+
+def test_what_cannot_be_written_is_tried_again_after_a_pause_until_it_is(house: House) -> None:
+    def fails(evening: TableSession) -> TableSession:
+        house.database.writes_fail = [
+            DatabaseUnavailableError("the disk is full"),
+            DatabaseUnavailableError("the disk is full"),
+        ]
+        raise UnplayableTableError("it has no bots")
+
+    async def come() -> None:
+        await house.come()
+        await asyncio.to_thread(wait_for, lambda: house.evening.why == "it has no bots")
+
+    house.then = fails
+    house.serve(come)
+    assert house.said == ["the disk is full"] * 2
+    first, second = house.database.failed_at
+    assert second - first >= 0.9 * RETRY_S
+
+
+def test_a_write_that_fails_unexpectedly_is_told(house: House) -> None:
+    def fails(evening: TableSession) -> TableSession:
+        house.database.writes_fail = [ZeroDivisionError("odd")]
+        raise UnplayableTableError("it has no bots")
+
+    async def come() -> None:
+        await house.come()
+        await asyncio.to_thread(wait_for, lambda: house.said)
+
+    house.then = fails
+    house.serve(come)
+    assert "odd" in house.said[0]
+
+
+def test_who_comes_to_a_process_that_lost_the_claim_is_told_to_come_again(house: House) -> None:
+    async def come() -> None:
+        assert (await house.come())[0] == AWAY
+
+    house.then = lambda evening: None
+    house.serve(come)
+
+
+def test_a_look_that_fails_unexpectedly_ends_the_process_with_its_reason(house: House) -> None:
+    async def come() -> None:
+        await asyncio.Event().wait()
+
+    house.database.looks_fail = ZeroDivisionError("odd")
+    with pytest.raises(ZeroDivisionError, match="odd"):
+        house.serve(come)
+
+
+@pytest.mark.parametrize(("boxes", "fault"), [(0, ZeroDivisionError("odd")), (1, None)], ids=["claim", "table"])
+def test_a_defect_as_a_table_is_made_ends_it_and_nothing_else(
+    house: House, boxes: int, fault: Exception | None
+) -> None:
+    """Who comes again is answered; what it was is told to whoever runs the process."""
+
+    def fails(evening: TableSession) -> TableSession:
+        if fault is not None:
+            raise fault
+        return replace(evening, places=(None,))  # type: ignore[arg-type]
+
+    async def come() -> None:
+        assert (await house.come())[0] == AWAY
+        await asyncio.to_thread(wait_for, lambda: house.evening.state == "ended")
+        assert (await house.come())[0] == AWAY
+
+    house.then = fails
+    house.serve(come)
+    assert house.evening.why == "the server failed to begin it"
+    assert [type(fault or AttributeError()).__name__ in line for line in house.said] == [True]
+    assert house.closed_boxes == boxes
+
+
+def test_a_table_that_cannot_be_made_ends_with_the_reason_and_its_boxes_are_closed(house: House) -> None:
+    async def come() -> None:
+        assert (await house.come())[0] == AWAY
+        await asyncio.to_thread(wait_for, lambda: house.evening.state == "ended")
+
+    house.then = lambda evening: replace(evening, rules="gone")
+    house.serve(come)
+    assert house.evening.why == 'there are no rules "gone".'
+    assert house.closed_boxes == 1

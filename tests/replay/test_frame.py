@@ -1,0 +1,99 @@
+"""The frame of a page: one file, with nothing in it that a stranger's text could run."""
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+
+import arena.replay
+from arena.replay import html_page, inline_module, json_element, style_sheets
+
+STATIC = Path(arena.replay.__file__).parent / "static"
+ENTRIES = {"play"}  # of other pages
+HOSTILE = "</script><img src=x onerror=alert(1)> & \u2028 \x1b[31m \u202e \ud800 <!--"
+
+
+def sha256(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def test_a_page_allows_its_own_scripts_and_styles_and_no_others() -> None:
+    """Content-Security-Policy, level 3: by the hash of each text."""
+    html = html_page("title", "<p>body</p>", ["p{color:red}", "b{}"], ["let a = 1;"])
+    policy = re.search('Content-Security-Policy" content="([^"]*)"', html)
+    assert policy
+    rules = dict(part.split(" ", 1) for part in policy[1].split("; "))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == sha256("let a = 1;")
+    assert rules["style-src"] == f"{sha256('p{color:red}')} {sha256('b{}')}"
+    assert html.index("Content-Security-Policy") < html.index("<style>") < html.index("<p>body</p>")
+
+
+def test_a_page_without_scripts_allows_none() -> None:
+    """So a page of plots is as safe as one that plays games."""
+    assert "script-src 'none'" in html_page("title", "", [], [])
+
+
+def test_a_title_is_text() -> None:
+    """A bot's name may be in it."""
+    html = html_page(HOSTILE, "", [], [])
+    assert "<img" not in html
+    assert "\\x1b[31m" in html
+    html.encode()  # half a surrogate pair would raise
+
+
+def test_data_comes_back_as_it_was_and_ends_nothing_early() -> None:
+    """Names, standard error and lines that bots sent are strangers' text."""
+    element = json_element("told", {"name": HOSTILE})
+    found = re.fullmatch('<script type="application/json" id="told">([^<>&]*)</script>\n', element)
+    assert found
+    assert found[1].isascii()
+    assert json.loads(found[1]) == {"name": HOSTILE}
+
+
+def test_a_module_comes_after_what_it_imports_and_each_once() -> None:
+    """It runs from top to bottom."""
+    text = inline_module("app")
+    places = [text.index(f"modules.{path.stem} = ") for path in STATIC.glob("*.js") if path.stem not in ENTRIES]
+    assert sorted(places)[-1] == text.index("modules.app = ")
+    assert all(text.count(f"modules.{path.stem} = ") == 1 for path in STATIC.glob("*.js") if path.stem not in ENTRIES)
+    assert re.search(r"^(import|export)\b", text, re.MULTILINE) is None
+
+
+@pytest.mark.parametrize("path", sorted(STATIC.glob("*.js")), ids=lambda path: path.name)
+def test_a_module_imports_only_what_the_other_exports(path: Path) -> None:
+    """An inline module can't tell: a name that isn't there is undefined."""
+    for names, module in re.findall(
+        r'^import \{ ([^}]*) \} from "\./(\w+)\.js";$', path.read_text("utf-8"), re.MULTILINE
+    ):
+        exported = re.findall(
+            r"^export (?:function|class|const) (\w+)", (STATIC / f"{module}.js").read_text("utf-8"), re.M
+        )
+        assert set(names.split(", ")) <= set(exported)
+
+
+@pytest.mark.parametrize("path", sorted(STATIC.iterdir()), ids=lambda path: path.name)
+def test_no_part_reads_html_or_asks_the_network(path: Path) -> None:
+    """Text goes in by textContent, and all that a page needs is in it."""
+    text = path.read_text("utf-8")
+    for word in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+        "fetch(",
+        "url(",
+    ):
+        assert word not in text
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")  # a name, not an address
+
+
+def test_style_sheets_stand_one_behind_the_other() -> None:
+    """The look that all pages share, then what is a page's own."""
+    assert style_sheets("look", "page") == f"{style_sheets('look')}\n{style_sheets('page')}"
+    assert "--ground" in style_sheets("look")

@@ -1,0 +1,253 @@
+"""The page's modules say the same as the engine, the referee and the table of words. Node runs them, once for all."""
+
+import json
+import shutil
+import subprocess
+from collections import Counter
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arena.replay
+from arena.coup import FORFEIT, PRESETS, GameEnding, Ruleset, format_move, parse_move
+from arena.referee import Record, legal_moves, sent_lines, wire
+from arena.replay import list_steps, make_replay_object, pack_matches
+from protocol.event_text import EVENT_TEXTS, describe_end, describe_event, describe_events, describe_move
+from protocol.kits.coup_kit import Bot
+from protocol.kits.coup_kit import Game as Followed
+from tests.replay.games import random_game
+from tests.replay.samples import sample
+
+pytestmark = pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
+
+TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 6) if not rules.problem(seats)]
+
+
+# Who looks, and for whose eyes the match was told.
+SEATS: list[tuple[int, tuple[int, ...]]] = [(-1, ()), (0, (0,)), (1, (0, 1)), (-1, (1,))]
+
+ENDS = [*GameEnding, "earthquake", "toString"]
+
+
+class Follower(Bot):
+    """A bot whose game can be asked."""
+
+    def match_start(self, game: Followed) -> None:
+        self.game = game
+
+
+class Game:
+    """One recorded game with what the modules say of it."""
+
+    def __init__(self, record: Record, match: dict[str, Any], said: dict[str, Any]) -> None:
+        self.record = record
+        self.rules: Ruleset = record.header.terms.rules
+        self.game = match["games"][0]
+        self.names = match["bots"]
+        self.said = said
+        self.moments = list(list_steps(record.header, record.games[0]))
+        self.states = [self.moments[0].before, *(moment.after for moment in self.moments)]
+
+
+@pytest.fixture(scope="module")
+def twins() -> dict[str, Any]:
+    """Give what the modules say of a game of each table."""
+    records = [random_game(PRESETS[name], seats, seed=3) for name, seats in TABLES]
+    matches = [make_replay_object(record) for record in records]
+    asked = {
+        "modules": f"{(Path(arena.replay.__file__).parent / 'static').as_uri()}/",
+        "words": EVENT_TEXTS,
+        "matches": matches,
+        "ends": ENDS,
+        "cuts": [
+            {"whole": match, "cut": make_replay_object(record, eyes=eyes), "seat": seat}
+            for record, match in zip(records, matches, strict=True)
+            if len(record.header.bots) < 6
+            for seat, eyes in SEATS
+        ],
+        "packed": pack_matches([sample("reformation-inquisitor", 5)]),
+    }
+    ran = subprocess.run(
+        ["node", Path(__file__).with_name("twins.mjs")],
+        input=json.dumps(asked).encode(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr.decode()
+    answer: dict[str, Any] = json.loads(ran.stdout)
+    games = [Game(record, match, said[0]) for record, match, said in zip(records, matches, answer["said"], strict=True)]
+    return {
+        "unpacked": answer["unpacked"],
+        "ends": answer["ends"],
+        "cuts": answer["cuts"],
+        "honest": answer["honest"],
+        **dict(zip(TABLES, games, strict=True)),
+    }
+
+
+@pytest.fixture(params=TABLES, ids=lambda table: f"{table[0]}-{table[1]}")
+def game(request: pytest.FixtureRequest, twins: dict[Any, Any]) -> Game:
+    """Give each game in turn."""
+    found: Game = twins[request.param]
+    return found
+
+
+def test_the_page_folds_a_game_to_the_states_of_the_engine(game: Game) -> None:
+    """Source: arena.coup. Coins, hands, face-up cards, who is out, sides, reserve, deck, drawn cards, at each step."""
+    for state, moment in zip(game.states, game.said["moments"], strict=True):
+        board = state.board
+        assert moment["coins"] == list(board.coins)
+        assert [sorted(hand) for hand in moment["hands"]] == [list(hand) for hand in state.hands]
+        assert [len(hand) for hand in moment["hands"]] == list(board.influence)
+        assert [sorted(cards) for cards in moment["revealed"]] == [sorted(cards) for cards in board.revealed]
+        assert moment["sides"] == list(board.sides)
+        assert moment["reserve"] == board.reserve
+        assert moment["deck"] == board.deck
+        assert sorted(moment["drawn"]) == sorted(state.drawn)
+        if moment["step"]:
+            assert moment["out"] == [not hand for hand in state.hands] or moment["step"]["kind"] == "draft"
+
+
+def test_a_claim_is_true_where_its_owner_has_the_card(game: Game) -> None:
+    """Source: the engine's state in which the claim was made; the rulebook's embezzler claims to have no duke."""
+    claims = {(claim["index"], claim["seat"]): claim for claim in game.said["moments"][-1]["claims"]}
+    for index, step in enumerate(game.game["steps"], start=1):
+        for event in step["events"]:
+            role = event.get("claim") or (event["role"] if event["event"] == "block" else None)
+            if role:
+                hand = game.moments[index - 1].before.hands[event["seat"]]
+                claim = claims.pop((index, event["seat"]))
+                assert claim["role"] == role
+                assert claim["honest"] == (("duke" not in hand) if role == "not_duke" else (role in hand))
+    assert claims == {}
+
+
+def test_a_claim_ends_as_it_was_resolved(game: Game) -> None:
+    """Source: SPEC.md, "Events": shown, shown_hand, unproven, resolved."""
+    said = [claim["outcome"] for claim in game.said["moments"][-1]["claims"]]
+    events = [event["event"] for step in game.game["steps"] for event in step["events"]]
+    assert said.count("proven") == events.count("shown") + events.count("shown_hand")
+    assert said.count("caught") == events.count("unproven")
+    last = game.said["moments"][-1]
+    assert {claim["turn"] for claim in last["claims"] if claim["outcome"] == "open"} <= {last["turn"]}
+
+
+def test_a_seats_copy_of_an_event_is_what_the_referee_sent_it(game: Game) -> None:
+    """Source: wire.event, which is what bots get."""
+    for seat, steps in enumerate(game.said["seen"]):
+        for moment, seen in zip(game.moments, steps, strict=True):
+            sent = [
+                json.loads(wire.encode_event(moment.first + place, event, seat))
+                for place, event in enumerate(moment.events)
+            ]
+            assert seen == sent
+
+
+def test_a_seat_knows_its_own_cards_and_no_others_but_those_it_saw(game: Game) -> None:
+    """What it knows is true."""
+    for seat, known in enumerate(game.said["known"]):
+        for state, hands in zip(game.states, known, strict=True):
+            assert sorted(hands[seat]) == list(state.hands[seat])
+            for other, cards in enumerate(hands):
+                left = list(state.hands[other])
+                for card in cards:
+                    left.remove(card)
+
+
+def test_answers_that_the_referee_keeps_to_itself_are_shown_to_no_seat(game: Game) -> None:
+    """SPEC.md, "What you can and can't learn": who passed, who else wanted to speak, what an exchange kept."""
+    for seat, steps in enumerate(game.said["answers"]):
+        for step, shown in zip(game.game["steps"], steps, strict=True):
+            others = [given for given in shown if given[0] != seat]
+            assert others == [] or step["kind"] not in ("challenge", "block", "exchange", "examine_show", "draft")
+            assert all(time is None for _, _, time in others)
+
+
+def test_odds_are_those_of_the_kit_at_every_request(twins: dict[Any, Any]) -> None:
+    """So the page knows what is certain as bots do. Source: the kit in Python, given the lines that a seat was sent."""
+    certain: Counter[float] = Counter()
+    for game, looker in ((twins[table], looker) for table in TABLES for looker in range(table[1])):
+        asked = [
+            (index, moment.kind)
+            for index, moment in enumerate(game.moments)
+            if any(given.seat == looker for given in moment.given)
+        ]
+        kit = Follower()
+        for line in sent_lines(game.record, game.record.games[0].seating[looker]):
+            message = json.loads(line.line)
+            kit.reply(message)
+            if message["type"] != "request":
+                continue
+            index, kind = asked.pop(0)
+            assert kind == message["kind"]
+            for owner, said in enumerate(game.said["chances"][looker][index]):
+                expected = [kit.game.odds(owner, role) for role in (*game.rules.roles, "not_duke")]
+                assert said == pytest.approx(expected, abs=1e-9)
+                lacks = kit.game.players[owner].influence and kit.game.players[owner].caught
+                certain.update(said if owner != looker and lacks else ())
+        assert not asked
+    assert certain[0] > 10
+
+
+def test_both_tell_the_same_words(game: Game) -> None:
+    """Source: protocol/event_text.py."""
+    for step, told_, stories in zip(game.game["steps"], game.said["told"], game.said["stories"], strict=True):
+        assert told_ == [describe_event(event, game.names) for event in step["events"]]
+        assert stories == [
+            describe_events(step["events"], game.names),
+            describe_events(step["events"], game.names, coins=True),
+        ]
+
+
+def test_both_tell_the_same_ends(twins: dict[Any, Any]) -> None:
+    """Also of a reason that the table doesn't have."""
+    assert twins["ends"] == [describe_end(reason) for reason in ENDS]
+
+
+def test_both_read_the_same_moves(game: Game) -> None:
+    """Source: arena.coup.parse and the wire's moves."""
+    for step, moves, told_ in zip(game.game["steps"], game.said["moves"], game.said["movesTold"], strict=True):
+        for (_, word, _), move, text in zip(step["given"], moves, told_, strict=True):
+            answer = parse_move(word)
+            assert answer != FORFEIT
+            payload = legal_moves.move_payload(answer)
+            assert move == payload, format_move(answer)
+            assert text == describe_move(payload, game.names)
+
+
+def test_a_moment_s_own_link_leads_to_it(game: Game) -> None:
+    """Turn and step name each moment once."""
+    assert game.said["placed"] == list(range(len(game.states)))
+
+
+def test_a_match_comes_out_of_the_page_as_it_went_in(twins: dict[Any, Any]) -> None:
+    """But for the numbers of events, which their order tells."""
+    match = sample("reformation-inquisitor", 5)
+    for game in match["games"]:
+        for step in game["steps"]:
+            for event in step["events"]:
+                del event["n"]
+    assert twins["unpacked"] == [match]
+
+
+def test_a_match_that_was_cut_for_a_seat_shows_it_the_same(twins: dict[Any, Any]) -> None:
+    """Cards, events, answers, odds and claims at each moment, beside those of a match that was told with all cards."""
+    drawn = 0
+    for whole, cut in twins["cuts"]:
+        assert cut == whole
+        drawn += sum(None in moment["drawn"] for game in cut for moment in game)
+    assert len(twins["cuts"]) == len(SEATS) * sum(seats < 6 for _, seats in TABLES)
+    assert drawn
+
+
+def test_whether_a_claim_was_true_is_known_of_the_eyes_own_alone(twins: dict[Any, Any]) -> None:
+    """Of others a page that was cut can't tell it."""
+    seen = set()
+    for (_, eyes), games in zip(cycle(SEATS), twins["honest"], strict=False):
+        for claims in games:
+            assert all((honest is None) is (seat not in eyes) for seat, honest in claims)
+            seen |= {honest for _, honest in claims}
+    assert seen == {None, True, False}

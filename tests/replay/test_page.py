@@ -1,0 +1,154 @@
+"""The page as a file: how large it is, what it leaves out, and its text for browsers without JavaScript."""
+
+import html
+import json
+import re
+import sys
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from arena.coup import PRESETS
+from arena.referee import Record, SentLine, sent_lines
+from arena.replay import make_replay_object, pack_matches, replay_page
+from arena.review import Review, review_bot
+from protocol.event_text import describe_events
+from tests.replay.games import random_game
+from tests.replay.samples import sample
+from tests.replay.worlds import other_world
+
+
+@pytest.mark.parametrize("seats", [4, 10])
+def test_a_page_of_24_games_is_at_most_500_kb(seats: int) -> None:
+    """Also of bots that write all the standard error that is kept, which is 64 KiB a process."""
+    match = sample("reformation-inquisitor", seats, 24)
+    for seat in range(seats):
+        for game in match["games"]:
+            text = "p(duke) = 0.25 \u2713\n" * (65536 // 16 // 24)
+            game["stderr"].append({"seat": seat, "turn": 3, "text": text})
+    assert len(replay_page([match], "24 games").encode()) <= 500_000
+
+
+def test_what_is_left_out_of_standard_error_is_counted() -> None:
+    """The beginning and the end stay; short texts stay whole."""
+    match = sample(games=1)
+    long = "begin" + "x" * 50_000 + "end"
+    match["games"][0]["stderr"] = [{"seat": 0, "turn": 1, "text": long}, {"seat": 1, "turn": 1, "text": "short"}]
+    first, second = (entry["text"] for entry in pack_matches([match])["matches"][0]["games"][0]["stderr"])
+    assert second == "short"
+    assert first.startswith("begin")
+    assert first.endswith("end")
+    left_out = re.search(r"\n\[\.\.\. (\d+) characters left out \.\.\.\]\n", first)
+    assert left_out
+    assert len(first) - len(left_out[0]) + int(left_out[1]) == len(long)
+    assert len(first) < 6000
+
+
+def test_each_different_event_is_carried_once() -> None:
+    """Two of three are the same as another."""
+    carried = pack_matches([sample(games=3)])["events"]
+    assert len({json.dumps(event, sort_keys=True) for event in carried}) == len(carried)
+
+
+def test_a_draw_is_told_with_its_reason() -> None:
+    """Source: words.json."""
+    match = sample(games=1)
+    match["games"][0] |= {"winner": None, "reason": "turn_limit"}
+    assert f"Game 0: a draw after {match['games'][0]['turns']} turns: the turn limit<" in replay_page([match], "")
+
+
+def test_the_page_has_every_game_as_text() -> None:
+    """Names, the deal, and each turn in the words of the terminal."""
+    match = sample(games=2, bots=("honest", "mybot", "a & b", "turtle"))
+    noscript = re.search("<noscript>(.*?)</noscript>", replay_page([match], "Title & more"), re.DOTALL)
+    assert noscript
+    text = html.unescape(noscript[1])
+    assert "Title & more" in text
+    for game in match["games"]:
+        names = [match["bots"][bot] for bot in game["seating"]]
+        won = f"Game {game['game']}: {names[game['winner']]} wins after {game['turns']} turns: the last one standing"
+        assert won in text
+        for turn in range(1, game["turns"] + 1):
+            events = [event for step in game["steps"] if step["turn"] == turn for event in step["events"]]
+            assert f"Turn {turn}: {describe_events(events, names)}\n" in text or text.count(
+                f"Turn {turn}: {describe_events(events, names)}<"
+            )
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_game_can_be_shown(preset: str) -> None:
+    """A duel's hands are empty before its draft."""
+    seats = PRESETS[preset].min_seats
+    assert "</html>" in replay_page([make_replay_object(random_game(PRESETS[preset], seats, seed=5))], preset)
+
+
+@pytest.mark.parametrize("matches", [[], [{"match": 1, "games": []}]])
+def test_a_page_without_a_game_is_refused(matches: list[dict[str, Any]]) -> None:
+    """There would be nothing on it."""
+    with pytest.raises(ValueError, match="no game"):
+        replay_page(matches, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("eyes", "front", "holds"),
+    [
+        (None, None, "This page holds all cards."),
+        (None, "b&b", "This page holds all cards. It opens with what b&amp;b knew."),
+        ((1, 2), None, "This page holds only what b&amp;b and c could know."),
+        ((), None, "This page holds only what everybody at the table could know."),
+    ],
+)
+def test_the_page_says_which_cards_it_holds(eyes: tuple[int, ...] | None, front: str | None, holds: str) -> None:
+    """Also to a browser without JavaScript."""
+    text = replay_page([sample(games=1, bots=("a", "b&b", "c", "d"), eyes=eyes)], "", front)
+    assert f'<aside class="holds" aria-label="cards">{holds}</aside>' in text
+
+
+def test_the_page_for_one_bot_is_the_same_bytes_whatever_it_could_not_know() -> None:
+    """The whole file: its text, its lists and its data."""
+    others = 0
+    for seed in range(6):
+        record = random_game(PRESETS["coup"], 3, seed=seed)
+        other = other_world(record, (1,), deals=300)
+        if other is not None:
+            others += 1
+            assert replay_page([make_replay_object(other, eyes=(1,))], "Coup") == replay_page(
+                [make_replay_object(record, eyes=(1,))], "Coup"
+            )
+            assert replay_page([make_replay_object(other)], "Coup") != replay_page([make_replay_object(record)], "Coup")
+    assert others
+
+
+def test_the_page_of_a_review_is_the_same_bytes_whatever_the_bot_could_not_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The curve, the costly decisions and the habits too. What differs beside hidden cards, the seeds that were sent,
+    is made the same."""
+
+    def seeded(record: Record, bot: int) -> list[SentLine]:
+        return [
+            replace(each, line=re.sub(rb'_seed":"[0-9a-f]{32}"', b'_seed":"%032d"' % 0, each.line))
+            for each in sent_lines(record, bot)
+        ]
+
+    monkeypatch.setattr(sys.modules["arena.review.review"], "sent_lines", seeded)
+    others = 0
+    for seed in range(6):
+        record = random_game(PRESETS["coup"], 3, seed=seed)
+        other = other_world(record, (1,), deals=300)
+        if other is not None and record.games[0].seating.index(1) not in record.games[0].survivors:
+            others += 1
+            texts = []
+            for each in (record, other):
+                found = review_bot([each], each.header.bots[1], 1)
+                assert found.curves[0].chances
+                texts.append(
+                    replay_page(
+                        [make_replay_object(each, eyes=(1,))], "Coup", None, TypeAdapter(Review).dump_python(found)
+                    )
+                )
+            assert texts[0] == texts[1]
+            assert make_replay_object(record) != make_replay_object(other)
+    assert others

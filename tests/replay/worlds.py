@@ -1,0 +1,93 @@
+"""A recorded game as it might have been for all that some of its bots know: other cards, draws and sealed answers.
+
+The events are the same, in the copies of these bots and of an onlooker. It is found by search: other deals, until one
+can be played to the same end.
+"""
+
+import random
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+from arena.coup import (
+    FORFEIT,
+    Event,
+    KeyedRng,
+    MoveOrForfeit,
+    State,
+    apply_moves,
+    deal_game,
+    derive_key,
+    format_move,
+    list_legal_moves,
+    view_from_seat,
+)
+from arena.referee import Fault, GameRecorder, Record, messages
+from arena.replay import ReplayStep, SeatAnswer, list_steps
+
+SEALED = ("challenge", "block", "exchange", "examine_show", "draft")  # what others answer isn't told
+WAYS = 40  # of a moment, that are tried
+
+_Step = tuple[State, Sequence[MoveOrForfeit], State, Sequence[Event]]
+
+
+def other_world(record: Record, eyes: Collection[int], deals: int) -> Record | None:
+    """Return a record of one game with other hidden cards, None if so many deals have none; bots sit by their places.
+
+    What is its owner's alone is another, too, but for the eyes: times and faults. So is the key.
+    """
+    [game] = record.games
+    story = list(list_steps(record.header, game))
+    rng = random.Random(repr(eyes))
+    for number in range(deals):
+        header = replace(record.header, key=derive_key(record.header.key, f"other {number}"))
+        chance = KeyedRng(header.key, game.game)
+        state = deal_game(header.terms.rules, len(game.seating), chance, game.starter)
+        played = _played(state, story, chance, eyes, rng)
+        if played is None:
+            continue
+        notes = GameRecorder(game.game, game.seating, game.starter)
+        for moment, step in zip(story, played, strict=True):
+            notes.words += map(format_move, step[1])
+            notes.times += [each.time_us + 5 * (each.seat not in eyes) for each in moment.given]
+            notes.step(*step)
+        notes.faults = [fault for fault in game.faults if fault.bot in eyes]
+        for bot in set(game.seating) - set(eyes):
+            places = [place for place, seat in enumerate(game.by) if seat == bot]
+            notes.faults += [Fault(bot, "timeout", step=places[0]), Fault(bot, "stray_line", got="duke", count=7)]
+        other = notes.record(played[-1][2])
+        if (other.start, other.words, other.draws) != (game.start, game.words, game.draws):
+            return Record(header, (other,))
+    return None
+
+
+def _played(
+    state: State, story: Sequence[ReplayStep], chance: KeyedRng, eyes: Collection[int], rng: random.Random
+) -> list[_Step] | None:
+    """Return the steps from a state on that tell the same as the rest of a story; None if there are none."""
+    if not story:
+        return []
+    moment, *rest = story
+    if state.board != moment.before.board or any(
+        view_from_seat(state, eye) != view_from_seat(moment.before, eye) for eye in eyes
+    ):
+        return None
+    told = _copies(moment.events, eyes)
+    ways = list(product(*(_answers(state, each, moment.kind, eyes) for each in moment.given)))
+    for answers in rng.sample(ways, min(WAYS, len(ways))):
+        after, events = apply_moves(state, answers, chance)
+        if _copies(events, eyes) == told:
+            found = _played(after, rest, chance, eyes, rng)
+            if found is not None:
+                return [(state, answers, after, events), *found]
+    return None
+
+
+def _answers(state: State, given: SeatAnswer, kind: str, eyes: Collection[int]) -> Iterator[MoveOrForfeit]:
+    for move in (FORFEIT,) if given.answer == FORFEIT else list_legal_moves(view_from_seat(state, given.seat)):
+        if move == given.answer or (given.seat not in eyes and kind in SEALED):
+            yield move
+
+
+def _copies(events: Sequence[Event], eyes: Collection[int]) -> list[object]:
+    return [messages.make_event(0, event, seat) for event in events for seat in (None, *eyes)]

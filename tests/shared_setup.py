@@ -1,0 +1,24 @@
+"""Create expensive, read-only test data once for all processes of pytest-xdist."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return a folder of this name that `make` filled, in whichever process was the first to ask; the others wait."""
+    base = factory.getbasetemp()
+    root = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, unfinished = root / name, root / f"{name}.unfinished"
+    with (root / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            shutil.rmtree(unfinished, ignore_errors=True)  # of a process that failed
+            unfinished.mkdir()
+            make(unfinished)
+            unfinished.rename(folder)
+    return folder
