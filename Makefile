@@ -17,7 +17,7 @@ PARALLEL = -n $(WORKERS) --no-loadscope-reorder
 # To collect all tests takes five seconds.
 CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
-QUICK += tests/test_docs.py tests/test_boundaries.py
+QUICK += tests/test_docs.py tests/test_boundaries.py tests/test_style.py
 
 .PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel coverage bench gauntlet site soak format clean
 
