@@ -111,8 +111,8 @@ class StandingsCounter:
         for seat in game.forfeits:
             self._forfeits[self._index[seats[seat]]] += 1
 
-    def shares(self) -> list[tuple[str, int, float]]:
-        """Return (bot, games, win share) of every bot, best first."""
+    def win_rates(self) -> list[tuple[str, int, float]]:
+        """Return (bot, games, win rate) of every bot, best first."""
         rows = [
             (bot, games, wins / WIN_PARTS / max(1, games))
             for bot, games, wins in zip(self._bots, self._games, self._wins, strict=True)

@@ -99,7 +99,7 @@ def test_the_readmes_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path) 
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
     assert found["games"] == 2
-    assert {count for row in found["standings"] for count in row["faults"].values()} == {0}
+    assert {count for row in found["standings"] for count in row["faults_by_code"].values()} == {0}
 
 
 def test_the_first_page_leads_from_nothing_to_a_bot_that_wins_more(tmp_path: Path) -> None:

@@ -288,9 +288,9 @@ def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Pat
     bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in unfit])
     if len(bots) < 2:
         usage_error(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: nothing was played.")
-    left_out = tuple((each.bot.name, _reason(each)) for each in unfit)
-    print_note(f"{why}\nleft out: {', '.join(name for name, _ in left_out)}")
-    return replace(of_bots(asked, bots, config.terms, config.sandbox), left_out=left_out)
+    skipped = tuple((each.bot.name, _reason(each)) for each in unfit)
+    print_note(f"{why}\nskipped: {', '.join(name for name, _ in skipped)}")
+    return replace(of_bots(asked, bots, config.terms, config.sandbox), skipped=skipped)
 
 
 def _reason(unfit: RejectedBot) -> str:
@@ -373,7 +373,7 @@ def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tupl
             f"the results can't be written: {os_error_reason(problem)}\nWhat is complete is kept; go on with: {go_on}"
         )
     else:
-        return (1 if state.given_up else 0), None
+        return (1 if state.abandoned else 0), None
     print_error(text)
     return 1, text
 
@@ -484,13 +484,13 @@ def run(
 
 
 def _show_play(this: Run, jobs: int) -> None:
-    """Play to the end; show the progress, and say which matches are void."""
+    """Play to the end; show the progress, and print which attempts at matches failed."""
     live, line = run_report.LiveStandings(this.progress), partial(run_report.progress_line, this.progress)
     with show_progress(lambda: live, line) as tell, closing(this.play(jobs)) as events:
         for event in events:
             tell()
             if isinstance(event, JobFailed):
-                print_note(f"match {event.job.spec.match} is void: {event.reason}")
+                print_note(f"match {event.job.spec.match} failed: {event.reason}")
 
 
 def _report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
@@ -506,5 +506,5 @@ def _report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: 
             print_text(run_report_to_csv(result), folder.path)
     else:
         print_parts(*run_report.report_parts(this, folder, board), kept=folder.path)
-    for name, why in this.config.left_out:
-        print_note(f"left out: {name}: {why}")
+    for name, reason in this.config.skipped:
+        print_note(f"skipped: {name}: {reason}")

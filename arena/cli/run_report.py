@@ -42,13 +42,13 @@ class LiveStandings:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the lines."""
-        rows = self._progress.shares()
+        rows = self._progress.win_rates()
         last = progress_line(self._progress)
         room = max(1, console.height - 3 - len(last) // options.max_width)  # the head, a note, and the cursor's line
         shown = rows[:room]
         wide = min(max(3, *(cell_len(bot) for bot, _, _ in shown)), max(_NAME_WIDTH, options.max_width - 19))
-        yield Text(f"{'bot':<{wide}}  {'games':>6}  win share", style="bold", no_wrap=True, overflow="crop")
-        lines = [f"{_cut(bot, wide)}  {games:>6}  {share:>9.1%}" for bot, games, share in shown]
+        yield Text(f"{'bot':<{wide}}  {'games':>6}  win rate", style="bold", no_wrap=True, overflow="crop")
+        lines = [f"{_cut(bot, wide)}  {games:>6}  {rate:>8.1%}" for bot, games, rate in shown]
         yield Text("\n".join(lines), no_wrap=True, overflow="crop")
         if len(rows) > room:
             yield Text(f"and {len(rows) - room} more", style="dim")
@@ -67,8 +67,8 @@ def progress_line(progress: Progress) -> str:
     if played and progress.seconds > 0:
         left = (progress.plan.matches - progress.done) * progress.seconds / played
         text += f", {progress.fresh_games / progress.seconds:.0f} games/s, {_duration(left)} left"
-    if progress.voided:
-        text += f", {progress.voided} void"
+    if progress.failed_attempts:
+        text += f", {format_count(progress.failed_attempts, 'failed attempt')}"
     slow = [_held_up(*row) for row in progress.held_up()[:_HOLDERS]]
     return f"{text}; held up by {'; '.join(slow)}" if slow else text
 
@@ -121,7 +121,7 @@ def headline(run: Run, board: RunStandings) -> str:
 def standings_table(run: Run, board: RunStandings) -> Table:
     """Return the standings as a table."""
     times = run.progress.times
-    names = ["rank", "bot", "rating\n± 95 %", "win\nshare", "95 %", "plain\nshare", "games/\nmatches", "faults"]
+    names = ["rank", "bot", "rating\n± 95 %", "adjusted\nwin rate", "95 %", "win\nrate", "games/\nmatches", "faults"]
     if timed := _knows_times(run, board):
         names.append(f"{_clock(run)}\nms")
     rows: list[list[str | Text]] = []
@@ -166,8 +166,8 @@ def _number_table(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | 
 def standings_notes(run: Run, board: RunStandings) -> list[str]:
     """Return what a reader of the standings has to know."""
     known = any(row.rating.low is not None for row in board.standings)  # a bot without a game never has one
-    fair = f"fair share {100 / run.config.seats:.3g} %"
-    lines = [f"{fair}; win share: as if each bot met all others equally often" if known else fair]
+    fair = f"fair win rate {100 / run.config.seats:.3g} %"
+    lines = [f"{fair}; adjusted win rate: as if each bot met all others equally often" if known else fair]
     if known:
         lines.append("rank, ± 95 % and 95 % hold the true value in 95 of 100 such runs, ranks in more")
     lines.append("rating: TrueSkill, from all games at once; a match counts as one observation")
@@ -177,7 +177,7 @@ def standings_notes(run: Run, board: RunStandings) -> list[str]:
     lines.append(seats_line(board))
     if not known:
         games = min_matches_for_intervals(len(board.standings), run.config.seats) * run.config.match_games
-        lines.append(f"too few matches for win share and intervals; it takes about --games {games}")
+        lines.append(f"too few matches for the adjusted win rate and intervals; it takes about --games {games}")
     if len(board.standings) > _MATRIX:
         lines.append("who beats whom: --csv or --json with --resume")
     return lines
@@ -210,7 +210,7 @@ def decision_time_tables(progress: Progress, board: RunStandings) -> Iterator[Re
 
 
 def head_to_head_tables(run: Run, board: RunStandings) -> Iterator[RenderableType]:
-    """Yield who beats whom, and in how many matches: of the games that either won, the share of the row's bot."""
+    """Yield who beats whom, and in how many matches: the win rate of the row's bot, of the games that either won."""
     rows = []
     for row in board.standings:
         met = [board.duels[row.bot].get(other.bot) for other in board.standings]
@@ -234,8 +234,8 @@ def fault_parts(run: Run, folder: RunFolder, board: RunStandings) -> Iterator[Re
     for row in board.standings:
         if row.codes:
             yield Group(*_faults(folder, row, bots[row.bot], run.config.sandbox.name))
-    for void in run.progress.given_up:
-        yield Text(f"match {void.match} was void too often and is not counted: {escape_control(void.reason)}")
+    for attempt in run.progress.abandoned:
+        yield Text(f"match {attempt.match} failed too often and is not counted: {escape_control(attempt.reason)}")
 
 
 def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iterator[RenderableType]:

@@ -131,7 +131,7 @@ def _short(stats: StatsReport) -> Iterator[RenderableType]:
     for bot in stats.bots:
         took = bot.took.get(ALL)
         times = [NO_VALUE] * 3 if took is None else [str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)]
-        faults = ", ".join(f"{code} {count}" for code, count in bot.faults.items()) or NO_VALUE
+        faults = ", ".join(f"{code} {count}" for code, count in bot.faults_by_code.items()) or NO_VALUE
         rows.append([bot.bot, *times, faults])
     yield _table(
         ["bot", "requests", f"{_clock(stats.records)} ms,\nmedian", "99 %\nwithin", "faults"], rows, texts=("faults",)
@@ -178,9 +178,9 @@ def _whole(bot: Profile, records: Records) -> Iterator[RenderableType]:
         yield ""
         rows = [[kind, str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)] for kind, took in bot.took.items()]
         yield _table([f"{_clock(records)} time, ms", "requests", "median", "99 % within"], rows)
-    if bot.faults:
+    if bot.faults_by_code:
         yield ""
-        yield _table(["faults", "count"], [[code, str(count)] for code, count in bot.faults.items()])
+        yield _table(["faults", "count"], [[code, str(count)] for code, count in bot.faults_by_code.items()])
 
 
 # ---------------------------------------------------------------- two bots

@@ -21,7 +21,7 @@ from arena.sandbox import SandboxChoice
 from ladder.schedule import MatchPlan, Shuffle, plan_matches, seat_orders
 from ladder.store import FolderError
 
-VERSION = 7  # of run.json; 6 gave no game_seed
+VERSION = 8  # of run.json
 
 # What a seed is stretched with, lest a bot try seeds until one gives its `bot_seed`: 288 MiB, more than a bot has by
 # default, and 1.4 s a seed (measured). With less memory it takes longer.
@@ -32,7 +32,7 @@ _STRETCH_N, _STRETCH_R = 2**18, 9
 class RunConfig:
     """What a run was asked to be. `games` is the number asked for; `seed` is None where the key was drawn at random.
 
-    `left_out` are the bots that were asked for and can't play: the name of each, and why.
+    `skipped`: the bots that were requested and can't play, each with the reason.
     """
 
     COMMAND: ClassVar[str] = "run"  # which begins it, and goes on with it
@@ -45,7 +45,7 @@ class RunConfig:
     seed: int | None = None
     terms: MatchSettings = field(default_factory=MatchSettings)
     sandbox: SandboxChoice = field(default_factory=SandboxChoice)
-    left_out: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
 
     def plan(self) -> MatchPlan:
         """Return who plays whom. Raises ValueError, with what is allowed, for numbers that make no plan."""
@@ -95,7 +95,7 @@ class RunConfig:
             values["key"] = bytes.fromhex(config["key"])
             values["terms"] = MatchSettings.from_json(config["terms"])
             values["sandbox"] = SandboxChoice.from_json(config["sandbox"])
-            values["left_out"] = tuple((name, why) for name, why in config["left_out"])
+            values["skipped"] = tuple((name, reason) for name, reason in config["skipped"])
             values["bots"] = tuple(
                 Bot(
                     **{

@@ -17,11 +17,10 @@ from ladder.rating import Estimate
 from ladder.run_standings import HeadToHead, RunStanding, RunStandings
 from ladder.store import RunFolder
 
-VERSION: Literal[2] = 2
+VERSION: Literal[3] = 3
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
-Interval = tuple[float, float] | None
 
 
 class _Part(BaseModel):
@@ -36,23 +35,23 @@ class RequestTimes(_Part):
 
 
 class RunReportRow(_Part):
-    """A bot's place in the standings. `wins` counts a draw as the bot's share of it."""
+    """A bot's row of the standings. `wins` counts a draw as the bot's share of it. Intervals have a level of 95 %;
+    `low` and `high` are null where the run has too few matches.
+    """
 
-    place: int = Field(description="by rating, from 1; ranks_95 says which are certain")
+    position: int = Field(description="by rating, from 1; rank_range says which are certain")
     bot: str
-    ranks_95: tuple[int, int] = Field(description="the best and the worst rank that the games allow")
-    rating: float = Field(description="TrueSkill, from all games at once; the mean of the field is 25")
-    rating_95: Interval = Field(description="95 % interval; null where the run has too few matches")
-    win_share_adjusted: Share | None = Field(
-        description="as if the bot met all others equally often; without an interval a prior pulls it to the fair share"
+    rank_range: tuple[int, int] = Field(description="the best and the worst rank that the games allow")
+    rating: Estimate = Field(description="TrueSkill, from all games at once; the mean of the field is 25")
+    win_rate_adjusted: Estimate | None = Field(
+        description="as if the bot met all others equally often; without an interval a prior pulls it to the fair rate"
     )
-    win_share_adjusted_95: Interval = Field(description="95 % interval; null where the run has too few matches")
-    win_share: Share | None = Field(description="of the games that it played")
+    win_rate: Share | None = Field(description="of the games that it played")
     wins: float
     games: Count
     matches: Count
-    faults: dict[str, Count] = Field(description="by code, those that follow from others (out_of_lives, retired) too")
-    faults_committed: Count = Field(description="without those that follow from others")
+    faults: Count = Field(description="without those that follow from others")
+    faults_by_code: dict[str, Count] = Field(description="those that follow from others (out_of_lives, retired) too")
     forfeits: Count
 
 
@@ -63,14 +62,14 @@ class HeadToHeadRow(_Part):
     losses: float
     games: Count
     matches: Count
-    share: Share | None = Field(description="of the games that either won; null below 10 matches")
+    win_rate: Share | None = Field(description="of the games that either won; null below 10 matches")
 
 
 class SkippedBot(_Part):
     """A bot that can't play, without which the run is played."""
 
     bot: str
-    why: str
+    reason: str
 
 
 class Speed(_Part):
@@ -84,7 +83,7 @@ class Speed(_Part):
 class RunReport(_Part):
     """A run, at its end or where it stopped."""
 
-    version: Literal[2] = VERSION
+    version: Literal[3] = VERSION
     error: str | None = Field(description="why the run stopped before its end; null if it didn't, or was interrupted")
     run: str = Field(description="the run's folder")
     rules: str
@@ -93,12 +92,12 @@ class RunReport(_Part):
     games: Count
     matches: Count
     draws: Count
-    voided: Count = Field(description="attempts at matches that were void, in this session")
-    given_up: list[int] = Field(description="matches that were void too often")
-    left_out: list[SkippedBot]
-    fair_share: Share = Field(description="of the games, for each of the seats")
+    failed_attempts: Count = Field(description="attempts at matches that failed, in this session")
+    abandoned: list[int] = Field(description="matches that failed too often")
+    skipped: list[SkippedBot]
+    fair_win_rate: Share = Field(description="1 / seats")
     standings: list[RunReportRow]
-    seats_win: list[Share] = Field(description="the share of the games that each seat won, first to last")
+    win_rate_by_seat: list[Share] = Field(description="first to last")
     head_to_head: dict[str, dict[str, HeadToHeadRow]]
     speed: Speed
     request_ms: dict[str, RequestTimes] = Field(description="by bot; without those that this session asked nothing")
@@ -108,7 +107,7 @@ class RunReport(_Part):
 class RefusedRun(_Part):
     """A run that didn't begin."""
 
-    version: Literal[2] = VERSION
+    version: Literal[3] = VERSION
     error: str
 
 
@@ -126,12 +125,12 @@ def make_run_report(run: Run, folder: RunFolder, board: RunStandings, error: str
         games=board.games,
         matches=board.matches,
         draws=board.draws,
-        voided=progress.voided,
-        given_up=[void.match for void in progress.given_up],
-        left_out=[SkippedBot(bot=name, why=why) for name, why in config.left_out],
-        fair_share=round(1 / config.seats, 4),
+        failed_attempts=progress.failed_attempts,
+        abandoned=[attempt.match for attempt in progress.abandoned],
+        skipped=[SkippedBot(bot=name, reason=reason) for name, reason in config.skipped],
+        fair_win_rate=round(1 / config.seats, 4),
         standings=[_row(row) for row in board.standings],
-        seats_win=[round(wins / board.games, 4) for wins in board.seats],
+        win_rate_by_seat=[round(wins / board.games, 4) for wins in board.seats],
         head_to_head={bot: {other: _meetings(duel) for other, duel in row.items()} for bot, row in board.duels.items()},
         speed=Speed(
             games_per_s=round(progress.fresh_games / seconds, 2) if seconds else 0.0,
@@ -145,25 +144,24 @@ def make_run_report(run: Run, folder: RunFolder, board: RunStandings, error: str
 
 def _row(row: RunStanding) -> RunReportRow:
     return RunReportRow(
-        place=row.place,
+        position=row.place,
         bot=row.bot,
-        ranks_95=row.ranks,
-        rating=round(row.rating.value, 3),
-        rating_95=_interval(row.rating, 3),
-        win_share_adjusted=None if row.adjusted is None else round(row.adjusted.value, 4),
-        win_share_adjusted_95=None if row.adjusted is None else _interval(row.adjusted, 4),
-        win_share=None if row.share is None else round(row.share, 4),
+        rank_range=row.ranks,
+        rating=_round(row.rating, 3),
+        win_rate_adjusted=None if row.adjusted is None else _round(row.adjusted, 4),
+        win_rate=None if row.share is None else round(row.share, 4),
         wins=round(row.wins, 4),
         games=row.games,
         matches=row.matches,
-        faults={code: row.codes.get(code, 0) for code in FAULTS},
-        faults_committed=row.faults,
+        faults=row.faults,
+        faults_by_code={code: row.codes.get(code, 0) for code in FAULTS},
         forfeits=row.forfeits,
     )
 
 
-def _interval(found: Estimate, digits: int) -> Interval:
-    return None if found.low is None or found.high is None else (round(found.low, digits), round(found.high, digits))
+def _round(found: Estimate, digits: int) -> Estimate:
+    low, high = (None if end is None else round(end, digits) for end in (found.low, found.high))
+    return Estimate(round(found.value, digits), low, high)
 
 
 def _meetings(duel: HeadToHead) -> HeadToHeadRow:
@@ -172,7 +170,7 @@ def _meetings(duel: HeadToHead) -> HeadToHeadRow:
         losses=round(duel.losses, 4),
         games=duel.games,
         matches=duel.matches,
-        share=None if duel.share is None else round(duel.share, 4),
+        win_rate=None if duel.share is None else round(duel.share, 4),
     )
 
 
@@ -184,33 +182,35 @@ def _request_ms(times: LatencyHistogram) -> RequestTimes | None:
 # ---------------------------------------------------------------- rows and columns
 
 
-def run_report_to_csv(told: RunReport) -> str:
-    """Return the standings as CSV, without the last end of line; two columns for each bot have the duels with it."""
-    names = [row.bot for row in told.standings]
+def run_report_to_csv(report: RunReport) -> str:
+    """Return the standings as CSV, without the last end of line; each bot has two columns for results against it."""
+    names = [row.bot for row in report.standings]
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
-    duels = [f"{what} against {name}" for name in names for what in ("share", "matches")]
-    out.writerow([*_flat(told, told.standings[0]), *duels])
-    for row in told.standings:
-        met = [told.head_to_head[row.bot].get(name) for name in names]
-        cells = [number for duel in met for number in ((duel.share, duel.matches) if duel else (None, None))]
-        fields = (escape_csv_cell(value) if isinstance(value, str) else value for value in _flat(told, row).values())
+    duels = [f"{what} against {name}" for name in names for what in ("win_rate", "matches")]
+    out.writerow([*_flat(report, report.standings[0]), *duels])
+    for row in report.standings:
+        met = [report.head_to_head[row.bot].get(name) for name in names]
+        cells = [number for duel in met for number in ((duel.win_rate, duel.matches) if duel else (None, None))]
+        fields = (escape_csv_cell(value) if isinstance(value, str) else value for value in _flat(report, row).values())
         out.writerow([*fields, *cells])
     return text.getvalue().removesuffix("\n")
 
 
-def _flat(told: RunReport, row: RunReportRow) -> dict[str, object]:
-    """Return a bot's fields, one a column; an interval has two, of its low and its high end."""
+def _flat(report: RunReport, row: RunReportRow) -> dict[str, object]:
+    """Return a bot's fields, one a column; an estimate has three, of its value and its interval's ends."""
     fields: dict[str, object] = {}
-    for name, value in row.model_dump(exclude={"faults"}).items():
-        if name.endswith("_95"):
-            low, high = value or (None, None)
-            fields |= {f"{name.removesuffix('_95')}_low": low, f"{name.removesuffix('_95')}_high": high}
+    for name, value in row.model_dump(exclude={"faults_by_code"}).items():
+        if name in ("rating", "win_rate_adjusted"):
+            found = value or {"value": None, "low": None, "high": None}
+            fields |= {name: found["value"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
+        elif name == "rank_range":
+            fields |= dict(zip(("best_rank", "worst_rank"), value, strict=True))
         else:
             fields[name] = value
-    took = told.request_ms.get(row.bot)
+    took = report.request_ms.get(row.bot)
     return fields | {
         "median_ms": None if took is None else took.median,
         "p99_ms": None if took is None else took.p99,
-        "peak_memory_bytes": told.peak_memory_bytes.get(row.bot),
+        "peak_memory_bytes": report.peak_memory_bytes.get(row.bot),
     }

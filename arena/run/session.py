@@ -83,14 +83,14 @@ class Progress:
         return len(self._store.kept())
 
     @property
-    def voided(self) -> int:
-        """Return how often a match was void."""
+    def failed_attempts(self) -> int:
+        """Return how many attempts at matches failed."""
         return len(self._store.voids())
 
     @property
-    def given_up(self) -> list[FailedMatch]:
-        """Return the last void attempt of each match that was given up."""
-        return [void for void in self._store.voids() if void.given_up]
+    def abandoned(self) -> list[FailedMatch]:
+        """Return the last failed attempt of each match that was abandoned."""
+        return [attempt for attempt in self._store.voids() if attempt.given_up]
 
     @property
     def fresh_games(self) -> int:
@@ -124,9 +124,9 @@ class Progress:
         """Stop the session's clock."""
         self._ended = self._clock()
 
-    def shares(self) -> list[tuple[str, int, float]]:
-        """Return (bot, games, win share) of every bot, best first. It costs little while games are played."""
-        return self._tally.shares()
+    def win_rates(self) -> list[tuple[str, int, float]]:
+        """Return (bot, games, win rate) of every bot, best first. It costs little while games are played."""
+        return self._tally.win_rates()
 
     def board(self) -> RunStandings:
         """Return the board of all kept matches."""
@@ -144,7 +144,7 @@ class Progress:
             self._tallied += 1
 
 
-PAUSES_S = (2.0, 10.0)  # after a match's first and second void: a Docker daemon restarts in some seconds
+PAUSES_S = (2.0, 10.0)  # after a match's first and second failed attempt: a Docker daemon restarts in some seconds
 MAX_ABANDONED = 3  # matches given up in a row, none played between them: then it's this machine, and the run stops
 _CHECK_S = 1.0  # how often the bots' files are compared with their digests while games are played
 
@@ -226,8 +226,8 @@ class Run:
                 lost = self._note(event, lost)
                 yield event
                 if lost >= MAX_ABANDONED:
-                    reason = self.progress.given_up[-1].reason
-                    raise HostError(f"{MAX_ABANDONED} matches in a row were void too often: {reason}")
+                    reason = self.progress.abandoned[-1].reason
+                    raise HostError(f"{MAX_ABANDONED} matches in a row failed too often: {reason}")
             require_unchanged(self.config.bots)
         except OutOfSpaceError as problem:
             raise HostError(str(problem)) from problem

@@ -129,7 +129,7 @@ def _folder(scratch: Path, match: int) -> Iterator[Path]:
 
 @contextmanager
 def _sandbox(choice: SandboxChoice, folder: Path) -> Iterator[Sandbox]:
-    """Give a sandbox, and close it. What can't be closed is swept later, and doesn't void a match that was played."""
+    """Give a sandbox, and close it. What can't be closed is swept later, and doesn't fail a match that was played."""
     sandbox = make_sandbox(choice, folder)
     try:
         yield sandbox

@@ -116,8 +116,8 @@ class Profile(_Part):
     )
     out: Turns | None = Field(description="the turns in which it went out; null if it never did")
     took: dict[str, DecisionTimes] = Field(description="by kind of request, and all")
-    faults: dict[str, Count] = Field(description="by code, those that follow from others (out_of_lives, retired) too")
-    faults_committed: Count = Field(description="without those that follow from others")
+    faults: Count = Field(description="without those that follow from others")
+    faults_by_code: dict[str, Count] = Field(description="those that follow from others (out_of_lives, retired) too")
 
 
 SECTIONS: dict[str, tuple[str, str]] = {
@@ -240,8 +240,8 @@ def _profile(name: str, counted: BotCounts) -> Profile:
         attacks={target: dict(sorted(made.items())) for target, made in sorted(counted.attacks.items())},
         out=_turns(counted.out),
         took=_took(counted.times),
-        faults=dict(sorted(counted.faults.items())),
-        faults_committed=count_committed(counted.faults.items()),
+        faults=count_committed(counted.faults.items()),
+        faults_by_code=dict(sorted(counted.faults.items())),
     )
 
 

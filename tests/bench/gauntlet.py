@@ -43,15 +43,16 @@ def standings(seats: int, games: int, seed: int, box: str) -> dict[str, Standing
 
 
 def interval(row: Standing) -> str:
-    """Return a bot's win share in percent with its interval."""
-    low, high = row["win_share_adjusted_95"] or (0, 1)
-    return f"{100 * row['win_share_adjusted']:.0f} % ({100 * low:.0f}-{100 * high:.0f})"
+    """Return a bot's win rate in percent with its interval."""
+    rate = row["win_rate_adjusted"]
+    low, high = (0, 1) if rate["low"] is None else (rate["low"], rate["high"])
+    return f"{100 * rate['value']:.0f} % ({100 * low:.0f}-{100 * high:.0f})"
 
 
 def rating(row: Standing) -> str:
     """Return a bot's rating with its interval, as in the standings of a run."""
-    low, high = row["rating_95"] or (0, 0)
-    return f"{row['rating']:.1f}" + (f" ± {(high - low) / 2:.1f}" if high else "")
+    value, low, high = row["rating"].values()
+    return f"{value:.1f}" + ("" if low is None else f" ± {(high - low) / 2:.1f}")
 
 
 def table(four: dict[str, Standing], two: dict[str, Standing]) -> str:

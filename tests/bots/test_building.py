@@ -388,7 +388,7 @@ def test_a_bot_in_c_is_built_in_the_box_and_plays(place: Place, c_bot: Path, bub
     again = place.run("run", "--resume", "out", "--json")
     assert again.code == 0, again.err
     assert (out / "results.jsonl").read_bytes() == before
-    assert {count for row in again.json["standings"] for count in row["faults"].values()} == {0}
+    assert {count for row in again.json["standings"] for count in row["faults_by_code"].values()} == {0}
     place.demand_nothing_left()
 
 

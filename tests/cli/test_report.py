@@ -93,10 +93,10 @@ def test_what_intervals_mean_is_said_only_where_there_are_some() -> None:
     """And what is missing, only where there are none."""
     few, many = (run_report.standings_notes(*played("ab", matches)) for matches in (1, ENOUGH))
     assert HOLDS not in few
-    assert few[0] == "fair share 50 %"
-    assert few[-1] == "too few matches for win share and intervals; it takes about --games 62"
+    assert few[0] == "fair win rate 50 %"
+    assert few[-1] == "too few matches for the adjusted win rate and intervals; it takes about --games 62"
     assert HOLDS in many
-    assert many[0] == "fair share 50 %; win share: as if each bot met all others equally often"
+    assert many[0] == "fair win rate 50 %; adjusted win rate: as if each bot met all others equally often"
     assert not any("too few" in line for line in many)
 
 
@@ -107,11 +107,11 @@ def test_a_bot_without_a_game_takes_nothing_from_the_others() -> None:
     assert HOLDS in notes
     assert not any("too few" in line for line in notes)
     assert row(run, found, "c") == ["1-3", "c", "25.0", "-", "-", "-", "0/0", "0"]
-    assert row(run, found, "a")[5].endswith("%"), "the adjusted share"
+    assert row(run, found, "a")[5].endswith("%"), "the adjusted win rate"
 
 
-def test_an_adjusted_share_without_an_interval_is_not_shown() -> None:
-    """After one game of two bots it is the prior's pull: the plain share stands alone."""
+def test_an_adjusted_win_rate_without_an_interval_is_not_shown() -> None:
+    """After one game of two bots it is the prior's pull: the win rate stands alone."""
     run, found = played("ab", 1)
     assert row(run, found, "b")[2:] == [row(run, found, "b")[2], "-", "-", "100.0%", "1/1", "0"]
 

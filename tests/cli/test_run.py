@@ -42,25 +42,23 @@ TOP = [
     "games",
     "matches",
     "draws",
-    "voided",
-    "given_up",
-    "left_out",
+    "failed_attempts",
+    "abandoned",
+    "skipped",
 ]
-TOP += ["fair_share", "standings", "seats_win", "head_to_head", "speed", "request_ms", "peak_memory_bytes"]
+TOP += ["fair_win_rate", "standings", "win_rate_by_seat", "head_to_head", "speed", "request_ms", "peak_memory_bytes"]
 ROW = [
-    "place",
+    "position",
     "bot",
-    "ranks_95",
+    "rank_range",
     "rating",
-    "rating_95",
-    "win_share_adjusted",
-    "win_share_adjusted_95",
-    "win_share",
+    "win_rate_adjusted",
+    "win_rate",
     "wins",
     "games",
     "matches",
     "faults",
-    "faults_committed",
+    "faults_by_code",
     "forfeits",
 ]
 LINE = ["match", "game", "seats", "winner", "reason", "survivors", "eliminated", "turns", "forfeits", "faults"]
@@ -120,7 +118,7 @@ def copied(shared: Shared, place: Place) -> Path:
 
 
 def test_json_is_one_object_on_stdout_with_the_promised_fields(duel: Shared) -> None:
-    """Source: the command's promise to programs (--json); `given_up` lists the matches that were void too often."""
+    """Source: the command's promise to programs (--json); `abandoned` lists the matches that failed too often."""
     place, ran = duel
     assert ran.code == 0
     assert "seed 7: a bot that knows or guesses it can compute all cards" in ran.err
@@ -129,7 +127,7 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(duel: Shared) -> 
     assert sorted(found) == sorted(TOP)
     told = {key: found[key] for key in TOP[:12] if key != "draws"}
     assert told == {
-        "version": 2,
+        "version": 3,
         "error": None,
         "run": "out",
         "rules": "coup",
@@ -137,34 +135,35 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(duel: Shared) -> 
         "seats": 2,
         "games": 64,
         "matches": 32,
-        "voided": 0,
-        "given_up": [],
-        "left_out": [],
+        "failed_attempts": 0,
+        "abandoned": [],
+        "skipped": [],
     }
     assert found["draws"] == sum(line["winner"] is None for line in results(place.folder / "out"))
-    assert [row["place"] for row in found["standings"]] == [1, 2]
-    assert found["fair_share"] == 0.5
+    assert [row["position"] for row in found["standings"]] == [1, 2]
+    assert found["fair_win_rate"] == 0.5
     for row in found["standings"]:
         assert list(row) == ROW
         assert row["games"] == 64
-        assert row["win_share"] == round(row["wins"] / 64, 4)
-        low, high = row["win_share_adjusted_95"]
-        assert 0 <= low <= row["win_share_adjusted"] <= high <= 1
-        low, high = row["rating_95"]
-        assert low < row["rating"] < high
-        assert row["ranks_95"] in ([1, 1], [1, 2], [2, 2])
-        assert (row["forfeits"], row["faults_committed"]) == (0, 0)
+        assert row["win_rate"] == round(row["wins"] / 64, 4)
+        rate, rating = row["win_rate_adjusted"], row["rating"]
+        assert 0 <= rate["low"] <= rate["value"] <= rate["high"] <= 1
+        assert rating["low"] < rating["value"] < rating["high"]
+        assert row["rank_range"] in ([1, 1], [1, 2], [2, 2])
+        assert (row["forfeits"], row["faults"]) == (0, 0)
         took = found["request_ms"][row["bot"]]
         assert 0 < took["median"] <= took["p99"] < 10_000
-        assert {"illegal_move", "timeout", "exited", "stray_line"} <= set(row["faults"]), "those of nobody are there"
-        assert set(row["faults"].values()) == {0}
+        assert {"illegal_move", "timeout", "exited", "stray_line"} <= set(row["faults_by_code"]), (
+            "also codes without a fault"
+        )
+        assert set(row["faults_by_code"].values()) == {0}
     assert sum(row["wins"] for row in found["standings"]) == 64
     duel = found["head_to_head"]["a"]["b"]
     assert duel["games"] == 64
     assert duel["wins"] == found["head_to_head"]["b"]["a"]["losses"]
     assert duel["matches"] == 32
-    assert duel["share"] == pytest.approx(duel["wins"] / 64, abs=5e-5)
-    assert sum(found["seats_win"]) == pytest.approx(1)
+    assert duel["win_rate"] == pytest.approx(duel["wins"] / 64, abs=5e-5)
+    assert sum(found["win_rate_by_seat"]) == pytest.approx(1)
     assert list(found["speed"]) == ["games_per_s", "requests_per_s", "startup_s"]
     assert all(number > 0 for number in found["speed"].values())
 
@@ -173,7 +172,7 @@ def test_json_is_printed_where_something_failed_too(place: Place) -> None:
     """One object with the reason, which stderr has too: before a game, and where a failure stopped the run."""
     ran = place.call("run", "gone.py", "--json")
     assert ran.code == 2
-    assert ran.json == {"version": 2, "error": "\n".join(ran.told).removeprefix("arena: ")}
+    assert ran.json == {"version": 3, "error": "\n".join(ran.told).removeprefix("arena: ")}
     assert "gone.py does not exist" in ran.json["error"]
     arguments = [*place.bots(2), "--games", 40, "--match-games", 2, "--json", "--out", "out"]
     ran = place.run("run", *arguments, file_bytes=4096)
@@ -205,13 +204,13 @@ def test_tables_are_data_and_all_else_goes_to_stderr(three: Shared) -> None:
     assert "only for code you trust" in ran.err
     first, *rest = ran.out.splitlines()
     assert first.startswith("12 games of coup at 3 seats in 4 matches")
-    assert rest[1].split() == ["rating", "win", "plain", "games/", "own"]
-    assert re.match(r"rank  bot +± 95 % +share +95 % +share +matches +faults +ms$", rest[2])
+    assert rest[1].split() == ["rating", "adjusted", "win", "games/", "own"]
+    assert re.match(r"rank  bot +± 95 % +win rate +95 % +rate +matches +faults +ms$", rest[2])
     assert {line.split()[1] for line in rest[3:6]} == {"a", "b", "c"}
     assert all(re.fullmatch(r"1-3   [abc] +\d+\.\d +- +- +\d+\.\d% +12/4 +0 +\d+\.\d", line) for line in rest[3:6])
-    assert "fair share 33.3 %\n" in ran.out
+    assert "fair win rate 33.3 %\n" in ran.out
     assert "own ms: the median of a bot's own time for a decision" in ran.out
-    assert "too few matches for win share and intervals; it takes about --games" in ran.out
+    assert "too few matches for the adjusted win rate and intervals; it takes about --games" in ran.out
     assert rest[-1] == "records deep/er/out/records/, standard error deep/er/out/logs/; arena verify deep/er/out"
     assert "\x1b" not in ran.out + ran.err, "no colours in a pipe"
 
@@ -236,8 +235,8 @@ def test_names_with_markup_and_odd_characters_are_printed_as_they_are(odd: Share
 def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> None:
     """The live table goes to stderr and is gone at the end; a narrow window shortens no number of the standings."""
     rows = (
-        r"rank 1-2 *\r\n  bot: [ab] *\r\n  rating ± 95 %: \d+\.\d *\r\n  win share: - *\r\n  95 %: - *\r\n"
-        r"  plain share: \d+\.\d% *\r\n  games/matches: 8/4 *\r\n  faults: 0 *\r\n  \w+ ms: \d+\.\d *\r"
+        r"rank 1-2 *\r\n  bot: [ab] *\r\n  rating ± 95 %: \d+\.\d *\r\n  adjusted win rate: - *\r\n  95 %: - *\r\n"
+        r"  win rate: \d+\.\d% *\r\n  games/matches: 8/4 *\r\n  faults: 0 *\r\n  \w+ ms: \d+\.\d *\r"
     )
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 44, 0, 0))
@@ -362,7 +361,7 @@ def test_faults_are_counted_apart_from_what_follows_from_them(place: Place) -> N
     bad = scripted(place, "bad.py", "print(json.dumps({'id': m['id'], 'choice': 99}), flush=True)")
     arguments = ("run", *place.bots(1), bad, "--games", 12, "--match-games", 12, "--out", "out", "--json")
     (row,) = [row for row in place.run(*arguments).json["standings"] if row["bot"] == "bad"]
-    codes = {code: count for code, count in row["faults"].items() if count}
+    codes = {code: count for code, count in row["faults_by_code"].items() if count}
     assert codes == {"illegal_move": 9, "out_of_lives": 3, "retired": 9}
     ran = place.run("run", "--resume", "out")
     assert "bad: 9 faults (illegal_move 9), 12 games forfeited (out_of_lives 3, retired 9)" in ran.out
@@ -398,7 +397,7 @@ def test_csv_has_the_standings_and_who_beats_whom(three: Shared) -> None:
         duels = same["head_to_head"][row["bot"]]
         assert len(duels) == 2
         for other, duel in duels.items():
-            assert (row[f"share against {other}"], row[f"matches against {other}"]) == ("", str(duel["matches"]))
+            assert (row[f"win_rate against {other}"], row[f"matches against {other}"]) == ("", str(duel["matches"]))
         assert row[f"matches against {row['bot']}"] == ""
 
 
@@ -549,7 +548,7 @@ def test_options_reach_the_bots(
     limits = lines[0]["limits"]
     assert limits["lives"] == lives
     assert (limits["limit_ms"], limits["bank_ms"], limits["start_ms"]) == clocks
-    assert row["faults"]["illegal_move"] == lives * 2
+    assert row["faults_by_code"]["illegal_move"] == lives * 2
     assert row["forfeits"] == 2
     assert row["wins"] == 0
     assert sorted(lines[0]["match"]["handles"]) == handles

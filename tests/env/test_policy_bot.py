@@ -139,7 +139,7 @@ def test_the_folder_is_a_bot_that_passes_its_examination_and_plays(place: Place)
     )
     assert ran.code == 0, ran.err
     row = next(row for row in ran.json["standings"] if row["bot"] == "trained")
-    assert not any(row["faults"].values())
+    assert not any(row["faults_by_code"].values())
 
 
 @pytest.mark.parametrize("box", ISOLATING_SANDBOXES)

@@ -162,8 +162,8 @@ def test_faults_and_forfeits_belong_to_who_sat_there() -> None:
 
 
 def test_a_tally_shows_shares_while_games_are_played() -> None:
-    """(bot, games, win share), best first, also before the first game."""
+    """(bot, games, win rate), best first, also before the first game."""
     tally = StandingsCounter(["b", "a"])
-    assert tally.shares() == [("a", 0, 0.0), ("b", 0, 0.0)]
+    assert tally.win_rates() == [("a", 0, 0.0), ("b", 0, 0.0)]
     tally.add([result(0, 0, "ab", [1]), result(0, 1, "ab", [0, 1])])
-    assert tally.shares() == [("b", 2, 0.75), ("a", 2, 0.25)]
+    assert tally.win_rates() == [("b", 2, 0.75), ("a", 2, 0.25)]

@@ -160,14 +160,14 @@ def test_workers_that_are_killed_cost_only_time(begun: Place, calm: Path) -> Non
                     os.kill(pid, signal.SIGKILL)
         ran = place.end(process)
         assert ran.code == 0
-        assert (ran.json["matches"], ran.json["games"], ran.json["given_up"]) == (MATCHES, MATCHES * 2, [])
-        assert ran.json["voided"] <= WORKER_KILLS
-        assert ran.err.count("the worker process ended with -9") == ran.json["voided"]
+        assert (ran.json["matches"], ran.json["games"], ran.json["abandoned"]) == (MATCHES, MATCHES * 2, [])
+        assert ran.json["failed_attempts"] <= WORKER_KILLS
+        assert ran.err.count("the worker process ended with -9") == ran.json["failed_attempts"]
         demand_the_same(out, calm)
         place.demand_nothing_left()
-        if ran.json["voided"] > 0:
+        if ran.json["failed_attempts"] > 0:
             break
-    assert ran.json["voided"] > 0, "each time a worker may have been killed between two matches, or after them all"
+    assert ran.json["failed_attempts"] > 0, "each worker may have been killed between two matches, or after all"
 
 
 def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -> None:
@@ -187,7 +187,7 @@ def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -
     assert len(list(place.tmp.glob("arena-*/match-0-*"))) == 1, "what the dead worker left is removed"
     assert process.stderr is not None
     said = iter(process.stderr.readline, "")
-    assert any("match 0 is void: the worker process ended with -9" in line for line in said)
+    assert any("match 0 failed: the worker process ended with -9" in line for line in said)
     process.terminate()
     ran = place.end(process)
     assert ran.code == 130

@@ -175,7 +175,7 @@ def wait_for_void(process: Any) -> None:
     """Read what a run says until a match is void, and demand that this took no longer than it may."""
     began = time.monotonic()
     line = ""
-    while "is void" not in line:
+    while " failed: " not in line:
         line = process.stderr.readline()
         assert line, "the run has ended"
     assert time.monotonic() - began < VOID_S

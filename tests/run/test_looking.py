@@ -35,7 +35,7 @@ def test_a_run_that_leaves_bots_out_says_so_at_the_top_at_the_end_and_in_json(pl
     dies = place.bot("dies.py", "raise SystemExit('no weights')\n")
     ran = place.run("run", *place.bots(2), dies, *SMALL, "--leave-out", "--json", "--out", "out")
     assert ran.code == 0
-    assert [row["bot"] for row in ran.json["left_out"]] == ["dies"]
+    assert [row["bot"] for row in ran.json["skipped"]] == ["dies"]
     assert sorted(row["bot"] for row in ran.json["standings"]) == ["a", "b"]
     lines = ran.err.splitlines()
     assert "left out: dies" in lines

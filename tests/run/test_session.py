@@ -73,11 +73,11 @@ def test_what_is_played_is_kept_and_counted(config: RunConfig) -> None:
     play(run, fails(), width=3)
     progress = run.progress
     assert sorted(store.kept()) == list(range(MATCHES))
-    assert (progress.done, progress.resumed, progress.voided, progress.given_up) == (MATCHES, 0, 0, [])
+    assert (progress.done, progress.resumed, progress.failed_attempts, progress.abandoned) == (MATCHES, 0, 0, [])
     assert (progress.requests, progress.startup_s, progress.fresh_games) == (7 * MATCHES, 0.5 * MATCHES, 2 * MATCHES)
     board = progress.board()
     assert (board.matches, board.games) == (MATCHES, 2 * MATCHES)
-    assert {bot: games for bot, games, _ in progress.shares()} == {"a": 2 * MATCHES, "b": 2 * MATCHES}
+    assert {bot: games for bot, games, _ in progress.win_rates()} == {"a": 2 * MATCHES, "b": 2 * MATCHES}
     assert store.finished == 1
 
 
@@ -122,9 +122,9 @@ def test_progress_is_true_at_every_event(config: RunConfig) -> None:
     for _ in run.play_with(fails(2), 2, pauses_s=()):
         done = len(store.kept())
         assert run.progress.done == done
-        assert sum(games for _, games, _ in run.progress.shares()) == 2 * 2 * done
+        assert sum(games for _, games, _ in run.progress.win_rates()) == 2 * 2 * done
         assert run.progress.board().matches == done
-        assert run.progress.voided == len(store.voids())
+        assert run.progress.failed_attempts == len(store.voids())
 
 
 def test_matches_that_are_given_up_are_listed_with_their_reason(config: RunConfig) -> None:
@@ -132,8 +132,8 @@ def test_matches_that_are_given_up_are_listed_with_their_reason(config: RunConfi
     store = MemoryStore()
     run = Run(config, store)
     play(run, fails(2, 5))
-    assert run.progress.voided == 2 * MAX_FAILED_ATTEMPTS
-    assert [(void.match, void.reason) for void in run.progress.given_up] == [(2, "no memory"), (5, "no memory")]
+    assert run.progress.failed_attempts == 2 * MAX_FAILED_ATTEMPTS
+    assert [(void.match, void.reason) for void in run.progress.abandoned] == [(2, "no memory"), (5, "no memory")]
     assert run.progress.done == MATCHES - 2
 
 
@@ -141,9 +141,9 @@ def test_three_matches_given_up_in_a_row_stop_the_run(config: RunConfig) -> None
     """Then it's this machine, and what is kept is kept."""
     store = MemoryStore()
     run = Run(config, store)
-    with pytest.raises(HostError, match="3 matches in a row were void too often: no memory"):
+    with pytest.raises(HostError, match="3 matches in a row failed too often: no memory"):
         play(run, fails(4, 5, 6))
-    assert [void.match for void in run.progress.given_up] == [4, 5, 6]
+    assert [void.match for void in run.progress.abandoned] == [4, 5, 6]
     assert sorted(store.kept()) == [0, 1, 2, 3]
     assert store.finished == 1
 
@@ -152,7 +152,7 @@ def test_given_up_in_a_row_starts_anew_after_a_match_that_was_played(config: Run
     """Two, one that is played, and two more: this machine can play."""
     run = Run(config, MemoryStore())
     play(run, fails(1, 2, 4, 5, 7, 8))
-    assert len(run.progress.given_up) == 6
+    assert len(run.progress.abandoned) == 6
     assert run.progress.done == MATCHES - 6
 
 
@@ -162,7 +162,7 @@ def test_no_room_for_temporary_files_stops_the_run_at_once(config: RunConfig) ->
     run = Run(config, store)
     with pytest.raises(HostError, match="no room in /tmp"):
         play(run, fails(3, problem=OutOfSpaceError("no room in /tmp")))
-    assert run.progress.voided == 0
+    assert run.progress.failed_attempts == 0
     assert store.finished == 1
 
 

@@ -169,7 +169,7 @@ def test_a_forfeit_is_no_answer_and_costs_the_cards_that_were_left() -> None:
     loser = bot(of(Record(record.header, (game,))), "bot0")
     assert (loser.losses["forfeit"].count, loser.losses["forfeit"].of) == (2, 2)
     assert loser.took == {}
-    assert loser.faults == {"exited": 1}
+    assert loser.faults_by_code == {"exited": 1}
 
 
 def test_two_bots_of_the_same_matches_differ_by_what_ties_them() -> None:

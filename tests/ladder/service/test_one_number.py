@@ -34,8 +34,8 @@ def test_run_statistics_ladder_and_grades_say_one_number(place: Place) -> None:
     ran = place.run("run", *bots, "--games", 12, "--match-games", 12, "--out", "out", "--json").json
     profiles = place.run("stats", "out", "--json").json["bots"]
     for row in (each for each in [*ran["standings"], *profiles] if each["bot"] == "bad"):
-        assert row["faults_committed"] == COMMITTED
-        assert {code: row["faults"][code] for code in CONSEQUENTIAL_FAULTS} == FOLLOWED
+        assert row["faults"] == COMMITTED
+        assert {code: row["faults_by_code"][code] for code in CONSEQUENTIAL_FAULTS} == FOLLOWED
     record = next((place.folder / "out" / "records").iterdir()).read_text()
 
     def act(connection: Connection) -> None:
