@@ -47,7 +47,7 @@ endef
 # A ladder of the sample bots: plays 24 matches, prints the table.
 ladder: $(VENV)/.ladder
 	$(begin_ladder)
-	$(BIN)/arena ladder run $(LADDER) --until examined
+	$(BIN)/arena ladder run $(LADDER) --until idle
 	$(BIN)/arena ladder run $(LADDER) --matches 24
 	$(BIN)/arena ladder standings $(LADDER)
 

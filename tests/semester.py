@@ -198,7 +198,7 @@ class Term:
             self.closes[wave.deadline] = at + 60 * grace
             told = datetime.fromtimestamp(at, UTC).isoformat()
             self.settle(f'\n[[deadlines]]\nname = "{wave.deadline}"\nat = {told}\ngrace_minutes = {grace}\n')
-        self.serve("--until", "examined")
+        self.serve("--until", "idle")
         if wave.rated:
             self.serve("--matches", wave.rated)
         self.check()
@@ -219,11 +219,11 @@ class Term:
         games, deadline = self.scale.final_games, self.scale.final
         while time.time() <= self.closes[deadline]:
             time.sleep(0.5)  # the deadline's last minute
-        self.ladder("freeze", "--why", "the final")
+        self.ladder("freeze", "--reason", "the final")
         self.ladder("final", "last", "--deadline", deadline, "--games", games)
         published = (self.folder / "spring" / "final-last.txt").read_text()
         assert self.told("final", "last")["key"] is None
-        self.serve("--until", "examined")
+        self.serve("--until", "idle")
         first = self.told("final", "last")
         assert hashlib.sha256(bytes.fromhex(first["key"])).hexdigest() == first["commitment"]
         assert first["commitment"] in published

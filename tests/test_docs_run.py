@@ -146,7 +146,7 @@ def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Pa
     assert numbers[0] == ["0.1", "0.1"]
     assert numbers[1] != numbers[0]
     assert all(re.fullmatch(r"[01]\.\d\d", number) for number in numbers[1])
-    assert "12 pairs in 1 block" in run(f"{comparison} --cap 12 --sandbox process", tmp_path)
+    assert "12 pairs in 1 block" in run(f"{comparison} --max-pairs 12 --sandbox process", tmp_path)
 
 
 def test_a_lecturer_goes_through_the_course_as_its_page_says(place: Place) -> None:
@@ -164,7 +164,7 @@ def test_a_lecturer_goes_through_the_course_as_its_page_says(place: Place) -> No
     for command in commands:
         words = shlex.split(re.sub(r"--games \d+", "--games 2", command), comments=True)
         if words[1] == "serve":  # without end; meanwhile somebody hands in
-            words = ["ladder", "run", "spring", "--until", "examined"]
+            words = ["ladder", "run", "spring", "--until", "idle"]
             in_time = ["--owner", "ada", "--name", "mine", "--at", "2021-04-10T12:00Z"]
             assert place.call("ladder", "submit", "spring", "sample:bluffer", *in_time).code == 0
         ran = place.run(*words, "--jobs", 2) if words[1] == "run" else place.call(*words)
@@ -198,7 +198,7 @@ def commands_of(text: str) -> list[str]:
     lines = "".join(blocks("sh", text)).splitlines()
     quick = {
         "--games 240": "--games 12 --match-games 12 --sandbox process",
-        "--against": "--cap 12 --sandbox process --against",
+        "--against": "--max-pairs 12 --sandbox process --against",
         "arena check mybot": "arena check mybot --rules coup --sandbox process",
         "arena watch": "arena watch --sandbox process",
     }

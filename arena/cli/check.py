@@ -39,6 +39,7 @@ from arena.cli.console import (
     exit_on_os_error,
     fail,
     format_count,
+    option,
     os_error_reason,
     print_note,
     print_text,
@@ -167,21 +168,21 @@ def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
 
 @click.command()
 @click.argument("bots", nargs=-1, metavar="BOT...", shell_complete=complete_bot)
-@click.option(
+@option(
     "--rules",
     metavar="NAME|FILE",
     shell_complete=complete_rules,
     help="Ask the requests of this game alone.  [all presets]",
 )
-@click.option(
+@option(
     "--start-ms",
     type=click.IntRange(1),
     metavar="N",
     help=f"Time to start and say hello, in ms.  [{HELLO_S * 1000:.0f}]",
 )
-@click.option("--limit-ms", type=click.IntRange(1), metavar="N", help="Free time for each request, in ms.  [500]")
-@click.option("--bank-ms", type=click.IntRange(0), metavar="N", help="Time beyond that, for a game.  [10000]")
-@click.option(
+@option("--limit-ms", type=click.IntRange(1), metavar="N", help="Free time for each request, in ms.  [500]")
+@option("--bank-ms", type=click.IntRange(0), metavar="N", help="Time beyond that, for a game.  [10000]")
+@option(
     "--gradescope",
     "results",
     metavar="FILE",

@@ -17,6 +17,7 @@ from arena.cli.console import (
     Column,
     format_count,
     make_table,
+    option,
     print_note,
     print_parts,
     show_progress,
@@ -79,49 +80,51 @@ class _Command(options.GroupedCommand):
 
 @click.command(cls=_Command)
 @click.argument("bots", nargs=-1, metavar="OLD NEW --against BOT...", shell_complete=complete_bot)
-@click.option(
-    "--against", multiple=True, metavar="BOT", shell_complete=complete_bot, help="Whom both meet; any number."
-)
-@click.option(
-    "--points",
+@option("--against", multiple=True, metavar="BOT", shell_complete=complete_bot, help="Whom both meet; any number.")
+@option(
+    "--min-effect",
     type=click.FloatRange(0.1, 100),
-    default=5.0,
+    default=5,
     metavar="P",
-    help="The difference of win share, in percent, that counts as better.  [5]",
+    help="The difference of win share, in percent, that counts as better.",
 )
-@click.option(
-    "--cap", type=click.IntRange(1), default=1500, metavar="N", help="Stop after so many pairs of games.  [1500]"
-)
-@click.option(
+@option("--max-pairs", type=click.IntRange(1), default=1500, metavar="N", help="Stop after so many pairs of games.")
+@option(
     "--ladder",
     metavar="LADDER",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where name@3 is a version of a bot.  [@ means a revision of git]",
+    help="Ladder in which name@3 names a version of a bot; without it, @ names a revision of git.",
 )
-@click.option(
-    "--seats", type=click.IntRange(2, 10), metavar="N", help="Bots at a table.  [4, or fewer if there are fewer bots]"
+@option(
+    "--seats",
+    type=click.IntRange(2, 10),
+    metavar="N",
+    help="Bots at a table.  [4, or fewer if there are fewer bots]",
 )
 @options.RULES_OPTION
-@click.option("--seed", type=int, metavar="N", help="Make the comparison repeatable; for bots that you trust.")
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
+@option("--seed", type=int, metavar="N", help="Make the comparison repeatable; for bots that you trust.")
+@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
 @options.sandbox_options
 @options.PASS_ENV_OPTION
 @options.limit_options
-@click.option(
-    "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-compare/<time>]"
+@option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="New folder for the results.  [arena-compare/<time>]",
 )
-@click.option(
+@option(
     "--clock",
     type=click.Choice(["auto", "own", "wall"]),
     help="The time that is charged; auto: a bot's own time where the kernel tells it.  [auto]",
 )
-@click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the comparison in DIR.")
+@option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the comparison in DIR.")
 @json_option(CompareReport, RefusedComparison)
 def compare(
     bots: tuple[str, ...],
     against: tuple[str, ...],
-    points: float,
-    cap: int,
+    min_effect: float,
+    max_pairs: int,
     ladder: Path | None,
     resume: Path | None,
     jobs: int | None,
@@ -144,7 +147,7 @@ def compare(
             else:
                 versions, arguments = _versions(bots, against, ladder)
                 asked = RunOptions.of(arguments, given)
-                of_bots = partial(_comparison_of, versions, points, cap)
+                of_bots = partial(_comparison_of, versions, min_effect, max_pairs)
                 config, folder = prepare_run(asked, of_bots, "arena-compare")
             this = Run(config, folder)
             comparison = Comparison(config, folder)
@@ -197,8 +200,8 @@ def _place(given: str, ladder: Path | None) -> tuple[str, str]:
 
 def _comparison_of(
     versions: tuple[VersionArgument, ...],
-    points: float,
-    cap: int,
+    min_effect: float,
+    max_pairs: int,
     asked: RunOptions,
     bots: tuple[Bot, ...],
     terms: MatchSettings,
@@ -215,13 +218,13 @@ def _comparison_of(
     config = CompareConfig(
         bots=bots,
         seats=seats,
-        games=2 * cap,
+        games=2 * max_pairs,
         match_games=match_games,
         key=seed_key(asked.seed),
         seed=asked.seed,
         terms=terms,
         sandbox=choice,
-        points=points / 100,
+        points=min_effect / 100,
         versions=versions,
     )
     try:

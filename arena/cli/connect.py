@@ -11,35 +11,36 @@ import click
 
 from arena import with_extra
 from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, read_token, token_file
-from arena.cli.console import fail, print_note, print_text, treat_sigterm_as_sigint, usage_error
+from arena.cli.console import fail, option, print_note, print_text, treat_sigterm_as_sigint, usage_error
 
 
 @click.command()
 @click.argument("url", metavar="URL")
 @click.argument("command", nargs=-1, required=True, metavar="-- PROGRAM...")
-@click.option(
+@option(
     "--token-file",
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="The file with the token of the seat or of your account.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
 )
-@click.option(
-    "--challenge", metavar="BOT,...", help="Have a table opened with these bots of the ladder; URL is its server."
-)
-@click.option(
-    "--games", type=click.IntRange(1, 1000), metavar="N", help="With --challenge: how many games.  [the table's]"
-)
-@click.option("--rules", metavar="PRESET", help="With --challenge: the rules.  [the ladder's]")
-@click.option("--name", metavar="NAME", help="With --challenge: what the program is called.  [its file's name]")
-@click.option(
-    "--away",
+@option("--challenge", metavar="BOT,...", help="Have a table opened with these bots of the ladder; URL is its server.")
+@option("--games", type=click.IntRange(1, 1000), metavar="N", help="With --challenge: how many games.  [the table's]")
+@option("--rules", metavar="PRESET", help="With --challenge: the rules.  [the ladder's]")
+@option("--name", metavar="NAME", help="With --challenge: what the program is called.  [its file's name]")
+@option(
+    "--reconnect-timeout",
     type=click.FloatRange(1, 86400),
     metavar="S",
     help="Try for so long when the connection is lost.  [while the program's clock runs]",
 )
 def connect(
-    url: str, command: tuple[str, ...], file: Path | None, challenge: str | None, away: float | None, **given: Any
+    url: str,
+    command: tuple[str, ...],
+    file: Path | None,
+    challenge: str | None,
+    reconnect_timeout: float | None,
+    **given: Any,
 ) -> None:
     """Let a program of this machine play at a ladder's table.
 
@@ -67,7 +68,7 @@ def connect(
         url = server.url + _open_table(server, challenge.split(","), command, given)
     treat_sigterm_as_sigint()
     try:
-        played = asyncio.run(connect_program(re.sub("^http", "ws", url), token, command, print_note, away))
+        played = asyncio.run(connect_program(re.sub("^http", "ws", url), token, command, print_note, reconnect_timeout))
     except ConnectError as problem:
         (usage_error if problem.usage else fail)(str(problem))
     print_text(played.summary)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -31,6 +31,28 @@ MIN_TABLE_COLUMNS = 60  # columns, below which a table that doesn't fit is no ta
 REDRAW_S = 0.25  # between two drawings on a terminal
 PROGRESS_INTERVAL_S = 10.0  # between two lines of progress where stderr is no terminal
 HOST_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # no fault of the input
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class _Option(click.Option):
+    """An option whose help shows its default and its range in words: [default: 480; 1 or more]."""
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """Return the texts for the brackets. click would put a default of words in parentheses."""
+        extra = super().get_help_extra(ctx)
+        if isinstance(self.show_default, str):
+            extra["default"] = self.show_default
+        if isinstance(self.type, click.IntRange | click.FloatRange):
+            end = " or more" if self.type.max is None else f" to {self.type.max:,}"
+            extra["range"] = f"{self.type.min:,}{end}"
+        return extra
+
+
+def option(*declarations: str, help: str, **attributes: Any) -> Callable[[Decorated], Decorated]:
+    """Return a decorator as `click.option` does. `help` may end in the default in words: "The port.  [any free]"."""
+    text, _, default = help.removesuffix("]").partition("  [")
+    return click.option(*declarations, cls=_Option, help=text, show_default=default or True, **attributes)
 
 
 # ---------------------------------------------------------------- to stderr

@@ -11,7 +11,7 @@ import click
 
 from arena.checks import HostReport, check_host, try_sandboxes
 from arena.cli.check import finding_lines
-from arena.cli.console import Column, make_table, print_error, print_note, print_parts, print_text, usage_error
+from arena.cli.console import Column, make_table, option, print_error, print_note, print_parts, print_text, usage_error
 from arena.cli.json_output import json_option, print_json
 from arena.sandbox import ISOLATING_SANDBOXES, SandboxError
 from arena.sandbox.docker import LANGUAGES, get_engine
@@ -56,11 +56,9 @@ def image() -> None:
 
 @image.command()
 @click.argument("languages", nargs=-1, metavar="[LANGUAGE]...", type=click.Choice(LANGUAGES))
-@click.option(
-    "--base", metavar="IMAGE", help="Image to start from; what it has isn't installed.  [debian:bookworm-slim]"
-)
-@click.option("--network", metavar="MODE", help="Network of the build, such as none or host.  [the engine's default]")
-@click.option("--verbose", "-v", is_flag=True, help="Show all that the builds say.")
+@option("--base", metavar="IMAGE", help="Image to start from; what it has isn't installed.  [debian:bookworm-slim]")
+@option("--network", metavar="MODE", help="Network of the build, such as none or host.  [the engine's]")
+@option("--verbose", "-v", is_flag=True, help="Show all that the builds say.")
 @json_option(images.Images)
 def build(languages: tuple[str, ...], base: str | None, network: str | None, verbose: bool, as_json: bool) -> None:
     """Build the images."""

@@ -18,7 +18,7 @@ import click
 
 from arena.bots import escape_control
 from arena.cli.completion import complete_name
-from arena.cli.console import fail, os_error_reason, print_note, usage_error
+from arena.cli.console import fail, option, os_error_reason, print_note, usage_error
 from arena.cli.run import RunOptions
 from arena.referee import UNTIMED_MS, Record, RecordError, SentLine, Timing, sent_lines
 from arena.run import RecordFileError, find_record_files, read_record_file
@@ -29,9 +29,9 @@ from ladder.store import record_file_name
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
 @click.argument("program", metavar="[-- PROGRAM...]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--match", type=click.IntRange(0), metavar="N", help="Of a run's folder: this match.")
-@click.option("--game", type=click.IntRange(0), metavar="N", help="The hello, and this game alone.  [all games]")
-@click.option(
+@option("--match", type=click.IntRange(0), metavar="N", help="Of a run's folder: this match.")
+@option("--game", type=click.IntRange(0), metavar="N", help="The hello, and this game alone.  [all games]")
+@option(
     "--seat",
     metavar="BOT|N",
     required=True,
@@ -103,7 +103,7 @@ def _bot(record: Record, game: int | None, seat: str) -> int:
     return record.games[game].seating[int(seat)]
 
 
-DEBUG = click.option(
+DEBUG = option(
     "--debug",
     metavar="BOT",
     help="This bot has no clock, and writes its standard error where you see it. All bots are plain processes.",

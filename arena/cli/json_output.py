@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from arena.cli.console import print_text
+from arena.cli.console import option, print_text
 
 # pydantic takes longer to import than `arena check` to examine a bot, which seldom needs it.
 
@@ -37,7 +37,7 @@ def json_option(
             context.exit()
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        schema = click.option(
+        schema = option(
             "--json-schema",
             is_flag=True,
             is_eager=True,
@@ -45,7 +45,7 @@ def json_option(
             callback=print_schema,
             help="Print the JSON schema of that.",
         )
-        return click.option("--json", "as_json", is_flag=True, help=about)(schema(function))
+        return option("--json", "as_json", is_flag=True, help=about)(schema(function))
 
     return add
 

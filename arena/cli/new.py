@@ -6,15 +6,13 @@ from pathlib import Path
 import click
 
 from arena.bots import LANGUAGES, BotError, NewBot, escape_control, new_bot
-from arena.cli.console import fail, os_error_reason, print_note, print_text, usage_error
+from arena.cli.console import fail, option, os_error_reason, print_note, print_text, usage_error
 from arena.cli.json_output import json_option, print_json
 
 
 @click.command()
 @click.argument("path", metavar="NAME", type=click.Path(path_type=Path))
-@click.option(
-    "--lang", "language", type=click.Choice(LANGUAGES), default="python", help="What the bot is written in.  [python]"
-)
+@option("--lang", "language", type=click.Choice(LANGUAGES), default="python", help="What the bot is written in.")
 @json_option(NewBot)
 def new(path: Path, language: str, as_json: bool) -> None:
     """Make a new bot: a folder with a bot that plays already, its kit, bot.toml, a README and a test.
@@ -35,7 +33,7 @@ def new(path: Path, language: str, as_json: bool) -> None:
         f"{escape_control(name)} plays already; {escape_control(result.file)} is where your ideas go. Next:\n"
         f"  arena check {folder}\n"
         f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 240 --out {run}\n"
-        f"  arena replay {run} --lost {shlex.quote(name)} --html lost.html"
+        f"  arena replay {run} --lost-by {shlex.quote(name)} --html lost.html"
     )
     if result.missing:
         missing = " and ".join(result.missing)

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from arena.cli.completion import complete_rules
-from arena.cli.console import MAX_PROSE_COLUMNS, Column, format_count, make_table, print_parts, usage_error
+from arena.cli.console import MAX_PROSE_COLUMNS, Column, format_count, make_table, option, print_parts, usage_error
 from arena.cli.json_output import json_option, print_json
 from arena.cli.rules import load_ruleset_or_exit
 from arena.coup import Odds, Role, Ruleset
@@ -33,20 +33,20 @@ class OddsAnswer:
 
 
 @click.command()
-@click.option("--own", required=True, metavar="ROLE,ROLE", help="Your cards that are face down.")
-@click.option("--players", required=True, type=click.IntRange(2, 10), help="Players at the start, you among them.")
-@click.option("--revealed", default="", metavar="ROLE,...", help="All cards that are face up, yours too.  [none]")
-@click.option("--influences", metavar="N,N,...", help="Cards that each opponent has left, 0 for the exiled.")
-@click.option(
+@option("--own", required=True, metavar="ROLE,ROLE", help="Your cards that are face down.")
+@option("--players", required=True, type=click.IntRange(2, 10), help="Players at the start, you among them.")
+@option("--revealed", default="", metavar="ROLE,...", help="All cards that are face up, yours too.  [none]")
+@option("--cards-left", metavar="N,N,...", help="Cards that each opponent has left, 0 for the exiled.")
+@option(
     "--rules",
     "name",
     default="coup",
     metavar="NAME",
     shell_complete=complete_rules,
-    help="Ruleset, or a file .toml.  [coup]",
+    help="Ruleset, or a file .toml.",
 )
 @json_option(OddsAnswer)
-def odds(own: str, players: int, revealed: str, influences: str | None, name: str, as_json: bool) -> None:
+def odds(own: str, players: int, revealed: str, cards_left: str | None, name: str, as_json: bool) -> None:
     """Print how likely opponents hold each role, from the cards you see.
 
     The odds of a uniform deal, before you learn from what anybody does: arena odds --own captain,contessa --players 2
@@ -58,7 +58,7 @@ def odds(own: str, players: int, revealed: str, influences: str | None, name: st
     mine = _roles("--own", own, ruleset)
     up = _roles("--revealed", revealed, ruleset)
     try:
-        result = calculate(ruleset, players, mine, up, None if influences is None else _numbers(influences))
+        result = calculate(ruleset, players, mine, up, None if cards_left is None else _numbers(cards_left))
     except ValueError as problem:
         usage_error(str(problem))
     if as_json:
@@ -81,7 +81,7 @@ def _roles(option: str, text: str, ruleset: Ruleset) -> list[Role]:
 def _numbers(text: str) -> list[int]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and len(word) == 1 for word in words):
-        usage_error(f"--influences {text!r}: write a number for each opponent with commas between them, as in 2,2,1")
+        usage_error(f"--cards-left {text!r}: write a number for each opponent with commas between them, as in 2,2,1")
     return [int(word) for word in words]
 
 
@@ -121,7 +121,7 @@ def _odds_table(
         rows.append([role.value, str(copies), *(f"{float(chance):.1%}" for chance in chances)])
     notes = ["An opponent with so many cards has at least one of the role; nobody: no opponent has one."]
     if result.nobody is None:
-        notes = [f"{notes[0].split(';')[0]}. For all opponents together give --influences."]
+        notes = [f"{notes[0].split(';')[0]}. For all opponents together give --cards-left."]
     notes.append("The odds of the deal: what a player reveals, keeps or claims tells you more.")
     return Group(
         Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{up}; {result.unseen} cards unseen"),

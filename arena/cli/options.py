@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from arena.cli.completion import complete_rules
-from arena.cli.console import print_note, usage_error
+from arena.cli.console import option, print_note, usage_error
 from arena.referee import SETTABLE_LIMITS, TIME_LIMITS, Timing
 from arena.run import load_ruleset_limits
 from arena.sandbox import (
@@ -22,14 +22,14 @@ from arena.sandbox import (
     unavailable_reason,
 )
 
-RULES_OPTION = click.option(
+RULES_OPTION = option(
     "--rules",
     metavar="NAME|FILE",
     shell_complete=complete_rules,
     help="Preset, or a ruleset in TOML; see arena rules.  [coup]",
 )
 _GROUPS = {
-    "Games": "games seats match_games rules seed strict open_names leave_out jobs resume",
+    "Games": "games seats match_games rules seed strict show_names skip_failing jobs resume",
     "Sandbox": "sandbox docker_runtime docker_image pass_env",
     "Limits": " ".join(LIMITS),
     "Clock": " ".join(["clock", "ponder", *TIME_LIMITS]),
@@ -57,8 +57,9 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add one option for each time and each limit to a command, from their tables."""
     for row in reversed(SETTABLE_LIMITS.values()):
         kind: Any = click.FloatRange if isinstance(row.default, float) else click.IntRange
-        text = f"{row.about}  [{row.default:g}]"
-        function = click.option(row.flag, type=kind(row.least, row.most), metavar="N", help=text)(function)
+        function = option(
+            row.flag, type=kind(row.least, row.most), metavar="N", help=f"{row.about}  [{row.default:g}]"
+        )(function)
     return function
 
 
@@ -82,15 +83,13 @@ def choose_sandbox(
 
     Exits with 2 where one asked for by name can't be had.
     """
-    for field, option, given in (
+    for field, flag, given in (
         ("runtime", "--docker-runtime", runtime),
         ("image", "--docker-image", image),
         ("pass_env", "--pass-env", pass_env),
     ):
         if given and sandbox not in sandboxes_with_option(field):
-            usage_error(
-                f"{option} is for --sandbox {', '.join(sandboxes_with_option(field))}; add that, or leave it out"
-            )
+            usage_error(f"{flag} is for --sandbox {', '.join(sandboxes_with_option(field))}; add that, or leave it out")
     if sandbox is not None and sandbox != "auto":
         choice = SandboxChoice(sandbox, runtime, image, tuple(pass_env))
         require_sandbox(choice)
@@ -160,7 +159,7 @@ def _set_here(context: click.Context, option: click.Parameter, names: tuple[str,
     return names
 
 
-PASS_ENV_OPTION = click.option(
+PASS_ENV_OPTION = option(
     "--pass-env",
     multiple=True,
     metavar="NAME",
@@ -171,18 +170,20 @@ PASS_ENV_OPTION = click.option(
 
 def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose a sandbox to a command."""
-    for option in reversed(
+    for add in reversed(
         [
-            click.option(
+            option(
                 "--sandbox",
                 type=click.Choice(("auto", *SANDBOX_NAMES)),
                 help="How bots are kept apart; auto: the strongest that works.  [auto]",
             ),
-            click.option(
-                "--docker-runtime", metavar="NAME", help="Docker's runtime, such as runsc.  [Docker's default]"
+            option(
+                "--docker-runtime",
+                metavar="NAME",
+                help="Docker's runtime, such as runsc.  [the engine's]",
             ),
-            click.option("--docker-image", metavar="NAME", help="Image of the containers; see arena sandbox image."),
+            option("--docker-image", metavar="NAME", help="Image of the containers; see arena sandbox image."),
         ]
     ):
-        function = option(function)
+        function = add(function)
     return function

@@ -10,7 +10,7 @@ import click
 from arena.bots import normal_name
 from arena.cli import options
 from arena.cli.completion import complete_bot
-from arena.cli.console import fail, os_error_reason, treat_sigterm_as_sigint, usage_error
+from arena.cli.console import fail, option, os_error_reason, treat_sigterm_as_sigint, usage_error
 from arena.cli.feed import DEBUG
 from arena.cli.interactive import InteractiveGame
 from arena.cli.play_browser import play_in_browser
@@ -21,24 +21,20 @@ from arena.play import InteractiveMatch, RecordFolder
 
 @click.command(cls=options.GroupedCommand)
 @click.argument("bots", nargs=-1, metavar="[BOT...]", shell_complete=complete_bot)
-@click.option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Play so many games.  [1]")
-@click.option(
+@option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Play so many games.")
+@option(
     "--seats",
     type=click.IntRange(2, 10),
     metavar="N",
     help="Players at the table, you among them; sample bots fill it up.  [you and the BOTs; without BOTs 4]",
 )
 @options.RULES_OPTION
-@click.option("--name", default="person", metavar="NAME", help="Your name in the record.  [person]")
-@click.option("--browser", is_flag=True, help="Play on a page in the browser, on this machine alone.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="With --browser: 0, any free one.  [0]"
-)
-@click.option(
-    "--speed", type=click.FloatRange(0, 30), default=0.8, metavar="S", help="With --browser: seconds a move.  [0.8]"
-)
-@click.option("--open-names", is_flag=True, help="All play under their names instead of letters.")
-@click.option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
+@option("--name", default="person", metavar="NAME", help="Your name in the record.")
+@option("--browser", is_flag=True, help="Play on a page in the browser, on this machine alone.")
+@option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="With --browser: 0, any free one.")
+@option("--speed", type=click.FloatRange(0, 30), default=0.8, metavar="S", help="With --browser: seconds a move.")
+@option("--show-names", is_flag=True, help="All play under their names instead of letters.")
+@option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
 @options.sandbox_options
 @options.PASS_ENV_OPTION
 @options.limit_options
@@ -78,7 +74,7 @@ def _check_name(name: str) -> str:
 
 def _sit(screen: GameTerminal, table: Any, names: list[str], given: dict[str, Any]) -> str | None:
     """Play, keep what was played, and tell about it; return what this machine failed at, None if it didn't."""
-    spec = table.spec(given["games"], names, table.timings(1), given["open_names"])
+    spec = table.spec(given["games"], names, table.timings(1), given["show_names"])
     interrupted = False
     with _writing():
         folder = RecordFolder(table.folder)

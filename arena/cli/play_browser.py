@@ -38,12 +38,12 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
         return "/replay"
 
     def deal(number: int) -> MatchSetup:
-        spec = table.spec(given["games"], names, table.timings(1), given["open_names"], number)
+        spec = table.spec(given["games"], names, table.timings(1), given["show_names"], number)
         return MatchSetup(spec, table.start, keep)
 
     def seats(secret: str) -> LiveTable:
         places = [Slot("bot", bot.name) for bot in table.bots]
-        terms = replace(table.terms, open_names=given["open_names"])
+        terms = replace(table.terms, open_names=given["show_names"])
         offer = TableSettings(terms, given["games"], table.timings(1)[-1])
         return LiveTable("here", [*places, Slot("person", names[-1], secret)], offer, deal, pace_s=pace_s)
 

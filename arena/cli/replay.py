@@ -15,6 +15,7 @@ from arena.cli.completion import complete_name
 from arena.cli.console import (
     fail,
     format_count,
+    option,
     os_error_reason,
     print_note,
     print_text,
@@ -35,54 +36,53 @@ MAX_GAMES = 240  # of a page: about 5 MB, which a browser still opens in seconds
 
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
-@click.option("--match", type=click.IntRange(0), metavar="N", help="Of a run's folder: this match alone.")
-@click.option("--game", type=click.IntRange(0), metavar="N", help="This game of each match alone.")
-@click.option("--lost", metavar="BOT", shell_complete=complete_name, help="Only games that this bot lost.")
-@click.option("--faults", is_flag=True, help="Only games in which a bot was at fault.")
-@click.option(
+@option("--match", type=click.IntRange(0), metavar="N", help="Of a run's folder: this match alone.")
+@option("--game", type=click.IntRange(0), metavar="N", help="This game of each match alone.")
+@option("--lost-by", metavar="BOT", shell_complete=complete_name, help="Only games that this bot lost.")
+@option("--faults", is_flag=True, help="Only games in which a bot was at fault.")
+@option(
     "--seat",
     metavar="N|BOT",
     shell_complete=complete_name,
     help="What this seat, or this bot, could know.  [all cards]",
 )
-@click.option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Begin at this turn.  [1]")
-@click.option(
-    "--ask",
-    "asked",
+@option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Begin at this turn.  [1]")
+@option(
+    "--what-if",
     metavar="BOT",
     help="Ask this bot what it would choose, in place of the recorded one of its name or of --seat.",
 )
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page instead.")
+@option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page instead.")
 @json_option(NarratedGames, WhatIfReport)
-def replay(path: Path, html: Path | None, since: int | None, asked: str | None, as_json: bool, **chosen: Any) -> None:
+def replay(path: Path, html: Path | None, since: int | None, what_if: str | None, as_json: bool, **chosen: Any) -> None:
     """Show recorded games in words, a line for each turn, or as a page.
 
     RECORD is a file of a run's folder records/, DIR the run's folder. The page of --html is one file that needs nothing
     else: the table, each seat's knowledge, odds, times and standard error; open it in a browser. With --seat BOT it
-    holds only what this bot could know; with --lost BOT it holds all cards, and opens with what BOT knew.
+    holds only what this bot could know; with --lost-by BOT it holds all cards, and opens with what BOT knew.
 
-    --ask starts a bot that was edited, as a plain process, and gives it the lines that the recorded one was sent: where
-    it chooses otherwise is printed. The games go on as they went. What it draws, it draws anew, but for game_seed's.
+    --what-if starts an edited bot as a plain process, sends it the lines of the recorded bot, and prints where its
+    choices differ. The games go on as they went. It draws new random numbers, except those from game_seed.
     """
     games = _choose_games(path, **chosen)
     first = next(games, None)
     if first is None:
-        wanted = [f"{chosen['lost']} lost"] * bool(chosen["lost"]) + ["has a fault of a bot"] * chosen["faults"]
+        wanted = [f"{chosen['lost_by']} lost"] * bool(chosen["lost_by"]) + ["has a fault of a bot"] * chosen["faults"]
         if wanted and (chosen["match"], chosen["game"]) == (None, None):
             usage_error(f"no game of {path} is one that {' and that '.join(wanted)}")
         usage_error(f"{path} has no such game; arena stats {shlex.quote(str(path))} tells what there is")
     games = chain((first,), games)
     try:
-        if asked is not None:
+        if what_if is not None:
             if html is not None or since is not None:
-                usage_error("--ask prints a table: not with --html or --from")
-            differences = ask_bot_again(asked, chosen["seat"], list(games))
+                usage_error("--what-if prints a table: not with --html or --from")
+            differences = ask_bot_again(what_if, chosen["seat"], list(games))
             print_json(differences) if as_json else print_what_if(differences)
             return
         if html is not None:
             if since is not None:
                 usage_error("--from is for the terminal: the page shows all turns")
-            write_page(html, path, list(games), chosen["lost"], chosen["seat"])
+            write_page(html, path, list(games), chosen["lost_by"], chosen["seat"])
             return
         tellings = (GameNarrator(record, game, select_seat(record, game, chosen["seat"])) for record, game, _ in games)
         if as_json:
@@ -95,7 +95,7 @@ def replay(path: Path, html: Path | None, since: int | None, asked: str | None, 
 
 
 def _choose_games(
-    path: Path, match: int | None, game: int | None, lost: str | None, faults: bool, seat: str | None
+    path: Path, match: int | None, game: int | None, lost_by: str | None, faults: bool, seat: str | None
 ) -> Iterator[tuple[Record, GameRecord, Path]]:
     """Yield the games that are asked for, with their records and files. Exits with 2 where that can't be."""
     seen: set[str] = set()
@@ -103,20 +103,20 @@ def _choose_games(
         for record, file in read_records(path, lambda why: print_note(f"left out: {why}")):
             header = record.header
             seen.update(header.bots)
-            if match not in (None, header.match) or (lost is not None and lost not in header.bots):
+            if match not in (None, header.match) or (lost_by is not None and lost_by not in header.bots):
                 continue
             for each in record.games:
                 seats = [header.bots[bot] for bot in each.seating]
                 if (
                     game in (None, each.game)
-                    and (lost is None or each.lost_by(header.bots.index(lost)))
+                    and (lost_by is None or each.lost_by(header.bots.index(lost_by)))
                     and (not faults or any(_may_know(seat, record, each, fault.bot) for fault in each.faults))
                     and (seat is None or seat in seats or seat.isdecimal())
                 ):
                     yield record, each, file
     except RecordFileError as problem:
         usage_error(str(problem))
-    for name in (lost, None if seat is None or seat.isdecimal() else seat):
+    for name in (lost_by, None if seat is None or seat.isdecimal() else seat):
         if name is not None and name not in seen:
             usage_error(f"no bot of {path} is called {name!r}; there are {', '.join(sorted(seen))}")
 
@@ -175,7 +175,7 @@ def write_page(
         usage_error(f"--seat {only}: seats change from game to game; for a page name a bot")
     if len(chosen) > MAX_GAMES:
         usage_error(
-            f"{len(chosen)} games are too many for a page, {MAX_GAMES} aren't: choose by --match, --game or --lost"
+            f"{len(chosen)} games are too many for a page, {MAX_GAMES} aren't: choose by --match, --game or --lost-by"
         )
     matches = []
     bots = dict.fromkeys(bot for record, _, _ in chosen for bot in record.header.bots)

@@ -18,6 +18,7 @@ from arena.cli.console import (
     fail,
     format_count,
     make_table,
+    option,
     print_note,
     print_parts,
     print_text,
@@ -42,18 +43,18 @@ _CAUTION = (
 
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
-@click.option("--bot", metavar="NAME", required=True, shell_complete=complete_name, help="Whose lost games.")
-@click.option("--most", type=click.IntRange(1), default=100, help="Look at so many lost games, the first.  [100]")
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side, on Linux.  [number of cores]")
-@click.option("--top", type=click.IntRange(1), default=10, help="Show so many decisions.  [10]")
-@click.option(
+@option("--bot", metavar="NAME", required=True, shell_complete=complete_name, help="Whose lost games.")
+@option("--max-games", type=click.IntRange(1), default=100, help="Look at so many lost games, the first.")
+@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side, on Linux.  [number of cores]")
+@option("--top", type=click.IntRange(1), default=10, help="Show so many decisions.")
+@option(
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Write a page of these games as well, as the bot saw them.",
 )
 @json_option(Review)
-def review(path: Path, bot: str, most: int, jobs: int | None, top: int, html: Path | None, as_json: bool) -> None:
+def review(path: Path, bot: str, max_games: int, jobs: int | None, top: int, html: Path | None, as_json: bool) -> None:
     """Tell why a bot loses: the decisions of its lost games that gave most away, and what they have in common.
 
     RECORD is a file of a run's folder records/, DIR the run's folder. For each decision the cards that the bot couldn't
@@ -62,8 +63,8 @@ def review(path: Path, bot: str, most: int, jobs: int | None, top: int, html: Pa
 
     The page of --html has the games that were looked at, the chances beneath them, and links to the costly decisions.
     """
-    if html is not None and most > MAX_GAMES:
-        usage_error(f"--most {most}: a page has room for {MAX_GAMES} games")
+    if html is not None and max_games > MAX_GAMES:
+        usage_error(f"--max-games {max_games}: a page has room for {MAX_GAMES} games")
     try:
         kept = list(read_records(path, lambda why: print_note(f"left out: {why}")))
     except RecordFileError as problem:
@@ -84,7 +85,7 @@ def review(path: Path, bot: str, most: int, jobs: int | None, top: int, html: Pa
 
     try:
         with show_progress(line, line) as tell:
-            answer = look_at(records, bot, most, (jobs or count_cores()) if sys.platform == "linux" else 1, count)
+            answer = look_at(records, bot, max_games, (jobs or count_cores()) if sys.platform == "linux" else 1, count)
     except (RecordError, UnknownRulesError, JobError) as problem:
         fail(f"{path}: {problem}")
     if not answer.lost and (html is not None or not as_json):

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.cli.completion import complete_rules
-from arena.cli.console import MAX_PROSE_COLUMNS, Column, format_count, make_table, print_parts, usage_error
+from arena.cli.console import MAX_PROSE_COLUMNS, Column, format_count, make_table, option, print_parts, usage_error
 from arena.cli.json_output import json_option, print_json
 from arena.coup import (
     ABOUT,
@@ -217,9 +217,9 @@ def _field(field: RulesetField) -> Iterator[RenderableType]:
     yield Padding(Text(f"{field.about} (#{field.section})"), (0, 0, 0, 2))
     if field.needs:
         yield Padding(Text(f"Only with {field.needs} = true."), (0, 0, 0, 2))
-    for option in field.options:
-        word = f" or {to_toml(option.word)}" if option.word else ""
-        yield Padding(Text(f"{to_toml(option.value)}{word}: {option.sentence}"), (0, 0, 0, 4))
+    for choice in field.options:
+        word = f" or {to_toml(choice.word)}" if choice.word else ""
+        yield Padding(Text(f"{to_toml(choice.value)}{word}: {choice.sentence}"), (0, 0, 0, 4))
     if field.span or not field.options:
         span = f"{field.span[0]} to {field.span[1]}" if field.span else field.allowed
         yield Padding(Text(span), (0, 0, 0, 4))
@@ -249,7 +249,7 @@ def _item(sentence: str) -> Table:
 
 @click.command()
 @click.argument("name", required=False, metavar="[NAME|FILE.toml]", shell_complete=complete_rules)
-@click.option("--fields", "show_fields", is_flag=True, help="Print every field of a ruleset with its allowed values.")
+@option("--fields", "show_fields", is_flag=True, help="Print every field of a ruleset with its allowed values.")
 @json_option(RulesetSummary, RulesetList, FieldList)
 def rules(name: str | None, show_fields: bool, as_json: bool) -> None:
     """List the rulesets, or print the rules of one game as a sheet."""

@@ -31,6 +31,7 @@ from arena.cli.console import (
     exit_on_os_error,
     fail,
     format_count,
+    option,
     os_error_reason,
     print_error,
     print_note,
@@ -100,8 +101,8 @@ class RunOptions:
     match_games: int | None = None
     ponder: bool = False
     strict: bool = False
-    open_names: bool = False
-    leave_out: bool | None = None  # None: the command has no such option
+    show_names: bool = False
+    skip_failing: bool | None = None  # None: the command has no such option
 
     @classmethod
     def of(cls, bots: tuple[str, ...], given: Mapping[str, Any]) -> "RunOptions":
@@ -211,7 +212,7 @@ def match_games_of(sandbox: str, seats: int) -> int:
 def terms_of(asked: RunOptions, ruleset: Ruleset) -> MatchSettings:
     """Return the terms, but for what the clock charges. --strict is one life: the first fault forfeits."""
     timing, limits = options.limits_of(asked.limits, asked.rules or "coup")
-    terms = MatchSettings(rules=ruleset, timing=timing, limits=limits, open_names=asked.open_names)
+    terms = MatchSettings(rules=ruleset, timing=timing, limits=limits, open_names=asked.show_names)
     return replace(terms, lives=1) if asked.strict else terms
 
 
@@ -267,7 +268,7 @@ def build_bots(config: Config, box: Sandbox, building: RunBuilds) -> Config:
 def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Path, of_bots: OfBots[Config]) -> Config:
     """Look at every bot before anything is played.
 
-    Returns the config of those that can play. Exits with 2 if one can't; with --leave-out, if fewer than two can.
+    Returns the config of those that can play. Exits with 2 if one can't; with --skip-failing, if fewer than two can.
     """
 
     def mute(bot: Bot) -> None:
@@ -282,8 +283,8 @@ def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Pat
     if not unfit:
         return config
     why = "\n".join(line for each in unfit for line in _rejection_lines(each))
-    if not asked.leave_out:
-        more = "" if asked.leave_out is None else "; --leave-out plays without them"
+    if not asked.skip_failing:
+        more = "" if asked.skip_failing is None else "; --skip-failing plays without them"
         usage_error(f"{why}\nNothing was played. arena check BOT tells more{more}.")
     bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in unfit])
     if len(bots) < 2:
@@ -408,49 +409,54 @@ def _shapes() -> tuple[type, ...]:
 
 @click.command(cls=options.GroupedCommand)
 @click.argument("bots", nargs=-1, metavar="BOT...", shell_complete=complete_bot)
-@click.option(
+@option(
     "--games",
     type=click.IntRange(1),
     metavar="N",
     help="Play at least this many games, rounded up to whole rounds.  [480]",
 )
-@click.option(
-    "--seats", type=click.IntRange(2, 10), metavar="N", help="Bots at a table.  [4, or fewer if there are fewer bots]"
+@option(
+    "--seats",
+    type=click.IntRange(2, 10),
+    metavar="N",
+    help="Bots at a table.  [4, or fewer if there are fewer bots]",
 )
-@click.option(
+@option(
     "--match-games",
     type=click.IntRange(1),
     metavar="N",
-    help="Games in a match, a multiple of the seats. Bots start anew for each match: longer matches save time, shorter "
-    "ones let bots meet more different opponents, so that fewer games tell as much.  "
-    "[12, in Docker 24, or the next multiple]",
+    help="Games in a match, a multiple of the seats. Bots restart for each match: longer matches save time; in shorter "
+    "ones bots meet more opponents, so that fewer games are needed.  [12, in Docker 24, or the next multiple]",
 )
 @options.RULES_OPTION
-@click.option(
+@option(
     "--seed",
     type=int,
     metavar="N",
-    help="Make the run repeatable. Whoever guesses N can know all cards: take 20 random digits, or no seed.",
+    help="Make the run repeatable. A bot that guesses N knows all cards: use 20 random digits, or no seed.",
 )
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
+@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
 @options.sandbox_options
 @options.PASS_ENV_OPTION
 @options.limit_options
-@click.option(
-    "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-runs/<time>]"
+@option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="New folder for the results.  [arena-runs/<time>]",
 )
-@click.option(
+@option(
     "--clock",
     type=click.Choice(["auto", "own", "wall"]),
     help="The time that is charged; auto: a bot's own time where the kernel tells it.  [auto]",
 )
-@click.option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
-@click.option("--strict", is_flag=True, help="The first fault forfeits the game.")
-@click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
-@click.option("--leave-out", is_flag=True, help="Play without the bots that can't play, and say which.")
-@click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
+@option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
+@option("--strict", is_flag=True, help="The first fault forfeits the game.")
+@option("--show-names", is_flag=True, help="Tell bots the others' names instead of letters.")
+@option("--skip-failing", is_flag=True, help="Play without the bots that can't play, and say which.")
+@option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
 @json_option(later=_shapes)
-@click.option("--csv", "as_csv", is_flag=True, help="Print the standings, and who beats whom, as CSV on stdout.")
+@option("--csv", "as_csv", is_flag=True, help="Print the standings, and who beats whom, as CSV on stdout.")
 def run(
     bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: bool, as_csv: bool, **given: Any
 ) -> None:

@@ -15,6 +15,7 @@ from arena.cli.console import (
     fail,
     format_count,
     make_table,
+    option,
     os_error_reason,
     print_note,
     print_parts,
@@ -291,10 +292,8 @@ def _heading(name: str) -> str:
 
 @click.command()
 @click.argument("paths", metavar="DIR|RECORD...", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--bot", metavar="NAME", shell_complete=complete_name, help="Tell all about this bot.  [all bots in short]"
-)
-@click.option(
+@option("--bot", metavar="NAME", shell_complete=complete_name, help="Tell all about this bot.  [all bots, briefly]")
+@option(
     "--with",
     "other",
     metavar="NAME",
@@ -302,10 +301,8 @@ def _heading(name: str) -> str:
     help="The bot to compare with, of the same records.",
 )
 @json_option(StatsReport)
-@click.option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one a line.")
-@click.option(
-    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."
-)
+@option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one a line.")
+@option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots.")
 def stats(
     paths: tuple[Path, ...],
     bot: str | None,

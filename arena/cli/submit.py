@@ -20,7 +20,7 @@ from arena.bots import BotError, escape_control, pack
 from arena.checks import CheckStepView
 from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, read_token, token_file
 from arena.cli.check import has_failure, step_lines, verdict_line
-from arena.cli.console import fail, os_error_reason, print_error, print_note, print_text, usage_error
+from arena.cli.console import fail, option, os_error_reason, print_error, print_note, print_text, usage_error
 from arena.cli.json_output import json_option, print_json
 
 POLL_INTERVAL_S = 1.0  # between two looks at an examination
@@ -54,15 +54,15 @@ class SubmissionReport:
 @click.command()
 @click.argument("url", metavar="URL")
 @click.argument("bot", metavar="BOT", type=click.Path(path_type=Path, exists=True))
-@click.option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
-@click.option(
+@option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
+@option(
     "--token",
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="The file with your token.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
 )
-@click.option("--no-wait", is_flag=True, help="Don't wait for its examination.")
+@option("--no-wait", is_flag=True, help="Don't wait for its examination.")
 @json_option(SubmissionReport)
 def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bool, as_json: bool) -> None:
     """Submit a bot to the ladder at URL: a file, a folder, a zip or a tar. Then wait for its examination.

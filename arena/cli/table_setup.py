@@ -12,7 +12,7 @@ import click
 
 from arena.bots import Bot, BytecodeCache, load_bots
 from arena.cli import options
-from arena.cli.console import print_note, usage_error
+from arena.cli.console import option, print_note, usage_error
 from arena.cli.feed import Debuggee, select_debuggee, use_plain_processes
 from arena.cli.run import (
     RunOptions,
@@ -34,10 +34,13 @@ from ladder.store import FolderError, new_run_folder_name
 SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot", "strategist")
 _USUAL = 4  # seats
 
-OUT_OPTION = click.option(
-    "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the record.  [arena-games/<time>]"
+OUT_OPTION = option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="New folder for the record.  [arena-games/<time>]",
 )
-CLOCK_OPTION = click.option(
+CLOCK_OPTION = option(
     "--clock",
     type=click.Choice(["auto", "own", "wall"]),
     help="The time that bots are charged; auto: their own time where the kernel tells it.  [auto]",

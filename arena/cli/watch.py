@@ -10,7 +10,15 @@ import click
 
 from arena.cli import options
 from arena.cli.completion import complete_bot
-from arena.cli.console import fail, format_count, os_error_reason, print_note, treat_sigterm_as_sigint, usage_error
+from arena.cli.console import (
+    fail,
+    format_count,
+    option,
+    os_error_reason,
+    print_note,
+    treat_sigterm_as_sigint,
+    usage_error,
+)
 from arena.cli.feed import DEBUG
 from arena.cli.narration import GameNarrator
 from arena.cli.replay import print_narration, select_seat
@@ -23,24 +31,18 @@ DEFAULT_PAUSE_S = 1.2  # a turn with a challenge takes about as long to read
 
 @click.command(cls=options.GroupedCommand)
 @click.argument("bots", nargs=-1, metavar="[BOT...]", shell_complete=complete_bot)
-@click.option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Watch so many games.  [1]")
-@click.option(
+@option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Watch so many games.")
+@option(
     "--seats",
     type=click.IntRange(2, 10),
     metavar="N",
     help="Players at the table; sample bots fill it up.  [the BOTs; for one or none 4]",
 )
 @options.RULES_OPTION
-@click.option(
-    "--speed",
-    type=click.FloatRange(0.05, 30),
-    default=DEFAULT_PAUSE_S,
-    metavar="S",
-    help=f"Seconds a turn.  [{DEFAULT_PAUSE_S:g}]",
-)
-@click.option("--seat", metavar="N|BOT", help="What this seat, or this bot, could know.  [all cards]")
-@click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
-@click.option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
+@option("--speed", type=click.FloatRange(0.05, 30), default=DEFAULT_PAUSE_S, metavar="S", help="Seconds a turn.")
+@option("--seat", metavar="N|BOT", help="What this seat, or this bot, could know.  [all cards]")
+@option("--show-names", is_flag=True, help="Tell bots the others' names instead of letters.")
+@option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
 @options.sandbox_options
 @options.PASS_ENV_OPTION
 @options.limit_options
@@ -76,7 +78,7 @@ def _check_seat(seat: str | None, names: list[str]) -> None:
 
 def _play(table: TableSetup, given: dict[str, Any]) -> Record:
     """Play the games, and keep them."""
-    spec = table.spec(given["games"], [bot.name for bot in table.bots], table.timings(0), given["open_names"])
+    spec = table.spec(given["games"], [bot.name for bot in table.bots], table.timings(0), given["show_names"])
     try:
         folder = RecordFolder(table.folder)  # first: what can't be kept isn't played
         print_note(f"playing {format_count(len(spec.seatings), 'game')} of {spec.terms.rules.name}")

@@ -122,14 +122,14 @@ class _Straight(connect):
 
 
 async def connect_program(
-    url: str, token: str, command: Sequence[str], say: Callable[[str], None], away_s: float | None = None
+    url: str, token: str, command: Sequence[str], say: Callable[[str], None], reconnect_timeout_s: float | None = None
 ) -> MatchReporter:
     """Carry a program's lines until the table has no more; return what happened.
 
-    `say` is told of it as it happens. `away_s`: how long to try when the socket was lost, None for as long as the
-    program's clock runs. Raises ConnectError.
+    `say` is called with what happens. `reconnect_timeout_s`: how long to try after the socket was lost, None for as
+    long as the program's clock runs. Raises ConnectError.
     """
-    carrying = _ConnectedProgram(url, token, command, say, away_s)
+    carrying = _ConnectedProgram(url, token, command, say, reconnect_timeout_s)
     try:
         await carrying.run()
     finally:
@@ -140,11 +140,22 @@ async def connect_program(
 
 class _ConnectedProgram:
     def __init__(
-        self, url: str, token: str, command: Sequence[str], say: Callable[[str], None], away_s: float | None
+        self,
+        url: str,
+        token: str,
+        command: Sequence[str],
+        say: Callable[[str], None],
+        reconnect_timeout_s: float | None,
     ) -> None:
         self.tidings = MatchReporter()
         self.program: LocalProgram | None = None
-        self._url, self._token, self._command, self._say, self._away_s = url, token, command, say, away_s
+        self._url, self._token, self._command, self._say, self._reconnect_timeout_s = (
+            url,
+            token,
+            command,
+            say,
+            reconnect_timeout_s,
+        )
         self._met = False  # a socket was open
         self._anew = True  # the program here knows nothing of the match
         self._count = 0  # lines that came since
@@ -184,7 +195,11 @@ class _ConnectedProgram:
                 if not self._met:
                     raise ConnectError(problem) from None
             now = time.monotonic()
-            most_s = self._away_s if self._away_s is not None else max(_MIN_RECONNECT_S, self.tidings.away_s)
+            most_s = (
+                self._reconnect_timeout_s
+                if self._reconnect_timeout_s is not None
+                else max(_MIN_RECONNECT_S, self.tidings.away_s)
+            )
             if lost_at is None:
                 lost_at = now
                 self._say(f"{problem}; the seat is kept, and its clock runs: trying again for {most_s:.0f} s")

@@ -128,11 +128,11 @@ def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
 
 
 def reveal_final_results(
-    ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF_VIEWER, as_is: bool = False
+    ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF_VIEWER, incomplete: bool = False
 ) -> tuple[Final, Evaluation]:
     """Return a final that has ended, measured; its key is public from now on. Raises LadderError before.
 
-    `as_is`: also where matches were given up.
+    `incomplete`: also where matches were given up.
     """
 
     def act(connection: Connection) -> Final:
@@ -141,10 +141,10 @@ def reveal_final_results(
             if not viewer.may("hold a final"):
                 raise LadderError(f"the final {name} isn't revealed yet.")
             lost = summarize_final(connection, final).lost
-            if lost and not as_is:
+            if lost and not incomplete:
                 raise LadderError(
                     f"{len(lost)} of the matches of the final {name} were given up, such as {lost[0][0]}.\n"
-                    f"Play them again: arena ladder final {ladder.path} {name} --replay; or reveal it so: --as-is"
+                    f"Play them again: arena ladder final {ladder.path} {name} --replay; or reveal it so: --incomplete"
                 )
             log_action(connection, AuditEntry(who, "reveal", f"the final {name} has ended", ladder.clock()))
             reveal_final(connection, final.id)

@@ -92,7 +92,7 @@ def _require_new_release(connection: Connection, name: str, of: tuple[str, str],
         raise LadderError(f'"{name}" was handed out already, and stays as it is.\nTake another name.')
     before = [each.name for each in known if each.of == of]
     if before and not why:
-        raise LadderError(f'grades of the {" ".join(of)} were handed out before, as "{before[-1]}".\nSay why: --why')
+        raise LadderError(f'grades of the {" ".join(of)} were handed out before, as "{before[-1]}".\nSay why: --reason')
 
 
 def _find(connection: Connection, name: str) -> Release:

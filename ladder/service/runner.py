@@ -103,7 +103,7 @@ class LadderRunner:
         self._next_settings = 0.0
         self._rated = 0
         self._until = until
-        self.queue.rated = until != "examined"
+        self.queue.rated = until != "idle"
 
     def told(self) -> str:
         """Return in one line what there is to do, and what is being done."""
@@ -166,7 +166,7 @@ class LadderRunner:
                 yield event
 
     def _is_enough(self) -> bool:
-        if self._until == "examined":
+        if self._until == "idle":
             idle = not self.queue.doing and self.queue.empty
             return idle and not self.ladder.database.look(
                 lambda connection: count_queued_checks(connection) or has_requested_match(connection)

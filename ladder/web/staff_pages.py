@@ -528,7 +528,7 @@ def play_again(visit: CurrentContext, name: str) -> Response:
 
 
 @finals_router.post("/finals/{name}/reveal", include_in_schema=False)
-def tell(visit: CurrentContext, name: str, as_is: Annotated[bool, Form()] = False) -> Response:
-    """Reveal a final that has ended; `as_is` also where matches were given up."""
-    reveal_final_results(visit.ladder, name, actor_login(visit), visit.viewer, as_is)
+def tell(visit: CurrentContext, name: str, incomplete: Annotated[bool, Form()] = False) -> Response:
+    """Reveal a final that has ended; `incomplete` also where matches were given up."""
+    reveal_final_results(visit.ladder, name, actor_login(visit), visit.viewer, incomplete)
     return RedirectResponse(f"/finals/{name}", 303)

@@ -21,7 +21,7 @@ PAIRS = 12
 
 def compared(place: Place, *more: object, old: str = "old.py", new: str = "new.py") -> Ran:
     """Compare two bots at two seats; 24 pairs are two blocks."""
-    return place.run("compare", old, new, "--against", "c.py", "--cap", 24, *more, "--json")
+    return place.run("compare", old, new, "--against", "c.py", "--max-pairs", 24, *more, "--json")
 
 
 def with_bots(place: Place) -> Place:
@@ -95,7 +95,7 @@ def test_the_records_of_a_comparison_are_those_of_a_run(both: tuple[Place, Ran])
 
 def test_it_goes_on_where_it_was_killed_and_counts_nothing_twice(bots: Place) -> None:
     """SIGKILL takes the command away in the middle; what it had kept is there, and the end is the same as without."""
-    process = bots.start("compare", "old.py", "new.py", "--against", "c.py", "--cap", 60, "--out", "out")
+    process = bots.start("compare", "old.py", "new.py", "--against", "c.py", "--max-pairs", 60, "--out", "out")
     records = bots.folder / "out" / "records"
     bots.wait(lambda: len(list(records.glob("*.jsonl"))) >= 2, process=process)
     os.killpg(process.pid, signal.SIGKILL)
@@ -166,12 +166,12 @@ def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
         (("old.py", "--against", "new.py", "c.py"), "name both versions and whom they meet"),
         (("old.py", "new.py"), "name both versions and whom they meet"),
         (("old.py", "new.py", "--against", "c.py", "--seats", 4), "4 seats for 1 opponent"),
-        (("old.py", "new.py", "--against", "c.py", "--points", 0), "--points"),
+        (("old.py", "new.py", "--against", "c.py", "--min-effect", 0), "--min-effect"),
         (("old.py@HEAD", "new.py", "--against", "c.py"), "is in no git repository"),
         (("nowhere.py", "new.py", "--against", "c.py"), "nowhere.py does not exist"),
         (("old.py", "new.py", "--against", "c.py", "--out", "."), "exists; name another --out"),
         (("--resume", "nothing"), "holds no run"),
-        (("--resume", "nothing", "--points", 3), "it takes no --points"),
+        (("--resume", "nothing", "--min-effect", 3), "it takes no --min-effect"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(bots: Place, words: tuple[object, ...], said: str) -> None:
@@ -193,7 +193,18 @@ def test_a_version_may_be_an_opponent_and_opponents_are_told_apart(bots: Place) 
     repository(bots.folder)
     bots.bot("d.py", "# d\n" + QUICK_BOT)
     ran = bots.run(
-        "compare", "old.py", "new.py", "--seats", 3, "--against", "c.py", "d.py", "c.py@HEAD", "--cap", 36, "--json"
+        "compare",
+        "old.py",
+        "new.py",
+        "--seats",
+        3,
+        "--against",
+        "c.py",
+        "d.py",
+        "c.py@HEAD",
+        "--max-pairs",
+        36,
+        "--json",
     )
     assert ran.code == 0, ran.err
     assert ran.json["opponents"] == ["c", "d", "c.py@HEAD"]
@@ -207,7 +218,7 @@ def test_people_are_told_the_verdict_and_that_a_version_that_forfeits_is_to_be_m
         "new.py",
         QUICK_BOT.replace("    choice = ", "    if 'game\":1,' in line:\n        raise SystemExit(1)\n    choice = "),
     )
-    ran = bots.run("compare", "old.py", "new.py", "--against", "c.py", "--cap", 12, "--out", "out")
+    ran = bots.run("compare", "old.py", "new.py", "--against", "c.py", "--max-pairs", 12, "--out", "out")
     lines = ran.out.splitlines()
     assert re.match(r"NEW is |not known after 12 pairs: ", lines[0])
     assert "12 pairs in 1 block" in lines[1]

@@ -88,7 +88,7 @@ def test_the_bots_of_a_run_complete(place: Place) -> None:
     bots, _ = load_bots([f"{name}={place.bot('bot.py')}" for name in ("ann", "anton", "bob")])
     folder = RunFolder(place.folder / "out", record_results)
     folder.create(RunConfig(tuple(bots), seats=3, games=3, match_games=3, key=bytes(32)).to_json())
-    assert offered(place, "replay", "out", "--lost", "an") == ["ann", "anton"]
+    assert offered(place, "replay", "out", "--lost-by", "an") == ["ann", "anton"]
     assert offered(place, "stats", "out", "--bot", "b") == ["bob"]
     assert offered(place, "stats", "nowhere", "--bot", "b") == []
 

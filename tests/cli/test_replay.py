@@ -132,9 +132,9 @@ def test_a_record_that_cannot_be_read_is_named_and_the_others_are_shown(kept: Pa
 def test_games_are_chosen_by_who_lost_and_from_a_turn(kept: Path) -> None:
     """Options that take nothing away are errors, in one line."""
     winner = replay(kept).stdout.splitlines()[-2].split()[0]
-    assert replay(kept, "--lost", winner).exit_code == 2
+    assert replay(kept, "--lost-by", winner).exit_code == 2
     loser = next(name for name in ("bot0", "bot1") if name != winner)
-    assert replay(kept, "--lost", loser).exit_code == 0
+    assert replay(kept, "--lost-by", loser).exit_code == 0
     assert replay(kept, "--from", "3").stdout.splitlines()[1].split()[0] == "3"
 
 
@@ -143,10 +143,10 @@ def test_games_are_chosen_by_who_lost_and_from_a_turn(kept: Path) -> None:
     [
         (["--game", "7"], "has no such game"),
         (["--match", "7"], "has no such game"),
-        (["--lost", "nobody"], "no bot of"),
+        (["--lost-by", "nobody"], "no bot of"),
         (["--seat", "9"], "the seats are 0 to 3"),
         (["--faults"], " is one that has a fault of a bot"),
-        (["--faults", "--lost", "bot0"], " is one that bot0 lost and that has a fault of a bot"),
+        (["--faults", "--lost-by", "bot0"], " is one that bot0 lost and that has a fault of a bot"),
         (["--faults", "--game", "7"], "has no such game"),
     ],
 )
@@ -210,12 +210,12 @@ def test_the_page_of_lost_games_opens_with_what_the_bot_knew(kept: Path, tmp_pat
     winner = replay(kept).stdout.splitlines()[-2].split()[0]
     loser = next(name for name in ("bot0", "bot1") if name != winner)
     page = tmp_path / "lost.html"
-    done = replay(kept, "--lost", loser, "--html", page)
+    done = replay(kept, "--lost-by", loser, "--html", page)
     assert f"It holds all cards, and opens with what {loser} knew" in done.stderr.replace("\n", " ")
     text = page.read_text("utf-8")
     assert f"This page holds all cards. It opens with what {loser} knew.<" in text
     assert f'id="front">"{loser}"<' in text
-    replay(kept, "--lost", loser, "--seat", loser, "--html", page)
+    replay(kept, "--lost-by", loser, "--seat", loser, "--html", page)
     text = page.read_text("utf-8")
     assert f"This page holds only what {loser} could know.<" in text
     assert 'id="front">null<' in text

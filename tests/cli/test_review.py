@@ -37,7 +37,7 @@ def test_the_dearest_decisions_are_told_and_the_first_is_shown_by_the_command_th
 
 def test_the_page_of_a_review_holds_the_games_that_were_looked_at_as_the_bot_saw_them(place: Place, run: Path) -> None:
     """And with --json both: the page, and the answer."""
-    ran = place.run("review", run, "--bot", "turtle", "--most", 3, "--html", "lost.html", "--json")
+    ran = place.run("review", run, "--bot", "turtle", "--max-games", 3, "--html", "lost.html", "--json")
     assert ran.code == 0, ran.err
     assert "3 games in lost.html: open it in a browser. It holds only what turtle could know" in ran.err
     written = (place.folder / "lost.html").read_text()
@@ -47,7 +47,7 @@ def test_the_page_of_a_review_holds_the_games_that_were_looked_at_as_the_bot_saw
     assert caution.startswith("By playouts")
     held = [(match["match"], game["game"]) for match in data["matches"]["matches"] for game in match["games"]]
     assert held == [(curve["match"], curve["game"]) for curve in data["review"]["curves"]]
-    ran = place.call("review", run, "--bot", "turtle", "--most", 241, "--html", "lost.html")
+    ran = place.call("review", run, "--bot", "turtle", "--max-games", 241, "--html", "lost.html")
     assert (ran.code, "has room for 240 games" in ran.err) == (2, True)
 
 
@@ -66,17 +66,17 @@ def test_an_edited_bot_is_asked_anew_and_where_it_chooses_otherwise_is_told(plac
     first = place.bot("mybot.py")
     ran = place.run("run", first, "sample:honest", "--games", 2, "--seed", 2, "--sandbox", "process", "--out", "out")
     assert ran.code == 0, ran.err
-    same = json.loads(place.run("replay", "out", "--ask", first, "--json").out)
+    same = json.loads(place.run("replay", "out", "--what-if", first, "--json").out)
     assert (same["rows"], same["requests"] > 5) == ([], True)
     text = first.read_text()
     edited = place.bot("edited.py", text.replace("% moves", "% moves\n    choice = moves - 1"))
     assert edited.read_text() != text
-    ran = place.run("replay", "out", "--ask", edited, "--seat", "mybot", "--game", 1)
+    ran = place.run("replay", "out", "--what-if", edited, "--seat", "mybot", "--game", 1)
     assert ran.code == 0, ran.err
     assert "it chooses otherwise at " in ran.out
     assert {line.split()[1] for line in ran.out.splitlines()[3:]} == {"1"}
     ends = place.bot("ends.py", "import sys\nsys.exit(3)\n")
-    ran = place.run("replay", "out", "--ask", ends, "--seat", "mybot")
+    ran = place.run("replay", "out", "--what-if", ends, "--seat", "mybot")
     assert "no allowed answer came" in ran.out
     assert "ends ended with 3" in ran.err
 
@@ -84,9 +84,9 @@ def test_an_edited_bot_is_asked_anew_and_where_it_chooses_otherwise_is_told(plac
 def test_who_cannot_be_asked_is_refused(place: Place, run: Path) -> None:
     other = place.bot("other.py")
     for words, told in (
-        (("--ask", other), "other plays in none of these games"),
-        (("--ask", place.folder / "nowhere.py"), "nowhere.py"),
-        (("--ask", other, "--seat", "turtle", "--from", 3), "--ask prints a table"),
+        (("--what-if", other), "other plays in none of these games"),
+        (("--what-if", place.folder / "nowhere.py"), "nowhere.py"),
+        (("--what-if", other, "--seat", "turtle", "--from", 3), "--what-if prints a table"),
     ):
         ran = place.call("replay", run, *words)
         assert ran.code == 2, ran

@@ -96,7 +96,7 @@ def test_odds_prints_the_worked_example() -> None:
 def test_odds_as_json() -> None:
     """The numbers as a program reads them; opponents in the order in which they were given."""
     result = run(
-        odds, "--own", "duke, captain", "--revealed", "contessa", "--players", "4", "--influences", "2, 2,1", "--json"
+        odds, "--own", "duke, captain", "--revealed", "contessa", "--players", "4", "--cards-left", "2, 2,1", "--json"
     )
     found = json.loads(result.stdout)
     assert [*found] == [
@@ -114,7 +114,7 @@ def test_odds_without_influences_says_what_it_cant_tell() -> None:
     plain = run(odds, "--own", "duke,captain", "--revealed", "contessa", "--players", "4")
     assert "nobody" not in plain.stdout
     assert "with 2 cards  with 1 card" in plain.stdout
-    assert "--influences" in plain.stdout
+    assert "--cards-left" in plain.stdout
     found = json.loads(run(odds, "--own", "duke,captain", "--revealed", "contessa", "--players", "4", "--json").stdout)
     assert (found["influences"], found["held_by_opponent"], found["nobody_holds"]) == (None, None, None)
 
@@ -134,15 +134,15 @@ BAD: dict[str, tuple[Sequence[str], str]] = {
     ),
     "no cards": (["--own", "", "--players", "2"], "arena: a player has 1 or 2 cards face down, not 0"),
     "words for numbers": (
-        ["--own", "duke,duke", "--players", "3", "--influences", "two,2"],
-        "arena: --influences 'two,2': write a number for each opponent with commas between them",
+        ["--own", "duke,duke", "--players", "3", "--cards-left", "two,2"],
+        "arena: --cards-left 'two,2': write a number for each opponent with commas between them",
     ),
     "a digit that is none": (
-        ["--own", "duke,duke", "--players", "3", "--influences", "²,2"],
+        ["--own", "duke,duke", "--players", "3", "--cards-left", "²,2"],
         "write a number for each opponent",
     ),
     "influences that don't fit": (
-        ["--own", "duke,duke", "--players", "3", "--influences", "1,2"],
+        ["--own", "duke,duke", "--players", "3", "--cards-left", "1,2"],
         "arena: opponents with 1, 2 cards have lost 1, and 0 of theirs are face up",
     ),
     "a draft": (["--own", "duke,duke", "--players", "2", "--rules", "duel"], "arena: after a draft"),

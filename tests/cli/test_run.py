@@ -533,14 +533,14 @@ CLOCKS = ("--limit-ms", 321, "--bank-ms", 0, "--start-ms", 4321)
     ("flags", "lives", "handles", "clocks"),
     [
         ((), 3, ["A", "B"], (500, 10_000, 10_000)),
-        (("--strict", "--open-names", *CLOCKS), 1, ["bad", "good"], (321, 0, 4321)),
+        (("--strict", "--show-names", *CLOCKS), 1, ["bad", "good"], (321, 0, 4321)),
     ],
     ids=["defaults", "all options"],
 )
 def test_options_reach_the_bots(
     place: Place, flags: tuple[object, ...], lives: int, handles: list[str], clocks: tuple[int, int, int]
 ) -> None:
-    """--strict: the first fault forfeits. --open-names: names instead of letters; nothing else tells them."""
+    """--strict: the first fault forfeits. --show-names: names instead of letters; nothing else tells them."""
     bots = (listener(place, "bad.py"), place.bot("good.py"))
     ran = place.run("run", *bots, "--games", 2, "--match-games", 2, *flags, "--json", "--out", "out")
     row = next(row for row in ran.json["standings"] if row["bot"] == "bad")

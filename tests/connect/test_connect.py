@@ -209,7 +209,7 @@ def test_a_program_that_died_is_begun_anew_and_stays_in_the_match_when_the_socke
 def test_a_server_that_stays_away_is_given_up(files: Path) -> None:
     """After as long as was asked for; that it is tried again is said at once."""
     with serve_tables("bot", "program", "person") as there:
-        command = begun(files, f"{there.url}/program", "--away", "1")
+        command = begun(files, f"{there.url}/program", "--reconnect-timeout", "1")
         read_until(command, "there and back")
         there.away = True
         there.cut()
@@ -239,7 +239,7 @@ def test_a_server_that_plays_no_tables_is_given_up_as_one_that_is_away(files: Pa
     with serve(lambda socket: socket.close(1013, "the table is away"), "127.0.0.1", 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.socket.getsockname()[1]}/program"
-        code, _, err = ended(begun(files, url, "--away", "1"))
+        code, _, err = ended(begun(files, url, "--reconnect-timeout", "1"))
         server.shutdown()
     assert code == 1
     assert "plays no tables now: given up after" in err

@@ -151,7 +151,7 @@ def test_a_trained_bot_plays_on_a_ladder(place: Place, needs: Needs, box: str) -
         ("init", "spring", "--seats", 2, "--match-games", 4, "--sandbox", box, "--reference", "sample:honest"),
         ("owners", "add", "spring", "ann"),
         ("submit", "spring", "trained", "--owner", "ann"),
-        ("run", "spring", "--until", "examined", "--jobs", 1),
+        ("run", "spring", "--until", "idle", "--jobs", 1),
         ("run", "spring", "--matches", 2, "--jobs", 1),
     ):
         ran = place.run("ladder", *words)

@@ -737,7 +737,7 @@ def test_opponents_are_handles_drawn_for_the_match() -> None:
 
 
 def test_open_names_give_each_bot_its_own_name() -> None:
-    """By `--open-names` bots are told one another's names."""
+    """By `--show-names` bots are told one another's names."""
     seen: list[bytes] = []
     play(bot(first, seen), bot(first), open_names=True)
     hello = parse_to_bot(seen[0])

@@ -1,4 +1,4 @@
-"""What a run looks at before it plays. Source: the help of `arena run`, --leave-out."""
+"""What a run looks at before it plays. Source: the help of `arena run`, --skip-failing."""
 
 import sys
 import time
@@ -24,7 +24,7 @@ def test_all_bots_that_cannot_play_are_listed_before_a_game_is_played(place: Pla
     assert ran.code == 2
     assert ran.out == ""
     assert ran.err.count("silent has said nothing for 2 s after its hello") == 1
-    for words in ("silent can't play: ", "dies can't play: ", "| no weights", "--leave-out", "arena check"):
+    for words in ("silent can't play: ", "dies can't play: ", "| no weights", "--skip-failing", "arena check"):
         assert words in ran.err
     assert not (place.folder / "out").exists()
     place.demand_nothing_left()
@@ -33,7 +33,7 @@ def test_all_bots_that_cannot_play_are_listed_before_a_game_is_played(place: Pla
 def test_a_run_that_leaves_bots_out_says_so_at_the_top_at_the_end_and_in_json(place: Place) -> None:
     """Also when it is taken up again; the others play as if nobody else had been named."""
     dies = place.bot("dies.py", "raise SystemExit('no weights')\n")
-    ran = place.run("run", *place.bots(2), dies, *SMALL, "--leave-out", "--json", "--out", "out")
+    ran = place.run("run", *place.bots(2), dies, *SMALL, "--skip-failing", "--json", "--out", "out")
     assert ran.code == 0
     assert [row["bot"] for row in ran.json["skipped"]] == ["dies"]
     assert sorted(row["bot"] for row in ran.json["standings"]) == ["a", "b"]
@@ -46,7 +46,7 @@ def test_a_run_that_leaves_bots_out_says_so_at_the_top_at_the_end_and_in_json(pl
 def test_a_run_of_which_one_bot_is_left_is_refused(place: Place) -> None:
     """A game needs two."""
     dies = place.bot("dies.py", "raise SystemExit\n")
-    ran = place.run("run", *place.bots(1), dies, "--leave-out", "--out", "out")
+    ran = place.run("run", *place.bots(1), dies, "--skip-failing", "--out", "out")
     assert ran.code == 2
     assert "A game needs at least 2 bots, and 1 can play" in ran.err
     assert not (place.folder / "out").exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from arena.bots import escape_control, sample_file
-from arena.cli.console import print_note, print_text, usage_error
+from arena.cli.console import option, print_note, print_text, usage_error
 from arena.cli.json_output import json_option, print_json
 from arena.cli.ladder.common import (
     ACTOR_OPTION,
@@ -49,10 +49,10 @@ from ladder.service import submit_bot as take_in
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("bot", metavar="[BOT]", required=False, type=click.Path(path_type=Path))
-@click.option("--owner", "login", metavar="LOGIN", help="Whose bot it is.")
-@click.option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
-@click.option("--at", metavar="TIME", help="When it was handed in, such as 2026-12-01T23:50+01:00.  [now]")
-@click.option(
+@option("--owner", "login", metavar="LOGIN", help="Whose bot it is.")
+@option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
+@option("--at", metavar="TIME", help="When it was handed in, such as 2026-12-01T23:50+01:00.  [now]")
+@option(
     "--from",
     "source",
     metavar="FOLDER",
@@ -116,9 +116,9 @@ def _report(found: BulkSubmission, as_json: bool) -> None:
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("name", metavar="BOT", shell_complete=complete_bots)
-@click.option("--version", "number", type=click.IntRange(1), metavar="N", help="The version to look at.  [the newest]")
-@click.option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="How many matches.  [10]")
-@click.option("--build-log", is_flag=True, help="Print what the version's build printed, and nothing else.")
+@option("--version", "number", type=click.IntRange(1), metavar="N", help="The version to look at.  [the newest]")
+@option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="How many matches.")
+@option("--build-log", is_flag=True, help="Print what the version's build printed, and nothing else.")
 @json_option(views.BotPage, views.BuildLog)
 def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
     """Print all about a bot: its versions, why one doesn't play, where it stands, its faults, times and matches.
@@ -151,8 +151,8 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
 @FOLDER_ARGUMENT
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @click.argument("opponents", metavar="OPPONENT...", nargs=-1, required=True, shell_complete=complete_bots)
-@click.option("--owner", "login", metavar="LOGIN", required=True, help="Who asks; it is the owner of BOT, or staff.")
-@click.option("--matches", "count", type=click.IntRange(1, 1000), metavar="N", default=1, help="How many.  [1]")
+@option("--owner", "login", metavar="LOGIN", required=True, help="Who asks; it is the owner of BOT, or staff.")
+@option("--matches", "count", type=click.IntRange(1, 1000), metavar="N", default=1, help="How many.")
 @json_option(QueuedChallenge)
 def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, count: int, as_json: bool) -> None:
     """Ask for a match that doesn't rate, against bots of your choice; also while the ladder is frozen.
@@ -178,7 +178,7 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
 @click.argument("version", metavar="[VERSION]", type=click.IntRange(1, 2**31 - 1), required=False)
 @audited
 @json_option(ActionResult)
-def activate(folder: Path, bot: str, version: int | None, who: str, why: str, as_json: bool) -> None:
+def activate(folder: Path, bot: str, version: int | None, who: str, reason: str, as_json: bool) -> None:
     """Let another fit version of a bot play: an earlier one, or one that was disabled or benched.
 
     It is named honest@3, or honest 3. Rated matches of the version that played, which haven't begun, are cancelled.
@@ -191,7 +191,7 @@ def activate(folder: Path, bot: str, version: int | None, who: str, why: str, as
             f"which version of {escape_control(bot)} is to play? Name it as {escape_control(bot)}@1."
         )
     with open_ladder_or_exit(folder) as ladder:
-        new = activate_version(ladder, bot, version, who, why)
+        new = activate_version(ladder, bot, version, who, reason)
     print_decision(new, f"{bot}@{version} plays", as_json)
 
 
@@ -200,54 +200,54 @@ def activate(folder: Path, bot: str, version: int | None, who: str, why: str, as
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @audited
 @json_option(ActionResult)
-def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
+def disable(folder: Path, bot: str, who: str, reason: str, as_json: bool) -> None:
     """Let no version of a bot play, nor what its owner submits, until one is activated.
 
     Its rated matches that haven't begun are cancelled. What was played stays.
     """
     with open_ladder_or_exit(folder) as ladder:
-        new = disable_bot(ladder, bot, who, why)
+        new = disable_bot(ladder, bot, who, reason)
     print_decision(new, f"{bot} doesn't play", as_json)
 
 
 @click.command()
 @FOLDER_ARGUMENT
-@click.option("--undo", is_flag=True, help="Let rated matches begin again.")
+@option("--undo", is_flag=True, help="Let rated matches begin again.")
 @audited
 @json_option(ActionResult)
-def freeze(folder: Path, undo: bool, who: str, why: str, as_json: bool) -> None:
+def freeze(folder: Path, undo: bool, who: str, reason: str, as_json: bool) -> None:
     """Let no rated match begin. Examinations, challenges and finals go on."""
     with open_ladder_or_exit(folder) as ladder:
-        new = set_frozen(ladder, not undo, who, why)
+        new = set_frozen(ladder, not undo, who, reason)
     print_decision(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
 
 
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
-@click.option("--undo", is_flag=True, help="Lift it: what played before plays again.")
+@option("--undo", is_flag=True, help="Lift it: what played before plays again.")
 @audited
 @json_option(ActionResult)
-def suspend(folder: Path, login: str, undo: bool, who: str, why: str, as_json: bool) -> None:
+def suspend(folder: Path, login: str, undo: bool, who: str, reason: str, as_json: bool) -> None:
     """Let nothing of a person play, be submitted or count. The person is told why.
 
     Matches with the person's bots that haven't begun are cancelled, but for those of a final. What was played stays.
     """
     with open_ladder_or_exit(folder) as ladder:
-        new = set_suspended(ladder, login, not undo, who, why)
+        new = set_suspended(ladder, login, not undo, who, reason)
     print_decision(new, f"{login} is {'not ' if undo else ''}suspended", as_json)
 
 
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("match", metavar="MATCH", type=click.IntRange(1))
-@click.option("--undo", is_flag=True, help="Let the match rate again.")
+@option("--undo", is_flag=True, help="Let the match rate again.")
 @audited
 @json_option(ActionResult)
-def void(folder: Path, match: int, undo: bool, who: str, why: str, as_json: bool) -> None:
+def void(folder: Path, match: int, undo: bool, who: str, reason: str, as_json: bool) -> None:
     """Take a match out of the ratings. Its results are kept, and shown as void."""
     with open_ladder_or_exit(folder) as ladder:
-        new = set_void(ladder, match, not undo, who, why)
+        new = set_void(ladder, match, not undo, who, reason)
     print_decision(new, f"match {match} {'rates' if undo else 'is void'}", as_json)
 
 
@@ -275,8 +275,8 @@ def similar(folder: Path, as_json: bool) -> None:
 
 @click.command()
 @FOLDER_ARGUMENT
-@click.option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="How many matches.  [20]")
-@click.option("--after", type=click.IntRange(1), metavar="MATCH", help="Those that follow this match in the list.")
+@option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="How many matches.")
+@option("--after", type=click.IntRange(1), metavar="MATCH", help="Those that follow this match in the list.")
 @json_option(views.QueuePage)
 def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
     """Print what waits: versions for their examination, and matches for their turn."""

@@ -25,7 +25,7 @@ from rich.text import Text
 from arena.bots import BotError, escape_control, extract_bot
 from arena.checks import CheckStepView
 from arena.cli.check import step_lines
-from arena.cli.console import Column, fail, make_table, os_error_reason, print_note, print_parts, usage_error
+from arena.cli.console import Column, fail, make_table, option, os_error_reason, print_note, print_parts, usage_error
 from arena.cli.json_output import print_json
 from arena.cli.main import require_extras
 from arena.cli.run_report import example_lines
@@ -72,7 +72,7 @@ FOLDER_ARGUMENT = click.argument(
 )
 
 
-ACTOR_OPTION = click.option(
+ACTOR_OPTION = option(
     "--by",
     "who",
     metavar="NAME",
@@ -108,11 +108,11 @@ def open_ladder_or_exit(
 
 
 def audited(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a command that decides something: who does, and why."""
-    why = click.option(
-        "--why", metavar="TEXT", required=True, callback=_words, help="The reason; it is kept, and shown to the owner."
+    """Add the options `--by` and `--reason` to a command whose effect the audit log records."""
+    reason = option(
+        "--reason", metavar="TEXT", required=True, callback=_words, help="The reason, which the owner sees."
     )
-    return why(ACTOR_OPTION(function))
+    return reason(ACTOR_OPTION(function))
 
 
 def _words(_context: click.Context, parameter: click.Parameter, text: str) -> str:

@@ -14,6 +14,7 @@ from arena.cli.console import (
     Column,
     format_count,
     make_table,
+    option,
     os_error_reason,
     print_note,
     print_parts,
@@ -54,16 +55,12 @@ from ladder.views import Grade, GradeChanges, Grades, list_finals
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("name", required=False)
-@click.option(
-    "--games", type=click.IntRange(1), metavar="N", help=f"Hold it, with N games or more each.  [{FINAL_GAMES}]"
-)
-@click.option("--deadline", metavar="DEADLINE", help="Hold it with the versions that count at a deadline.  [now]")
-@click.option("--replay", "replayed", is_flag=True, help="Play its matches again that were given up, the same deals.")
-@click.option("--as-is", is_flag=True, help="Reveal it although matches were given up.")
-@click.option(
-    "--export", type=click.Path(path_type=Path), help="Write key and records into a folder, for arena verify."
-)
-@click.option("--names", is_flag=True, help="Owners' logins in place of their pseudonyms: for the teacher.")
+@option("--games", type=click.IntRange(1), metavar="N", help=f"Hold it, with N games or more each.  [{FINAL_GAMES}]")
+@option("--deadline", metavar="DEADLINE", help="Hold it with the versions that count at a deadline.  [now]")
+@option("--replay", "replayed", is_flag=True, help="Play its matches again that were given up, the same deals.")
+@option("--incomplete", is_flag=True, help="Reveal it although matches were given up.")
+@option("--export", type=click.Path(path_type=Path), help="Write key and records into a folder, for arena verify.")
+@option("--show-logins", is_flag=True, help="Owners' logins in place of their pseudonyms: for the teacher.")
 @ACTOR_OPTION
 @json_option(views.FinalState, views.FinalList)
 def final(
@@ -72,9 +69,9 @@ def final(
     games: int | None,
     deadline: str | None,
     replayed: bool,
-    as_is: bool,
+    incomplete: bool,
     export: Path | None,
-    names: bool,
+    show_logins: bool,
     who: str,
     as_json: bool,
 ) -> None:
@@ -85,7 +82,7 @@ def final(
     and the key is revealed: then anyone can verify the deals.
     """
     with open_ladder_or_exit(folder) as ladder:
-        viewer = STAFF_VIEWER if names else PUBLIC_VIEWER
+        viewer = STAFF_VIEWER if show_logins else PUBLIC_VIEWER
         if name is None:
             if games is not None or deadline is not None or export is not None:
                 usage_error("a final needs a NAME: arena ladder final LADDER NAME --games N")
@@ -95,11 +92,11 @@ def final(
                 usage_error("--export is for a final that has ended; leave it away")
             _hold(ladder, name, deadline, games, who, as_json)
         elif export is not None:
-            _export(ladder, name, export, who, as_is)
+            _export(ladder, name, export, who, incomplete)
         else:
             if replayed:
                 retry_final(ladder, name, who)
-            _see(ladder, name, who, viewer, as_json, as_is)
+            _see(ladder, name, who, viewer, as_json, incomplete)
 
 
 def _list(ladder: Ladder, viewer: Viewer, as_json: bool) -> None:
@@ -129,10 +126,10 @@ def _hold(ladder: Ladder, name: str, deadline: str | None, games: int | None, wh
     print_note(f"play: arena ladder run {ladder.path}; then: arena ladder final {ladder.path} {held}")
 
 
-def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool, as_is: bool) -> None:
+def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool, incomplete: bool) -> None:
     state = get_final_state(ladder, name, viewer)
     if not state.missing and state.key is None:
-        reveal_final_results(ladder, name, who, as_is=as_is)
+        reveal_final_results(ladder, name, who, incomplete=incomplete)
         state = get_final_state(ladder, name, viewer)
     table = state.table
     if as_json:
@@ -155,8 +152,8 @@ def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool, as_
         print_note(f"to verify it: arena ladder final {ladder.path} {name} --export DIR; arena verify DIR")
 
 
-def _export(ladder: Ladder, name: str, export: Path, who: str, as_is: bool) -> None:
-    reveal_final_results(ladder, name, who, as_is=as_is)
+def _export(ladder: Ladder, name: str, export: Path, who: str, incomplete: bool) -> None:
+    reveal_final_results(ladder, name, who, incomplete=incomplete)
     try:
         records = export_final(ladder, name, export)
     except OSError as problem:
@@ -168,18 +165,14 @@ def _export(ladder: Ladder, name: str, export: Path, who: str, as_is: bool) -> N
 
 @click.command()
 @FOLDER_ARGUMENT
-@click.option("--final", metavar="NAME", help="Of a final's versions and games.")
-@click.option("--deadline", metavar="NAME", help="Of the versions that count at a deadline, by all rated games.  [now]")
-@click.option("--owner", "login", metavar="LOGIN", help="Show one owner's, baseline by baseline.")
-@click.option(
-    "--format", "form", type=click.Choice(GRADEBOOK_FORMATS), default="plain", help="For whom it is.  [plain]"
-)
-@click.option("--release", "name", metavar="NAME", help="Hand them out under a name, or print what was handed out.")
-@click.option("--why", metavar="TEXT", help="Why they are handed out again.")
-@click.option("--again", is_flag=True, help="Make what was handed out again, and compare; 1 if it differs.")
-@click.option(
-    "--changes", metavar="RELEASE", is_flag=False, flag_value="", help="What changed since.  [the release before]"
-)
+@option("--final", metavar="NAME", help="Of a final's versions and games.")
+@option("--deadline", metavar="NAME", help="Of the versions that count at a deadline, by all rated games.  [now]")
+@option("--owner", "login", metavar="LOGIN", help="Show one owner's, baseline by baseline.")
+@option("--format", "form", type=click.Choice(GRADEBOOK_FORMATS), default="plain", help="For whom it is.")
+@option("--release", "name", metavar="NAME", help="Hand them out under a name, or print what was handed out.")
+@option("--reason", metavar="TEXT", help="Why they are handed out again.")
+@option("--again", is_flag=True, help="Make what was handed out again, and compare; 1 if it differs.")
+@option("--changes", metavar="RELEASE", is_flag=False, flag_value="", help="What changed since.  [the release before]")
 @ACTOR_OPTION
 @json_option(views.Grades, views.Grade, GradeChanges, ReproducedRelease)
 def grades(
@@ -189,7 +182,7 @@ def grades(
     login: str | None,
     form: str,
     name: str | None,
-    why: str | None,
+    reason: str | None,
     again: bool,
     changes: str | None,
     who: str,
@@ -205,11 +198,11 @@ def grades(
     makes = final is not None or deadline is not None
     if final is not None and deadline is not None:
         usage_error("a final has its versions; leave --deadline away")
-    if name is None and (again or changes is not None or why is not None):
-        usage_error("--again, --changes and --why are of what is handed out: name it with --release")
-    if again + makes + (changes is not None) > 1 or (why is not None and not makes):
+    if name is None and (again or changes is not None or reason is not None):
+        usage_error("--again, --changes and --reason are of what is handed out: name it with --release")
+    if again + makes + (changes is not None) > 1 or (reason is not None and not makes):
         usage_error(
-            "a release is made with --deadline or --final and --why, or compared with one of --again and --changes"
+            "a release is made with --deadline or --final and --reason, or compared with one of --again and --changes"
         )
     with open_ladder_or_exit(folder) as ladder:
         if again:
@@ -219,7 +212,7 @@ def grades(
             current = all_grades(ladder, who, final, deadline)
         else:
             result = (
-                release_grades(ladder, name, who, why, final, deadline) if makes else _release(ladder, name, changes)
+                release_grades(ladder, name, who, reason, final, deadline) if makes else _release(ladder, name, changes)
             )
             current = result.told
             if changes is not None:
@@ -230,7 +223,7 @@ def grades(
                 if result.changes is not None:
                     _show_changes(result.changes)
     for label in current.waiting:
-        print_note(f"{label} waits for its examination: arena ladder run {folder} --until examined")
+        print_note(f"{label} waits for its examination: arena ladder run {folder} --until idle")
     if login is not None:
         grade = next((grade for grade in current.grades if grade.owner.login == login), None)
         if grade is None:
@@ -313,12 +306,10 @@ def _show(result: Grades, grade: Grade) -> None:
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
 @click.argument("deadline", metavar="DEADLINE")
-@click.option("--until", metavar="TIME", help="Its end, as 2026-12-03T12:00, in the deadline's zone if it has none.")
-@click.option("--days", type=click.IntRange(1, 366), metavar="N", help="Its end, so many days after the deadline.")
-@click.option(
-    "--late-days", type=click.IntRange(0, 366), metavar="N", default=0, help="Take them from the person's own."
-)
-@click.option("--undo", is_flag=True, help="Take it back: the deadline is the class's again.")
+@option("--until", metavar="TIME", help="Its end, as 2026-12-03T12:00, in the deadline's zone if it has none.")
+@option("--days", type=click.IntRange(1, 366), metavar="N", help="Its end, so many days after the deadline.")
+@option("--late-days", type=click.IntRange(0, 366), metavar="N", default=0, help="Take them from the person's own.")
+@option("--undo", is_flag=True, help="Take it back: the deadline is the class's again.")
 @audited
 @json_option(ActionResult)
 def extend(
@@ -330,7 +321,7 @@ def extend(
     late_days: int,
     undo: bool,
     who: str,
-    why: str,
+    reason: str,
     as_json: bool,
 ) -> None:
     """Give a person more time before a deadline. The person is told until when, and why; the grade tells it, too.
@@ -341,7 +332,7 @@ def extend(
         usage_error("--undo takes all of it back; leave --until, --days and --late-days away")
     with open_ladder_or_exit(folder) as ladder:
         if undo:
-            new = withdraw_extension(ladder, login, deadline, who, why)
+            new = withdraw_extension(ladder, login, deadline, who, reason)
         else:
-            new = give(ladder, login, deadline, until, days, late_days, who, why)
+            new = give(ladder, login, deadline, until, days, late_days, who, reason)
     print_decision(new, f"{login} has {'no more time' if undo else 'more time'} for {deadline}", as_json)

@@ -23,7 +23,7 @@ from arena.checks import Finding
 from arena.cli import options
 from arena.cli.check import finding_lines, has_failure
 from arena.cli.completion import complete_bot, complete_rules
-from arena.cli.console import format_count, print_note, print_text, show_progress, usage_error
+from arena.cli.console import format_count, option, print_note, print_text, show_progress, usage_error
 from arena.cli.json_output import json_option, print_json
 from arena.cli.ladder.common import FOLDER_ARGUMENT, Journal, open_ladder_or_exit, user_friendly_errors
 from arena.cli.main import require_extras
@@ -72,16 +72,16 @@ REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opp
 
 @click.command(cls=options.GroupedCommand)
 @click.argument("folder", metavar="LADDER", type=click.Path(path_type=Path))
-@click.option(
+@option(
     "--rules",
     metavar="NAME|FILE",
     shell_complete=complete_rules,
     default="coup",
-    help="Preset, or a ruleset in TOML.  [coup]",
+    help="Preset, or a ruleset in TOML.",
 )
-@click.option("--seats", type=click.IntRange(2, 10), metavar="N", default=4, help="Bots at a table.  [4]")
-@click.option("--match-games", type=click.IntRange(1), metavar="N", help="Games in a match.  [12, in Docker 24]")
-@click.option(
+@option("--seats", type=click.IntRange(2, 10), metavar="N", default=4, help="Bots at a table.")
+@option("--match-games", type=click.IntRange(1), metavar="N", help="Games in a match.  [12, in Docker 24]")
+@option(
     "--reference",
     "references",
     multiple=True,
@@ -89,12 +89,12 @@ REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opp
     shell_complete=complete_bot,
     help=f"A bot to compare with, which fixes the scale; may be given again.  [{' '.join(REFERENCES)}]",
 )
-@click.option("--database", metavar="URL", help="postgresql+psycopg://USER@HOST/NAME.  [a file in the folder]")
+@option("--database", metavar="URL", help="postgresql+psycopg://USER@HOST/NAME.  [a file in the folder]")
 @options.sandbox_options
 @options.limit_options
-@click.option("--clock", type=click.Choice(["auto", "own", "wall"]), help="The time that is charged.  [auto]")
-@click.option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
-@click.option("--strict", is_flag=True, help="The first fault forfeits the game.")
+@option("--clock", type=click.Choice(["auto", "own", "wall"]), help="The time that is charged.  [auto]")
+@option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
+@option("--strict", is_flag=True, help="The first fault forfeits the game.")
 @json_option(CreatedLadder)
 def init(folder: Path, references: tuple[str, ...], database: str | None, as_json: bool, **given: Any) -> None:
     """Make a ladder in a new folder.
@@ -165,29 +165,25 @@ MAX_FAILED_ATTEMPTS = (
 
 @click.command()
 @FOLDER_ARGUMENT
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side.  [number of cores]")
-@click.option("--matches", type=click.IntRange(1), metavar="N", help="Stop after so many matches.")
-@click.option(
+@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side.  [number of cores]")
+@option("--matches", type=click.IntRange(1), metavar="N", help="Stop after so many matches.")
+@option(
     "--until",
-    type=click.Choice(["examined", "decided"]),
-    help="examined: do what people wait for (examinations, challenges, finals), and stop. decided: stop when the "
+    type=click.Choice(["idle", "decided"]),
+    help="idle: do what people wait for (examinations, challenges, finals), and stop. decided: stop when the "
     "leader is, with 98 %, within 2 points of the best.",
 )
-@click.option(
+@option(
     "--executor",
     type=click.Choice(["local", "dask"]),
-    help="Where matches are played: by processes of this machine, or on a Dask cluster.  [as --scheduler says]",
+    help="Play matches on this machine, or on a Dask cluster.  [dask with --scheduler, else local]",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="The Dask scheduler, such as tcp://10.0.0.1:8786.")
-@click.option("--tls-ca", type=FILE, help="PEM file of the authority that both sides of the cluster trust.")
-@click.option("--tls-cert", type=FILE, help="PEM file of this side's certificate.")
-@click.option("--tls-key", type=FILE, help="PEM file of its key.")
-@click.option(
-    "--metrics",
-    metavar="[ADDRESS:]PORT",
-    help="Serve numbers to Prometheus; without an ADDRESS on 127.0.0.1.",
-)
-@click.option("--verbose", is_flag=True, help="Say what becomes of each match.")
+@option("--scheduler", metavar="ADDRESS", help="The Dask scheduler, such as tcp://10.0.0.1:8786.")
+@option("--tls-ca", type=FILE, help="PEM file of the authority that both sides of the cluster trust.")
+@option("--tls-cert", type=FILE, help="PEM file of this side's certificate.")
+@option("--tls-key", type=FILE, help="PEM file of its key.")
+@option("--metrics", metavar="[ADDRESS:]PORT", help="Serve numbers to Prometheus; without an ADDRESS on 127.0.0.1.")
+@option("--verbose", is_flag=True, help="Say what becomes of each match.")
 @json_option(RunnerEventEntry, about="Print JSON on stdout, a line for each thing that happens.")
 def run(
     folder: Path,
@@ -370,8 +366,8 @@ def tables(folder: Path) -> None:
 
 @click.command()
 @FOLDER_ARGUMENT
-@click.option("--deep", is_flag=True, help="Read all results, too: sums and table must be theirs.")
-@click.option("--prune", is_flag=True, help="First remove records and logs that ladder.toml keeps no longer.")
+@option("--deep", is_flag=True, help="Read all results, too: sums and table must be theirs.")
+@option("--prune", is_flag=True, help="First remove records and logs that ladder.toml keeps no longer.")
 @json_option(Checkup)
 def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
     """Check a ladder, which may be running: disks, clock, sandbox, runners, queue, database.
@@ -417,7 +413,7 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
 @click.command()
 @click.argument("file", metavar="FILE", type=NEW_FILE)
 @FOLDER_ARGUMENT
-@click.option("--database", metavar="URL", help="An empty database to fill.  [a file in the folder]")
+@option("--database", metavar="URL", help="An empty database to fill.  [a file in the folder]")
 @json_option(CreatedLadder)
 def restore(file: Path, folder: Path, database: str | None, as_json: bool) -> None:
     """Make a ladder in a new folder from a FILE that `arena ladder backup` wrote.

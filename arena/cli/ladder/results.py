@@ -14,7 +14,7 @@ import click
 from rich.table import Table
 
 from arena.bots import escape_control
-from arena.cli.console import Column, format_count, make_table, print_note, print_parts, print_text, usage_error
+from arena.cli.console import Column, format_count, make_table, option, print_note, print_parts, print_text, usage_error
 from arena.cli.json_output import json_option, print_json
 from arena.cli.ladder.common import (
     FOLDER_ARGUMENT,
@@ -48,19 +48,20 @@ DAY_S = 86_400
 
 @click.command()
 @FOLDER_ARGUMENT
-@click.option(
-    "--sort", type=click.Choice(list(views.SORTS)), default="rank", help="What the rows are ordered by.  [rank]"
-)
-@click.option("--at", type=click.DateTime(["%Y-%m-%d"]), help="The last table of that day (UTC), or of one before.")
-@click.option("--names", is_flag=True, help="Owners' logins, and whose bots favour whose: for the teacher.")
+@option("--sort", type=click.Choice(list(views.SORTS)), default="rank", help="What the rows are ordered by.")
+@option("--at", type=click.DateTime(["%Y-%m-%d"]), help="The last table of that day (UTC), or of one before.")
+@option("--show-logins", is_flag=True, help="Owners' logins, and whose bots favour whose: for the teacher.")
 @json_option(Standings)
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV on stdout.")
-def standings(folder: Path, sort: str, at: datetime | None, names: bool, as_json: bool, as_csv: bool) -> None:
+@option("--csv", "as_csv", is_flag=True, help="Print CSV on stdout.")
+def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, as_json: bool, as_csv: bool) -> None:
     """Print the table: ranks and shares with 95 % intervals, trend, games, faults, age.
 
     Owners are shown by their pseudonyms.
     """
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER if names else PUBLIC_VIEWER) as reader:
+    with (
+        open_ladder_or_exit(folder) as ladder,
+        ladder.reading(STAFF_VIEWER if show_logins else PUBLIC_VIEWER) as reader,
+    ):
         table = views.view_standings(reader, sort, None if at is None else at.strftime("%Y-%m-%d"))
     if not table.matches and not table.rows:
         print_note("nothing was rated by then" if at else f"nothing was rated yet; play: arena ladder run {folder}")
@@ -141,7 +142,7 @@ def _csv(ranking: Standings) -> str:
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
-@click.option("--record", is_flag=True, help="Print the record, which arena verify replays.")
+@option("--record", is_flag=True, help="Print the record, which arena verify replays.")
 @json_option(views.MatchPage)
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
     """Print what is known of a match: its table, each game, faults, times, and why it ended."""
@@ -169,11 +170,11 @@ KINDS = ("rated", "qualifying", "challenge", "final")
 
 @click.command()
 @FOLDER_ARGUMENT
-@click.option("--bot", "name", metavar="BOT", shell_complete=complete_bots, help="Those of a bot alone.")
-@click.option("--kind", type=click.Choice(KINDS), help="Those of a kind alone.")
-@click.option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="How many.  [20]")
-@click.option("--todo", is_flag=True, help="Those that are played now or wait, in place of those that ended.")
-@click.option("--after", type=click.IntRange(1), metavar="MATCH", help="Those that follow this match in the list.")
+@option("--bot", "name", metavar="BOT", shell_complete=complete_bots, help="Those of a bot alone.")
+@option("--kind", type=click.Choice(KINDS), help="Those of a kind alone.")
+@option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="How many.")
+@option("--todo", is_flag=True, help="Those that are played now or wait, in place of those that ended.")
+@option("--after", type=click.IntRange(1), metavar="MATCH", help="Those that follow this match in the list.")
 @json_option(views.MatchList)
 def matches(
     folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
@@ -193,9 +194,9 @@ _PAUSE_S = 1.0
 
 @click.command()
 @FOLDER_ARGUMENT
-@click.option("--after", type=click.IntRange(0), metavar="N", default=0, help="Those after the event of this number.")
-@click.option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="How many.  [1000]")
-@click.option("--follow", is_flag=True, help="Go on until Ctrl-C with what happens then.")
+@option("--after", type=click.IntRange(0), metavar="N", default=0, help="Those after the event of this number.")
+@option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="How many.")
+@option("--follow", is_flag=True, help="Go on until Ctrl-C with what happens then.")
 @json_option(views.EventList)
 def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) -> None:
     """Print what happened, each with its number, the oldest first.
@@ -304,18 +305,16 @@ def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
 
 @click.command()
 @FOLDER_ARGUMENT
-@click.option(
-    "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="A new folder."
-)
-@click.option("--names", is_flag=True, help="Owners' logins in place of their pseudonyms, and owners.csv.")
+@option("--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="A new folder.")
+@option("--show-logins", is_flag=True, help="Owners' logins in place of their pseudonyms, and owners.csv.")
 @json_option(ExportedFiles)
-def export(folder: Path, out: Path, names: bool, as_json: bool) -> None:
+def export(folder: Path, out: Path, show_logins: bool, as_json: bool) -> None:
     """Write all results, matches, versions, decisions and the table as files, also while the ladder runs.
 
     results.jsonl holds a game a line, as arena run writes it; the rest is CSV.
     """
     with open_ladder_or_exit(folder) as ladder:
-        files = write_export(ladder, out, names)
+        files = write_export(ladder, out, show_logins)
     if as_json:
         print_json(ExportedFiles(tuple(map(str, files))))
     else:

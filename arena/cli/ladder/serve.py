@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from arena.cli.console import print_note, treat_sigterm_as_sigint, usage_error
+from arena.cli.console import option, print_note, treat_sigterm_as_sigint, usage_error
 from arena.cli.ladder.common import FOLDER_ARGUMENT, open_ladder_or_exit
 from arena.cli.main import require_extras
 from arena.cli.rules import plain_rules_text
@@ -29,14 +29,14 @@ MAX_RESTARTS, HOUR_S = 5, 3600.0  # so often it is started again within so long
 
 @click.command()
 @FOLDER_ARGUMENT
-@click.option("--host", metavar="ADDRESS", default="127.0.0.1", help="Where to listen.  [127.0.0.1]")
-@click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=8000, help="The port.  [8000]")
-@click.option("--tls-cert", type=FILE, help="PEM file of the server's certificate.")
-@click.option("--tls-key", type=FILE, help="PEM file of its key.")
-@click.option("--insecure", is_flag=True, help="Listen elsewhere than on 127.0.0.1 without TLS.")
-@click.option("--no-runner", is_flag=True, help="Pages alone: nothing is examined and played here.")
-@click.option("--no-tables", is_flag=True, help="Tables for people aren't played here.")
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side.  [number of cores]")
+@option("--host", metavar="ADDRESS", default="127.0.0.1", help="Where to listen.")
+@option("--port", type=click.IntRange(0, 65535), metavar="N", default=8000, help="The port.")
+@option("--tls-cert", type=FILE, help="PEM file of the server's certificate.")
+@option("--tls-key", type=FILE, help="PEM file of its key.")
+@option("--insecure", is_flag=True, help="Listen elsewhere than on 127.0.0.1 without TLS.")
+@option("--no-runner", is_flag=True, help="Pages alone: nothing is examined and played here.")
+@option("--no-tables", is_flag=True, help="Tables for people aren't played here.")
+@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side.  [number of cores]")
 def serve(
     folder: Path,
     host: str,

@@ -8,7 +8,7 @@ import click
 
 from arena.bots import escape_control
 from arena.cli import console
-from arena.cli.console import format_count, print_note, print_text, usage_error
+from arena.cli.console import format_count, option, print_note, print_text, usage_error
 from arena.cli.json_output import json_option, print_json
 from arena.cli.ladder.bots import print_decision
 from arena.cli.ladder.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, format_time, open_ladder_or_exit, print_view
@@ -55,10 +55,10 @@ def list_owners(folder: Path, as_json: bool) -> None:
 @owners.command("add")
 @FOLDER_ARGUMENT
 @click.argument("login")
-@click.option("--name", metavar="NAME", help="The person's name.  [the login]")
-@click.option("--email", metavar="EMAIL", help="The person's email.")
-@click.option("--section", metavar="NAME", help="The person's section of the class.")
-@click.option("--pseudonym", metavar="NAME", help="What tables call the person.  [two words, drawn]")
+@option("--name", metavar="NAME", help="The person's name.  [the login]")
+@option("--email", metavar="EMAIL", help="The person's email.")
+@option("--section", metavar="NAME", help="The person's section of the class.")
+@option("--pseudonym", metavar="NAME", help="What tables call the person.  [two words, drawn]")
 @ACTOR_OPTION
 @json_option(UserImport)
 def add_owner(
@@ -83,7 +83,7 @@ def add_owner(
 @owners.command("import")
 @FOLDER_ARGUMENT
 @click.argument("roster", metavar="ROSTER", type=click.Path(path_type=Path))
-@click.option("--partial", is_flag=True, help="Leave out lines that can't be taken in, and take in the others.")
+@option("--partial", is_flag=True, help="Leave out lines that can't be taken in, and take in the others.")
 @ACTOR_OPTION
 @json_option(UserImport)
 def import_roster(folder: Path, roster: Path, partial: bool, who: str, as_json: bool) -> None:
@@ -113,30 +113,30 @@ def import_roster(folder: Path, roster: Path, partial: bool, who: str, as_json: 
 @click.argument("new", metavar="INTO")
 @audited
 @json_option(ActionResult)
-def merge(folder: Path, old: str, new: str, who: str, why: str, as_json: bool) -> None:
+def merge(folder: Path, old: str, new: str, who: str, reason: str, as_json: bool) -> None:
     """Let two owners be one person: all of FROM is INTO's from now on.
 
     The login FROM leads to INTO, and its links, sessions, tokens and password let nobody in any more. What was played
     stays; rated matches to come, at whose table bots of both would meet, are cancelled.
     """
     with open_ladder_or_exit(folder) as ladder:
-        changed = merge_users(ladder, old, new, who, why)
+        changed = merge_users(ladder, old, new, who, reason)
     print_decision(changed, f"{old} is {new}", as_json)
 
 
 @owners.command("leave")
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
-@click.option("--undo", is_flag=True, help="Let the person come back: what played before plays again.")
+@option("--undo", is_flag=True, help="Let the person come back: what played before plays again.")
 @audited
 @json_option(ActionResult)
-def leave(folder: Path, login: str, undo: bool, who: str, why: str, as_json: bool) -> None:
+def leave(folder: Path, login: str, undo: bool, who: str, reason: str, as_json: bool) -> None:
     """Let a person leave the course: as with a suspension, and without a line in grades.
 
     What was played stays, also in the ratings of others. A roster that names the person brings nobody back.
     """
     with open_ladder_or_exit(folder) as ladder:
-        changed = set_withdrawn(ladder, login, not undo, who, why)
+        changed = set_withdrawn(ladder, login, not undo, who, reason)
     print_decision(changed, f"{login} is {'' if undo else 'no longer '}in the course", as_json)
 
 
@@ -157,10 +157,10 @@ def approve_some(folder: Path, logins: tuple[str, ...], who: str, as_json: bool)
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
 @audited
 @json_option(ActionResult)
-def refuse_some(folder: Path, logins: tuple[str, ...], who: str, why: str, as_json: bool) -> None:
+def refuse_some(folder: Path, logins: tuple[str, ...], who: str, reason: str, as_json: bool) -> None:
     """Remove accounts that wait for approval; their logins are free then."""
     with open_ladder_or_exit(folder) as ladder:
-        new = sum(refuse_applicant(ladder, login, who, why) for login in logins) > 0
+        new = sum(refuse_applicant(ladder, login, who, reason) for login in logins) > 0
     print_decision(new, f"removed: {', '.join(logins)}", as_json)
 
 
@@ -183,7 +183,7 @@ def access() -> None:
 
 @access.command("list")
 @FOLDER_ARGUMENT
-@click.option("--owner", "login", metavar="LOGIN", help="Those of one person.")
+@option("--owner", "login", metavar="LOGIN", help="Those of one person.")
 @json_option(views.CredentialList)
 def list_access(folder: Path, login: str | None, as_json: bool) -> None:
     """List links, sessions, tokens and passwords; what they say is known to nobody."""
@@ -195,29 +195,30 @@ def list_access(folder: Path, login: str | None, as_json: bool) -> None:
 @access.command("add")
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
-@click.option("--kind", type=click.Choice(["link", "token", "join"]), default="link", help="What to make.  [link]")
-@click.option(
-    "--scope", type=click.Choice(TOKEN_SCOPES), default="submit", help="What for: submit may read, too.  [submit]"
-)
-@click.option(
-    "--days", type=click.FloatRange(0.01, 3650), metavar="N", help="For how long.  [link 1, join 14, token 180]"
-)
-@click.option("--ask", is_flag=True, help="With --kind join: staff approves each account.")
+@option("--kind", type=click.Choice(["link", "token", "join"]), default="link", help="What to make.")
+@option("--scope", type=click.Choice(TOKEN_SCOPES), default="submit", help="What for: submit may read, too.")
+@option("--days", type=click.FloatRange(0.01, 3650), metavar="N", help="For how long.  [link 1, join 14, token 180]")
+@option("--require-approval", is_flag=True, help="With --kind join: staff approves each account.")
 @ACTOR_OPTION
 @json_option(IssuedSecret)
 def add_access(
-    folder: Path, login: str, kind: str, scope: str, days: float | None, ask: bool, who: str, as_json: bool
+    folder: Path, login: str, kind: str, scope: str, days: float | None, require_approval: bool, who: str, as_json: bool
 ) -> None:
     """Make a link for one sign-in, or a token for a program. Its secret is printed this once.
 
-    --kind join is a link of the staff's by which any number of people sign up. With --ask they wait until staff
-    approves them: arena ladder owners approve.
+    --kind join makes a link by which any number of people sign up. With --require-approval each of them waits until
+    staff approves the account: arena ladder owners approve.
     """
-    if ask and kind != "join":
-        usage_error("--ask is for --kind join.")
+    if require_approval and kind != "join":
+        usage_error("--require-approval is for --kind join.")
     with open_ladder_or_exit(folder) as ladder:
         issued = issue_secret(
-            ladder, login, kind, who, APPROVAL_SCOPE if ask else scope, None if days is None else days * _DAY_S
+            ladder,
+            login,
+            kind,
+            who,
+            APPROVAL_SCOPE if require_approval else scope,
+            None if days is None else days * _DAY_S,
         )
         url = ladder.settings.pages.url
     if as_json:
@@ -239,15 +240,15 @@ def add_access(
 @click.argument("id", metavar="NUMBER", type=click.IntRange(1))
 @audited
 @json_option(ActionResult)
-def revoke_access(folder: Path, id: int, who: str, why: str, as_json: bool) -> None:
+def revoke_access(folder: Path, id: int, who: str, reason: str, as_json: bool) -> None:
     """Let a link, a session, a token or a password let nobody in any more, nor sessions that began by it."""
     with open_ladder_or_exit(folder) as ladder:
-        new = revoke_credential(ladder, id, who, why)
+        new = revoke_credential(ladder, id, who, reason)
     print_decision(new, f"{id} lets nobody in", as_json)
 
 
-MOVE_OPTION = click.option("--move", is_flag=True, help="Let people who are in another team leave it.")
-SINCE_OPTION = click.option("--since", metavar="TIME", help="From when on: a grade asks who was in a team then.  [now]")
+MOVE_OPTION = option("--move", is_flag=True, help="Let people who are in another team leave it.")
+SINCE_OPTION = option("--since", metavar="TIME", help="From when on: a grade asks who was in a team then.  [now]")
 
 
 @click.group()
@@ -277,7 +278,14 @@ def list_teams(folder: Path, as_json: bool) -> None:
 @audited
 @json_option(TeamChanges)
 def join(
-    folder: Path, team: str, logins: tuple[str, ...], move: bool, since: str | None, who: str, why: str, as_json: bool
+    folder: Path,
+    team: str,
+    logins: tuple[str, ...],
+    move: bool,
+    since: str | None,
+    who: str,
+    reason: str,
+    as_json: bool,
 ) -> None:
     """Let people be in a team, which is made if there is none of the name.
 
@@ -285,7 +293,7 @@ def join(
     """
     with open_ladder_or_exit(folder) as ladder:
         at = parse_time(ladder, since) if since else None
-        done = join_teams(ladder, dict.fromkeys(logins, team), who, why, move, at)
+        done = join_teams(ladder, dict.fromkeys(logins, team), who, reason, move, at)
     _print_team(done, as_json)
 
 
@@ -294,10 +302,10 @@ def join(
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
 @audited
 @json_option(TeamChanges)
-def leave_team(folder: Path, logins: tuple[str, ...], who: str, why: str, as_json: bool) -> None:
+def leave_team(folder: Path, logins: tuple[str, ...], who: str, reason: str, as_json: bool) -> None:
     """Let people be in no team: from now on they see nothing of the others' bots, and may meet them."""
     with open_ladder_or_exit(folder) as ladder:
-        done = leave_teams(ladder, logins, who, why)
+        done = leave_teams(ladder, logins, who, reason)
     _print_team(done, as_json)
 
 

@@ -65,7 +65,7 @@ def hand_in(
 
 def serve(ladder: Ladder, matches: int | None = None) -> None:
     """Let a runner do what people wait for, or so many matches."""
-    service = LadderRunner(ladder, workers(), matches, None if matches else "examined")
+    service = LadderRunner(ladder, workers(), matches, None if matches else "idle")
     with closing(service.events()) as events:
         for _ in events:
             pass

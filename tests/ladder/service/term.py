@@ -65,7 +65,7 @@ class Term:
         from ladder.service import open_ladder
 
         with closing(open_ladder(self.path)) as ladder:
-            for _ in LadderRunner(ladder, workers(), matches, None if matches else "examined").events():
+            for _ in LadderRunner(ladder, workers(), matches, None if matches else "idle").events():
                 pass
 
 

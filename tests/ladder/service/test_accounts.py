@@ -122,7 +122,7 @@ def test_the_commands_tell_a_secret_once_and_the_file_never_holds_it(own: Term) 
     ]
     written = b"".join(file.read_bytes() for file in own.path.glob("ladder.db*"))
     assert made["secret"].encode() not in written
-    own.arena("access revoke", made["id"], "--why", "it was lost", "--by", "teacher")
+    own.arena("access revoke", made["id"], "--reason", "it was lost", "--by", "teacher")
     assert own.json("events")["rows"][-1]["decision"]["why"] == f"token {made['id']}: it was lost"
     assert {row["id"]: row["holds"] for row in own.json("access list")["rows"]}[made["id"]] is False
     with closing(open_ladder(own.path)) as ladder, pytest.raises(AuthenticationError):
@@ -147,8 +147,8 @@ def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -
     """Until that is lifted: then all is as it was. The person is told why, and nobody else."""
     own.json("challenge", "late", "one", "--owner", "ada")
     before = own.json("standings")
-    own.arena("suspend", "ada", "--why", "copied from bob")
-    assert "suspended already" in own.arena("suspend", "ada", "--why", "again").err
+    own.arena("suspend", "ada", "--reason", "copied from bob")
+    assert "suspended already" in own.arena("suspend", "ada", "--reason", "again").err
     assert [line["cause"] for line in own.json("matches", "--kind", "challenge")["rows"]] == ["cancelled"]
     assert (
         "ada is suspended: copied from bob"
@@ -171,16 +171,16 @@ def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -
                 assert ("copied" in repr((views.list_users(reader), views.view_bot(reader, "late")))) is sees
                 assert ("copied" in repr(views.list_events(reader))) is sees
     for names in (False, True):
-        own.arena("export", "--out", own.path / f"out-{names}", *["--names"] * names)
+        own.arena("export", "--out", own.path / f"out-{names}", *["--show-logins"] * names)
         assert ("copied from bob" in (own.path / f"out-{names}" / "acts.csv").read_text()) is names
-    own.arena("suspend", "ada", "--undo", "--why", "it was bob")
+    own.arena("suspend", "ada", "--undo", "--reason", "it was bob")
     own.run(2)
     assert {row["bot"] for row in before["rows"]} == {row["bot"] for row in own.json("standings")["rows"]}
-    assert "the staff owns" in own.arena("suspend", "staff", "--why", "no", code=2).err
+    assert "the staff owns" in own.arena("suspend", "staff", "--reason", "no", code=2).err
 
 
 def test_a_bot_of_who_left_says_so_to_its_owner_and_staff(own: Term) -> None:
-    own.arena("owners leave", "ada", "--why", "dropped out")
+    own.arena("owners leave", "ada", "--reason", "dropped out")
     assert "its owner left the course: dropped out" in own.arena("bot", "late").out
     assert (
         "ada is no longer in the course: dropped out"
@@ -196,18 +196,18 @@ def test_a_bot_of_who_left_says_so_to_its_owner_and_staff(own: Term) -> None:
             with ladder.reading(viewer) as reader:
                 told = (views.list_users(reader), views.view_bot(reader, "late"), views.list_events(reader))
                 assert ("dropped" in repr(told)) is sees
-    own.arena("owners leave", "ada", "--undo", "--why", "is back")
+    own.arena("owners leave", "ada", "--undo", "--reason", "is back")
     assert "left the course" not in own.arena("bot", "late").out.partition("\nacts:")[0]
 
 
 def test_a_suspended_persons_submission_waits_and_no_deadline_waits_for_it(own: Term) -> None:
     hand_in(own, write(own.path.parent / "late.py", f"{QUICK_BOT}# better\n"), "ada", "late")
-    own.arena("suspend", "ada", "--why", "asked to")
+    own.arena("suspend", "ada", "--reason", "asked to")
     own.run()
     assert own.json("bot", "late")["versions"][1]["state"] == "queued"
     own.arena("final", "last", "--games", 2)
     assert not any("late" in version for version in own.json("final", "last")["versions"])
-    own.arena("suspend", "ada", "--undo", "--why", "done")
+    own.arena("suspend", "ada", "--undo", "--reason", "done")
     own.run()
     assert own.json("bot", "late")["versions"][1]["active"]
 
@@ -217,8 +217,8 @@ def test_events_say_what_happened_and_go_on_from_a_number(own: Term) -> None:
     assert start == own.json("standings")["change"]
     hand_in(own, write(own.path.parent / "late.py", f"{QUICK_BOT}# better\n"), "ada", "late")
     own.run()
-    own.arena("void", 1, "--why", "a test", code=2)
-    own.arena("freeze", "--why", "deadline", "--by", "teacher")
+    own.arena("void", 1, "--reason", "a test", code=2)
+    own.arena("freeze", "--reason", "deadline", "--by", "teacher")
     happened = own.json("events", "--after", start)
     told = [(row["what"], row["version"], row["match"]) for row in happened["rows"]]
     match = next(number for what, _, number in told if what == "match")
@@ -242,7 +242,7 @@ def test_events_are_kept_for_a_while_and_their_numbers_go_on(own: Term) -> None:
         clock.now += 31 * DAY_S
         prune_expired(ladder)
     assert [row["id"] for row in own.json("events")["rows"]] == [newest]
-    own.arena("freeze", "--why", "deadline")
+    own.arena("freeze", "--reason", "deadline")
     assert own.json("events")["next"] == newest + 1
 
 

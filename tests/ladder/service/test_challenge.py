@@ -12,7 +12,7 @@ from tests.ladder.service.term import LATE, Term, hand_in, write
 def test_matches_against_a_chosen_bot_are_played_on_demand_also_while_frozen(own: Term) -> None:
     """Asked for: matches on demand against a chosen bot (ZeusWPI aichallenge #108); freezes that still allow them."""
     before = own.json("bot", "late")
-    own.arena("freeze", "--why", "deadline")
+    own.arena("freeze", "--reason", "deadline")
     asked = own.json("challenge", "late", "one", "--owner", "ada", "--matches", 2)
     assert asked["labels"] == ["late@1", "one@1"]
     assert asked["left"] == 8
@@ -29,7 +29,7 @@ def test_matches_against_a_chosen_bot_are_played_on_demand_also_while_frozen(own
 
 def test_a_frozen_ladder_plays_the_staffs_games(own: Term) -> None:
     """Asked for: freezes that still allow staff's games (battlecode galaxy #739). And staff's are not counted."""
-    own.arena("freeze", "--why", "deadline")
+    own.arena("freeze", "--reason", "deadline")
     asked = own.json("challenge", "late", "two", "--owner", "staff", "--matches", 11)
     assert (len(asked["matches"]), asked["left"]) == (11, None)
 
@@ -78,6 +78,6 @@ def test_a_table_that_is_not_what_the_results_say_is_found_and_mended(own: Term)
 def test_matches_that_ended_since_are_not_called_a_difference(own: Term) -> None:
     """The table is of the matches of its time."""
     [match] = own.json("matches", "--kind", "rated", "--last", 1)["rows"]
-    own.arena("void", match["id"], "--why", "the host was asleep")
+    own.arena("void", match["id"], "--reason", "the host was asleep")
     told = own.json("rerate")
     assert (told["same"], told["news"], told["matches"]) == (None, -1, 5)

@@ -24,7 +24,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_what_was_played_and_decided_is_written_as_files(own: Term, tmp_path: Path) -> None:
     """Each result once, with the versions that played; matches that weren't played have their cause."""
-    own.arena("disable", "late", "--why", "=1+1", "--by", "prof")
+    own.arena("disable", "late", "--reason", "=1+1", "--by", "prof")
     out = tmp_path / "out"
     own.arena("export", "--out", out)
     results = [GameResult.from_line(line) for line in (out / "results.jsonl").read_text().splitlines()]
@@ -49,7 +49,7 @@ def test_what_was_played_and_decided_is_written_as_files(own: Term, tmp_path: Pa
 
 def test_names_are_written_where_they_are_asked_for(own: Term, tmp_path: Path) -> None:
     """For the teacher."""
-    files = own.json("export", "--out", tmp_path / "out", "--names")["rows"]
+    files = own.json("export", "--out", tmp_path / "out", "--show-logins")["rows"]
     assert {Path(file).stat().st_mode & 0o777 for file in files} == {0o600}
     assert [Path(file).name for file in files] == [
         "results.jsonl", "matches.csv", "versions.csv", "acts.csv", "owners.csv", "standings.csv",
@@ -114,10 +114,10 @@ def test_pages_and_decisions_are_the_same_in_both_databases(
         asked = term.json("challenge", "one", "two", "--owner", "staff")["matches"]
         assert [line["id"] for line in term.json("matches", "--todo")["rows"]] == asked
         assert term.json("rerate")["matches"] == 7
-        term.arena("void", played[0], "--why", "it was wrong")
+        term.arena("void", played[0], "--reason", "it was wrong")
         told = term.json("rerate")
         assert (told["same"], told["news"], told["matches"], told["games"]) == (None, -1, 6, 12)
-        term.arena("disable", "three", "--why", "enough")
+        term.arena("disable", "three", "--reason", "enough")
         assert {row["bot"] for row in rerated(term)["rows"]} == {"one", "two"}
         assert term.json("export", "--out", tmp_path / "out")
 

@@ -128,10 +128,10 @@ def test_who_reads_and_makes_a_backup_needs_nothing_of_the_disk(
         free = shutil.disk_usage(small_disk).free
         assert ("full: nothing is free" in term.arena("doctor", code=1).out) is (free == 0)
         if trouble is not being_written:
-            refused = term.arena("freeze", "--why", "it can't be written", code=1).err
+            refused = term.arena("freeze", "--reason", "it can't be written", code=1).err
             assert "the database can't be written" in refused
     if trouble in (read_only, being_written):
-        term.arena("freeze", "--why", "it can be written again")
+        term.arena("freeze", "--reason", "it can be written again")
     with closing(restore_backup(tmp_path / "spring.tar", tmp_path / "again")) as again:
         demand_sound(again)
 
@@ -172,7 +172,7 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
         clock = itertools.count(1_800_000_000.0 - 2 * 86_400, 0.1)
         owners(ladder, "eve")
         submit_bot(ladder, place.bot("eve.py"), "eve")
-        events = list(LadderRunner(ladder, pool, until="examined").events())
+        events = list(LadderRunner(ladder, pool, until="idle").events())
         assert [(event.label, event.reason) for event in events if isinstance(event, CheckFinished)] == [
             ("eve@1", None)
         ]
@@ -236,7 +236,7 @@ def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
         place.bot("eve/bot.py")
         submit_bot(ladder, place.folder / "eve", "eve")
         submit_bot(ladder, place.bot("dan.py", IN_CHECK), "dan")
-        with serving(ladder, until="examined") as service:
+        with serving(ladder, until="idle") as service:
             exams = {event.label: event.reason or "" for event in service.events() if isinstance(event, CheckFinished)}
         assert "took longer than 1 s" in exams["eve@1"]
         assert "hello" in exams["dan@1"]
@@ -272,7 +272,7 @@ def test_a_bot_that_forfeits_again_and_again_is_benched(place: Place, what: str)
             assert len(active_versions(connection)) == 4
         list(LadderRunner(ladder, pool, matches=2).events())
         submit_bot(ladder, place.bot("eve.py"), "eve")
-        list(LadderRunner(ladder, pool, until="examined").events())
+        list(LadderRunner(ladder, pool, until="idle").events())
         with ladder.database.read() as connection:
             assert "eve@2" in [version.label for version in active_versions(connection)]
         demand_sound(ladder)
@@ -329,7 +329,7 @@ def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Plac
             place.end(process)
             demand_sound(ladder, quiet=False)
         assert place.run("ladder", "submit", folder, place.bot("eve.py"), "--owner", "eve").code == 0
-        assert place.end(start_runner(place, folder, "--until", "examined")).code == 0
+        assert place.end(start_runner(place, folder, "--until", "idle")).code == 0
         with ladder.database.read() as connection:
             found = find_bot(connection, "eve")
             assert found is not None

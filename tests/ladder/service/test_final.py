@@ -248,9 +248,9 @@ def test_a_final_is_revealed_without_what_was_given_up_where_staff_says_so(ladde
     matches = METADATA.tables["matches"]
     ended = {"state": "ended", "cause": "given_up", "reason": "no room", "ended_at": 1.0}
     ladder.database.write(lambda connection: connection.execute(update(matches).values(ended)))
-    with pytest.raises(LadderError, match="--as-is"):
+    with pytest.raises(LadderError, match="--incomplete"):
         reveal_final_results(ladder, "last", "teacher")
-    reveal_final_results(ladder, "last", "teacher", as_is=True)
+    reveal_final_results(ladder, "last", "teacher", incomplete=True)
     assert stored(ladder, "last").revealed
     assert len(get_final_state(ladder, "last").lost) > 0
     assert export_final(ladder, "last", ladder.path / "out") == 0
@@ -352,12 +352,12 @@ def test_the_commands_hold_a_final_show_it_and_verify_it(place: Place) -> None:
     assert place.call("ladder", "final", "spring", "last", "--json").json["key"] is None
     assert place.call("ladder", "final", "spring", "last", "--export", "out").code == 2
     assert not (place.folder / "out").exists()
-    assert place.run("ladder", "run", "spring", "--until", "examined", "--jobs", "1").code == 0
+    assert place.run("ladder", "run", "spring", "--until", "idle", "--jobs", "1").code == 0
     told = place.call("ladder", "final", "spring", "last")
     assert "The key: " in told.out
     assert "a@1" in told.out
     assert '"ada"' not in place.call("ladder", "final", "spring", "last", "--json").out
-    assert '"ada"' in place.call("ladder", "final", "spring", "last", "--json", "--names").out
+    assert '"ada"' in place.call("ladder", "final", "spring", "last", "--json", "--show-logins").out
     shown = place.call("ladder", "final", "spring", "last", "--json").json
     assert hashlib.sha256(bytes.fromhex(shown["key"])).hexdigest() == shown["commitment"]
     assert "last" in place.call("ladder", "final", "spring").out

@@ -204,7 +204,7 @@ def test_a_final_does_not_wait_for_who_has_more_time(ladder: Ladder) -> None:
         assert "; more time has bob until 15 Jan 1970 14:46 UTC, cleo until" in list_audit_entries(connection)[-1].why
     hand_in(ladder, "cleo", "c", at=DUE + DAY)
     ladder.database.write(lambda connection: connection.execute(ENDED))
-    reveal_final_results(ladder, "last", "t", as_is=True)
+    reveal_final_results(ladder, "last", "t", incomplete=True)
     found = {each.owner.login: each for each in get_grades(ladder, "t", final="last").grades}
     assert found["ada"].version == "a@1"
     assert found["cleo"].reason.startswith(
@@ -242,7 +242,7 @@ def test_a_person_is_told_his_own_deadline(ladder: Ladder) -> None:
 
 def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder) -> None:
     """With a reason, which is kept."""
-    term, words = Term(ladder.path), ("ada", "first", "--why", "ill")
+    term, words = Term(ladder.path), ("ada", "first", "--reason", "ill")
     assert term.arena("extend", *words, "--days", 2).err == "ada has more time for first\n"
     assert term.json("extend", *words, "--days", 2) == {"changed": False}
     assert term.arena("extend", *words, "--undo", "--days", 2, code=2).told

@@ -84,7 +84,7 @@ def final(ladder: Ladder) -> None:
     create_final(ladder, "spring", None, 2, "teacher")
     serve(ladder)
     retry_final(ladder, "spring", "teacher")
-    reveal_final_results(ladder, "spring", "teacher", as_is=True)
+    reveal_final_results(ladder, "spring", "teacher", incomplete=True)
 
 
 def suspended(ladder: Ladder) -> object:

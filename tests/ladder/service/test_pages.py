@@ -117,14 +117,14 @@ def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
         ("match", ["999"], "there is no match 999"),
         ("log", ["999", "late"], "there is no match 999"),
         ("matches", ["--bot", "nobody"], "there is no bot"),
-        ("activate", ["late", "9", "--why", "x"], "has no version 9"),
-        ("activate", ["broken@1", "--why", "x"], "it failed its examination"),
-        ("activate", ["late", "--why", "x"], "Name it as late@1"),
+        ("activate", ["late", "9", "--reason", "x"], "has no version 9"),
+        ("activate", ["broken@1", "--reason", "x"], "it failed its examination"),
+        ("activate", ["late", "--reason", "x"], "Name it as late@1"),
         ("submit", [], "name a BOT and its --owner"),
         ("submit", ["--from", ".", "--owner", "ada"], "goes with no BOT"),
-        ("void", ["999", "--why", "x"], "there is no match 999"),
-        ("void", ["1", "--why", "x"], "it doesn't rate"),
-        ("disable", ["late"], "--why"),
+        ("void", ["999", "--reason", "x"], "there is no match 999"),
+        ("void", ["1", "--reason", "x"], "it doesn't rate"),
+        ("disable", ["late"], "--reason"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(term: Term, command: str, arguments: list[str], said: str) -> None:
@@ -137,10 +137,10 @@ def test_what_cannot_be_is_refused_in_words(term: Term, command: str, arguments:
 
 def test_an_owner_sees_who_took_the_bot_out_and_why(own: Term) -> None:
     """Asked for: slow or crashing bots must not block everyone, and their author is told (aiarena-web #634, #788)."""
-    own.arena("disable", "late", "--why", "it sends rubbish", "--by", "prof")
+    own.arena("disable", "late", "--reason", "it sends rubbish", "--by", "prof")
     assert own.arena("bot", "late").out.startswith("late: it is disabled: it sends rubbish")
-    own.arena("disable", "late", "--why", "once more")
-    own.arena("activate", "late@1", "--why", "a second chance", "--by", "prof")
+    own.arena("disable", "late", "--reason", "once more")
+    own.arena("activate", "late@1", "--reason", "a second chance", "--by", "prof")
     told = own.arena("bot", "late").out
     assert "the ladder let version 1 play: " in told
     assert "prof let no version play: it sends rubbish" in told
@@ -170,13 +170,13 @@ def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> Non
         ladder.database.write(
             lambda connection: deactivate_bot(connection, bot.id, "bench", "ladder", "it forfeits", 5.0)
         )
-    own.arena("disable", "late", "--why", "copied", "--by", "prof")
+    own.arena("disable", "late", "--reason", "copied", "--by", "prof")
     assert [act["what"] for act in own.json("bot", "late")["acts"]][-2:] == ["bench", "disable"]
 
 
 def test_a_decision_has_a_reason_and_a_person_and_is_made_once(term: Term) -> None:
     """The ladder's own decisions give way to a person's, so nobody has its name."""
-    for words in (["--why", " "], ["--why", "x", "--by", "ladder"], ["--why", "x", "--by", ""]):
+    for words in (["--reason", " "], ["--reason", "x", "--by", "ladder"], ["--reason", "x", "--by", ""]):
         assert term.arena("disable", "late", *words, code=2).told
     assert "disable" not in [act["what"] for act in term.json("bot", "late")["acts"]]
 
@@ -185,12 +185,12 @@ def test_a_void_match_keeps_its_results_and_does_not_rate(own: Term) -> None:
     """Until that is undone."""
     [first, *others] = rated(own, "late")
     before = own.json("match", first)
-    own.arena("void", first, "--why", "the host was asleep", "--by", "prof")
+    own.arena("void", first, "--reason", "the host was asleep", "--by", "prof")
     after = own.json("match", first)
     assert (after["rates"], after["results"]) == (False, before["results"])
     assert "prof took the match out of the ratings: the host was asleep" in own.arena("match", first).out
     assert own.json("bot", "late")["versions"][0]["rated"]["matches"] == len(others)
-    own.arena("void", first, "--undo", "--why", "it was not")
+    own.arena("void", first, "--undo", "--reason", "it was not")
     assert {**own.json("match", first), "acts": [], "change": 0} == {**before, "acts": [], "change": 0}
 
 

@@ -260,7 +260,7 @@ def test_the_commands_say_what_is_so(ladder: Ladder) -> None:
     assert "zed@x.edu" in term.arena("owners list").out
     refused = term.arena("owners add", "kay", "--email", "ZED@x.edu", code=2)
     assert refused.told[0] == "arena: the email \"ZED@x.edu\" is somebody's who is here, zed's."
-    assert term.arena("owners leave", "ada", "--why", "moved").err == "ada is no longer in the course\n"
-    assert term.json("owners leave", "ada", "--undo", "--why", "back") == {"changed": True}
-    assert term.arena("owners merge", "zed", "ada", "--why", "one person").err == "zed is ada\n"
-    assert term.json("owners merge", "zed", "ada", "--why", "one person") == {"changed": False}
+    assert term.arena("owners leave", "ada", "--reason", "moved").err == "ada is no longer in the course\n"
+    assert term.json("owners leave", "ada", "--undo", "--reason", "back") == {"changed": True}
+    assert term.arena("owners merge", "zed", "ada", "--reason", "one person").err == "zed is ada\n"
+    assert term.json("owners merge", "zed", "ada", "--reason", "one person") == {"changed": False}

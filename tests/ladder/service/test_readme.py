@@ -33,7 +33,7 @@ def test_a_ladder_in_ten_minutes_ends_with_a_table(place: Place) -> None:
     for command in commands:
         words = shlex.split(command)
         if words[1] == "run":  # as a process, to its end; and all that waits is examined before
-            assert place.run(*words, "--until", "examined", "--jobs", 1).code == 0
+            assert place.run(*words, "--until", "idle", "--jobs", 1).code == 0
             ran = place.run(*words, *MORE["run"])
         else:
             ran = place.call(*words, *MORE.get(words[1], []))

@@ -234,10 +234,10 @@ def test_the_command_hands_out_prints_and_compares(ladder: Ladder) -> None:
     assert term.json("grades", "--release", "one")["of"] == "deadline first"
     assert "nothing was handed out before" in term.arena("grades", "--release", "one", "--changes", code=2).told[0]
     play(ladder, "b@1", "one@1", [2] * 40)
-    regrade = term.arena("grades", "--deadline", "first", "--release", "two", "--why", "more games")
+    regrade = term.arena("grades", "--deadline", "first", "--release", "two", "--reason", "more games")
     assert "bob: 0 -> 100 points: beats one: passed, " in regrade.err
     told = term.arena("grades", "--release", "two", "--changes", "one").out
     assert told.startswith('since "one": 176 games count, 96 before\n')
     assert term.json("grades", "--release", "two", "--again") == {"name": "two", "same": True, "differences": []}
-    for wrong in (["--again"], ["--why", "x"], ["--changes", "one"], ["--release", "one", "--why", "x"]):
+    for wrong in (["--again"], ["--reason", "x"], ["--changes", "one"], ["--release", "one", "--reason", "x"]):
         assert term.arena("grades", *wrong, code=2).told, wrong

@@ -62,7 +62,7 @@ def test_a_submission_is_examined_plays_and_is_rated(ladder: Ladder, tmp_path: P
     broken.write_text("import sys\nsys.exit('no such model')\n")
     submit_bot(ladder, SAMPLES / "turtle.py", "ada")
     submit_bot(ladder, broken, "bob")
-    events = list(LadderRunner(ladder, workers(), until="examined").events())
+    events = list(LadderRunner(ladder, workers(), until="idle").events())
     assert [event for event in events if isinstance(event, MatchFinished)] == [], "no rated match"
     events += list(LadderRunner(ladder, workers(), matches=6).events())
     exams = {event.label: event.reason for event in events if isinstance(event, CheckFinished)}

@@ -146,12 +146,12 @@ def test_the_table_of_a_day_is_the_same_when_it_is_old(ladder: Ladder) -> None:
     all_meet(ladder, 6, {"ab": 6})
     folded(ladder)
     term = Term(ladder.path)
-    new = term.json("standings", "--at", "2024-10-04", "--names")
+    new = term.json("standings", "--at", "2024-10-04", "--show-logins")
     assert new["rows"][0]["adjusted"]["low"] is not None
     ladder.clock = lambda: 20_001.5 * DAY_S
     all_meet(ladder, 6, {"ab": 1})
     folded(ladder)
-    old = term.json("standings", "--at", "2024-10-04", "--names")
+    old = term.json("standings", "--at", "2024-10-04", "--show-logins")
     assert old == {**new, "change": old["change"]}
     kept = ladder.database.look(lambda connection: [row[1] for row in connection.execute(select(*BOARDS))])
     assert [len(Standings.from_json(text).rows) for text in kept] == [0, 4]
@@ -194,7 +194,10 @@ def test_a_pseudonymous_table_has_several_sortable_columns(ladder: Ladder) -> No
     for text in (told, term.arena("standings", "--json").out, term.arena("standings", "--csv").out):
         assert "pseudonym of owner-of-a" in text
         assert "owner-of-a" not in text.replace("pseudonym of owner-of-a", "")
-    assert next(csv.DictReader(io.StringIO(term.arena("standings", "--csv", "--names").out)))["owner"] == "owner-of-a"
+    assert (
+        next(csv.DictReader(io.StringIO(term.arena("standings", "--csv", "--show-logins").out)))["owner"]
+        == "owner-of-a"
+    )
 
 
 def test_who_favours_whom_is_told_to_the_teacher_alone(ladder: Ladder) -> None:
@@ -212,11 +215,11 @@ def test_who_favours_whom_is_told_to_the_teacher_alone(ladder: Ladder) -> None:
     told = replace(fold.table, findings=replace(fold.table.findings, favours=(pair,))).to_json()
     ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, told))
     term = Term(ladder.path)
-    words = term.arena("standings", "--names").out
+    words = term.arena("standings", "--show-logins").out
     assert (
         "beyond chance: owner-of-a gives to owner-of-b; in 120 games of both they won 10 (30.0 expected) and" in words
     )
-    assert term.json("standings", "--names")["findings"]["favours"] == [
+    assert term.json("standings", "--show-logins")["findings"]["favours"] == [
         {**asdict(pair), "owners": list(pair.owners), "wins": [10.0, 60.0], "expected": [30.0, 30.5]}
     ]
     assert term.json("standings")["findings"]["favours"] is None

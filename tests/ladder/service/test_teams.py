@@ -469,13 +469,13 @@ def test_an_event_of_a_mates_bot_is_told_as_to_its_owner(ladder: Ladder) -> None
 
 def test_the_commands_say_what_they_did(ladder: Ladder, tmp_path: Path) -> None:
     term, file = Term(ladder.path), tmp_path / "groups.csv"
-    assert "2 joined a team, 0 left one" in term.arena("teams join", "Red", "ada", "bob", "--why", "they asked").err
-    assert "--move" in term.arena("teams join", "Blue", "bob", "--why", "x", code=2).err
-    done = term.json("teams join", "Blue", "bob", "eve", "--move", "--why", "x")
+    assert "2 joined a team, 0 left one" in term.arena("teams join", "Red", "ada", "bob", "--reason", "they asked").err
+    assert "--move" in term.arena("teams join", "Blue", "bob", "--reason", "x", code=2).err
+    done = term.json("teams join", "Blue", "bob", "eve", "--move", "--reason", "x")
     assert done == {"joined": 2, "left": 1, "cancelled": 0}
     file.write_text("login,team\neve,Green\n")
     assert "1 joined a team, 1 left one" in term.arena("teams import", file, "--move").err
     assert "can't be read" in term.arena("teams import", tmp_path / "none", code=2).err
-    assert "0 joined a team, 1 left one" in term.arena("teams leave", "eve", "--why", "she left").err
+    assert "0 joined a team, 1 left one" in term.arena("teams leave", "eve", "--reason", "she left").err
     lines = term.arena("teams list").out.splitlines()
     assert [line.split()[:2] for line in lines if line.startswith("Red")] == [["Red", "ada"], ["Red", "bob"]]

@@ -16,7 +16,7 @@ from tests.ladder.service.term import Term
 
 # A command that only looks -> what it answers, and its words; MATCH is one that a bot called late played.
 LOOKS: dict[str, tuple[object, list[list[str]]]] = {
-    "standings": (Standings, [[], ["--names"], ["--at", "2000-01-01"]]),
+    "standings": (Standings, [[], ["--show-logins"], ["--at", "2000-01-01"]]),
     "bot": (views.BotPage | views.BuildLog, [["late"], ["broken"], ["one", "--build-log"]]),
     "match": (views.MatchPage, [["MATCH"]]),
     "matches": (views.MatchList, [[], ["--todo"], ["--kind", "rated"]]),

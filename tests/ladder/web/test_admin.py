@@ -289,7 +289,7 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     own.run()
     assert "Reveal it" in staff.get("/finals/last").text
     assert "Reveal it" not in ada.get("/finals/last").text
-    assert post(staff, "/finals/last/reveal", as_is="true") == "/finals/last"
+    assert post(staff, "/finals/last/reveal", incomplete="true") == "/finals/last"
     assert last_act(web.ladder)[:2] == ("staff", "reveal")
     screen = staff.get("/finals/last/screen").text
     assert "pseudonym of ada" in screen

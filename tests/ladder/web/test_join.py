@@ -75,7 +75,7 @@ def test_staff_refuses_an_account_on_its_page(web: Pages) -> None:
 
 def test_a_link_that_is_revoked_or_unknown_shows_no_form(web: Pages, own: Term) -> None:
     issued, visitor = issue_secret(web.ladder, "staff", "join", "staff"), web.visitor("nobody")
-    own.arena("access revoke", issued.id, "--why", "it is everywhere")
+    own.arena("access revoke", issued.id, "--reason", "it is everywhere")
     for secret in (issued.secret, "", "x"):
         assert visitor.get("/join", params={"link": secret}).status_code == 404
         assert visitor.post("/join", data={"link": secret, **FORM}).status_code == (404 if secret else 400)
@@ -93,17 +93,17 @@ def test_a_form_of_another_site_makes_no_account(web: Pages, link: str) -> None:
 
 
 def test_commands_do_the_same(own: Term) -> None:
-    made = own.arena("access add", "staff", "--kind", "join", "--ask", "--days", 1)
+    made = own.arena("access add", "staff", "--kind", "join", "--require-approval", "--days", 1)
     secret = made.out.strip()
     assert f"/join?link={secret}" in made.err
-    assert "--kind join" in own.arena("access add", "ada", "--ask", code=2).err
+    assert "--kind join" in own.arena("access add", "ada", "--require-approval", code=2).err
     with closing(open_ladder(own.path)) as ladder:
         for login in ("cyd", "dan", "eli"):
             create_account(ladder, secret, login, login.title(), "")
     assert "waiting" in own.arena("owners list").out
     assert own.json("owners approve", "cyd") == {"changed": True}
     assert own.json("owners approve", "cyd") == {"changed": False}
-    assert own.json("owners refuse", "dan", "eli", "--why", "unknown here") == {"changed": True}
+    assert own.json("owners refuse", "dan", "eli", "--reason", "unknown here") == {"changed": True}
     logins = {row["login"]: row["waiting"] for row in own.json("owners list")["rows"]}
     assert logins["cyd"] is False
     assert not {"dan", "eli"} & logins.keys()

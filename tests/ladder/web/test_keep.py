@@ -104,13 +104,13 @@ def test_what_was_taken_out_its_owner_does_not_choose(web: Pages, own: Term) -> 
     assert playing(web) == []
     assert "benched: it forfeited" in ada.get("/bots/late").text
     assert [choose(version)[0] for version in (2, 1, 2)] == [400, 303, 400]
-    own.arena("activate", "late", 2, "--why", "it may")
+    own.arena("activate", "late", 2, "--reason", "it may")
     assert [choose(version)[0] for version in (1, 2)] == [303, 303]
-    own.arena("disable", "late", "--why", "it is copied")
+    own.arena("disable", "late", "--reason", "it is copied")
     for version in (1, 2):
         status, text = choose(version)
         assert (status, "disabled: it is copied" in text) == (400, True)
-    own.arena("activate", "late", 1, "--why", "this one isn't")
+    own.arena("activate", "late", 1, "--reason", "this one isn't")
     assert choose(2)[0] == 400
     assert playing(web) == [1]
 

@@ -144,7 +144,7 @@ def test_staff_removes_a_password_and_what_it_let_in(web: Pages, own: Term) -> N
     ada.post("/account/password", data={"new": WORDS})
     by_password = enter(web, "ada", WORDS)
     [password] = [row for row in own.json("access list", "--owner", "ada")["rows"] if row["kind"] == "password"]
-    own.arena("access revoke", password["id"], "--why", "it was seen")
+    own.arena("access revoke", password["id"], "--reason", "it was seen")
     assert (entered(ada), entered(by_password), entered(enter(web, "ada", WORDS))) == (True, False, False)
     assert ada.post("/account/password", data={"new": OTHER}).status_code == 303  # without the one that is gone
 
@@ -205,7 +205,7 @@ def test_no_password_is_in_a_file_and_no_hash_in_what_is_told(web: Pages, own: T
     ada = web.visitor("ada")
     ada.post("/account/password", data={"new": WORDS})
     enter(web, "ada", WORDS)
-    own.arena("export", "--out", tmp_path / "out", "--names")
+    own.arena("export", "--out", tmp_path / "out", "--show-logins")
     told = [file.read_bytes() for file in (tmp_path / "out").iterdir()]
     told += [own.arena("access list", "--json").out.encode(), own.arena("events").out.encode()]
     told += [ada.get(path).content for path in ("/account", "/api/account")]
