@@ -68,7 +68,7 @@ def submit(
     name: str | None,
     at: str | None,
     source: Path | None,
-    who: str,
+    actor: str,
     as_json: bool,
 ) -> None:
     """Submit a version of a bot: a file, a folder, a zip or a tar; or sample:NAME.
@@ -85,12 +85,12 @@ def submit(
     with open_ladder_or_exit(folder) as ladder:
         received = None if at is None else parse_time(ladder, at)
         if source is not None:
-            found = submit_folder(ladder, source, received, who)
+            found = submit_folder(ladder, source, received, actor)
             _report(found, as_json)
             sys.exit(bool(found.refused))
         assert bot is not None
         assert login is not None
-        taken = take_in(ladder, sample_file(str(bot)) or bot, login, name, received, who)
+        taken = take_in(ladder, sample_file(str(bot)) or bot, login, name, received, actor)
     if as_json:
         print_json(taken)
         return
@@ -178,7 +178,7 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
 @click.argument("version", metavar="[VERSION]", type=click.IntRange(1, 2**31 - 1), required=False)
 @audited
 @json_option(ActionResult)
-def activate(folder: Path, bot: str, version: int | None, who: str, reason: str, as_json: bool) -> None:
+def activate(folder: Path, bot: str, version: int | None, actor: str, reason: str, as_json: bool) -> None:
     """Let another fit version of a bot play: an earlier one, or one that was disabled or benched.
 
     It is named honest@3, or honest 3. Rated matches of the version that played, which haven't begun, are cancelled.
@@ -191,7 +191,7 @@ def activate(folder: Path, bot: str, version: int | None, who: str, reason: str,
             f"which version of {escape_control(bot)} is to play? Name it as {escape_control(bot)}@1."
         )
     with open_ladder_or_exit(folder) as ladder:
-        new = activate_version(ladder, bot, version, who, reason)
+        new = activate_version(ladder, bot, version, actor, reason)
     print_decision(new, f"{bot}@{version} plays", as_json)
 
 
@@ -200,13 +200,13 @@ def activate(folder: Path, bot: str, version: int | None, who: str, reason: str,
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @audited
 @json_option(ActionResult)
-def disable(folder: Path, bot: str, who: str, reason: str, as_json: bool) -> None:
+def disable(folder: Path, bot: str, actor: str, reason: str, as_json: bool) -> None:
     """Let no version of a bot play, nor what its owner submits, until one is activated.
 
     Its rated matches that haven't begun are cancelled. What was played stays.
     """
     with open_ladder_or_exit(folder) as ladder:
-        new = disable_bot(ladder, bot, who, reason)
+        new = disable_bot(ladder, bot, actor, reason)
     print_decision(new, f"{bot} doesn't play", as_json)
 
 
@@ -215,10 +215,10 @@ def disable(folder: Path, bot: str, who: str, reason: str, as_json: bool) -> Non
 @option("--undo", is_flag=True, help="Let rated matches begin again.")
 @audited
 @json_option(ActionResult)
-def freeze(folder: Path, undo: bool, who: str, reason: str, as_json: bool) -> None:
+def freeze(folder: Path, undo: bool, actor: str, reason: str, as_json: bool) -> None:
     """Let no rated match begin. Examinations, challenges and finals go on."""
     with open_ladder_or_exit(folder) as ladder:
-        new = set_frozen(ladder, not undo, who, reason)
+        new = set_frozen(ladder, not undo, actor, reason)
     print_decision(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
 
 
@@ -228,13 +228,13 @@ def freeze(folder: Path, undo: bool, who: str, reason: str, as_json: bool) -> No
 @option("--undo", is_flag=True, help="Lift it: what played before plays again.")
 @audited
 @json_option(ActionResult)
-def suspend(folder: Path, login: str, undo: bool, who: str, reason: str, as_json: bool) -> None:
+def suspend(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
     """Let nothing of a person play, be submitted or count. The person is told why.
 
     Matches with the person's bots that haven't begun are cancelled, but for those of a final. What was played stays.
     """
     with open_ladder_or_exit(folder) as ladder:
-        new = set_suspended(ladder, login, not undo, who, reason)
+        new = set_suspended(ladder, login, not undo, actor, reason)
     print_decision(new, f"{login} is {'not ' if undo else ''}suspended", as_json)
 
 
@@ -244,10 +244,10 @@ def suspend(folder: Path, login: str, undo: bool, who: str, reason: str, as_json
 @option("--undo", is_flag=True, help="Let the match rate again.")
 @audited
 @json_option(ActionResult)
-def void(folder: Path, match: int, undo: bool, who: str, reason: str, as_json: bool) -> None:
+def void(folder: Path, match: int, undo: bool, actor: str, reason: str, as_json: bool) -> None:
     """Take a match out of the ratings. Its results are kept, and shown as void."""
     with open_ladder_or_exit(folder) as ladder:
-        new = set_void(ladder, match, not undo, who, reason)
+        new = set_void(ladder, match, not undo, actor, reason)
     print_decision(new, f"match {match} {'rates' if undo else 'is void'}", as_json)
 
 

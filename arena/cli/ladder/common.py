@@ -74,7 +74,7 @@ FOLDER_ARGUMENT = click.argument(
 
 ACTOR_OPTION = option(
     "--by",
-    "who",
+    "actor",
     metavar="NAME",
     default=lambda: _user(),
     callback=lambda *given: _person(*given),
@@ -122,11 +122,11 @@ def _words(_context: click.Context, parameter: click.Parameter, text: str) -> st
     return text
 
 
-def _person(context: click.Context, parameter: click.Parameter, who: str) -> str:
+def _person(context: click.Context, parameter: click.Parameter, actor: str) -> str:
     """Refuse a name that the ladder's own decisions bear."""
-    if _words(context, parameter, who) == "ladder":
+    if _words(context, parameter, actor) == "ladder":
         raise click.BadParameter('"ladder" is who decides where no person does: name yourself', param=parameter)
-    return who
+    return actor
 
 
 def _user() -> str:

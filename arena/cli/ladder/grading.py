@@ -72,7 +72,7 @@ def final(
     incomplete: bool,
     export: Path | None,
     show_logins: bool,
-    who: str,
+    actor: str,
     as_json: bool,
 ) -> None:
     """Hold a final, or see one; without a NAME, list all.
@@ -90,13 +90,13 @@ def final(
         elif games is not None or deadline is not None:
             if export is not None:
                 usage_error("--export is for a final that has ended; leave it away")
-            _hold(ladder, name, deadline, games, who, as_json)
+            _hold(ladder, name, deadline, games, actor, as_json)
         elif export is not None:
-            _export(ladder, name, export, who, incomplete)
+            _export(ladder, name, export, actor, incomplete)
         else:
             if replayed:
-                retry_final(ladder, name, who)
-            _see(ladder, name, who, viewer, as_json, incomplete)
+                retry_final(ladder, name, actor)
+            _see(ladder, name, actor, viewer, as_json, incomplete)
 
 
 def _list(ladder: Ladder, viewer: Viewer, as_json: bool) -> None:
@@ -112,8 +112,8 @@ def _list(ladder: Ladder, viewer: Viewer, as_json: bool) -> None:
     print_parts(make_table(["final", "versions", "matches played", "SHA-256 of the key"], rows))
 
 
-def _hold(ladder: Ladder, name: str, deadline: str | None, games: int | None, who: str, as_json: bool) -> None:
-    state = create_final(ladder, name, deadline, games or FINAL_GAMES, who)
+def _hold(ladder: Ladder, name: str, deadline: str | None, games: int | None, actor: str, as_json: bool) -> None:
+    state = create_final(ladder, name, deadline, games or FINAL_GAMES, actor)
     if as_json:
         print_json(state)
         return
@@ -126,10 +126,10 @@ def _hold(ladder: Ladder, name: str, deadline: str | None, games: int | None, wh
     print_note(f"play: arena ladder run {ladder.path}; then: arena ladder final {ladder.path} {held}")
 
 
-def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool, incomplete: bool) -> None:
+def _see(ladder: Ladder, name: str, actor: str, viewer: Viewer, as_json: bool, incomplete: bool) -> None:
     state = get_final_state(ladder, name, viewer)
     if not state.missing and state.key is None:
-        reveal_final_results(ladder, name, who, incomplete=incomplete)
+        reveal_final_results(ladder, name, actor, incomplete=incomplete)
         state = get_final_state(ladder, name, viewer)
     table = state.table
     if as_json:
@@ -152,8 +152,8 @@ def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool, inc
         print_note(f"to verify it: arena ladder final {ladder.path} {name} --export DIR; arena verify DIR")
 
 
-def _export(ladder: Ladder, name: str, export: Path, who: str, incomplete: bool) -> None:
-    reveal_final_results(ladder, name, who, incomplete=incomplete)
+def _export(ladder: Ladder, name: str, export: Path, actor: str, incomplete: bool) -> None:
+    reveal_final_results(ladder, name, actor, incomplete=incomplete)
     try:
         records = export_final(ladder, name, export)
     except OSError as problem:
@@ -185,7 +185,7 @@ def grades(
     reason: str | None,
     again: bool,
     changes: str | None,
-    who: str,
+    actor: str,
     as_json: bool,
 ) -> None:
     """Print grades as CSV: points for the baselines in ladder.toml, with what was measured, lateness and reasons.
@@ -209,10 +209,12 @@ def grades(
             _compare(reproduce_release(ladder, name or ""), as_json)
             return
         if name is None:
-            current = all_grades(ladder, who, final, deadline)
+            current = all_grades(ladder, actor, final, deadline)
         else:
             result = (
-                release_grades(ladder, name, who, reason, final, deadline) if makes else _release(ladder, name, changes)
+                release_grades(ladder, name, actor, reason, final, deadline)
+                if makes
+                else _release(ladder, name, changes)
             )
             current = result.told
             if changes is not None:
@@ -320,7 +322,7 @@ def extend(
     days: int | None,
     late_days: int,
     undo: bool,
-    who: str,
+    actor: str,
     reason: str,
     as_json: bool,
 ) -> None:
@@ -332,7 +334,7 @@ def extend(
         usage_error("--undo takes all of it back; leave --until, --days and --late-days away")
     with open_ladder_or_exit(folder) as ladder:
         if undo:
-            new = withdraw_extension(ladder, login, deadline, who, reason)
+            new = withdraw_extension(ladder, login, deadline, actor, reason)
         else:
-            new = give(ladder, login, deadline, until, days, late_days, who, reason)
+            new = give(ladder, login, deadline, until, days, late_days, actor, reason)
     print_decision(new, f"{login} has {'no more time' if undo else 'more time'} for {deadline}", as_json)

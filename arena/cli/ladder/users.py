@@ -68,12 +68,12 @@ def add_owner(
     email: str | None,
     section: str | None,
     pseudonym: str | None,
-    who: str,
+    actor: str,
     as_json: bool,
 ) -> None:
     """Add one owner, or bring one up to date."""
     with open_ladder_or_exit(folder) as ladder:
-        taken = import_users(ladder, [make_roster_entry(login, name, email, section, pseudonym)], who, "one person")
+        taken = import_users(ladder, [make_roster_entry(login, name, email, section, pseudonym)], actor, "one person")
     if as_json:
         print_json(taken)
     else:
@@ -86,7 +86,7 @@ def add_owner(
 @option("--partial", is_flag=True, help="Leave out lines that can't be taken in, and take in the others.")
 @ACTOR_OPTION
 @json_option(UserImport)
-def import_roster(folder: Path, roster: Path, partial: bool, who: str, as_json: bool) -> None:
+def import_roster(folder: Path, roster: Path, partial: bool, actor: str, as_json: bool) -> None:
     """Import a class's roster, in CSV; those who are known are brought up to date.
 
     The header names the columns: login, email or number, and if there are any, name (or first and last name), section,
@@ -98,7 +98,7 @@ def import_roster(folder: Path, roster: Path, partial: bool, who: str, as_json: 
             data = roster.read_bytes()
         except OSError as problem:
             console.usage_error(f"{roster} can't be read: {problem.strerror}")
-        taken = import_users(ladder, parse_roster(data, roster.name), who, roster.name, partial=partial)
+        taken = import_users(ladder, parse_roster(data, roster.name), actor, roster.name, partial=partial)
     if as_json:
         print_json(taken)
         return
@@ -113,14 +113,14 @@ def import_roster(folder: Path, roster: Path, partial: bool, who: str, as_json: 
 @click.argument("new", metavar="INTO")
 @audited
 @json_option(ActionResult)
-def merge(folder: Path, old: str, new: str, who: str, reason: str, as_json: bool) -> None:
+def merge(folder: Path, old: str, new: str, actor: str, reason: str, as_json: bool) -> None:
     """Let two owners be one person: all of FROM is INTO's from now on.
 
     The login FROM leads to INTO, and its links, sessions, tokens and password let nobody in any more. What was played
     stays; rated matches to come, at whose table bots of both would meet, are cancelled.
     """
     with open_ladder_or_exit(folder) as ladder:
-        changed = merge_users(ladder, old, new, who, reason)
+        changed = merge_users(ladder, old, new, actor, reason)
     print_decision(changed, f"{old} is {new}", as_json)
 
 
@@ -130,13 +130,13 @@ def merge(folder: Path, old: str, new: str, who: str, reason: str, as_json: bool
 @option("--undo", is_flag=True, help="Let the person come back: what played before plays again.")
 @audited
 @json_option(ActionResult)
-def leave(folder: Path, login: str, undo: bool, who: str, reason: str, as_json: bool) -> None:
+def leave(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
     """Let a person leave the course: as with a suspension, and without a line in grades.
 
     What was played stays, also in the ratings of others. A roster that names the person brings nobody back.
     """
     with open_ladder_or_exit(folder) as ladder:
-        changed = set_withdrawn(ladder, login, not undo, who, reason)
+        changed = set_withdrawn(ladder, login, not undo, actor, reason)
     print_decision(changed, f"{login} is {'' if undo else 'no longer '}in the course", as_json)
 
 
@@ -145,10 +145,10 @@ def leave(folder: Path, login: str, undo: bool, who: str, reason: str, as_json: 
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
 @ACTOR_OPTION
 @json_option(ActionResult)
-def approve_some(folder: Path, logins: tuple[str, ...], who: str, as_json: bool) -> None:
+def approve_some(folder: Path, logins: tuple[str, ...], actor: str, as_json: bool) -> None:
     """Let accounts take part that wait for approval: their people signed up by a link."""
     with open_ladder_or_exit(folder) as ladder:
-        new = sum(approve_applicant(ladder, login, who) for login in logins) > 0
+        new = sum(approve_applicant(ladder, login, actor) for login in logins) > 0
     print_decision(new, f"approved: {', '.join(logins)}", as_json)
 
 
@@ -157,10 +157,10 @@ def approve_some(folder: Path, logins: tuple[str, ...], who: str, as_json: bool)
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
 @audited
 @json_option(ActionResult)
-def refuse_some(folder: Path, logins: tuple[str, ...], who: str, reason: str, as_json: bool) -> None:
+def refuse_some(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
     """Remove accounts that wait for approval; their logins are free then."""
     with open_ladder_or_exit(folder) as ladder:
-        new = sum(refuse_applicant(ladder, login, who, reason) for login in logins) > 0
+        new = sum(refuse_applicant(ladder, login, actor, reason) for login in logins) > 0
     print_decision(new, f"removed: {', '.join(logins)}", as_json)
 
 
@@ -202,7 +202,14 @@ def list_access(folder: Path, login: str | None, as_json: bool) -> None:
 @ACTOR_OPTION
 @json_option(IssuedSecret)
 def add_access(
-    folder: Path, login: str, kind: str, scope: str, days: float | None, require_approval: bool, who: str, as_json: bool
+    folder: Path,
+    login: str,
+    kind: str,
+    scope: str,
+    days: float | None,
+    require_approval: bool,
+    actor: str,
+    as_json: bool,
 ) -> None:
     """Make a link for one sign-in, or a token for a program. Its secret is printed this once.
 
@@ -216,7 +223,7 @@ def add_access(
             ladder,
             login,
             kind,
-            who,
+            actor,
             APPROVAL_SCOPE if require_approval else scope,
             None if days is None else days * _DAY_S,
         )
@@ -240,10 +247,10 @@ def add_access(
 @click.argument("id", metavar="NUMBER", type=click.IntRange(1))
 @audited
 @json_option(ActionResult)
-def revoke_access(folder: Path, id: int, who: str, reason: str, as_json: bool) -> None:
+def revoke_access(folder: Path, id: int, actor: str, reason: str, as_json: bool) -> None:
     """Let a link, a session, a token or a password let nobody in any more, nor sessions that began by it."""
     with open_ladder_or_exit(folder) as ladder:
-        new = revoke_credential(ladder, id, who, reason)
+        new = revoke_credential(ladder, id, actor, reason)
     print_decision(new, f"{id} lets nobody in", as_json)
 
 
@@ -283,7 +290,7 @@ def join(
     logins: tuple[str, ...],
     move: bool,
     since: str | None,
-    who: str,
+    actor: str,
     reason: str,
     as_json: bool,
 ) -> None:
@@ -293,7 +300,7 @@ def join(
     """
     with open_ladder_or_exit(folder) as ladder:
         at = parse_time(ladder, since) if since else None
-        done = join_teams(ladder, dict.fromkeys(logins, team), who, reason, move, at)
+        done = join_teams(ladder, dict.fromkeys(logins, team), actor, reason, move, at)
     _print_team(done, as_json)
 
 
@@ -302,10 +309,10 @@ def join(
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
 @audited
 @json_option(TeamChanges)
-def leave_team(folder: Path, logins: tuple[str, ...], who: str, reason: str, as_json: bool) -> None:
+def leave_team(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
     """Let people be in no team: from now on they see nothing of the others' bots, and may meet them."""
     with open_ladder_or_exit(folder) as ladder:
-        done = leave_teams(ladder, logins, who, reason)
+        done = leave_teams(ladder, logins, actor, reason)
     _print_team(done, as_json)
 
 
@@ -316,7 +323,7 @@ def leave_team(folder: Path, logins: tuple[str, ...], who: str, reason: str, as_
 @SINCE_OPTION
 @ACTOR_OPTION
 @json_option(TeamChanges)
-def take_in(folder: Path, file: Path, move: bool, since: str | None, who: str, as_json: bool) -> None:
+def take_in(folder: Path, file: Path, move: bool, since: str | None, actor: str, as_json: bool) -> None:
     """Let people be in the teams of a CSV, whose header names login, email or number, and team or group.
 
     All join or none. What Canvas exports of a group set is read as it is.
@@ -326,7 +333,7 @@ def take_in(folder: Path, file: Path, move: bool, since: str | None, who: str, a
             data = file.read_bytes()
         except OSError as problem:
             usage_error(f"{file} can't be read: {problem.strerror}")
-        done = import_teams(ladder, data, file.name, who, move, parse_time(ladder, since) if since else None)
+        done = import_teams(ladder, data, file.name, actor, move, parse_time(ladder, since) if since else None)
     _print_team(done, as_json)
 
 
