@@ -48,7 +48,7 @@ def format_estimate_interval(share: "Estimate | None", digits: int = 1) -> str:
 
 
 def have_no_intervals(shares: Iterable["Estimate | None"]) -> bool:
-    """Tell whether none of these shares has an interval, which takes some matches."""
+    """Return whether none of these shares has an interval, which takes some matches."""
     return all(share is None or share.low is None for share in shares)
 
 

@@ -47,16 +47,16 @@ class Viewer:
         )
 
     def sees(self, value: type, field: str, owner: str | None = None) -> bool:
-        """Tell whether the viewer may see a field of a value of this type."""
+        """Return whether the viewer may see a field of a value of this type."""
         return self.towards(owner) >= FIELD_LEVELS[value.__name__][field]
 
     def may(self, act: str, owner: str | None = None) -> bool:
-        """Tell whether the viewer may do one of ACTS to a thing of an owner's."""
+        """Return whether the viewer may do one of ACTS to a thing of an owner's."""
         able = (self.changes or act in _READS) and not (self.token and act in _IN_PERSON)
         return able and self.towards(owner) >= PERMISSIONS[act]
 
     def in_scope(self, scope: str | None) -> bool:
-        """Tell whether a route of this scope is for the viewer: for any session, and for a token that has the scope."""
+        """Return whether the viewer may use a route of this scope: any session, or a token that has the scope."""
         return not self.token or scope == READ_SCOPE or (scope == SUBMIT_SCOPE and self.changes)
 
 

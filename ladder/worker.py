@@ -192,7 +192,7 @@ class _Version:
         report_progress(replace(step, log=b""))
 
     def begin(self, what: str, text: str) -> None:
-        """Say that the next step is being done, which takes long."""
+        """Report that the next step has begun, which takes long."""
         report_progress(CheckStep(what, Level.NOW, text, number=len(self.steps) + 1))
 
     def unpacked(self) -> Path:

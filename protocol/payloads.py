@@ -157,7 +157,7 @@ class PassMove(Sent):
 
 
 class ChallengeMove(Sent):
-    """Say that the claimant doesn't have the role."""
+    """The claimant is accused of not having the role."""
 
     challenge: Yes
 

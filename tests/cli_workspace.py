@@ -229,5 +229,5 @@ class Place:
 
 
 def _is_a_try(path: Path) -> bool:
-    """Tell whether Python's tempfile made it to try if it may write there; a kill can come before it is removed."""
+    """Return whether Python's tempfile made it to try if it may write there; a kill can come before it is removed."""
     return len(path.name) == 8 and path.is_file() and path.read_bytes() in (b"", b"blat")

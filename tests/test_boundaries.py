@@ -120,7 +120,7 @@ def name_of(path: Path) -> str:
 
 
 def in_box(path: Path) -> bool:
-    """Tell whether a file is no module of ours but a program for a box."""
+    """Return whether a file is no module of ours but a program for a box."""
     return "attacks" in path.parts or "bad_bots" in path.parts
 
 
@@ -130,7 +130,7 @@ CODE = {name: path for name, path in {**MODULES, **TESTS}.items() if not in_box(
 
 
 def covers(name: str, module: str) -> bool:
-    """Tell whether a module is the one of this name or lies in it."""
+    """Return whether a module is the one of this name or lies in it."""
     return module == name or module.startswith(f"{name}.")
 
 

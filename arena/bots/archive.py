@@ -52,7 +52,7 @@ _PROGRAMS = (b"#!", b"\x7fELF")  # where there is no mode
 
 
 class ArchiveError(Exception):
-    """Say in one line what is wrong with the archive."""
+    """An archive can't be read; the message is one line."""
 
 
 # --- packing ----------------------------------------------------------------------------------------------------------
@@ -349,7 +349,7 @@ _PYTHON = "\0python"
 
 
 class MissingProgramError(Exception):
-    """Say in one line what a machine lacks to play a bot: no fault of the bot's."""
+    """This machine lacks what a bot needs to run; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text that b
 
 
 class BotError(Exception):
-    """Say what is wrong with a bot and what to do about it, in two lines; lines of a failed build may follow."""
+    """A bot can't be used. The message has two lines, cause and remedy; lines of a failed build may follow."""
 
 
 def escape_control(text: str | Path) -> str:

@@ -126,7 +126,7 @@ def _log(number: int, bot: Bot, logs: Path) -> BinaryIO:
 
 
 class BuildError(BotError):
-    """Say why a build failed.
+    """A build failed; the message says why.
 
     `what` is one line; `help` is what to do, "" where its lines say it. `told` are the lines of its output that tell
     most.
@@ -452,7 +452,7 @@ class BytecodeCache:
 
 
 def _is_python(bot: Bot) -> bool:
-    """Tell whether a bot is run by a Python that isn't its own program."""
+    """Return whether a bot is run by a Python that isn't its own program."""
     program = PurePosixPath(bot.argv[0])
     return _PYTHON.fullmatch(program.name) is not None and not program.is_relative_to(bot.path)
 

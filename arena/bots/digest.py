@@ -33,7 +33,7 @@ _READ_BYTES = 1 << 20  # at once
 
 
 def is_changed(bot: Bot, left_out: frozenset[str] = EXCLUDED_NAMES) -> bool:
-    """Tell whether the bot's files differ from its digest; files that are gone or can't be read do.
+    """Return whether the bot's files differ from its digest; files that are gone or can't be read do.
 
     `left_out`: as for `digest_of`.
     """
@@ -104,7 +104,7 @@ def size_of(folder: Path) -> int:
 
 
 def is_program(mode: int) -> bool:
-    """Tell whether a file of this mode may be executed, by whomever."""
+    """Return whether a file of this mode may be executed, by whomever."""
     return bool(mode & 0o111)
 
 

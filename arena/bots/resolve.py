@@ -216,7 +216,7 @@ def kit_of_file(path: Path) -> str | None:
 
 
 def is_older(bot: Bot) -> bool:
-    """Tell whether the kit that lies in a bot's folder is older than the arena's."""
+    """Return whether the kit that lies in a bot's folder is older than the arena's."""
     if bot.kit is None or not (bot.cwd / KITS[bot.kit]).is_file():
         return False
     return _version(bot.cwd / KITS[bot.kit]) < _version(kit_file(bot.kit))
@@ -229,7 +229,7 @@ def _version(kit: Path) -> int:
 
 
 def is_missing_kit(bot: Bot, boxed: bool) -> bool:
-    """Tell whether a bot asks for a kit that it wouldn't find; a bare file is alone in a box."""
+    """Return whether a bot asks for a kit that it wouldn't find; a bare file is alone in a box."""
     return bot.kit is not None and not ((bot.path if boxed else bot.cwd) / KITS[bot.kit]).is_file()
 
 
@@ -330,7 +330,7 @@ def require_unchanged_commands(bots: Sequence[Bot], programs: Programs) -> None:
 
 
 def _moved(bot: Bot, own: Bot, programs: Programs) -> bool:
-    """Tell whether a bot's files mean the same command as before once its program's folder is first in PATH."""
+    """Return whether a bot's files mean the same command as before once its program's folder is first in PATH."""
     path = os.environ.get("PATH", os.defpath) if programs.path is None else programs.path
     first = replace(programs, path=os.pathsep.join([os.path.dirname(bot.argv[0]), path]))
     with os_errors_as_bot_errors(bot.path):

@@ -154,7 +154,7 @@ def _pack(folder: Path, tar: "_BoundedFile") -> None:
 
 
 def _is_archive(data: bytes, name: str) -> bool:
-    """Tell an archive from a program, by content alone. Raises ArchiveError for an archive that isn't read."""
+    """Return whether a file is an archive, by content alone. Raises ArchiveError for an unsupported format."""
     if not data:
         raise ArchiveError("it is empty")
     if data.startswith((*_ZIP, *_OPENERS)) or _is_tar(data):
@@ -168,7 +168,7 @@ def _is_archive(data: bytes, name: str) -> bool:
 
 
 def _is_tar(data: bytes) -> bool:
-    """Tell whether a file begins with a header whose checksum is right; the oldest ones have no other mark."""
+    """Return whether a file begins with a header whose checksum is right; the oldest ones have no other mark."""
     if data[: tarfile.BLOCKSIZE].strip(b"\0") == b"":
         return len(data) >= 2 * tarfile.BLOCKSIZE and not any(data)  # an empty tar
     try:

@@ -267,7 +267,7 @@ class BotCheck:
         return self.ok(command)
 
     def odd_file(self) -> tuple[str, str] | None:
-        """Tell of the first file that a box or a ladder wouldn't have as its author does, and what to do."""
+        """Report the first file that a box or a ladder wouldn't have as its author does, and what to do."""
         folder = self.bot.path
         for name in files_of(folder) if folder.is_dir() else ():
             file = folder / name
@@ -284,7 +284,7 @@ class BotCheck:
         return None
 
     def imports(self, names: tuple[str, ...]) -> CheckStep:
-        """Tell of packages that a plain process may have, and a box has not."""
+        """Report packages that a plain process may have, but a box doesn't."""
         self.step = "imports"
         text = (
             f"{', '.join(names[:5])}{', ...' * (len(names) > 5)}: a box has the standard library and the bot's folder"
@@ -375,20 +375,20 @@ class BotCheck:
         yield self.again(first)
 
     def greeted(self) -> CheckStep:
-        """Tell how long the bot took to start, as a note where it was slow."""
+        """Report how long the bot took to start, as a note where it was slow."""
         if self.hello_s <= SLOW_S:
             return self.ok(f"after {self.hello_s * 1000:.0f} ms")
         text = f"it took {self.hello_s:.1f} s of {self.exam.hello_s:g} s to start"
         return self.found(Level.NOTE, text, "load less before the hello: a busier machine takes longer")
 
     def wants_more(self, table: ScriptedTable) -> bool:
-        """Tell whether a process is to play another game: up to so many requests, and two games at least."""
+        """Return whether a process is to play another game: up to so many requests, and two games at least."""
         tally = table.tally
         few = len(tally.choices) < _REQUESTS and tally.games < _MAX_GAMES and not self.slow(table)
         return few or tally.games < 2
 
     def slow(self, table: ScriptedTable) -> bool:
-        """Tell whether a process has taken so long that no further game begins."""
+        """Return whether a process has taken so long that no further game begins."""
         return sum(table.talk.times) > self.exam.enough_s
 
     def unknown(self, table: ScriptedTable) -> Iterator[CheckStep]:
@@ -417,7 +417,7 @@ class BotCheck:
         return self.ok("it leaves")
 
     def methods(self) -> CheckStep:
-        """Tell of methods that look like a request's, by lines of the bot's kit."""
+        """Report methods whose names nearly are a request's, from lines of the bot's kit."""
         self.step = "methods"
         help = "spell them as the kit does, else the first legal move is played for them"
         return replace(
@@ -425,7 +425,7 @@ class BotCheck:
         )
 
     def strays(self, talk: BotConnection) -> CheckStep:
-        """Tell whether anything but answers came."""
+        """Return whether anything but answers came."""
         if not talk.stray_count:
             return self.ok("nothing but answers")
         help = "print nothing but replies to standard output, one for each request"
@@ -480,7 +480,7 @@ class BotCheck:
     # -- what is left to tell
 
     def writes(self, beside: frozenset[str]) -> CheckStep:
-        """Tell whether the bot wrote, or tried to write, where it may not."""
+        """Return whether the bot wrote, or tried to write, where it may not."""
         self.step = "files"
         help = "write below the folder that the environment variable TMPDIR names, never beside the program"
         files = sorted(_beside(self.bot) - beside)
@@ -495,7 +495,7 @@ class BotCheck:
         return self.ok("it writes nothing beside itself")
 
     def times_told(self) -> CheckStep:
-        """Tell the times, and the memory, beside their limits."""
+        """Report times and memory with their limits."""
         self.step = "times"
         times = sorted(self.times)
         timing = self.exam.terms.timing

@@ -24,7 +24,7 @@ _QUICK_S = 0.05  # an answer that took less is told by the wall
 
 
 class ConnectionBrokenError(Exception):
-    """Say what ended the conversation: a fault's code, what happened, the exchange, and the fault's facts."""
+    """A fault that ended the conversation: its code, the message, request and reply, and the fault's facts."""
 
     def __init__(
         self, code: str, detail: str | None, sent: bytes, got: bytes | None = None, facts: Facts | None = None

@@ -178,7 +178,7 @@ def _settings(root: Path) -> Iterator[Finding]:
 
 
 def check_languages() -> Finding:
-    """Tell which languages bots may be written in here: what a bubblewrap box can show, and what is missing."""
+    """Report the languages that bots may be written in here: what a bubblewrap box can show, and what is missing."""
     # A box looks in /usr whatever PATH says, and has the arena's own Python.
     inside = programs_of("bubblewrap")
     paths = {program: inside.named(program) for program in _LANGUAGES}
@@ -195,7 +195,7 @@ def check_languages() -> Finding:
 
 
 def _can_be_shown(path: str) -> bool:
-    """Tell whether a box shows a program with all that belongs to it: in /usr, or in a prefix that is known as one."""
+    """Return whether a box shows a program with all that belongs to it: in /usr or in a known prefix."""
     real = Path(os.path.realpath(path))
     if real.is_relative_to("/usr"):
         return True

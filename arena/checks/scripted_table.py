@@ -146,7 +146,7 @@ class ScriptedTable:
         self.talk.send(encode(_error(None, rule.code, message, None, 3)))
 
     def instead(self, move: Move, lives: int) -> None:
-        """Tell the bot that another move is played in its place."""
+        """Send the bot that another move is played in its place."""
         message = "the examiner plays another move in this one's place, as after a timeout"
         self.talk.send(encode(_error(self._number, "timeout", message, legal_moves.move_payload(move), lives)))
 

@@ -21,11 +21,11 @@ _MAX_RESPONSE_BYTES = 64 << 20  # bytes of an answer
 
 
 class ServerUnreachableError(Exception):
-    """Say in one line why the server doesn't answer: it may later."""
+    """The server doesn't answer, but may later; the message is one line."""
 
 
 class ServerRefusedError(Exception):
-    """Say what the server refused. status: HTTP's; again_s: after how many seconds to try again."""
+    """The server refused a request. status: HTTP's; again_s: seconds after which to try again."""
 
     def __init__(self, status: int, what: str, again_s: int | None = None) -> None:
         super().__init__(what)

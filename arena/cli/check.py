@@ -127,7 +127,7 @@ def _wrap_text(text: str, taken: int, columns: int = _COLUMNS) -> list[str]:
 
 
 def log_has_more(step: CheckStep) -> bool:
-    """Tell whether a build printed more than `step_lines` shows."""
+    """Return whether a build printed more than `step_lines` shows."""
     return step.partial or any(len(escape_bytes(line, len(step.log))) > _LINE for line in step.stderr if step.log)
 
 
@@ -141,7 +141,7 @@ def verdict_line(bot: str, findings: Iterable[Finding]) -> str:
 
 
 def has_failure(findings: Iterable[Finding]) -> bool:
-    """Tell whether one of them needs a hand."""
+    """Return whether one of them needs a hand."""
     return any(finding.level == "fail" for finding in findings)
 
 

@@ -131,7 +131,7 @@ def compare(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Tell whether NEW is better than OLD, both against the same bots.
+    """Test whether NEW is better than OLD, both against the same bots.
 
     OLD and NEW play the same deals in the same seats against opponents with the same dice, in fresh processes, until it
     is clear: "better", or "not better by 5". The answer holds however often one looks, and stops by itself.

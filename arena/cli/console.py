@@ -95,7 +95,7 @@ def wrap_line(line: str, columns: int) -> str:
 
 
 def print_error(text: str) -> None:
-    """Say on stderr what went wrong."""
+    """Print an error on stderr."""
     print_note(f"arena: {text}")
 
 
@@ -108,19 +108,19 @@ class CommandEnd(SystemExit):
 
 
 def usage_error(text: str) -> NoReturn:
-    """Say what is wrong with the input, and exit with 2."""
+    """Print what is wrong with the input, and exit with 2."""
     print_error(text)
     raise CommandEnd(2, text)
 
 
 def fail(text: str) -> NoReturn:
-    """Say what went wrong on this machine, and exit with 1."""
+    """Print what failed on this machine, and exit with 1."""
     print_error(text)
     raise CommandEnd(1, text)
 
 
 def exit_on_os_error(problem: OSError) -> NoReturn:
-    """Say what the system refused, and exit: with 1 where this machine lacks something, else with 2.
+    """Print what the system refused, and exit: with 1 where this machine lacks something, else with 2.
 
     Raises what the system hasn't refused: a mistake of ours.
     """

@@ -130,7 +130,7 @@ class InteractiveGame:
     # --- what is said
 
     def _say_waiting(self) -> None:
-        """Say once whom the table waits for. Of several bots it isn't known here which have answered already."""
+        """Print once which players the table waits for. Of several bots it isn't known which have answered."""
         self._screen.say(f"… waiting for {self._asked()}", dim=True)
         self._said_waiting = True
 
@@ -141,7 +141,7 @@ class InteractiveGame:
         return handles[0] if len(handles) == 1 else f"the table: {', '.join(handles)} are asked"
 
     def _say_faults(self, game: GameRecord) -> None:
-        """Say what bots did wrong in a game that is over. During the game that would show what they hold."""
+        """Print the faults of bots in a finished game. During the game they would reveal cards."""
         counts: Counter[tuple[int, str]] = Counter()
         for fault in game.faults:
             if fault.bot != self._sitting.person and not FAULTS[fault.code].follows:
@@ -152,7 +152,7 @@ class InteractiveGame:
             self._screen.say(f"! {self._handles[bot]}: {code}{times}: {rule.message}; {rule.help}", dim=True)
 
     def _say_news(self) -> bool:
-        """Tell what happened since; tell whether anything did."""
+        """Print what happened since; return whether anything did."""
         news = self._sight.news()
         if news:
             self._screen.say()
@@ -269,7 +269,7 @@ class InteractiveGame:
         screen.say("All hear it when your move is made." if self._say else "You say nothing.")
 
     def _is_sure(self) -> bool:
-        """Tell whether the person wants to leave a game that goes on."""
+        """Return whether the person wants to leave a game that goes on."""
         self._screen.prompt("Leave, and lose this game? y/n > ")
         token = self._screen.token()
         self._screen.echo(token if token in ("y", "n") else "")
@@ -283,7 +283,7 @@ class InteractiveGame:
             self._screen.say("You leave. The others play the game to its end." if self._playing else "You leave.")
 
     def _look_back(self) -> None:
-        """Tell what is told after a game, once it is over for the referee and for the person."""
+        """Print the summary of a game, once it is over for the referee and for the person."""
         if self._ended is not None:
             self._say_faults(self._ended)
             self._ended = None
@@ -306,7 +306,7 @@ class InteractiveGame:
             self._asked_else(token, "Enter or q")
 
     def tell_after(self, folder: Path) -> None:
-        """Tell who was who, who won how often, and where all that is kept."""
+        """Print the players' names, their wins, and where the records are."""
         sitting, screen = self._sitting, self._screen
         screen.say()
         if not sitting.spec.terms.open_names:

@@ -69,7 +69,7 @@ class GameNarrator:
 
     @property
     def title(self) -> str:
-        """Say which game this is, and whose knowledge is shown."""
+        """Return a title: the game, and whose knowledge is shown."""
         header = self.record.header
         whose = "all cards" if self.seat is None else f"as {self.names[self.seat]} saw it"
         seats = format_count(len(self.names), "seat")
@@ -77,7 +77,7 @@ class GameNarrator:
 
     @property
     def ending(self) -> str:
-        """Say how the game ended."""
+        """Describe how the game ended."""
         game, names = self.game, self.names
         turns = f"after {format_count(game.turns, 'turn')}"
         if game.winner is not None:
@@ -86,7 +86,7 @@ class GameNarrator:
 
     @property
     def strays(self) -> Sequence[str]:
-        """Say whose lines answered nothing, and how many: faults that stand at no move."""
+        """List the unsolicited lines by bot: faults that belong to no move."""
         return [
             f"{self.names[self.game.seating.index(fault.bot)]}: {fault.code}, {format_count(fault.count, 'time')}"
             for fault in self.game.faults

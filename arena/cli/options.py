@@ -108,7 +108,7 @@ def require_sandbox(choice: SandboxChoice) -> None:
 
 
 def announce_sandbox(choice: SandboxChoice, reasons: dict[str, HostProblem], sandbox: Sandbox, how: str) -> None:
-    """Say in one line which sandbox plays and what it blocks, and in a line each why no stronger one does."""
+    """Print which sandbox is used and what it blocks, and in a line each why no stronger one is."""
     print_note(f"sandbox{how}: {sandbox.note}")
     for name, reason in reasons.items():
         print_note(f"  not {name}: {reason}")
@@ -117,7 +117,7 @@ def announce_sandbox(choice: SandboxChoice, reasons: dict[str, HostProblem], san
 
 
 def announce_clock(timing: Timing, sandbox: Sandbox) -> None:
-    """Say in one line what the bots are charged, and whether they can compute while others think."""
+    """Print which time the bots are charged, and whether they can compute while others think."""
     if timing.own:
         charged = "a bot's own time (the host's load isn't charged)"
     else:

@@ -226,7 +226,7 @@ def seats_of(asked: RunOptions, bots: int, ruleset: Ruleset) -> int:
 
 
 def _announce_plan(config: RunConfig) -> None:
-    """Say how many games will be played, and how. Exits with 2 if there is no such plan."""
+    """Print how many games will be played, and how. Exits with 2 if there is no such plan."""
     try:
         plan = config.plan()
     except ValueError as problem:

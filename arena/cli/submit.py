@@ -101,7 +101,7 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
 
 
 def print_submission(label: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
-    """Say what became of a submission."""
+    """Print the result of a submission."""
     if again:
         print_note(f"{label} has the same files: nothing was taken in")
     else:

@@ -48,7 +48,7 @@ CLOCK_OPTION = option(
 
 
 def announce_records(folder: Path, replay: str, games: Sequence[GameRecord], person: int | None = None) -> str:
-    """Say where games are kept, and, if a bot was at fault, where it may have said why."""
+    """Print where records are, and, if a bot was at fault, where its standard error is."""
     text = f"kept in {folder}; {replay}: arena replay {shlex.quote(str(folder))}"
     faulty = any(fault.bot != person for game in games for fault in game.faults)
     return f"{text}; what bots wrote to standard error: {folder / 'logs'}/" if faulty else text

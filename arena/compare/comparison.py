@@ -114,7 +114,7 @@ class Comparison:
 
     @property
     def ended(self) -> bool:
-        """Tell whether there is a verdict, or the cap is reached."""
+        """Return whether there is a verdict, or the cap is reached."""
         return self.evidence.verdict is not None or self._next == self.blocks
 
     def take_in(self) -> None:

@@ -82,7 +82,7 @@ class Evidence:
 
     @property
     def verdict(self) -> bool | None:
-        """Tell whether NEW is better, by the first block that decided; None if none has."""
+        """Return whether NEW is better, by the first block that decided; None if none has."""
         enough = math.log(DECISION_THRESHOLD)
         return next((better >= enough for better, other in self._logs if max(better, other) >= enough), None)
 

@@ -107,7 +107,7 @@ _TELL_MS = 20  # the table is told of a delay that has changed by more
 
 
 class ConnectError(Exception):
-    """Say in one line why the program plays no more; `usage`: the caller's words were wrong."""
+    """The program can't play any more; the message is one line. `usage`: the arguments were wrong."""
 
     def __init__(self, text: str, usage: bool = False) -> None:
         super().__init__(text)

@@ -531,7 +531,7 @@ class _MutableState:
         self.events.append(_resolved(self.actor, pending.action, pending.target, how))
 
     def end(self, pending: ActionMove, how: ActionOutcome) -> Phase:
-        """Tell how the action ended, and give the turn to the next seat."""
+        """Record how the action ended, and give the turn to the next seat."""
         self.resolved(pending, how)
         return self.end_turn()
 

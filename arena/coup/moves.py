@@ -27,7 +27,7 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """Say that the claimant doesn't have the role."""
+    """The claimant is accused of not having the role."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,7 +275,7 @@ class EnvironmentGames:
 
     @property
     def drawn(self) -> bool:
-        """Tell whether the game was cut off by the limit of turns."""
+        """Return whether the game was cut off by the limit of turns."""
         over = self.over
         return over is not None and over.ending is GameEnding.TURN_LIMIT
 

@@ -131,7 +131,7 @@ def _known(bot: BotArgument) -> ReplyingBot | BotFactory:
 
 
 def _makes(bot: ReplyingBot | BotFactory) -> bool:
-    """Tell whether a bot has yet to be made: a class has the method `reply` too, but no object that it is of."""
+    """Return whether a bot has yet to be made: a class has the method `reply` too, but no object that it is of."""
     return isinstance(bot, type) or not hasattr(bot, "reply")
 
 
@@ -155,7 +155,7 @@ class LocalPlayer:
         self.said: tuple[StatementMade, ...] = ()  # beside the last choice
 
     def greet(self, message: Message) -> None:
-        """Tell the bot which match it plays; it must reply with a hello."""
+        """Send the bot the match header; it must reply with a hello."""
         greeting = self._said(message)
         if not isinstance(greeting, dict) or isinstance(parse_hello(greeting), Malformed):
             raise WrongReplyError(
@@ -163,7 +163,7 @@ class LocalPlayer:
             )
 
     def tell(self, message: Message) -> None:
-        """Tell the bot something that asks for nothing."""
+        """Send the bot a message that needs no reply."""
         answer = self._said(message)
         if answer is not None:
             raise WrongReplyError(
@@ -205,7 +205,7 @@ class LocalPlayer:
 
 
 def _moment(message: Message) -> str:
-    """Say at which message something went wrong. The bot may have changed the message, so nothing in it is certain."""
+    """Describe at which message an error occurred. The bot may have changed the message: trust nothing in it."""
     values = {name: message.get(name) for name in ("kind", "id", "game")}
     if message.get("type") != "request":
         return f"at {message.get('type')!r}"

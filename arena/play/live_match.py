@@ -264,7 +264,7 @@ class LiveMatch(MatchObserver):
         self._ending.wait(max(0.0, self._closes_at - time.monotonic()))
 
     def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
-        """Tell each listener what it may know."""
+        """Send each listener what it may see."""
         if not self._eyes:
             return
         if first == 0 and not events:  # a game begins

@@ -331,7 +331,7 @@ class PlayerView:
             )
 
     def _begins_a_turn(self, event: Message) -> bool:
-        """Tell whether an event begins a line: an action, or what is said before one."""
+        """Return whether an event begins a line: an action, or what is said before one."""
         going = [each["event"] for each in self._going]
         if not self.told or (event["event"] == "say" and going[-1] == "resolved"):
             return True
@@ -485,7 +485,7 @@ class PlayerView:
         return OpenRequest(request["id"], request["kind"], self.question(), ends_at if timed else None, options)
 
     def _risks(self, move: Mapping[str, Any], bluff: bool) -> bool:
-        """Tell whether a move may cost two cards: to doubt one's assassin, or to lie to him."""
+        """Return whether a move may cost two cards: to doubt one's assassin, or to lie to him."""
         game = self.game
         aimed = game.pending.get("action") == "assassinate" and game.pending.get("target") == game.seat
         doubts = "challenge" in move and not game.claim.get("block")

@@ -106,7 +106,7 @@ class Meter:
         self._read(now, referee_ns)
 
     def has_time(self, now: float, referee_ns: int) -> bool:
-        """Tell whether the line may cost more, and if so set when to look again.
+        """Return whether the line may cost more, and if so set when to look again.
 
         Raises SandboxError if the host has kept the bot waiting for too long.
         """
@@ -153,7 +153,7 @@ class Meter:
         return tasks
 
     def _still_ready(self, tasks: dict[int, CpuUsage]) -> bool:
-        """Tell whether a task is ready, and none has run or ended a wait since this was last asked."""
+        """Return whether a task is ready, and none has run or ended a wait since this was last asked."""
         moved_ns = sum(spent.ran_ns + spent.waited_ns for spent in tasks.values())
         before, self._moved_ns = self._moved_ns, moved_ns
         return before in (-1, moved_ns) and any(spent.ready for spent in tasks.values())

@@ -430,7 +430,7 @@ class _Game:
                 )
 
     def close(self, board: Board) -> None:
-        """Tell every bot how the game ended."""
+        """Send every bot the result of the game."""
         for seat, player in enumerate(self.players):
             if player.seat is not None:
                 player.seat.send(wire.encode_game_over(self.notes.game, board, self.notes.feed.take(seat)))
@@ -530,7 +530,7 @@ class _Game:
         return move
 
     def tell_fault(self, player: _Player, wrong: FaultVerdict, used: Move | None) -> None:
-        """Tell a bot what is wrong with its reply, and what was played instead, if anything was."""
+        """Send a bot the fault of its reply, and what was played instead, if anything was."""
         assert player.seat is not None
         number, lives = player.seat.number, player.account.lives
         player.seat.send(error_line(number, wrong.code, wrong.detail, wrong.line, used, lives))
@@ -560,7 +560,7 @@ class _Game:
             self.match.keep(player, wrong, self.notes.game, step)
 
     def warn(self, player: _Player, seat: Seat) -> None:
-        """Tell a bot, once a request at most, that lines of it were dropped."""
+        """Send a bot, at most once a request, that lines of it were dropped."""
         player.warned = seat.stray_count
         rule = FAULTS["stray_line"]
         seat.send(

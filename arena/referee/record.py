@@ -278,7 +278,7 @@ def _check_start(header: MatchHeader, game: GameRecord) -> None:
 
 
 def _are_counts(*values: Any) -> bool:
-    """Tell whether all are whole numbers, none of them negative; there must be one."""
+    """Return whether all are whole numbers, none of them negative; there must be one."""
     return {*map(type, values)} == {int} and min(values) >= 0
 
 

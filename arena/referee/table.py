@@ -200,7 +200,7 @@ class SeatPoller:
                     meter.freeze()
 
     def finish(self, farewell: bytes) -> None:
-        """Say goodbye to all seats, close their input, and give them half a second to leave."""
+        """Send the last line to all seats, close their input, and give them half a second to exit."""
         for seat, meter in self._meters.items():
             if seat.gone is None:
                 seat.send(farewell)

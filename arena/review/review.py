@@ -182,7 +182,7 @@ def _habits(alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], games:
 
 
 def _habit(evaluation: MoveEvaluation) -> str:
-    """Say what a costly decision is a case of."""
+    """Return the mistake pattern that a costly decision belongs to."""
     move, better, request = evaluation.move, evaluation.better, evaluation.request
     cards, seat = request["you"]["cards"], request["you"]["seat"]
     last = len(cards) == 1 and request.get("pending", {}).get("action") == "assassinate"

@@ -129,7 +129,7 @@ class RunBuilds:
 
 
 def _of_builds(path: Path) -> bool:
-    """Tell whether a folder is this user's and holds nothing but what builds make. Raises OSError."""
+    """Return whether a folder is this user's and holds nothing but what builds make. Raises OSError."""
     ours = path.is_dir() and not path.is_symlink() and path.stat().st_uid == os.getuid()
     return ours and not {found.name for found in path.iterdir()} - {"bots", "logs", _UNFINISHED}
 

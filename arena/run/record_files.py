@@ -12,7 +12,7 @@ from ladder.store import FolderError, LogFolder
 
 
 class RecordFileError(Exception):
-    """Say in one line why a path gives no record, and what to name instead."""
+    """A path leads to no record; the message says in one line why, and what to name instead."""
 
 
 def find_record_files(path: Path) -> list[Path]:

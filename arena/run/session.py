@@ -152,7 +152,7 @@ PoolEvent = JobCompleted[Job, MatchOutput] | JobFailed[Job] | WorkerMessage[Job]
 
 
 class HostError(Exception):
-    """Say in one line why no match can be played on this machine."""
+    """No match can be played on this machine; the message is one line."""
 
 
 def remove_leftovers(choice: SandboxChoice) -> None:

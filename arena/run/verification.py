@@ -120,7 +120,7 @@ class _Folder:
             yield f"{listed} is not what the records say{self._again()}"
 
     def _again(self) -> str:
-        """Say how results.jsonl is written again, if it can be."""
+        """Describe how to write results.jsonl again, if it can be."""
         if not isinstance(self.plan, RunConfig):
             return ""
         return f"; arena {self.plan.COMMAND} --resume {shlex.quote(str(self.path))} writes it again"

@@ -75,7 +75,7 @@ class MatchOutput:
 
 
 class OutOfSpaceError(Exception):
-    """Say in one line that no match can be played for want of room for temporary files, and what helps."""
+    """The disk of temporary files is full; the message says in one line what helps."""
 
 
 class Worker:
@@ -204,7 +204,7 @@ _fit: set[SandboxChoice] = set()  # what a trial box has worked for in this proc
 
 
 class MissingBotsError(Exception):
-    """Say which bots a worker's machine lacks, by their digests; to send them along helps."""
+    """A worker's machine lacks bots. `digests` names them: send them along and try again."""
 
     def __init__(self, digests: tuple[str, ...]) -> None:
         super().__init__(digests)

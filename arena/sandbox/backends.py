@@ -77,7 +77,7 @@ def make_sandbox(choice: SandboxChoice, scratch: Path) -> Sandbox:
 
 
 def unavailable_reason(name: str, choice: SandboxChoice | None = None) -> HostProblem | None:
-    """Say why a sandbox doesn't work here and how to get it, or return None because a trial worked."""
+    """Return why a sandbox doesn't work here and how to get it, or return None because a trial worked."""
     return get_backend(name).why_not(choice or SandboxChoice(name))
 
 
@@ -93,7 +93,7 @@ def find_strongest() -> tuple[str, dict[str, HostProblem]]:
 
 
 def untrusted_problem(choice: SandboxChoice) -> HostProblem | None:
-    """Say why a sandbox may not run strangers' bots on this host and how to get there, or return None if it may.
+    """Return why a sandbox may not run strangers' bots on this host and how to get there, or return None if it may.
 
     It must isolate, work, and have control groups: without them one bot can make another late, and limits of memory
     and processes come too late.

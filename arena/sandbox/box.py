@@ -37,18 +37,18 @@ class CpuUsage(NamedTuple):
 
 
 class _OneLineError(Exception):
-    """Say something in one line that can be written anywhere, whatever names of files it quotes."""
+    """An error whose message is one printable line, whatever file names it quotes."""
 
     def __init__(self, text: str) -> None:
         super().__init__(" ".join(text.encode(errors="replace").decode().split()))  # no half surrogates
 
 
 class ProgramError(_OneLineError):
-    """Say in one line why the program can't be started: it is missing, not executable, or no program at all."""
+    """The program can't be started: it is missing, not executable, or not a program."""
 
 
 class SandboxError(_OneLineError):
-    """Say in one line why the sandbox broke: no processes, memory, descriptors or folders left."""
+    """The sandbox failed: no processes, memory, descriptors or disk space were left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """Tell how a program ended: by an exit code or by a signal; both None when it can't be known.
+    """Return how a program ended: by an exit code or by a signal; both None when it can't be known.
 
     `limit` is the field of `Limits` that ended it, None if none did. `counted` is what limits did to the program and
     its descendants at any time, also where the program survived that; see `LimitRule.counted`.
@@ -84,7 +84,7 @@ class Exit:
     counted: Counted = ()
 
     def describe(self, limits: Limits) -> str:
-        """Say it in words that follow the program's name: "exited with code 3; forks refused at its limit of 64: 2"."""
+        """Return text that follows the program's name: "exited with code 3; forks refused at its limit of 64: 2"."""
         told = (LIMITS[field].count_told(limits, count) for field, count in self.counted if field != self.limit)
         return "; ".join((self._way(), *told))
 
@@ -116,7 +116,7 @@ class Box(Protocol):
     pid: int | None
 
     def exit(self) -> Exit | None:
-        """Tell how the program ended, or None while it runs; never waits.
+        """Return how the program ended, or None while it runs; never waits.
 
         Its pipes close a moment earlier, and its last output can still be read. Its descendants may live on, and may
         hold its pipes open, until `close()`.

@@ -46,7 +46,7 @@ class CgroupBox(Box):
             self._kill_all()
 
     def _used_up(self, margin_s: float = 0.0) -> bool:
-        """Tell whether the CPU time is spent, but for a margin, since SIGXCPU uses another clock."""
+        """Return whether the CPU time is spent, but for a margin, since SIGXCPU uses another clock."""
         used = self.cpu_ns()
         return used is not None and used >= (self._limits.cpu_s - margin_s) * 1e9
 

@@ -29,7 +29,7 @@ _LATE: list[Callable[[], bool]] = []
 
 
 def wait_readable(descriptor: int, timeout_s: float = 0.0) -> bool:
-    """Tell whether a descriptor has data or is at its end (a pidfd: whether its process is dead), after such a wait."""
+    """Wait; return whether a descriptor has data or is at its end (a pidfd: whether its process is dead)."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(max(0.0, timeout_s) * 1000))
@@ -83,7 +83,7 @@ class ChildSandbox(Sandbox):
 
     @property
     def _limits_told(self) -> str:
-        """Say how limits are held, and which aren't."""
+        """Describe how limits are enforced, and list those that aren't."""
         how = "limits by control groups" if self._groups else "approximate limits"
         none = [word for field, word in LIMIT_TEXTS.items() if field in self.unenforced]
         return f"{how}; none of {', '.join(none)}" if none else how

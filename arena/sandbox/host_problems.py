@@ -102,7 +102,7 @@ class Remedy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HostProblem:
-    """Say what was found and what mends it.
+    """A problem of the host, and how to fix it.
 
     remedy: None where no command mends it. about: what the remedy's {} stands for. more: words in place of the remedy's
     own `then`. str() gives everything in one line.
@@ -130,7 +130,7 @@ class HostProblem:
 
 
 class HostProblemError(SandboxError):
-    """Say why a sandbox can't be had here; `trouble` holds the reason and what mends it."""
+    """A sandbox isn't available here; `trouble` has the reason and the fix."""
 
     def __init__(self, trouble: HostProblem) -> None:
         super().__init__(str(trouble))

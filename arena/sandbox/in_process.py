@@ -205,7 +205,7 @@ class InProcessBox(Box):
         self._thread.start()
 
     def exit(self) -> Exit | None:
-        """Tell how the script ended, or None while it runs."""
+        """Return how the script ended, or None while it runs."""
         return self._exit
 
     def cpu_ns(self) -> int | None:

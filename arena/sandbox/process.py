@@ -153,7 +153,7 @@ class ProcessBox(ChildBox):
         self._exit: Exit | None = None
 
     def exit(self) -> Exit | None:
-        """Tell how the program ended, or None; the dead stay unreaped until `close` (Linux).
+        """Return how the program ended, or None; the dead stay unreaped until `close` (Linux).
 
         Ends a program that used up its CPU time. Raises SandboxError when the machine ran out of memory and its kernel
         killed a process of this box.
@@ -222,7 +222,7 @@ class ProcessBox(ChildBox):
         return dying
 
     def _owns(self, pid: int) -> bool:
-        """Tell whether one of our children is this box's stray."""
+        """Return whether one of our children is this box's stray."""
         if self._group is not None:
             return self._group.has(pid)
         return f"{MARKER}={self._marker}".encode() in _variables_of(pid)
@@ -282,7 +282,7 @@ def _threads_of_user(uid: int) -> int:
 
 
 def _blame(error: OSError, program: Program, path: str) -> ProgramError | SandboxError:
-    """Tell a program that can't be run from a machine that can't run one."""
+    """Return an error that blames the program, or the machine, for a start that failed."""
     name = program.argv[0]
     if error.errno == errno.EACCES and is_noexec(name):
         return SandboxError(f"{name} lies on a file system that is mounted noexec: use another folder, or set TMPDIR")

@@ -231,13 +231,13 @@ class Programs:
 
 
 def is_executable(path: str) -> bool:
-    """Tell whether a path is a program. Files on a mount with noexec are: boxes run copies of them."""
+    """Return whether a path is a program. Files on a mount with noexec are: boxes run copies of them."""
     allowed = os.access(path, os.X_OK) or (is_noexec(path) and os.stat(path).st_mode & 0o111)
     return os.path.isfile(path) and bool(allowed)
 
 
 def is_noexec(path: str) -> bool:
-    """Tell whether a path lies on a file system that is mounted noexec."""
+    """Return whether a path lies on a file system that is mounted noexec."""
     try:
         return bool(os.statvfs(path).f_flag & getattr(os, "ST_NOEXEC", 0))
     except OSError:

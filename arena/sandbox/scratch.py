@@ -98,7 +98,7 @@ def no_space_message(folder: Path) -> str:
 
 
 def is_disk_full(problem: BaseException, scratch: Path) -> bool:
-    """Tell whether an error, or one that it comes from, is a full disk's below `scratch`.
+    """Return whether an error, or one that it comes from, is a full disk's below `scratch`.
 
     The kernel has the same number for a table of its own that is full, such as that of control groups.
     """

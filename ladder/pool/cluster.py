@@ -118,7 +118,7 @@ class DaskExecutor(WorkerExecutor):
         return [self._changes.get() for _ in range(self._changes.qsize())]
 
     def trouble(self) -> str | None:
-        """Say in one line why the width is 0, None if it isn't."""
+        """Return in one line why the width is 0, None if it isn't."""
         if self._lost_since is not None:
             return self._no_scheduler()
         if self._width:
@@ -361,7 +361,7 @@ def _threads() -> int:
 
 
 def _offer(kind: str, threads: int) -> None:
-    """Tell the scheduler how many calls of a kind this worker runs at once."""
+    """Send the scheduler how many calls of a kind this worker runs at once."""
     from distributed import get_worker
     from distributed.utils import sync
 

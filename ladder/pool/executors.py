@@ -48,11 +48,11 @@ class CallTimeoutError(WorkerDiedError):
 
 
 class WorkerRejectedError(Exception):
-    """Say in one line why this worker's machine runs no such call: nothing of it was begun, another worker may."""
+    """This worker's machine can't run the call. Nothing of it was begun, and another worker may run it."""
 
 
 class ExecutorLostError(Exception):
-    """Say in one line that calls can't be brought to the workers, or their results back; they may have been run."""
+    """Calls don't reach the workers, or their results don't come back; they may have been run."""
 
 
 class WorkerCall(Future[T]):
@@ -90,7 +90,7 @@ class WorkerExecutor(Executor):
         return []
 
     def trouble(self) -> str | None:
-        """Say in one line why the width is 0, None if it isn't."""
+        """Return in one line why the width is 0, None if it isn't."""
         return None
 
 
@@ -274,7 +274,7 @@ def _ask(pipe: Connection, call: bytes, hear: Callable[[object], object] = lambd
 
 
 def report_progress(word: object) -> None:
-    """Tell the owner of this worker something before the call returns. Nobody hears it where there is no owner."""
+    """Send a message to this worker's owner before the call returns; without an owner it is dropped."""
     if _owner is not None:
         with contextlib.suppress(OSError):  # the owner is dead, and the kernel ends this process
             _owner.send_bytes(pickle.dumps((None, word)))

@@ -57,7 +57,7 @@ def rate(matches: "Matches", field: RatedField, start: "WarmStart | None" = None
 
 
 def assess_leader(fit: "Fit", within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
-    """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more.
+    """Return whether the leader's share is within `within` of the best's in a chance of `level` or more.
 
     Not while nothing is known of one of the active bots, or the matches are too few for intervals.
     """

@@ -10,7 +10,7 @@ MIN_RESULTS = 30  # for intervals; simulated: with 17 they hold the truth in 85 
 
 @dataclass(frozen=True, slots=True)
 class RatedField:
-    """Say who is rated: the bots 0 to `bots` - 1. In a ladder, each version is a bot of its own."""
+    """The rated bots: 0 to `bots` - 1. In a ladder, each version is a bot of its own."""
 
     bots: int
     predecessors: Mapping[int, int] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class RatedField:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Say a value, and the interval that holds the truth in 95 % of runs; None below `least_matches`."""
+    """A value, and the interval that contains the truth in 95 % of runs; None below `least_matches`."""
 
     value: float
     low: float | None = None
@@ -46,7 +46,7 @@ def wilson_interval(share: float, ratio: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """Say how strong a bot is, from all games of a run."""
+    """How strong a bot is, from all games of a run."""
 
     rating: Estimate
     """In TrueSkill's units: the mean of the field is 25, and 5 to 6 units more are e times the wins. It ranks."""
@@ -78,7 +78,7 @@ def min_matches_for_intervals(bots: int, seats: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LeaderAssessment:
-    """Say who leads by share, and how sure it is that no other is better by more than the tolerance."""
+    """The bot with the highest win rate, and the probability that no other is better by more than the tolerance."""
 
     leader: int | None
     """None while nothing is known of one of the active bots, or the matches are too few for intervals."""
@@ -89,7 +89,7 @@ class LeaderAssessment:
 
 @dataclass(frozen=True, slots=True)
 class CollusionFinding:
-    """Say what two bots won where both sat, beside what the fit of all games expects."""
+    """What two bots won in the games that both played, and what the fit of all games expects."""
 
     bots: tuple[int, int]
     """The first gives to the second, or, where both gain, in order of number."""

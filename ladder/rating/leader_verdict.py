@@ -33,7 +33,7 @@ def estimate_lead(fit: Fit, bot: int, other: int) -> Estimate | None:
 
 
 def assess_leader(fit: Fit, within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
-    """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more."""
+    """Return whether the leader's share is within `within` of the best's in a chance of `level` or more."""
     shares = fit.shares
     if not shares.known or not len(shares.bots) or len(shares.bots) < len(fit.field.playing()):
         return LeaderAssessment(None, 0.0, decided=False)

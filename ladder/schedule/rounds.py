@@ -130,7 +130,7 @@ def mean_response_us(spent: Iterable[tuple[int, int]]) -> float:
 
 
 def is_slow(spent: Iterable[tuple[int, int]], limit_ms: int) -> bool:
-    """Tell whether a version takes more than SLOW of the time that the ladder allows for a request."""
+    """Return whether a version takes more than SLOW of the time that the ladder allows for a request."""
     return mean_response_us(spent) > SLOW_TIME_SHARE * 1000 * limit_ms
 
 

@@ -79,7 +79,7 @@ class IssuedSecret:
 
 
 class AuthenticationError(Exception):
-    """Say in one line why a secret lets nobody in. The reason tells nothing about other people."""
+    """A secret was rejected. The message is one line, and reveals nothing about other users."""
 
 
 def issue_secret(
@@ -387,7 +387,7 @@ def _hash(password: str) -> str:
 
 
 def _fits(credential: Credential | None, password: str) -> bool:
-    """Tell whether this is the password; it takes as long where there is none."""
+    """Return whether this is the password; it takes as long where there is none."""
     from argon2.exceptions import VerifyMismatchError
 
     hasher, nobodys = _hasher()

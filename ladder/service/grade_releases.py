@@ -178,7 +178,7 @@ def _changes(
     now = _logins_now(connection)
 
     def own_last(row: Grade | UserGradingInputs) -> bool:
-        """Tell whether a row is of the login that stayed: it holds where somebody had two."""
+        """Return whether a row is of the login that stayed: it holds where somebody had two."""
         return row.owner.login == now[row.owner.login]
 
     grades = [{now[row.owner.login]: row for row in sorted(each.told.grades, key=own_last)} for each in (before, after)]

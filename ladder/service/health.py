@@ -214,7 +214,7 @@ def _queue(ladder: Ladder) -> Finding:
 
 
 def _tables(ladder: Ladder) -> Finding:
-    """Tell how many tables for people there are."""
+    """Report how many tables for people there are."""
     with ladder.database.read() as connection:
         states, people = count_session_states(connection)
         played_here = any(not has_process_ended(runner) for runner in list_live_runners(connection, evenings=True))

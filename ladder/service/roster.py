@@ -222,12 +222,12 @@ def normalize_heading(heading: str) -> str:
 
 
 def _is_canvas_extra(row: Sequence[str], places: dict[str, int]) -> bool:
-    """Tell whether a row is one of Canvas' that is nobody's: points, posting policies."""
+    """Return whether a row is one of Canvas' that is nobody's: points, posting policies."""
     return row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(each) for each in row)
 
 
 def _is_test_student(person: RosterEntry) -> bool:
-    """Tell whether a person of Canvas' is the one that it makes for teachers: without a number, under a digest.
+    """Return whether a person of Canvas' is the one that it makes for teachers: without a number, under a digest.
 
     A real person of that name has either a number or a login.
     """
@@ -360,12 +360,12 @@ class UserMatcher:
         return owner
 
     def was_merged(self, person: RosterEntry) -> bool:
-        """Tell whether a person of a roster is known by nothing but what a merged owner was called."""
+        """Return whether a person of a roster is known by nothing but what a merged owner was called."""
         known = self._known(person)
         return bool(known) and not any(key in self._now for key, _ in known)
 
     def is_called(self, owner: User, login: str | None) -> bool:
-        """Tell whether a login is an owner's, or leads there."""
+        """Return whether a login is an owner's, or leads there."""
         return owner.id in self._called[_kind("login"), fold_ascii_case(login or "")]
 
     def namesakes(self, person: RosterEntry) -> list[str]:
@@ -392,7 +392,7 @@ def _kind(field: str) -> str:
 
 
 def _contradicts(person: RosterEntry, owner: User) -> bool:
-    """Tell whether a person's number differs from the owner's, unless the roster gives the owner's login."""
+    """Return whether a person's number differs from the owner's, unless the roster gives the owner's login."""
     if not person.number or not owner.number or person.number.casefold() == owner.number.casefold():
         return False
     by_login = person.login not in (None, person.email) and str(person.login).casefold() == owner.login.casefold()

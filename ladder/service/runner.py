@@ -235,7 +235,7 @@ class LadderRunner:
     # --- every few seconds
 
     def _beat(self) -> Iterator[RunnerUpdate]:
-        """Say that this runner lives, and take what dead ones had back into the queue."""
+        """Record this runner's heartbeat, and put the tasks of dead runners back into the queue."""
         now = time.monotonic()
         if now < self._next_beat:
             return
@@ -274,7 +274,7 @@ class LadderRunner:
             yield StandingsUpdated(games, took)
 
     def _look_at_settings(self) -> Iterator[RunnerUpdate]:
-        """Say it once if ladder.toml can't be read any more; a slip of the pen doesn't end the runner."""
+        """Warn once if ladder.toml can't be read any more: a typing error doesn't end the runner."""
         now = time.monotonic()
         if now < self._next_settings:
             return

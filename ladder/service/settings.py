@@ -100,7 +100,7 @@ title = "Coup"              # of the column in a gradebook
 
 
 class LadderError(Exception):
-    """Say in one or two lines why a ladder can't do what was asked, and what to do."""
+    """A ladder can't do what was asked. The message says in one or two lines why, and what to do."""
 
 
 class _Table(BaseModel):

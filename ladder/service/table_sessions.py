@@ -149,7 +149,7 @@ def get_session(connection: Connection, id: int) -> TableSession:
 
 
 def unplayable_reason(connection: Connection, evening: TableSession) -> str | None:
-    """Say why no match may begin at a table, None if one may: the ladder is frozen, or somebody may not play."""
+    """Return why no match may begin at a table, None if one may: the ladder is frozen, or somebody may not play."""
     if is_frozen(connection):
         return FROZEN_REASON
     for place in evening.places:
@@ -258,7 +258,7 @@ def renew_slot_secret(ladder: Ladder, id: int, place: int, viewer: Viewer) -> st
 
 
 def _by_secret(place: SessionSlot) -> bool:
-    """Tell whether the opener's secret opens a place: not one where a person sits already."""
+    """Return whether the opener's secret opens a place: not one where a person sits already."""
     return (place.kind == PROGRAM and place.login is None) or (place.kind == PERSON and place.name is None)
 
 

@@ -75,7 +75,7 @@ class RoundScheduler:
         return len(queue_matches(connection, RATED, tables, self._ladder.clock(), round=number))
 
     def why_none(self) -> str | None:
-        """Say why those that play now play no round, None where they do."""
+        """Return why the current versions play no round, or None if they do."""
         return no_round_reason(self._ladder.database.look(self._field), self._ladder.play.seats)
 
     def _field(self, connection: Connection) -> list[Entrant]:
@@ -334,7 +334,7 @@ class TaskSource:
             yield self._news.pop(0)
 
     def why_no_match(self) -> str | None:
-        """Say in one line why no rated match is to be played, None where nothing keeps one."""
+        """Return in one line why no rated match is to be played, or None."""
         if self._ladder.database.look(is_frozen):
             return "the ladder is frozen"
         return self._rounds.why_none()

@@ -261,7 +261,7 @@ def new_run_folder_name(parent: str) -> Path:
 
 
 class FolderError(Exception):
-    """Say in one line why the folder can't be used, and what to do."""
+    """The folder can't be used; the message says in one line why, and what to do."""
 
 
 class RunFolder:

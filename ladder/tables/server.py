@@ -84,7 +84,7 @@ WriteCallback = Callable[[Callable[[Connection], None], Callable[[], object] | N
 
 
 class UnplayableTableError(Exception):
-    """Say in one line why an evening can't be played here."""
+    """A table can't be played here; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -495,7 +495,7 @@ class TableServer:
         return database.look(look)
 
     def _beat(self, connection: Connection) -> None:
-        """Say that this process lives, and end what dead ones played, and what nobody came for."""
+        """Record this process' heartbeat; end the tables of dead processes, and those that no player joined."""
         now, most = self._ladder.clock(), self._ladder.last_settings.tables.in_all
         if not record_heartbeat(connection, self._id, most):
             register_runner(connection, most, now, self._id)

@@ -127,7 +127,7 @@ class OutboundBuffer:
         return self._answer[1] if self._answer is not None and number <= self._answer[0] else None
 
     def reach(self, number: int) -> bool:
-        """Tell whether all lines from a number on are kept."""
+        """Return whether all lines from a number on are kept."""
         return self.count - len(self._kept) <= number <= self.count
 
     def since(self, number: int) -> list[str]:
@@ -296,7 +296,7 @@ class LiveTable:
         self._wake()
 
     def show_replay(self, match: int, address: str) -> None:
-        """Tell where the `match`th match here is shown, now that it may be; nothing once another one goes on."""
+        """Send where the replay of the `match`th match is, now that it may be shown; nothing once another one is played."""
         if self.matches == match + 1 and self.state in ("over", "void"):
             self.replay = address
             self._wake()
@@ -308,7 +308,7 @@ class LiveTable:
 
     @property
     def watched(self) -> bool:
-        """Tell whether anybody looks on."""
+        """Return whether anybody looks on."""
         return bool(self._guests)
 
     def _place_of(self, secret: str, kind: str) -> int:

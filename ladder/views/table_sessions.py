@@ -180,7 +180,7 @@ def _line(reader: ViewContext, evening: TableSession, played: bool) -> TableSumm
 
 
 def _is_away(reader: ViewContext, evening: TableSession) -> bool:
-    """Tell whether nobody on this machine plays a table, or would."""
+    """Return whether nobody on this machine plays a table, or would."""
     runners = [
         runner for runner in list_live_runners(reader.connection, evenings=True) if is_port_on_this_machine(runner)
     ]

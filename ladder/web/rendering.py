@@ -184,7 +184,7 @@ def _draw(
 
 
 def _is_personal(visit: RequestContext) -> bool:
-    """Tell whether a page is about its reader or about people: no browser keeps it on a disk."""
+    """Return whether a page is about its reader or about people: no browser keeps it on a disk."""
     page = visit.request.url.path.removeprefix("/api")
     return page.startswith(("/account", "/grades", "/admin"))
 

@@ -129,7 +129,7 @@ class AppState:
 
     @property
     def secure(self) -> bool:
-        """Tell whether people come over TLS."""
+        """Return whether people come over TLS."""
         return self.url.startswith("https:")
 
     @property
@@ -140,7 +140,7 @@ class AppState:
 
     @property
     def public(self) -> bool:
-        """Tell whether anybody reads what all participants may."""
+        """Return whether anybody reads what all participants may."""
         return self.ladder.last_settings.pages.public if self.said_public is None else self.said_public
 
     def last_change(self) -> int:
@@ -177,12 +177,12 @@ class RequestContext:
 
     @property
     def plain(self) -> bool:
-        """Tell whether a program asks, which reads JSON."""
+        """Return whether a program asks, which reads JSON."""
         return _page_of(self.request.url.path) != self.request.url.path
 
     @property
     def reads(self) -> bool:
-        """Tell whether the ladder is the visitor's to read."""
+        """Return whether the ladder is the visitor's to read."""
         return self.viewer.may("read the ladder") or self.door.public
 
     def let_in(self, response: Response, issued: IssuedSecret) -> Response:
@@ -201,7 +201,7 @@ class RequestContext:
 
 
 class HTTPError(Exception):
-    """Say why a request isn't answered: status, and in a line or two what to do."""
+    """A request is rejected: HTTP status, and in a line or two what to do."""
 
     def __init__(self, status: int, what: str, visit: RequestContext | None = None, retry_s: int | None = None) -> None:
         super().__init__(what)
@@ -209,7 +209,7 @@ class HTTPError(Exception):
 
 
 class SignInRequiredError(Exception):
-    """Say that somebody has to sign in first, and where to go on then."""
+    """The visitor has to sign in first; `then` is where to continue."""
 
     def __init__(self, visit: RequestContext) -> None:
         super().__init__("sign in first")
@@ -370,7 +370,7 @@ def _as(visit: RequestContext, secret: str, kind: str, refuse: Callable[[str], H
 
 
 def _from_elsewhere(request: HTTPConnection, door: AppState) -> bool:
-    """Tell whether a page of another site sent this. Browsers say so; what is no browser brings no cookie either."""
+    """Return whether a page of another site sent this. Browsers say so; what is no browser brings no cookie either."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site not in ("same-origin", "none")

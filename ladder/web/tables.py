@@ -265,7 +265,7 @@ class ChangePoller:
 
 @change_stream_router.get("/changes")
 async def changes(visit: Annotated[RequestContext, Depends(authorize)]) -> StreamingResponse:
-    """Say "changed" whenever something has happened, at most every five seconds."""
+    """Send "changed" whenever something has happened, at most every five seconds."""
     return StreamingResponse(_feed(visit), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 

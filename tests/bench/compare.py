@@ -196,7 +196,7 @@ def field_of(*versions: type[Bot]) -> list[type[Bot]]:
 
 
 def is_right(verdict: bool | None, truth: float) -> str:
-    """Tell whether an answer is true. Between nothing and the points, both are."""
+    """Return whether an answer is true. Between nothing and the points, both are."""
     if verdict is None:
         return "-"
     return "yes" if (truth > 0 if verdict else truth < POINTS) else "no"

@@ -58,7 +58,7 @@ main(*sys.argv[2:])
 
 
 class MeasurementError(Exception):
-    """Say why a measurement failed, in which tree."""
+    """Return why a measurement failed, in which tree."""
 
 
 def measure(tree: Path, name: str, core: int | None, bot: Path) -> dict[str, object]:

@@ -116,7 +116,7 @@ def without(habits: Habits, name: str) -> Habits:
 
 
 def restrained(habits: Habits, names: Sequence[str]) -> bool:
-    """Tell whether none of these is a habit, but for never doing what honest does."""
+    """Return whether none of these is a habit, but for never doing what honest does."""
     return all(choice == "never" or name not in names for name, choice in habits.items())
 
 

@@ -145,7 +145,7 @@ def test_a_hostile_archive_is_refused_and_writes_nothing_outside(tmp_path: Path,
 
 
 def stays(target: Path) -> bool:
-    """Tell whether every link resolves within the folder."""
+    """Return whether every link resolves within the folder."""
     return all(Path(os.path.realpath(path)).is_relative_to(target) for path in target.rglob("*") if path.is_symlink())
 
 

@@ -173,7 +173,7 @@ def everywhere(state: State) -> Counter[Role]:
 
 
 def matches(hand: tuple[Role, ...], pattern: str) -> bool:
-    """Tell whether the hand has these cards; a `?` in the pattern stands for any card."""
+    """Return whether the hand has these cards; a `?` in the pattern stands for any card."""
     words = Counter(pattern.split())
     unknown = words.pop("?", 0)
     return words <= Counter(map(str, hand)) and len(hand) == words.total() + unknown

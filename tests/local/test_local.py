@@ -152,7 +152,7 @@ def test_a_message_in_process_is_the_line_of_the_wire(game: Game) -> None:
 
 
 def plain(value: object) -> bool:
-    """Tell whether a value has the types of JSON alone: a word of an enumeration would print as something else."""
+    """Return whether a value has the types of JSON alone: a word of an enumeration would print as something else."""
     if type(value) is dict:
         return all(type(key) is str and plain(item) for key, item in value.items())
     if type(value) is list:

@@ -77,7 +77,7 @@ def missing(tier: str) -> str | None:
 
 
 def bounded() -> bool:
-    """Tell whether control groups bound memory and processes here."""
+    """Return whether control groups bound memory and processes here."""
     from arena.sandbox.linux import cgroup
 
     return cgroup.hierarchy() is not None

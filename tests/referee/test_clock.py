@@ -673,7 +673,7 @@ class Noted(Watched):
 
 
 def frozen(calls: list[str], number: int) -> bool:
-    """Tell whether a box is stopped, by the last of what was noted of it."""
+    """Return whether a box is stopped, by the last of what was noted of it."""
     return next((call for call in reversed(calls) if call.endswith(f" {number}")), "") == f"freeze {number}"
 
 

@@ -97,7 +97,7 @@ def kill(box: Box) -> Exit:
 
 
 def dead(pid: int) -> bool:
-    """Tell whether a process has ended; it may not be reaped yet."""
+    """Return whether a process has ended; it may not be reaped yet."""
     try:
         os.kill(pid, 0)
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
@@ -134,7 +134,7 @@ def remember_children() -> None:
 
 
 def no_children() -> bool:
-    """Tell whether this process has no child, dead or alive, but those that tests share."""
+    """Return whether this process has no child, dead or alive, but those that tests share."""
     if sys.platform == "linux":
         return _shared.issuperset(list_children("self"))
     try:

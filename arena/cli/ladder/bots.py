@@ -252,7 +252,7 @@ def void(folder: Path, match: int, undo: bool, actor: str, reason: str, as_json:
 
 
 def print_decision(new: bool, now: str, as_json: bool) -> None:
-    """Say what is so now, and whether it was so before."""
+    """Print the new state, or that nothing changed."""
     if as_json:
         print_json(ActionResult(new))
     else:

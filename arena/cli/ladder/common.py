@@ -254,22 +254,22 @@ def version_copy(folder: Path, given: str) -> tuple[str, str]:
 
 
 class Journal:
-    """Says things. `plain`: there is a terminal, which gets the sentence alone."""
+    """The log of a command. `plain`: a terminal reads it, which gets the sentence alone."""
 
     def __init__(self, plain: bool) -> None:
         self.runner = ""
         self._plain = plain
 
     def info(self, text: str, **ids: object) -> None:
-        """Say what happened."""
+        """Log an event."""
         self._say("info", text, ids)
 
     def warn(self, text: str, **ids: object) -> None:
-        """Say what somebody may have to look into."""
+        """Log what staff may have to look into."""
         self._say("warning", text, ids)
 
     def error(self, text: str, **ids: object) -> None:
-        """Say why the runner ends."""
+        """Log why the runner ends."""
         self._say("error", text, ids)
 
     def _say(self, level: str, text: str, ids: dict[str, object]) -> None:

@@ -250,7 +250,7 @@ def _release(ladder: Ladder, name: str, since: str | None) -> views.PublishedGra
 
 
 def _compare(remade: ReproducedRelease, as_json: bool) -> None:
-    """Say whether a release that was made again is the same, and exit."""
+    """Print whether a reproduced release is the same, and exit."""
     if as_json:
         print_json(remade)
     else:

@@ -137,7 +137,7 @@ class BubblewrapBox(ChildBox):
         self._pipes = None if program is None else PipeHolderCheck(self.stdin, self.stdout, program, self._programs)
 
     def exit(self) -> Exit | None:
-        """Tell how the program ended, or None; see `Box.exit`.
+        """Return how the program ended, or None; see `Box.exit`.
 
         Ends a program that used up its CPU time. Raises SandboxError when bwrap was killed or the
         machine ran out of memory.

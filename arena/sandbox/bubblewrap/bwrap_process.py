@@ -276,7 +276,7 @@ def _file_of(data: bytes, closing: contextlib.ExitStack) -> int:
 
 
 def _is_bwrap(pid: int) -> bool:
-    """Tell whether a process is still bwrap, or gone."""
+    """Return whether a process is still bwrap, or gone."""
     try:
         return Path(f"/proc/{pid}/comm").read_bytes() == b"bwrap\n"
     except OSError:
@@ -311,7 +311,7 @@ class PipeHolderCheck:
         self._next = now + REST * (time.monotonic() - now)
 
     def _held(self, name: str) -> bool:
-        """Tell whether some process has the pipe open; True where it can't be known."""
+        """Return whether some process has the pipe open; True where it can't be known."""
         left = MAX_DESCRIPTORS
         for pid in self._family():
             try:

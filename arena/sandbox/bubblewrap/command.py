@@ -47,7 +47,7 @@ def require_few_arguments(program: Program) -> None:
 
 
 def check_format(program: Program, copy: Path) -> bool:
-    """Tell whether the command is an existing file of the program, reached without links.
+    """Return whether the command is an existing file of the program, reached without links.
 
     Raises ProgramError for one that the kernel couldn't execute.
     """

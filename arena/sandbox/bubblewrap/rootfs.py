@@ -157,7 +157,7 @@ class MountedRootfs:
 
 @functools.cache
 def _hides() -> bool:
-    """Tell whether the kernel knows how to hide (Linux 5.8), and lets this process reach into a box's /proc."""
+    """Return whether the kernel knows how to hide (Linux 5.8), and lets this process reach into a box's /proc."""
     rights = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff:"))
     if not int(rights.split()[1], 16) >> CAP_SYS_PTRACE & 1:
         return False
@@ -247,7 +247,7 @@ def search_path(trees: list[Path]) -> str:
 
 @functools.cache
 def has_java() -> bool:
-    """Tell whether programs may find a JVM."""
+    """Return whether programs may find a JVM."""
     return shutil.which("java") is not None
 
 

@@ -69,7 +69,7 @@ class DockerSandbox(Sandbox):
 
     @property
     def note(self) -> str:
-        """Say what it is and what it blocks."""
+        """Describe the sandbox and what it blocks."""
         runtime = f" under {self._runtime}" if self._runtime else ""
         return (
             f"docker: a container{runtime} for each bot, without network, capabilities or writable files but /tmp; "
@@ -119,7 +119,7 @@ class DockerBox(CgroupBox):
         self._exit: Exit | None = None
 
     def exit(self) -> Exit | None:
-        """Tell how the program ended, or None; asks the engine, for up to 2 s, only if the container was killed."""
+        """Return how the program ended, or None; asks the engine, for up to 2 s, only if the container was killed."""
         if self._exit is None and not self._closed:
             self._check()
             ended, code = self._container.ended()

@@ -163,7 +163,7 @@ def create(engine: Engine, body: dict[str, Any]) -> str:
 
 
 def missing_image_problem(image: str) -> HostProblem:
-    """Say that there is no such image, and how to get it."""
+    """Describe a missing image, and how to get it."""
     language = image.removeprefix("coup-arena/")
     remedy = Remedy.PULL_IMAGE if language == image else Remedy.BUILD_IMAGE
     return HostProblem(f"there is no image {image}", remedy, (language,))
@@ -369,7 +369,7 @@ class Container:
         return bool(data)
 
     def ended(self) -> tuple[bool, int | None]:
-        """Tell whether its program has ended, and the code that the shell told: None for none, LIE for another word."""
+        """Return whether its program has ended, and the shell's exit code: None for none, LIE for another word."""
         if self.told < 0:
             return True, None
         more = self._read_told()
@@ -478,7 +478,7 @@ def _own_file(program: Program, word: str) -> Path | None:
 
 
 def _leads_out(path: Path, program: Program) -> bool:
-    """Tell whether links or .. lead from a program's own files to others of this machine."""
+    """Return whether links or .. lead from a program's own files to others of this machine."""
     try:
         return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(own_files(program)))
     except ValueError:  # a name that no file can have

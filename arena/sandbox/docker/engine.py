@@ -78,7 +78,7 @@ def one_line_text(problem: BaseException) -> str:
 
 
 def no_address_problem(problem: BaseException, host: str) -> HostProblem:
-    """Say that the settings name no engine at all."""
+    """Describe settings that name no engine."""
     why = one_line_text(problem)
     if not host:
         return HostProblem(f"DOCKER_TLS_VERIFY or DOCKER_CERT_PATH is set, but {why}", Remedy.UNSET_TLS)
@@ -86,7 +86,7 @@ def no_address_problem(problem: BaseException, host: str) -> HostProblem:
 
 
 def unreachable_problem(problem: BaseException, here: DockerSituation) -> HostProblem:
-    """Say why nothing answers, and what most likely mends it: nothing on this machine where DOCKER_HOST is wrong."""
+    """Return why the engine doesn't answer, and the most likely fix."""
     text = str(problem)
     denied = "Permission denied" in text
     absent = "No such file" in text or "Connection refused" in text
@@ -146,7 +146,7 @@ class ContainerEvents:
                     self._stream.close()
 
     def leaves(self, container: str) -> None:
-        """Say that we end a container: what happens to it from now on is our doing."""
+        """Note that this process ends a container: what happens to it from now on is its doing."""
         if self._watchers:
             self._leaving.add(container)
 
@@ -316,7 +316,7 @@ class Engine:
 
 
 def _is_left(container: dict[str, Any]) -> bool:
-    """Tell whether the owner of a container is dead."""
+    """Return whether the owner of a container is dead."""
     return not is_alive((container.get("Labels") or {}).get(OWNER_LABEL, ""))
 
 

@@ -111,11 +111,11 @@ class Cgroup:
         os.pwrite(self._kill, b"1", 0)
 
     def populated(self) -> bool:
-        """Tell whether a process lives in the group; zombies don't count."""
+        """Return whether a process lives in the group; zombies don't count."""
         return self._events >= 0 and b"populated 1" in os.pread(self._events, 64, 0)
 
     def has(self, pid: int) -> bool:
-        """Tell whether a process, alive or dead and unreaped, is or was last in the group."""
+        """Return whether a process, alive or dead and unreaped, is or was last in the group."""
         try:
             return f"/{self.name}".encode() in Path(f"/proc/{pid}/cgroup").read_bytes()
         except OSError:
@@ -129,7 +129,7 @@ class Cgroup:
         return tuple((field, count) for field, count in found if count)
 
     def host_oom(self) -> bool:
-        """Tell whether the machine's (or a parent group's) lack of memory cost a process, and not its own limit."""
+        """Return whether the machine's (or a parent group's) lack of memory cost a process, and not its own limit."""
         kills, hits = self._memory_events()
         return kills > 0 and hits == 0
 
@@ -286,7 +286,7 @@ class Hierarchy:
     tops: tuple[Path, ...]
 
     def describe(self) -> str:
-        """Say in one line what it is and what it can do."""
+        """Describe in one line what it is and what it can do."""
         kind = "cgroups v1 beside a v2 tree" if self.others else "cgroups v2"
         return f"{kind}: {', '.join(name for name in CONTROLLERS if name in self.controllers) or 'CPU time alone'}"
 
@@ -517,7 +517,7 @@ def _new_name() -> str:
 
 
 def _maker_is_dead(name: str) -> bool:
-    """Tell whether a group's maker is dead; False for foreign names."""
+    """Return whether a group's maker is dead; False for foreign names."""
     found = NAME.fullmatch(name)
     return found is not None and not is_alive(found[1])
 

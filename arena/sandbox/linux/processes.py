@@ -29,7 +29,7 @@ _SLEEPS = b"\nvoluntary_ctxt_switches:\t"
 
 
 def has_schedstat() -> bool:
-    """Tell whether this kernel tells it: one that doesn't count says 0, also of this thread, which has run."""
+    """Return whether this kernel tells it: one that doesn't count says 0, also of this thread, which has run."""
     try:
         return int(_read_stat(_THIS).split()[0]) > 0
     except (OSError, ValueError, IndexError):
@@ -144,7 +144,7 @@ def global_identity() -> str:
 
 
 def is_alive(name: str) -> bool:
-    """Tell whether the process of either name lives; True if it can't be judged from here.
+    """Return whether the process of either name lives; True if it can't be judged from here.
 
     That is so on another host, in another pid namespace, and for what is no owner's name.
     """

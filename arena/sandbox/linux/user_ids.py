@@ -54,7 +54,7 @@ def take_user_id(lock_file: Path = LOCK_FILE) -> UserIdLease:
 
 
 def _in_use(uid: int) -> bool:
-    """Tell whether any process has it, also a dead one that isn't reaped; a search of /proc takes half a ms."""
+    """Return whether any process has it, also a dead one that isn't reaped; a search of /proc takes half a ms."""
     with contextlib.suppress(ProcessLookupError):
         os.getpriority(os.PRIO_USER, uid)
         return True

@@ -106,5 +106,5 @@ def find_freeze_entry(connection: Connection) -> AuditEntry | None:
 
 
 def is_frozen(connection: Connection) -> bool:
-    """Tell whether no rated match begins, since the ladder is frozen; finals go on."""
+    """Return whether no rated match begins, since the ladder is frozen; finals go on."""
     return find_freeze_entry(connection) is not None

@@ -60,7 +60,7 @@ _UNWRITABLE = (
 
 
 class DatabaseError(Exception):
-    """Say in one line why the database can't be used, and what to do."""
+    """The database can't be used; the message says in one line why, and what to do."""
 
 
 class DatabaseUnavailableError(DatabaseError):
@@ -240,7 +240,7 @@ def _prepare(connection: sqlite3.Connection, writes: bool = True) -> sqlite3.Con
 
 
 def _may_return(problem: DBAPIError) -> bool:
-    """Tell whether a database that failed may be there again soon."""
+    """Return whether a database that failed may be there again soon."""
     if not isinstance(problem, (OperationalError, InterfaceError)):
         return False
     text = str(problem.orig).lower()

@@ -193,7 +193,7 @@ def challenges_since(connection: Connection, party: Collection[int], at: float) 
 
 
 def has_requested_match(connection: Connection) -> bool:
-    """Tell whether a match waits that somebody has asked for."""
+    """Return whether a match waits that somebody has asked for."""
     asked = and_(matches.c.state == WAITING, matches.c.kind.in_((CHALLENGE, FINAL)))
     return connection.execute(select(matches.c.id).where(asked).limit(1)).first() is not None
 
@@ -264,7 +264,7 @@ def register_runner(
 
 
 def record_heartbeat(connection: Connection, id: str, width: int) -> bool:
-    """Say that a runner lives; return False if it was taken for dead and its matches were given away."""
+    """Record that a runner is alive. Return False if it was declared dead and its matches were queued again."""
     done = connection.execute(
         update(runners)
         .where(runners.c.id == id, runners.c.ended.is_(False))
@@ -328,17 +328,17 @@ class LivenessCheck:
 
 
 def is_on_this_machine(runner: RunnerRecord) -> bool:
-    """Tell whether a runner is, or was, a process of this machine since it was started."""
+    """Return whether a runner is, or was, a process of this machine since it was started."""
     return runner.host == _host()
 
 
 def is_port_on_this_machine(runner: RunnerRecord) -> bool:
-    """Tell whether a runner's port is one of this machine, perhaps of another process namespace, and none of a dead."""
+    """Return whether a runner's port is one of this machine, perhaps of another process namespace."""
     return runner.host.split()[:2] == _host().split()[:2] and not has_process_ended(runner)
 
 
 def has_process_ended(runner: RunnerRecord) -> bool:
-    """Tell whether a runner of this machine is no more; of another machine nothing is known."""
+    """Return whether a runner of this machine is no more; of another machine nothing is known."""
     return is_on_this_machine(runner) and _start_time(runner.pid) != runner.started
 
 

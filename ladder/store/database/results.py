@@ -394,7 +394,7 @@ def list_failed_attempts(connection: Connection, match: int) -> list[tuple[float
 
 
 def has_recent_forfeits(connection: Connection, version: int, matches_in_a_row: int) -> bool:
-    """Tell whether a version that plays forfeited games in each of its last so many matches that rate, not fewer."""
+    """Return whether a version that plays forfeited games in each of its last so many matches that rate, not fewer."""
     if connection.execute(select(bots.c.id).where(bots.c.active == version)).first() is None:
         return False
     query = (

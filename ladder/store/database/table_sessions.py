@@ -168,7 +168,7 @@ def claim_session(connection: Connection, id: int, runner: str) -> TableSession 
 
 
 def set_session_playing(connection: Connection, id: int, playing: bool, at: float) -> None:
-    """Say whether a match is being played at a table that hasn't ended."""
+    """Store whether a match is being played at a table that hasn't ended."""
     state = PLAYING if playing else OPEN
     open_ = update(evenings).where(evenings.c.id == id, evenings.c.state != CLOSED, evenings.c.state != state)
     if connection.execute(open_.values(state=state)).rowcount:

@@ -50,7 +50,7 @@ class Credential:
     hash: str | None = field(default=None, repr=False)
 
     def holds(self, now: float) -> bool:
-        """Tell whether it still lets somebody in; a link does so once."""
+        """Return whether it still lets somebody in; a link does so once."""
         return not self.revoked and now < self.ends and self.session is None
 
 

@@ -219,7 +219,7 @@ def add_version(
 
 
 def set_received_at(connection: Connection, version: int, received: float) -> None:
-    """Say anew when a version was handed in. The act that says so is the caller's to note."""
+    """Change when a version was submitted. The caller records the decision in the audit log."""
     connection.execute(update(versions).where(versions.c.id == version).values(received=received))
 
 
@@ -449,7 +449,7 @@ def get_build_log(connection: Connection, version: int) -> bytes:
 
 
 def is_newest_version(connection: Connection, version: Version) -> bool:
-    """Tell whether a version should play once it is fit.
+    """Return whether a version should play once it is fit.
 
     It should unless it is disabled, one that was received later is fit, or somebody has decided who plays for the bot
     since it was submitted.

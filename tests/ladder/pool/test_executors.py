@@ -383,7 +383,7 @@ def test_workers_end_with_an_owner_that_is_killed() -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Tell whether a process is more than a zombie that nobody has reaped yet."""
+    """Return whether a process is more than a zombie that nobody has reaped yet."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
     except OSError:

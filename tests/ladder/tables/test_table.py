@@ -96,7 +96,7 @@ def _asks(frame: Any) -> object:
 
 
 def _is_over(frame: Any) -> bool:
-    """Tell whether a game is over of which the guest hasn't said yet that he has seen its end."""
+    """Return whether a game is over of which the guest hasn't said yet that he has seen its end."""
     return frame["table"]["state"] == "between" and not any(
         row["you"] and row["again"] for row in frame["table"]["places"]
     )

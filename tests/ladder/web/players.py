@@ -203,5 +203,5 @@ class Player:
 
 
 def over(frame: Frame) -> bool:
-    """Tell whether a match has ended."""
+    """Return whether a match has ended."""
     return frame["table"]["state"] in ("over", "void")

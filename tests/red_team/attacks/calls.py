@@ -250,5 +250,5 @@ def start_time(pid: int) -> int | None:
 
 
 def is_target(target: dict[str, int]) -> bool:
-    """Tell whether the target's pid names it here: pid namespaces reuse numbers."""
+    """Return whether the target's pid names it here: pid namespaces reuse numbers."""
     return start_time(target["pid"]) == target["started"]

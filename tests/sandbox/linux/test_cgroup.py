@@ -105,7 +105,7 @@ def end(program: "subprocess.Popen[bytes]") -> int:
 
 
 def exists(pid: int) -> bool:
-    """Tell whether a process lives, unreaped ones don't."""
+    """Return whether a process lives, unreaped ones don't."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
