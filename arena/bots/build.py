@@ -128,16 +128,16 @@ def _log(number: int, bot: Bot, logs: Path) -> BinaryIO:
 class BuildError(BotError):
     """A build failed; the message says why.
 
-    `what` is one line; `help` is what to do, "" where its lines say it. `told` are the lines of its output that tell
-    most.
+    `what` is one line; `help` is what to do, "" where its lines say it. `excerpt` has the most informative lines of its
+    output.
     """
 
     def __init__(self, what: str, help: str, log: BinaryIO) -> None:
         self.what, self.help = what, help
-        self.told = _excerpt_log(log, _ERROR, _NOT_THERE)
-        told = (escape_control(line.decode(errors="replace"))[:_LINE_CHARACTERS] for line in self.told.lines)
+        self.excerpt = _excerpt_log(log, _ERROR, _NOT_THERE)
+        lines = (escape_control(line.decode(errors="replace"))[:_LINE_CHARACTERS] for line in self.excerpt.lines)
         where = f"The whole log: {escape_control(log.name)}"
-        super().__init__("\n".join([what, *filter(None, [help, where]), *(f"  {line}" for line in told)]))
+        super().__init__("\n".join([what, *filter(None, [help, where]), *(f"  {line}" for line in lines)]))
 
 
 class BuildLogExcerpt(NamedTuple):
@@ -298,7 +298,7 @@ def build_in_box(
 
 
 def _build_in_box(
-    bot: Bot, sandbox: Sandbox, programs: Programs, folder: Path, told: BinaryIO, timeout_s: float
+    bot: Bot, sandbox: Sandbox, programs: Programs, folder: Path, log: BinaryIO, timeout_s: float
 ) -> None:
     """Build one bot into `folder`, which isn't there yet."""
     command = tuple(_command(bot, programs))
@@ -310,40 +310,40 @@ def _build_in_box(
         except ProgramError as problem:
             raise BotError(f'"{bot.name}": the build can\'t be started: {problem}') from None
         try:
-            ended = _await(box, archive, told, timeout_s)
+            ended = _await(box, archive, log, timeout_s)
         finally:
             box.close()
         why = _failure(ended)
         if why is not None:
-            failed = BuildError(f'"{bot.name}": the build {why}.', "", told)
+            failed = BuildError(f'"{bot.name}": the build {why}.', "", log)
             lacks = any(
                 line.endswith(b"not found") or (line.startswith(b"make: ") and b": No such file" in line)
-                for line in failed.told.lines
+                for line in failed.excerpt.lines
             )
-            raise BuildError(failed.what, IN_BOXES, told) if lacks else failed
+            raise BuildError(failed.what, IN_BOXES, log) if lacks else failed
         archive.seek(0)
         try:
-            _unpack_beside(archive, folder)
+            _unpack_atomically(archive, folder)
         except ArchiveError as problem:
             what = f'"{bot.name}": what the build made can\'t be taken: {problem}.'
-            raise BuildError(what, "It may hold files, folders, and links that stay in it.", told) from None
+            raise BuildError(what, "It may hold files, folders, and links that stay in it.", log) from None
 
 
-def _unpack_beside(archive: IO[bytes], folder: Path) -> None:
+def _unpack_atomically(archive: IO[bytes], folder: Path) -> None:
     """Make `folder` of an archive, all of it or nothing. Raises ArchiveError, OSError."""
-    beside = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
+    scratch = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
     try:
-        unpack(archive, beside, _MAX_OUTPUT_BYTES, MAX_FILES)
-        beside.rename(folder)
+        unpack(archive, scratch, _MAX_OUTPUT_BYTES, MAX_FILES)
+        scratch.rename(folder)
     finally:
-        remove_tree(beside)
+        remove_tree(scratch)
 
 
 def _await(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float) -> Exit | str:
     """Read all that the build prints until it ends, and return its exit; or why it has to be stopped."""
     box.close_stdin()
     deadline = time.monotonic() + timeout_s
-    room = {box.stdout: _MAX_OUTPUT_BYTES, box.stderr: _LOG_BYTES}
+    left = {box.stdout: _MAX_OUTPUT_BYTES, box.stderr: _LOG_BYTES}
     files = {box.stdout: archive, box.stderr: log}
     too_much = {
         box.stdout: f"made more than {_MAX_OUTPUT_BYTES >> 20} MB",
@@ -357,8 +357,8 @@ def _await(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float) -> Ex
         ready = [descriptor for descriptor, _ in poll.poll(_TICK_MS if ended is None else 0)]
         for descriptor in ready:
             data = _read(descriptor)
-            room[descriptor] -= len(data or b"")
-            if room[descriptor] < 0:
+            left[descriptor] -= len(data or b"")
+            if left[descriptor] < 0:
                 return too_much[descriptor]
             if data:
                 files[descriptor].write(data)
@@ -385,7 +385,7 @@ def _failure(ended: Exit | str) -> str | None:
     if isinstance(ended, str):
         return ended
     if ended.limit is not None:
-        return f"ran into a limit: {LIMITS[ended.limit].told(BUILD_LIMITS)}"
+        return f"ran into a limit: {LIMITS[ended.limit].exceeded(BUILD_LIMITS)}"
     return None if ended.code == 0 else f"failed: it {ended.describe(BUILD_LIMITS)}"
 
 

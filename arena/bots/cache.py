@@ -46,22 +46,22 @@ class BotCache:
 
         Raises NotHereError if they aren't the files of its digest, ArchiveError if it is no such archive, OSError.
         """
-        beside = Path(tempfile.mkdtemp(prefix="new-", dir=self._folder))
+        scratch = Path(tempfile.mkdtemp(prefix="new-", dir=self._folder))
         try:
-            unpack(archive, beside, MAX_BYTES, MAX_FILES, links_out=True)
-            files = _files(bot, beside)
+            unpack(archive, scratch, MAX_BYTES, MAX_FILES, links_out=True)
+            files = _files(bot, scratch)
             actual = digest_of(files, frozenset()) if files.exists() else f"no file {bot.file}"
             if actual != bot.digest:
                 raise MissingProgramError(f'the archive of the bot "{bot.name}" holds {actual}, not {bot.digest}')
             if bot.file is not None:
                 files.chmod(0o755)
             try:
-                beside.rename(self._copy(bot))
+                scratch.rename(self._copy(bot))
             except OSError:
                 if not self._copy(bot).is_dir():  # else another process has put the same files there
                     raise
         finally:
-            remove_tree(beside)
+            remove_tree(scratch)
 
     def place(self, bot: PortableBot) -> Path:
         """Return where a bot's files stand. Raises NotHereError, with the digest, if they aren't here."""

@@ -24,16 +24,16 @@ def extract_bot(archive: bytes, title: str, folder: Path) -> Path:
     if copy.is_dir():
         return copy
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix="new-", dir=folder))
+    scratch = Path(tempfile.mkdtemp(prefix="new-", dir=folder))
     try:
-        unpack(io.BytesIO(archive), beside, MAX_BYTES, MAX_FILES, links_out=True)
+        unpack(io.BytesIO(archive), scratch, MAX_BYTES, MAX_FILES, links_out=True)
         try:
-            beside.rename(copy)
+            scratch.rename(copy)
         except OSError:
             if not copy.is_dir():  # else another process has just made it
                 raise
     finally:
-        remove_tree(beside)
+        remove_tree(scratch)
     return copy
 
 

@@ -240,15 +240,15 @@ def with_kit(bot: Bot, boxed: bool, place: Path) -> Bot:
     """
     if bot.kit is None or not is_missing_kit(bot, boxed):
         return bot
-    beside, kit = bot.cwd / KITS[bot.kit], KITS[bot.kit]
-    if os.path.lexists(beside) and not beside.is_file():
+    own, kit = bot.cwd / KITS[bot.kit], KITS[bot.kit]
+    if os.path.lexists(own) and not own.is_file():
         raise BotError(f"{kit} in the bot's folder is no file.\nRemove it: the arena adds its own.")
     place.mkdir(parents=True)
     with tempfile.TemporaryFile(dir=place.parent) as archive:
         pack(bot.path, archive)
         archive.seek(0)
         unpack(archive, place, MAX_BYTES, MAX_FILES, links_out=True)
-    shutil.copyfile(beside if beside.is_file() else kit_file(bot.kit), place / kit)
+    shutil.copyfile(own if own.is_file() else kit_file(bot.kit), place / kit)
     if bot.kit == "python" and not boxed:
         py_compile.compile(str(place / kit), doraise=True)  # the arena's own: none lies beside the bot
     copy = relocate_bot(replace(bot, path=bot.cwd), bot.cwd, place)

@@ -62,8 +62,8 @@ def new_bot(path: Path, language: str) -> NewBot:
     if path.is_dir() and any(path.iterdir()):
         raise BotError(f"{escape_control(path)} exists and isn't empty.\nName another one.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as beside:
-        folder = Path(beside, "bot")
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as scratch:
+        folder = Path(scratch, "bot")
         _copy(sample_folder() / language, folder)
         for file in kit_files(language):
             shutil.copyfile(file, folder / file.name)

@@ -121,7 +121,7 @@ LEAVE_S = 0.5  # as SPEC promises
 UNRESPONSIVE_S = 2.0  # a bot that is silent for so long after its hello is reported
 _REQUESTS = 60  # of the first process at least: a mistake may come at the fiftieth
 _MAX_GAMES = 12  # of one process
-_TELLING = 20  # choices of the first legal move alone, of one process, that look like a mistake
+_SUSPICIOUS_CHOICES = 20  # choices of the first legal move alone, of one process, that look like a mistake
 _QUICK = 8  # requests of the quick look
 CHECK_KEY = bytes(range(32))  # every bot plays with the same cards against the same opponents
 _REFUSED = (b"Read-only file system", b"EROFS")  # what a program says that was kept from writing
@@ -211,7 +211,7 @@ class BotCheck:
         self.times: list[float] = []
         self.hello_s = 0.0
         self.fit = True  # until a step before it runs has failed
-        self.beside: frozenset[str] = frozenset()  # what was in the bot's folder before it ran
+        self.siblings: frozenset[str] = frozenset()  # what was in the bot's folder before it ran
         self.shares = False  # other bots run in the same folder meanwhile
         self.peak_bytes = 0  # of any process; 0 where it isn't told
         self.uncalled: dict[bytes, None] = {}  # lines in which the bot's kit names a method that it never calls
@@ -237,8 +237,8 @@ class BotCheck:
         try:
             yield from self.first_process()
             yield from self.every_kind()
-            yield self.writes(self.beside)
-            yield self.times_told()
+            yield self.writes(self.siblings)
+            yield self.report_times()
         except _FailedError as failed:
             yield failed.step
 
@@ -253,7 +253,7 @@ class BotCheck:
             self.bot = with_kit(bot, self.exam.choice.isolates, self.exam.scratch / "kit")
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
-        self.beside = _beside(self.bot)
+        self.siblings = _siblings(self.bot)
         command = "; ".join([bot.command, *remarks])
         if is_older(bot):
             help = "take the newer one: arena new makes a folder with it; without the file the bot plays with it, too"
@@ -306,10 +306,10 @@ class BotCheck:
                 self.bot = build_all([self.bot], logs, exam.build_s)[0]
         except BuildError as problem:
             failed = self.found(Level.FAIL, problem.what, problem.help)
-            raise _FailedError(self.of_build(failed, problem.told, log)) from None
+            raise _FailedError(self.of_build(failed, problem.excerpt, log)) from None
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
-        self.beside = _beside(self.bot)
+        self.siblings = _siblings(self.bot)
         warned = excerpt_warnings(log)
         build, seconds = " ".join(self.bot.build or ()), time.monotonic() - began
         text = f"{build} took {seconds:.1f} s{', with warnings' * bool(warned.lines)}"
@@ -352,7 +352,7 @@ class BotCheck:
             yield self.greeted()
             self.step = "first game"
             table.play()
-            table.demand_good_words()
+            table.require_valid_statements()
             first = list(table.tally.choices)
             yield self.ok(f"{_requests(len(first))} answered with legal moves")
             self.step = "more games"
@@ -365,7 +365,7 @@ class BotCheck:
             yield self.leaving(table.talk)
         if self.uncalled:
             yield self.methods()
-        if not any(table.tally.choices) and len(table.tally.choices) >= _TELLING:
+        if not any(table.tally.choices) and len(table.tally.choices) >= _SUSPICIOUS_CHOICES:
             self.step = "choices"
             text = f"it always plays legal[0], {len(table.tally.choices)} times"
             yield self.found(Level.NOTE, text, "if that isn't meant: does each method return its move?")
@@ -458,7 +458,7 @@ class BotCheck:
                     and not self.slow(table)
                 ):
                     table.play(left, override=True)
-                table.demand_good_words()
+                table.require_valid_statements()
             names.append(rules.name)
             for kind, count in tally.asked.items():
                 row = rows.setdefault(kind, [0, 0])
@@ -472,18 +472,18 @@ class BotCheck:
         table_rows = [("kind", "asked", "answered"), *((kind, str(a), str(b)) for kind, (a, b) in sorted(rows.items()))]
         yield replace(self.ok(text), rows=tuple(table_rows))
         turns = rows["turn"][1]
-        if self.others and "turn" not in self.others and turns >= _TELLING:
+        if self.others and "turn" not in self.others and turns >= _SUSPICIOUS_CHOICES:
             self.step = "choices"
             text = f"at its turns it always plays legal[0], {turns} times"
             yield self.found(Level.NOTE, text, "if that isn't meant: does turn() return its move?")
 
     # -- what is left to tell
 
-    def writes(self, beside: frozenset[str]) -> CheckStep:
+    def writes(self, siblings: frozenset[str]) -> CheckStep:
         """Return whether the bot wrote, or tried to write, where it may not."""
         self.step = "files"
         help = "write below the folder that the environment variable TMPDIR names, never beside the program"
-        files = sorted(_beside(self.bot) - beside)
+        files = sorted(_siblings(self.bot) - siblings)
         if self.exam.choice.isolates and self.refused:
             return replace(self.found(Level.NOTE, "a write was refused", help), stderr=self.refused)
         if not self.exam.choice.isolates and (files or (self.bot.build is None and is_changed(self.bot))):
@@ -494,7 +494,7 @@ class BotCheck:
             return self.found(Level.FAIL, f"it wrote beside itself: {what}", help)
         return self.ok("it writes nothing beside itself")
 
-    def times_told(self) -> CheckStep:
+    def report_times(self) -> CheckStep:
         """Report times and memory with their limits."""
         self.step = "times"
         times = sorted(self.times)
@@ -515,7 +515,7 @@ class BotCheck:
 
     def found(self, level: Level, detail: str, help: str = "", talk: BotConnection | None = None) -> CheckStep:
         """Return the present step with what was found."""
-        stderr = () if talk is None else _telling(talk.stderr())
+        stderr = () if talk is None else _excerpt(talk.stderr())
         return CheckStep(self.step, level, detail, do=help, stderr=stderr)
 
     def broken(self, broken: ConnectionBrokenError, talk: BotConnection) -> CheckStep:
@@ -532,11 +532,11 @@ class BotCheck:
             bot.path.is_file(),
             broken.facts,
             _source(bot),
-            self.beside,
+            self.siblings,
         )
         hint = diagnose_fault(seen)
         text, sent = self.game + hint.what, broken.sent or None
-        return CheckStep(self.step, Level.FAIL, text, do=hint.do, sent=sent, got=broken.got, stderr=_telling(stderr))
+        return CheckStep(self.step, Level.FAIL, text, do=hint.do, sent=sent, got=broken.got, stderr=_excerpt(stderr))
 
     def of_build(self, step: CheckStep, part: BuildLogExcerpt, log: Path) -> CheckStep:
         """Return the step with what its build printed."""
@@ -544,7 +544,7 @@ class BotCheck:
         return replace(step, stderr=tuple(map(quoted, part.lines)), log=quoted(log.read_bytes()), partial=part.partial)
 
 
-def _telling(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
+def _excerpt(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
     """Return the few lines that are shown: from the last line on in which a kit says what failed, else the last lines.
 
     Of Python's traceback the end has the author's own line.
@@ -591,7 +591,7 @@ def _of_error(name: str, problem: BotError) -> CheckStep:
     return CheckStep(name, Level.FAIL, what, do=help)
 
 
-def _beside(bot: Bot) -> frozenset[str]:
+def _siblings(bot: Bot) -> frozenset[str]:
     """Return the names in the bot's working folder."""
     try:
         return frozenset(path.name for path in bot.cwd.iterdir() if path.name != "__pycache__")

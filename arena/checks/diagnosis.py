@@ -35,7 +35,7 @@ class FaultContext:
     """What is known of a fault. `sent` and `got` are lines as they crossed the pipe, `stderr` is the end of it.
 
     sandbox: the name of the one that the bot plays in. argv: the bot's command. alone: the bot is a bare file. source:
-    of the bot's program, where it is a text that can be read. beside: names in the bot's folder.
+    of the bot's program, where it is a text that can be read. siblings: names in the bot's folder.
     """
 
     code: str
@@ -48,7 +48,7 @@ class FaultContext:
     alone: bool = False
     facts: Facts = _NOTHING
     source: bytes = b""
-    beside: frozenset[str] = frozenset()
+    siblings: frozenset[str] = frozenset()
 
     @property
     def boxed(self) -> bool:
@@ -198,7 +198,7 @@ def _program_help(seen: FaultContext) -> str:
 
 def _hides(seen: FaultContext) -> object:
     name = _said("module '*' has no attribute | partially initialized module '*' | ' from '*'")(seen)
-    return f"{name}.py" in seen.beside and name
+    return f"{name}.py" in seen.siblings and name
 
 
 def _saved_on_windows(seen: FaultContext) -> object:

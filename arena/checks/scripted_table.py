@@ -128,7 +128,7 @@ class ScriptedTable:
                 )
         return menu, index
 
-    def demand_good_words(self) -> None:
+    def require_valid_statements(self) -> None:
         """Raise BrokenError for the first thing that the bot couldn't say: a match only drops it, and goes on."""
         if self._unsaid is not None:
             raise self._unsaid

@@ -122,7 +122,7 @@ def announce_clock(timing: Timing, sandbox: Sandbox) -> None:
         charged = "a bot's own time (the host's load isn't charged)"
     else:
         charged = (
-            "wall time" if sandbox.tells_waits else "wall time, since the kernel doesn't tell who waits for a core"
+            "wall time" if sandbox.reports_waits else "wall time, since the kernel doesn't tell who waits for a core"
         )
     if timing.ponder:
         others = "bots may compute while others think"
@@ -141,7 +141,7 @@ def require_enforced_limits(flags: dict[str, float | None], sandbox: Sandbox) ->
 
 def require_own_clock(timing: Timing, sandbox: Sandbox) -> None:
     """Exit with 2 if own time is to be charged and the sandbox can't tell it."""
-    if timing.own and not sandbox.tells_waits:
+    if timing.own and not sandbox.reports_waits:
         usage_error(
             f"the sandbox {sandbox.name} can't tell a bot's own time here; see arena doctor, or use --clock wall"
         )

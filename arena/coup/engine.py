@@ -523,7 +523,7 @@ class _MutableState:
         count = len(self.drawn)
         self.hands[self.actor] = hand_of(roles)
         self.drawn = ()
-        self.reshuffle(pool)  # always, lest others learn that all own cards were kept (rules.md#exchange)
+        self.reshuffle(pool)  # always: else others learn that all own cards were kept (rules.md#exchange)
         self.events.append(Exchanged(self.actor, count, self.hands[self.actor]))
         return self.end(pending, ActionOutcome.DONE)
 

@@ -41,7 +41,7 @@ class LossReason(StrEnum):
 
 
 class ActionOutcome(StrEnum):
-    """How an action ended. Each follows from the events before it, so it tells nothing hidden."""
+    """How an action ended. Each follows from the events before it, so it reveals nothing hidden."""
 
     DONE = "done"  # it took effect
     BLOCKED = "blocked"  # a block stood
@@ -51,7 +51,7 @@ class ActionOutcome(StrEnum):
 
 
 class StatementKind(StrEnum):
-    """What a seat says beside its answer (rules.md#talk)."""
+    """The kinds of statements that a seat makes with its answer (rules.md#talk)."""
 
     HOLD = "hold"  # it holds a card of the role
     LACK = "lack"  # it holds none of the role
@@ -249,7 +249,7 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class StatementMade:
-    """A seat said something beside its answer. No step of the engine makes or reads it: words change nothing."""
+    """A seat made a statement with its answer. The engine neither makes nor reads it: it changes nothing."""
 
     word: ClassVar = "say"
 

@@ -39,7 +39,7 @@ class CertainHand(NamedTuple):
 class CertainCards(NamedTuple):
     """What is certain to one seat: of opponents in the game, by seat, and cards in the court deck. Sorted.
 
-    A role of which the seat sees all copies, in its own cards or face up, is in nobody's `lacks`. `deck` leaves out
+    A role of which the seat sees all copies, in its own cards or face up, is in no `lacks`. `deck` leaves out
     what follows from the numbers of hidden cards, `has` and `lacks`.
     """
 
@@ -295,7 +295,7 @@ class Knowledge:
         return self._table.swapped(self._worlds[key], at, self._up[seat], backs) & room
 
     def _renew(self, seat: int, count: int) -> None:
-        """Have an opponent take so many cards from the deck, and put back as many that the seat doesn't see."""
+        """Let an opponent draw `count` cards from the deck, and put back as many that the seat doesn't see."""
         if self._worlds:
             self._changed = True
             self._thin(count)
@@ -424,7 +424,7 @@ class Knowledge:
     # --- what follows -------------------------------------------------------------------------------------------------
 
     def _certain(self, drawn: int) -> CertainCards:
-        """Return what is certain while somebody has drawn so many cards that the seat doesn't see."""
+        """Return what is certain while an opponent holds drawn cards that the seat doesn't see."""
         roles, players, found, hidden = self._rules.roles, [], [], 0
         for seat, (key, _) in self._at.items():
             up, worlds = self._up[seat], self._worlds[key]
@@ -432,14 +432,14 @@ class Knowledge:
             hidden += 2 - len(up)
             if has or lacks:
                 found.append((has, lacks, 2 - len(up)))
-                told = [roles[role] for role in lacks if self._unseen[role] > self._face_up[role]]
-                if has or told:
-                    players.append(CertainHand(seat, tuple([roles[role] for role in has]), tuple(told)))
+                absent = [roles[role] for role in lacks if self._unseen[role] > self._face_up[role]]
+                if has or absent:
+                    players.append(CertainHand(seat, tuple([roles[role] for role in has]), tuple(absent)))
         deck = self._located
         if self._together:
             worlds, more = self._worlds[-1], self._table.more
             for role, unseen in enumerate(self._unseen):
-                # Some hands may have all cards that they have room for.
+                # Some hands may have all cards that fit.
                 if unseen and not worlds & more[role][min(unseen, self._face_up[role] + hidden) - 1]:
                     deck = [*deck]
                     deck[role] = self._in_deck(role, hidden, found)

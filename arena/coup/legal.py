@@ -1,6 +1,6 @@
-"""What a seat may choose: a function of its View, never of the game, so that a list of moves tells nothing hidden.
+"""What a seat may choose: a function of its View, never of the game, so that a list of moves reveals nothing hidden.
 
-The lists are cached and handed out again and again; the first move of a list is the quiet one (SPEC.md, "The first
+The lists are cached and shared; the first move of a list is the quiet one (SPEC.md, "The first
 legal move"). What a move does is in `play`.
 """
 
@@ -135,7 +135,7 @@ def _proofs(view: View, claim: Claim) -> tuple[Move, ...]:
     if not claim.denies:
         return _show_moves(claim.role) if claim.role in view.cards else _DECLINE_MOVES
     if claim.role in view.cards:
-        return _DECLINE_MOVES  # who has the Duke must concede (rules.md#embezzlement)
+        return _DECLINE_MOVES  # a seat with the Duke must concede (rules.md#embezzlement)
     return _SHOW_HAND_OR_DECLINE_MOVES if view.board.rules.embezzle_concede else _SHOW_HAND_MOVES
 
 

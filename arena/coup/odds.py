@@ -1,6 +1,6 @@
 """How likely an opponent holds a role, from the cards one can see. Pure: no I/O; fractions but for `chance_held`.
 
-Of U unseen cards (the court deck and all opponents' hands) d are of the role, and k are in somebody's hand. Any k of
+Of U unseen cards (the court deck and all opponents' hands) d are of the role, and k are in one hand. Any k of
 the U are equally likely, so
 
     P(at least one) = 1 - C(U-d, k) / C(U, k)
@@ -25,7 +25,7 @@ class Odds:
     """What one seat can know of the others' cards.
 
     `unseen`: cards that the seat can't see; `copies`: how many of them are of each role. `by_influence`: for an
-    opponent with so many cards (1, 2), the probability of at least one of each role. `influences`, `opponents` (the
+    opponent with 1 or 2 cards, the probability of at least one of each role. `influences`, `opponents` (the
     same for each opponent, in the order given) and `nobody` (no opponent has the role) are None where it isn't known
     which opponents lost a card.
     """
@@ -51,7 +51,7 @@ def chance_of_role(unseen: int, copies_unseen: int, cards: int) -> Fraction:
 
 
 def nobody_holds(unseen: int, copies_unseen: int, opponents: int, cards: int = 2) -> Fraction:
-    """Return the probability that none of so many opponents, with so many cards each, has a role.
+    """Return the probability that none of the opponents, with `cards` cards each, has a role.
 
     Raises ValueError as `chance_of_role` does, and for fewer than no opponents.
     """
@@ -131,7 +131,7 @@ def chance_held(view: View, known: CertainCards, seat: int, role: Role) -> float
 
 
 def _require_possible_table(rules: Ruleset, seats: int, own: Sequence[Role], revealed: Sequence[Role]) -> None:
-    """Raise ValueError if no table of so many shows these cards."""
+    """Raise ValueError if no table with this number of seats shows these cards."""
     problem = rules.problem(seats)
     if problem:
         raise ValueError(problem)
@@ -153,7 +153,7 @@ def _require_possible_table(rules: Ruleset, seats: int, own: Sequence[Role], rev
 
 
 def _require_possible_influences(rules: Ruleset, others: int, lost: int, influences: Sequence[int]) -> None:
-    """Raise ValueError if so many opponents can't have these numbers of cards when they have lost so many."""
+    """Raise ValueError if these opponents can't have these numbers of cards after losing `lost`."""
     if len(influences) != others:
         raise ValueError(f"there are {others} opponents, and {len(influences)} influences are given")
     for number in influences:

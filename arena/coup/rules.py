@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """A character card. Alphabetical order is the order of every hand and list, so that none tells a slot."""
+    """A character card. Every hand and list is in alphabetical order, so that none reveals a slot."""
 
     AMBASSADOR = "ambassador"
     ASSASSIN = "assassin"
@@ -63,7 +63,7 @@ class Effect(StrEnum):
 
 
 class Blockers(StrEnum):
-    """Who may block an action."""
+    """The players that may block an action."""
 
     NOBODY = "nobody"
     TARGET = "target"
@@ -71,14 +71,14 @@ class Blockers(StrEnum):
 
 
 class BlockChallengers(StrEnum):
-    """Who may challenge a block."""
+    """The players that may challenge a block."""
 
     ANYONE = "anyone"
     ACTOR = "actor"
 
 
 class FirstPlayer(StrEnum):
-    """Who starts a game."""
+    """How the first player is chosen."""
 
     SEAT_0 = "seat_0"
     LAST_WINNER = "last_winner"
@@ -122,7 +122,7 @@ class ExchangeReturn(StrEnum):
 
 
 class ExaminePick(StrEnum):
-    """Who picks the card that is examined."""
+    """The player that picks the card to be examined."""
 
     TARGET = "target"
     RANDOM = "random"
@@ -143,7 +143,7 @@ class AllegianceStart(StrEnum):
 
 
 class Talk(StrEnum):
-    """What players may say beside their moves: nothing, statements of a few forms, or these and a text."""
+    """What players may say with their moves: nothing, statements of a few forms, or these and a text."""
 
     OFF = "off"
     STATEMENTS = "statements"
@@ -154,7 +154,7 @@ class Talk(StrEnum):
 class ActionRule:
     """One row of the action table: cost and gain in coins, the role claimed, who may block it with what.
 
-    `denies` is a claim the other way round: the actor says that it does not have the role. `own_side` tells whether a
+    `denies` is a claim the other way round: the actor says that it does not have the role. `own_side` says whether a
     player of one's own allegiance can be a target while there are two sides.
     """
 
@@ -244,7 +244,7 @@ class Ruleset:
         return self._rows[action, targeted]
 
     def problem(self, seats: int) -> str | None:
-        """Return why this can't be played by so many, in one line; None if it can."""
+        """Return why this number of players isn't possible, in one line; None if it is."""
         if self.draft and seats != 2:
             return f"the draft deals three sets of five to two players (docs/rules.md#draft), not to {seats}"
         if not self.min_seats <= seats <= self.max_seats:

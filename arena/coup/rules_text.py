@@ -27,7 +27,7 @@ from arena.coup.ruleset_schema import FIELD_BY_NAME, no_effect_reason
 
 @dataclass(frozen=True, slots=True)
 class RuleTemplate:
-    """A sentence with its section of docs/rules.md. `when` tells where it holds; `text` may depend on the ruleset."""
+    """A sentence with its section of docs/rules.md. `when` says where it holds; `text` may depend on the ruleset."""
 
     name: str
     text: str | Callable[[Ruleset], str]
@@ -46,12 +46,12 @@ class RuleText(NamedTuple):
 def rules_sections(rules: Ruleset) -> Iterator[tuple[str, list[RuleText]]]:
     """Yield the sections of a game's rules in the order to read them: title, and the sentences that hold."""
     for title, rows in SECTIONS:
-        sentences = [said for row in rows for said in _told(row, rules)]
+        sentences = [text for row in rows for text in _texts(row, rules)]
         if sentences:
             yield title, sentences
 
 
-def _told(row: "RuleTemplate | str", rules: Ruleset) -> Iterator[RuleText]:
+def _texts(row: "RuleTemplate | str", rules: Ruleset) -> Iterator[RuleText]:
     """Yield the sentence if it holds. A field without effect, or one that says what isn't played, has none."""
     if isinstance(row, RuleTemplate):
         if row.when(rules):
@@ -61,7 +61,7 @@ def _told(row: "RuleTemplate | str", rules: Ruleset) -> Iterator[RuleText]:
 
 
 def _is_news(field: str, rules: Ruleset) -> bool:
-    """Return whether a field's value tells of something that is played."""
+    """Return whether a field's value turns on something that is played."""
     if field in ("inquisitor", "reformation"):
         return bool(getattr(rules, field))
     if field == "talk":
@@ -178,7 +178,7 @@ def _one_card(rules: Ruleset) -> str:
 
 
 def _embezzler_with_duke(rules: Ruleset) -> str:
-    """Only where others could have conceded, a concession tells nothing."""
+    """A concession reveals nothing only if others could have conceded."""
     loses = "it loses an influence of its choice, and the coins stay in the reserve."
     if _may_concede(rules):
         return f"A challenged embezzler who does have a duke must concede: {loses}"
@@ -261,7 +261,7 @@ _BOX = RuleTemplate("box", "The rulebook's box has 50 coins. Here the treasury h
 def list_document_differences(rules: Ruleset, document: str) -> list[RuleText]:
     """Return what a preset's document ("" for the rulebook) says otherwise; the sentences of its fields aren't here."""
     rows = (*_OTHERWISE[document], *([] if document == "treason" else [_BOX]))
-    return [said for row in rows for said in _told(row, rules)]
+    return [text for row in rows for text in _texts(row, rules)]
 
 
 # ---------------------------------------------------------------- the sentences

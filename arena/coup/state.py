@@ -1,10 +1,10 @@
-"""The state of a game, frozen: a public board, and the hidden cards beside it.
+"""The state of a game, frozen: a public board, and the hidden cards.
 
 A board carries its phase, one class for each thing that can be asked, so that an impossible state can't be built: there
 is no "challenger" outside a proof and no drawn cards outside an exchange. Everything on the board, the phase included,
-is known to every seat; everything else in `State` is hidden from somebody.
+is known to every seat; everything else in `State` is hidden from some seat.
 
-What is made anew at every step is a named tuple, the cheapest frozen form. What has a kind is a dataclass: as tuples,
+What is created at every step is a named tuple, the cheapest frozen form. What has a kind is a dataclass: as tuples,
 `Turn((1,))` and `ChoosingSide((1,))` would be equal.
 """
 
@@ -28,7 +28,7 @@ class Claim:
 
 
 class AfterLoss(StrEnum):
-    """What comes after an influence is lost, if the turn goes on."""
+    """What comes after an influence is lost, if the turn continues."""
 
     BLOCK = "block"  # the block window, if the action has one
     RESOLVE = "resolve"  # the action takes effect
@@ -36,7 +36,7 @@ class AfterLoss(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FailedChallenge:
-    """A failed challenge of the action: who lost it, and whether the card was replaced."""
+    """A failed challenge of the action: the seat that lost it, and whether the card was replaced."""
 
     challenger: int | None = None
     replaced: bool = False

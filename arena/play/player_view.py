@@ -174,7 +174,7 @@ class GameView:
 
 
 _RISK = "If it goes wrong you lose both cards."
-_ONLOOKER = -1  # the seat of who has none
+_SPECTATOR = -1  # the seat of who has none
 
 
 class _Follower(Bot):
@@ -201,7 +201,7 @@ class PlayerView:
         self._asked_at = 0.0
         self._early: list[Message] = []  # moments of a game that the seat hasn't heard of yet
         self._over = False
-        self._onlooks: int | None = None  # the game that an onlooker sees
+        self._watched_game: int | None = None  # the game that an onlooker sees
 
     @property
     def game(self) -> Game:
@@ -236,13 +236,13 @@ class PlayerView:
 
     def _take_moment(self, message: Message) -> None:
         """Take in what has just happened: the kit follows it as it follows a request, which is what it looks like."""
-        you = message.get("you", {"seat": _ONLOOKER, "cards": []})
+        you = message.get("you", {"seat": _SPECTATOR, "cards": []})
         # Whose card an examiner has seen stands in the request that follows.
         seen = {**message, "you": {name: value for name, value in you.items() if name != "seen"}}
         if (
-            "you" not in message and message["game"] != self._onlooks
+            "you" not in message and message["game"] != self._watched_game
         ):  # nobody else tells an onlooker that a game begins
-            self._onlooks = message["game"]
+            self._watched_game = message["game"]
             self._begin()
             self._follower.reply({**seen, "type": "game_start"})
         elif "you" in message and (not self.game.request or message["game"] != self.game.number or self._over):
@@ -447,7 +447,7 @@ class PlayerView:
                     own,
                 )
             )
-        seat = None if you["seat"] == _ONLOOKER else you["seat"]
+        seat = None if you["seat"] == _SPECTATOR else you["seat"]
         lines = tuple(_sentence(line) for line in self.told)
         end = self.end() if self._over else None
         return GameView(

@@ -103,7 +103,7 @@ _ROWS = (
         "line_too_long", Consequence.FORFEIT, "a line is over 64 KiB", "end each line with a newline; replies are short"
     ),
     *(
-        FaultRule(limit.code, Consequence.FORFEIT, limit.told_of_any, limit.help, limit=True)
+        FaultRule(limit.code, Consequence.FORFEIT, limit.message_of_any, limit.help, limit=True)
         for limit in LIMITS.values()
         if limit.code  # the others only refuse, and end no program
     ),
@@ -136,13 +136,13 @@ FAULTS = {row.code: row for row in _ROWS}
 def exit_fault(code: str, ended: Exit | None, limits: Limits) -> tuple[str, str | None]:
     """Return the fault's code of a process that is gone for `code`, and its detail: the limit, and how it ended."""
     if code == LIMITS["output_kb"].code:
-        return code, LIMITS["output_kb"].told(limits)
+        return code, LIMITS["output_kb"].exceeded(limits)
     if code != "exited" or ended is None:
         return code, None
     if ended.limit is None:
         return code, ended.describe(limits)
     limit = LIMITS[ended.limit]
-    return limit.code, f"{limit.told(limits)}; {ended.describe(limits)}"
+    return limit.code, f"{limit.exceeded(limits)}; {ended.describe(limits)}"
 
 
 class Facts(NamedTuple):

@@ -517,7 +517,7 @@ class _Game:
             before = self.unsaid.get(player.bot)
             self.unsaid[player.bot] = fault if before is None else replace(before, count=before.count + 1)
             self.match.keep(player, wrong, notes.game, len(notes.words))
-            self.tell_fault(player, wrong, None)
+            self.send_fault(player, wrong, None)
         else:
             notes.said += [(len(notes.words), statement) for statement in said]
 
@@ -526,10 +526,10 @@ class _Game:
         move = default_move(sight, self.moment, self.chance)
         self.note(player, wrong, format_move(move))
         self.notes.words.append(format_move(move))
-        self.tell_fault(player, wrong, move)
+        self.send_fault(player, wrong, move)
         return move
 
-    def tell_fault(self, player: _Player, wrong: FaultVerdict, used: Move | None) -> None:
+    def send_fault(self, player: _Player, wrong: FaultVerdict, used: Move | None) -> None:
         """Send a bot the fault of its reply, and what was played instead, if anything was."""
         assert player.seat is not None
         number, lives = player.seat.number, player.account.lives

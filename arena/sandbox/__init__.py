@@ -1,7 +1,7 @@
-"""Starting a stranger's program and talking to it over three pipes.
+"""Start an untrusted program in a box and exchange bytes with it over three pipes.
 
 Knows bytes, limits and processes; must not know that there is a game, a protocol or a referee, and imports nothing
-else of ours. A backend stands behind `Sandbox`.
+else of ours. `Sandbox` is implemented by one backend for each way of isolation.
 """
 
 from arena.sandbox.backends import (

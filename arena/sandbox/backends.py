@@ -50,12 +50,12 @@ class SandboxChoice:
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """Hold what there is to know of one sandbox.
+    """A kind of sandbox, and what it can do.
 
-    make: return it, with its temporary files below the folder; raises SandboxError if it can't be had. why_not: say why
+    make: return it, with its temporary files below the folder; raises SandboxError if it isn't available. why_not: why
     it doesn't work here and how to get it, None because a trial worked. sweep: remove what its dead users left on this
     machine (groups, containers, folders); never raises. programs: where it finds interpreters. takes: the fields of
-    Choice, beside the name, that it reads.
+    Choice, other than the name, that it reads.
     """
 
     make: Callable[[SandboxChoice, Path], Sandbox]
@@ -93,7 +93,7 @@ def find_strongest() -> tuple[str, dict[str, HostProblem]]:
 
 
 def untrusted_problem(choice: SandboxChoice) -> HostProblem | None:
-    """Return why a sandbox may not run strangers' bots on this host and how to get there, or return None if it may.
+    """Return why a sandbox may not run untrusted bots on this host and how to get there, or return None if it may.
 
     It must isolate, work, and have control groups: without them one bot can make another late, and limits of memory
     and processes come too late.

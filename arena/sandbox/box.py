@@ -85,8 +85,8 @@ class Exit:
 
     def describe(self, limits: Limits) -> str:
         """Return text that follows the program's name: "exited with code 3; forks refused at its limit of 64: 2"."""
-        told = (LIMITS[field].count_told(limits, count) for field, count in self.counted if field != self.limit)
-        return "; ".join((self._way(), *told))
+        hits = (LIMITS[field].count_message(limits, count) for field, count in self.counted if field != self.limit)
+        return "; ".join((self._way(), *hits))
 
     def _way(self) -> str:
         if self.code is not None:
@@ -103,10 +103,10 @@ class Box(Protocol):
     """Hold one running program.
 
     `stdin` is the non-blocking end to write to, `stdout` and `stderr` the non-blocking ends to read from; each is -1
-    once closed, so that a stale use fails instead of reaching a stranger's file. They belong to the box: close them
+    once closed, so that a stale use fails instead of reaching an unrelated file. They belong to the box: close them
     with its methods only. `pid` is None where the program has none on this machine.
 
-    Any method but `close` may raise SandboxError when the sandbox itself broke (its daemon is gone, somebody else
+    Any method but `close` may raise SandboxError when the sandbox itself broke (its daemon is gone, another process
     killed the box). No program can cause it.
     """
 
@@ -147,7 +147,7 @@ class Box(Protocol):
         """
 
     def thaw(self) -> None:
-        """Let a frozen program go on. Idempotent."""
+        """Thaw a frozen program. Idempotent."""
 
     def close_stdin(self) -> None:
         """Close the end that is written to: the program reads end of file. Idempotent."""
@@ -172,7 +172,7 @@ class Sandbox(Protocol):
         """One line: what it is and what it blocks."""
 
     @property
-    def tells_waits(self) -> bool:
+    def reports_waits(self) -> bool:
         """Whether `Box.cpu_ns` and `Box.spent` of its boxes give numbers, descendants included."""
 
     @property

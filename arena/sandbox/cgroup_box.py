@@ -35,12 +35,12 @@ class CgroupBox(Box):
             self._group.freeze()
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Thaw it."""
         if self._group is not None and not self._closed:
             self._group.thaw()
 
     def _end_excess(self) -> None:
-        """Kill a running program whose processes have together used up their CPU time, which only a group tells."""
+        """Kill a running program whose processes have together used up their CPU time, which only a group counts."""
         if self._group is not None and self._used_up():
             self._excess = "cpu_s"
             self._kill_all()

@@ -36,7 +36,7 @@ def wait_readable(descriptor: int, timeout_s: float = 0.0) -> bool:
 
 
 def reap_later(dying: Callable[[], bool]) -> None:
-    """Have `reap_late` go on with a closed box: `dying` reaps what is dead, and tells whether some process isn't."""
+    """Let `reap_late` finish a closed box: `dying` reaps what is dead, and returns whether some process isn't."""
     _LATE.append(dying)
 
 
@@ -64,7 +64,7 @@ LIMIT_TEXTS = {"memory_mb": "memory", "processes": "processes", "cores": "cores"
 class ChildSandbox(Sandbox):
     """Hold the folder and the control groups of boxes; `scratch` is made when missing.
 
-    `hierarchy` is what control groups are made in; "found" means those of this host, None that there are none.
+    `hierarchy` is what control groups are made in; "found" means those of this host, None: there are none.
     """
 
     def __init__(self, scratch: Path, hierarchy: cgroup.Hierarchy | Literal["found"] | None = "found") -> None:
@@ -82,7 +82,7 @@ class ChildSandbox(Sandbox):
         reap_late()
 
     @property
-    def _limits_told(self) -> str:
+    def _limits_text(self) -> str:
         """Describe how limits are enforced, and list those that aren't."""
         how = "limits by control groups" if self._groups else "approximate limits"
         none = [word for field, word in LIMIT_TEXTS.items() if field in self.unenforced]
@@ -207,7 +207,7 @@ def _entry(calls: Sequence[PreexecCall], report: int) -> Callable[[], None]:
 
 
 def _end(popen: subprocess.Popen[bytes]) -> None:
-    """End a process that nobody will get, and close its pipes."""
+    """End a process that has no owner any more, and close its pipes."""
     popen.kill()
     popen.wait()
     for pipe in (popen.stdin, popen.stdout, popen.stderr):

@@ -184,7 +184,7 @@ def make_reply_script(reply: Callable[[bytes], bytes | Iterable[bytes] | None]) 
 class InProcessBox(Box):
     """Run one script in a thread behind real pipes; see `Box`."""
 
-    def __init__(self, name: str, script: Script, tells_waits: bool = False, freezes: bool = False) -> None:
+    def __init__(self, name: str, script: Script, reports_waits: bool = False, freezes: bool = False) -> None:
         pipes: list[int] = []
         try:
             for _ in range(4):
@@ -199,7 +199,7 @@ class InProcessBox(Box):
             os.set_blocking(end, False)
         self._name = name
         self._exit: Exit | None = None
-        self._tells_waits, self._freezes = tells_waits, freezes
+        self._reports_waits, self._freezes = reports_waits, freezes
         self._peer = ScriptPeer(stdin, stdout, stderr, self._killed)
         self._thread = threading.Thread(target=self._run, args=(self._peer, script), name=f"inside {name}", daemon=True)
         self._thread.start()
@@ -210,15 +210,15 @@ class InProcessBox(Box):
 
     def cpu_ns(self) -> int | None:
         """Return what the script has burnt, None where it isn't accounted."""
-        return self._peer.cpu_ns if self._tells_waits else None
+        return self._peer.cpu_ns if self._reports_waits else None
 
     def peak_bytes(self) -> int | None:
         """Return what the script says that it has had."""
         return self._peer.peak_bytes
 
     def spent(self) -> dict[int, CpuUsage] | None:
-        """Return what the script has burnt and how long it starved, as one task; None where it isn't told."""
-        return {1: self._peer.spent} if self._tells_waits else None
+        """Return what the script has burnt and how long it starved, as one task; None if it isn't known."""
+        return {1: self._peer.spent} if self._reports_waits else None
 
     def freeze(self) -> None:
         """Stop the script at its next step; nothing where the box can't."""
@@ -226,7 +226,7 @@ class InProcessBox(Box):
             self._peer.thawed.clear()
 
     def thaw(self) -> None:
-        """Let the script go on."""
+        """Thaw the script."""
         self._peer.thawed.set()
 
     def close_stdin(self) -> None:
@@ -253,7 +253,7 @@ class InProcessBox(Box):
             self._exit = _play(peer, script)
         except _Killed:  # also while the last words were written
             self._exit = Exit(None, signal.SIGKILL)
-        finally:  # the exit comes first: whoever sees the pipes close finds it
+        finally:  # the exit comes first: a reader that sees the pipes close finds it
             peer.close_stdin()
             peer.close_stdout()
             peer.close_stderr()
@@ -265,15 +265,15 @@ class InProcessSandbox(Sandbox):
     name = "inside"
     note = "inside: functions in threads of this process"
 
-    def __init__(self, scripts: Mapping[str, Script], tells_waits: bool = False, freezes: bool = False) -> None:
-        self._tells_waits, self._freezes = tells_waits, freezes
+    def __init__(self, scripts: Mapping[str, Script], reports_waits: bool = False, freezes: bool = False) -> None:
+        self._reports_waits, self._freezes = reports_waits, freezes
         self.boxes: list[InProcessBox] = []
         self._scripts = scripts
 
     @property
-    def tells_waits(self) -> bool:
+    def reports_waits(self) -> bool:
         """Whether it was asked to."""
-        return self._tells_waits
+        return self._reports_waits
 
     @property
     def freezes(self) -> bool:
@@ -285,7 +285,7 @@ class InProcessSandbox(Sandbox):
         name = program.argv[0] if program.argv else ""
         if name not in self._scripts:
             raise ProgramError(f"{name}: no such script")
-        box = InProcessBox(name, self._scripts[name], self._tells_waits, self._freezes)
+        box = InProcessBox(name, self._scripts[name], self._reports_waits, self._freezes)
         self.boxes.append(box)
         return box
 
@@ -299,7 +299,7 @@ def _play(peer: ScriptPeer, script: Script) -> Exit:
     except _Died as death:
         return death.exit
     except Exception:
-        with contextlib.suppress(OSError):  # nobody listens any more
+        with contextlib.suppress(OSError):  # there is no reader any more
             peer.log(traceback.format_exc().encode())
         return Exit(1, None)
     return Exit(0, None)

@@ -41,16 +41,16 @@ class LimitRule:
         """Return the option that sets it: --memory-mb."""
         return "--" + self.field.replace("_", "-")
 
-    def told(self, limits: "Limits") -> str:
+    def exceeded(self, limits: "Limits") -> str:
         """Return the message with the value: "out of memory: 256 MB"."""
         return self.message.format(self._amount(f"{self.value(limits):g}"))
 
     @property
-    def told_of_any(self) -> str:
+    def message_of_any(self) -> str:
         """Return the message of all values: "out of memory: N MB"."""
         return self.message.format(self._amount("N"))
 
-    def count_told(self, limits: "Limits", count: int) -> str:
+    def count_message(self, limits: "Limits", count: int) -> str:
         """Return what was counted: "forks refused at its limit of 64: 3"."""
         return f"{self.counted.format(self._amount(f'{self.value(limits):g}'))}: {count}"
 

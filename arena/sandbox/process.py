@@ -23,7 +23,7 @@ Without a control group the kernel bounds the memory of each process, roughly, a
 tmp_mb isn't enforced, only each file's size.
 
 Strays are descendants that left the process group (setsid, double fork). On Linux this process becomes a child
-subreaper, so orphans come to us instead of to init. The control group tells a box's own strays, or without one the
+subreaper, so orphans come to us instead of to init. The control group identifies a box's own strays, or without one the
 marker, a random token in the environment that descendants inherit. Other children (another box's, a library user's) are
 never killed nor reaped. Known gaps:
 
@@ -58,7 +58,7 @@ from arena.sandbox.linux import Cgroup, ProcessMonitor, cgroup, launch, list_chi
 from arena.sandbox.program_files import Programs, is_noexec, resolve_shim
 from arena.sandbox.scratch import remove_tree
 
-MARKER = "ARENA_BOX"  # environment variable; its value tells one box's descendants from another's
+MARKER = "ARENA_BOX"  # environment variable; its value identifies the descendants of one box
 REAP_POLL_S = 0.001  # the dead arrive within a few ms, so a finer step gains nothing
 
 BOXES_AT_ONCE = 16  # of one user: a table of ten and boxes that are ending; one counter holds all their processes
@@ -81,11 +81,11 @@ class ProcessSandbox(ChildSandbox):
     @property
     def note(self) -> str:
         """One line: what it is and what it blocks."""
-        return f"process: it keeps nothing from the bots: only for code you trust; {self._limits_told}"
+        return f"process: no isolation: only for code you trust; {self._limits_text}"
 
     @property
     def unenforced(self) -> frozenset[str]:
-        """Its /tmp is everybody's; without control groups nobody bounds root's processes."""
+        """Its /tmp is shared; without control groups root's processes aren't limited."""
         if sys.platform != "linux":
             return frozenset({"tmp_mb", "cores", "memory_mb", "processes"})
         if self._groups is not None:
@@ -93,8 +93,8 @@ class ProcessSandbox(ChildSandbox):
         return frozenset({"tmp_mb", "cores", "processes"} if os.getuid() == 0 else {"tmp_mb", "cores"})
 
     @property
-    def tells_waits(self) -> bool:
-        """Whether this is Linux, and its kernel tells it."""
+    def reports_waits(self) -> bool:
+        """Whether this is Linux, and its kernel reports it."""
         return sys.platform == "linux" and processes.has_schedstat()
 
     def start(self, program: Program, limits: Limits) -> "ProcessBox":
@@ -170,7 +170,7 @@ class ProcessBox(ChildBox):
         """Kill, reap, close, remove; see `Box.close`."""
         if not self._closed:
             deadline = time.monotonic() + CLOSE_MS / 1000
-            with contextlib.suppress(SandboxError):  # `exit` tells its callers; here the box ends anyway
+            with contextlib.suppress(SandboxError):  # `exit` reports it to its callers; here the box ends anyway
                 self.exit()
             self._closed = True
             self._kill(deadline)
@@ -207,7 +207,7 @@ class ProcessBox(ChildBox):
             time.sleep(REAP_POLL_S)
 
     def dying(self) -> bool:
-        """Kill the strays and reap what is dead of a killed box; tell whether another look is needed."""
+        """Kill the strays and reap what is dead of a killed box; return whether another look is needed."""
         dying = self._popen.poll() is None or _reap_group(self._popen.pid)
         dying = dying or (self._group is not None and self._group.populated())
         for pid in list_children("self"):
@@ -243,7 +243,7 @@ def _make_private_folder(scratch: Path) -> Path:
 
 
 def _remove_empty(private: Path) -> bool:
-    """Remove a folder to which its program, if it ran, added nothing; tell whether it is gone. Needs no descriptor."""
+    """Remove a folder to which its program added nothing; return whether it is gone. Needs no descriptor."""
     with contextlib.suppress(OSError):
         private.rmdir()
         return True
@@ -325,7 +325,7 @@ def _kill_group(group: int) -> None:
 
 
 def _reap_group(group: int) -> bool:
-    """Reap the dead of a killed group whose leader is reaped; tell whether some aren't dead yet.
+    """Reap the dead of a killed group whose leader is reaped; return whether some aren't dead yet.
 
     Orphans come to us, so they are our children. The kernel doesn't reuse the group's number while it has a member.
     """

@@ -211,7 +211,7 @@ class Programs:
     image: bool = False
 
     def named(self, program: str) -> str | None:
-        """Return the absolute program of this name, None if there is none."""
+        """Return the absolute program of this name, None if it doesn't exist."""
         if self.image:
             return program
         found = shutil.which(program, path=self.path)

@@ -66,7 +66,7 @@ def scratch_folder() -> Iterator[Path]:
 
 
 def remove_dead_scratch() -> int:
-    """Remove the scratch folders of arenas that were killed: our user's, and locked by nobody. Return how many."""
+    """Remove the scratch folders of arenas that were killed: our user's, and not locked. Return how many."""
     dead = 0
     with suppress(OSError):
         for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
@@ -79,11 +79,11 @@ def remove_dead_scratch() -> int:
 
 
 def _remove(scratch: Path) -> None:
-    """Remove a run's scratch folder piece by piece: `remove_tree` works beside its root, and may be killed."""
+    """Remove a run's scratch folder piece by piece: `remove_tree` works next to its root, and may be killed."""
     with suppress(OSError):  # what can't be removed stays; the results matter more
         for path in scratch.iterdir():
             remove_tree(path)
-            if path.exists():  # on a full disk, which has no room for a folder beside it; a tree too deep stays
+            if path.exists():  # on a full disk, which has no space for a folder next to it; a tree too deep stays
                 with suppress(RecursionError):
                     shutil.rmtree(path, ignore_errors=True)
         scratch.rmdir()
@@ -94,7 +94,7 @@ DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})  # the disk, or what 
 
 def no_space_message(folder: Path) -> str:
     """Return what is said of a full folder for temporary files."""
-    return f"no room for temporary files in {folder}: free some, or set TMPDIR"
+    return f"no space for temporary files in {folder}: free some, or set TMPDIR"
 
 
 def is_disk_full(problem: BaseException, scratch: Path) -> bool:
@@ -128,7 +128,7 @@ def sync_tree(root: Path) -> None:
 def remove_tree(root: Path) -> None:
     """Remove a folder whatever its depth and modes; what can't be removed stays for the owner of the scratch folder.
 
-    A file or a link is removed, too. Every folder found is first moved up beside the others. So no path gets long,
+    A file or a link is removed, too. Every folder found is first moved up next to the others. So no path gets long,
     nothing recurses and no descriptor is held per level, as happens in shutil.rmtree. Symbolic links are unlinked,
     never followed.
     """

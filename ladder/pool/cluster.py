@@ -5,7 +5,7 @@ a laptop: in a process with one thread, which is replaced when it dies and dies 
 
 A worker is admitted first: `admit` is called there, and may raise RefusedError. An admitted worker gets a Dask resource
 of this executor's kind, which every call asks for. So no call reaches a worker that refuses, and one that joins later
-is found within a second. A call that raises RefusedError takes the resource away. Who refused is asked again later.
+is found within a second. A call that raises RefusedError takes the resource away until the worker is asked again.
 
 The scheduler unpickles what it passes on. It gets nothing but bytes, so it needs Dask alone.
 
@@ -15,7 +15,7 @@ What can happen to a call:
   (`distributed.scheduler.allowed-failures`) its future holds a WorkerDiedError.
 * The scheduler dies, or the way to it. Every future holds an ExecutorLostError, and so does every new one until the
   scheduler is back, which is tried for `patience_s`. The workers end with their scheduler.
-* It is cancelled. What has begun goes on to its end, and nobody gets the result.
+* It is cancelled. A call that has begun runs to its end, and its result is dropped.
 
 What a call says travels as an event of a topic of this executor's, with the call's key. A call that runs twice says all
 of it again. The scheduler keeps the last 10,000 events of a topic: words are short.
@@ -172,7 +172,7 @@ class DaskExecutor(WorkerExecutor):
         return client.submit(pickle.loads, data, key=f"{self._kind}-{uuid.uuid4()}", pure=False, **where)
 
     def _take(self, future: Future[Any]) -> "DaskFuture[bytes] | None":
-        """Return what was sent for a future, once: who gets it ends the future."""
+        """Return what was sent for a future, once: its receiver ends the future."""
         with self._lock:
             return self._running.pop(future, None)
 
@@ -366,14 +366,14 @@ def _offer(kind: str, threads: int) -> None:
     from distributed.utils import sync
 
     worker = get_worker()
-    sync(worker.loop, _tell, worker, kind, threads, callback_timeout=_CONNECT_S)
+    sync(worker.loop, _announce, worker, kind, threads, callback_timeout=_CONNECT_S)
 
 
-async def _tell(worker: "Worker", kind: str, threads: int) -> None:
+async def _announce(worker: "Worker", kind: str, threads: int) -> None:
     from distributed.core import Status
 
     await worker.set_resources(**{kind: threads})
     if threads and worker.status == Status.running:
-        # Else a call that waits for the resource goes on waiting: the scheduler looks for one when a worker resumes.
+        # Else a call that waits for the resource never starts: the scheduler looks for one when a worker resumes.
         worker.status = Status.paused
         worker.status = Status.running

@@ -65,7 +65,7 @@ class JobSource(Protocol[Job]):
         """Whether jobs may still come when none is there and none is played."""
 
     def take(self) -> Job | None:
-        """Return the job that is to begin now, None if there is none or all must wait."""
+        """Return the job that is to begin now, None if no job is left or all must wait."""
 
     def failed(self, job: Job, problem: BaseException) -> bool:
         """Take a job back that the host failed or whose worker died; return whether it is given up."""
@@ -96,7 +96,7 @@ class RetryingJobs(Generic[Job]):
         return bool(self._again)
 
     def take(self) -> Job | None:
-        """Return the job that is to begin now, None if there is none or all must wait."""
+        """Return the job that is to begin now, None if no job is left or all must wait."""
         now = self._clock()
         due = next((entry for entry in self._again if entry[0] <= now), None)
         if due is not None:
@@ -134,7 +134,7 @@ def drive_jobs(
     """Play all jobs of a source, at most `width()` at a time, and yield what becomes of each, in order of time.
 
     What a job says is yielded while it is played, if at all: not what it said just before its end. `voids` are the
-    exceptions of `play` that void a match, beside a worker's death. Any other (a defect, or what every further match
+    exceptions of `play` that void a match, like a worker's death. Any other (a defect, or what every further match
     would meet too) is raised.
     """
     running: dict[Future[Result], Job] = {}

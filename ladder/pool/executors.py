@@ -12,8 +12,8 @@ does: the user's present folder isn't searched, or a bot there called random.py 
 A worker that is to end during a call is asked first: SIGTERM raises SystemExit in it, so that the call can end the
 processes and remove the files that it made. After `leave_s` it is killed.
 
-A call may `say` something before it returns. What it said reaches its owner in order, or not at all: whoever needs it
-has it in the result, too.
+A call may `say` something before it returns. What it said reaches its owner in order, or not at all. What the
+owner needs is in the result, too.
 """
 
 import contextlib
@@ -78,7 +78,7 @@ class WorkerExecutor(Executor):
     """An executor over workers that may come and go, and may refuse. Futures are Calls."""
 
     def width(self) -> int:
-        """Return how many calls the workers run at once, 0 as long as there are none."""
+        """Return how many calls the workers run at once, 0 while no worker runs."""
         raise NotImplementedError
 
     def refused(self) -> dict[str, str]:
@@ -263,7 +263,7 @@ class LocalExecutor(WorkerExecutor):
 def _ask(pipe: Connection, call: bytes, hear: Callable[[object], object] = lambda word: None) -> tuple[bool, Any]:
     """Let a worker make a pickled call; return (True, the result) or (False, the exception). `hear` gets its words.
 
-    After an exception of this function nobody knows what the worker will send next.
+    After an exception of this function the worker's next message can't be trusted.
     """
     pipe.send_bytes(call)
     while True:
@@ -315,7 +315,7 @@ def run_worker(descriptor: int, owner: int, cores: str) -> None:
         with contextlib.suppress(OSError):  # a core that was taken away since: then run where the kernel likes
             os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, lambda *_: None)  # a closed terminal tells the owner, who ends the workers
+    signal.signal(signal.SIGHUP, lambda *_: None)  # a closed terminal signals the owner, which ends the workers
     _leave_on_sigterm()
     _die_with(owner)
     pipe = _owner = Connection(descriptor)

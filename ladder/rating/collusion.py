@@ -1,17 +1,17 @@
-"""Pairs of bots that favour one another at a table, beyond what strength and style explain.
+"""Find pairs of bots that favour each other at a table, beyond what strength and style explain.
 
 At a table where one wins and the others are equal, collusion looks like one of two things.
 
 - One gives to the other: of the games that either won, the other won more than its part. That part is the same at all
-  tables, e^{s_b} / (e^{s_a} + e^{s_b}), whoever else sits there. So the wins of one among those of both are binomial.
+  tables, e^{s_b} / (e^{s_a} + e^{s_b}), with any other bots. So the wins of one among those of both are binomial.
 - They play together: both of them won more games than the fit expects. Their number is binomial, or varies less.
 
 A bot whose style suits it against another wins more against it, too. So variances are made larger by what opponents owe
 one another in this field (`styles`, without the pair that is looked at, which else would hide itself), and by how much
-more its matches vary than games do: a binomial of so many times fewer games is asked. What is given can't be told from
+more its matches vary than games do: the binomial is of fewer games by that factor. What is given can't be told from
 style where it isn't much more than that; what both gain hardly depends on style.
 
-A report is an accusation, and most fields have nobody to accuse. So it is the chance of a single false report in a
+A report is an accusation, and most fields have no bot to accuse. So it is the chance of a single false report in a
 whole field that is kept small, by Bonferroni: each chance is multiplied with the number of all that were looked at. To
 control the part of reports that are false (Benjamini and Hochberg) would let one in twenty accuse the innocent.
 """
@@ -27,7 +27,7 @@ from ladder.rating.plackett_luce import win_probabilities
 from ladder.rating.posterior import Posterior
 from ladder.rating.strengths import Fit
 
-MIN_PAIR_MATCHES = 10  # matches of a pair: with fewer, their tables tell more than they do
+MIN_PAIR_MATCHES = 10  # matches of a pair: with fewer, their tables matter more than they do
 TESTS_PER_PAIR = 3  # of each pair: one gives to the other, the other to the one, both gain
 
 
@@ -139,11 +139,11 @@ class _Met:
         return np.asarray(((others[0] / kept / left - others[1]) / np.maximum(left * others[2], 1e-9)).clip(min=0.0))
 
     def chances(self, gamma2: Floats) -> tuple[tuple[Floats, Floats], Floats]:
-        """Return the chance of so many wins of each pair's second, of its first, and of both.
+        """Return the probabilities of as many wins or more: of each pair's second, of its first, and of both.
 
-        An opponent l that owes a bot c makes its height larger by c, and its own lower. Of the wins of both, so many
-        more then are the second's: part (1 - part) c, and twice that where they owe one another. Of all games, so many
-        more are won by both, where p is the chance of the one that gains and q of both: p (1 - q) c + p_l q c.
+        An opponent l that owes a bot c makes its height larger by c, and its own lower. Of the wins of both, this
+        many more are the second's: part (1 - part) c, and twice that where they owe one another. Of all games, this
+        many more are won by both, where p is the chance of the one that gains and q of both: p (1 - q) c + p_l q c.
         """
         either, part = self.wins.sum(1), self._part
         free = part * (1 - part)
@@ -169,7 +169,7 @@ class _Met:
 
 
 def _tail(wins: Floats, games: Floats, chance: Floats, ratio: Floats) -> Floats:
-    """Return the chance of so many wins or more, as of `ratio` times fewer independent games."""
+    """Return the probability of as many wins or more, as of `ratio` times fewer independent games."""
     from scipy.special import betainc  # see `strengths`: it is slow to import
 
     won, lost = wins / ratio, (games - wins) / ratio

@@ -11,8 +11,8 @@ The model: r = the sum of b_j over its opponents j, and e; b_j has variance v an
 
 m: the bot's matches; C (n, n): in how many it met both j and l, less what is expected of independent meetings. The two
 equations are solved for w and v; each bot's own sums stand in them, and the mean bot's as of PRIOR matches. Where
-pairs meet about once, the tables can't tell v from w: v is drawn towards 0, the more the less they tell, and w is what
-the first equation then leaves. Else, by chance, v would take from w what balanced tables cancel. Then
+pairs meet about once, the tables can't separate v from w: v is drawn towards 0, the more the less they do, and w is
+what the first equation then leaves. Else, by chance, v would take from w what balanced tables cancel. Then
 
     dispersion = w + v * sum over j of (n_j - their mean)^2 / m          n_j: in how many matches it met j
 
@@ -31,10 +31,8 @@ from ladder.rating.matches import Floats, Matches, iterate_slices
 from ladder.rating.posterior import Posterior
 
 PRIOR_MATCHES = 20.0  # matches: simulated, the intervals of bots with 4 matches then cover as well as of those with 200
-MIN_GAMES_SHARE = 0.3  # of w: balanced seats make the games of a match less unlike, but never so much
-OWED = (
-    0.15  # of v's part of a result's variance, its standard deviation before the games: small beside w, which is near 1
-)
+MIN_GAMES_SHARE = 0.3  # of w: balanced seats make the games of a match less unlike, but never by this much
+OWED = 0.15  # of v's part of a result's variance, its standard deviation before the games; w is near 1
 MIN_INFORMATION_LEFT = (
     0.05  # of a match's information: a match that alone says something of a bot fits itself, and says nothing
 )
@@ -61,7 +59,7 @@ def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Di
     prior = min(PRIOR_MATCHES, left)
     count, meets, square, squares, met = (sums + prior * sums.sum(0) / max(sums[:, 0].sum(), 1e-9)).T
     both = count * square - meets**2
-    apart = both / np.maximum(count * square, 1e-9)  # how well the tables tell v from w, 0 to 1
+    apart = both / np.maximum(count * square, 1e-9)  # how well the tables separate v from w, 0 to 1
     known = apart > 1e-9
     opponents = np.where(known, (met * count - squares * meets) / np.where(known, both, 1.0), 0.0)
     most = (squares - MIN_GAMES_SHARE * count).clip(min=0.0) / np.maximum(meets, 1e-9)

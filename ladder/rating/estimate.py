@@ -16,9 +16,9 @@ class RatedField:
     predecessors: Mapping[int, int] = field(default_factory=dict)
     """The version that a new one was made from: before its games, the new one is held for about as strong."""
     anchors: Collection[int] = ()
-    """Their mean rating is 25, whoever else comes or goes. Where none has played: that of the active bots that have."""
+    """Their mean rating is 25, whichever bots come or go. Where none has played: that of the active bots that have."""
     active: Collection[int] | None = None
-    """Who plays: ranks and adjusted shares are among these. None: all."""
+    """The bots that play: ranks and adjusted shares are among these. None: all."""
 
     def playing(self) -> list[int]:
         """Return the active bots, in order."""
@@ -67,12 +67,12 @@ class Strength:
 
 
 def count_independent_results(matches: int, bots: int, seats: int) -> int:
-    """Count what tells how much matches differ: the wins of all seats of a match but one, less what was fitted."""
+    """Return the degrees of freedom of results: the wins of all seats of a match but one, less what was fitted."""
     return matches * (seats - 1) - (bots - 1)
 
 
 def min_matches_for_intervals(bots: int, seats: int) -> int:
-    """Return how many matches a run of so many bots needs to have intervals."""
+    """Return how many matches a run of these bots needs to have intervals."""
     return -(-(MIN_RESULTS + bots - 1) // (seats - 1))
 
 

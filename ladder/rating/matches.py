@@ -27,7 +27,7 @@ class Matches:
 
 
 def iterate_slices(count: int, size: int = 1 << 15) -> Iterator[slice]:
-    """Yield slices of so many matches, or of rows: what is made of a slice takes no memory for all."""
+    """Yield slices of `size` matches, or of rows: what is made of a slice takes no memory for all."""
     return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
@@ -36,7 +36,7 @@ def gather_matches(match: Ints, bot: Ints, wins: Floats, games: Floats, bots: in
 
     `match` is any number of the match, `wins` how many of its `games` games the bot won, a draw among j being 1/j.
     Raises ValueError where tables have different numbers of seats or fewer than 2, a bot stands in a match twice, the
-    rows of a match tell different numbers of games, there are more wins than games, or a bot is none of 0 to
+    rows of a match have different numbers of games, there are more wins than games, or a bot isn't in 0 to
     `bots` - 1.
     """
     order = np.lexsort((bot, match))

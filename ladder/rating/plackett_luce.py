@@ -2,7 +2,7 @@
 
     P(i wins) = e^{s_i} / sum_{j at the table} e^{s_j}
 
-Who came second isn't asked. The strengths' differences are log-odds: one unit is 2.7 times as many wins.
+The order of the others doesn't count. The strengths' differences are log-odds: one unit is 2.7 times as many wins.
 
 Source: Plackett, The Analysis of Permutations (1975); Luce, Individual Choice Behavior (1959).
 """

@@ -10,7 +10,7 @@ A = D - H, which has no negative number,
 
 1/D is exact: what a bot's own results say if the others' strengths are known. Only what comes from the others' errors
 is drawn; the middle term, for two bots that have met, is left out, which makes a difference of the two no surer than
-it is. The draws are the same each time. Measured beside the exact ones: standard errors of ratings, of shares, and of
+it is. The draws are the same each time. Compared with the exact ones: standard errors of ratings, of shares, and of
 pairs' differences; all three are as near.
 
     bots, matches of each         draws   mean ratio    its deviation
@@ -36,7 +36,7 @@ from ladder.rating.matches import Floats, Ints, Matches, iterate_slices
 Model = Callable[[Floats, Matches], tuple[float, Floats, Floats]]
 """Strengths and matches to the log-likelihood, its gradient (M, k), and minus its second derivatives (M, k, k)."""
 
-ALWAYS_ACCEPTED_STEP = 2e-4  # steps from here on only get smaller, by less than the likelihood's rounding tells
+ALWAYS_ACCEPTED_STEP = 2e-4  # steps from here on only get smaller, by less than the likelihood's rounding
 STEP_TOLERANCE = 1e-6  # a step of Newton's method squares what is left, so 1e-12 is left after one of this size
 MAX_STEPS = 100  # 4 to 8 are usual
 MAX_HALVINGS = 30  # of a step that overshoots

@@ -218,7 +218,7 @@ def _peak_of_ratings(matches: Matches, before: Ints, moved: Floats, shares: Floa
 def _ratings(
     posterior: Posterior, spread: Dispersion, weights: Floats, known: bool, active: NDArray[np.bool_], among: int
 ) -> tuple[list[Estimate], list[tuple[int, int]]]:
-    """Return each bot's rating, and its ranks among so many active ones, of which some may not be rated."""
+    """Return each bot's rating, and its ranks among `active` bots, of which some may not be rated."""
     mu = MODEL.mu + NOISE * (posterior.strengths - weights @ posterior.strengths)
     last = np.where(active, among, among + 1)
     if not known:

@@ -23,14 +23,14 @@ MODEL = trueskill.TrueSkill(
     mu=25.0,
     sigma=25 / 2,  # usual: mu / 3, which pulls the best of a wide field down: its intervals hold in 92 % of runs
     beta=25 / 3,  # twice the usual: Coup is mostly luck
-    tau=0.01,  # usual: mu / 300; with a skill that wanders so much, more games wouldn't tell more
+    tau=0.01,  # usual: mu / 300; with a skill that varies this much, more games wouldn't show more
     draw_probability=0.0,
 )
 NOISE = math.hypot(MODEL.beta, MODEL.tau)
 """The standard deviation of a performance, in TrueSkill's units."""
 
 STEP = 1 / 3  # of the integral; a product of 6 seats is exact to 1e-12 with it, one of 10 to 1e-9
-FEW, WIDER = 4, 0.4  # so many seats are as exact with wider steps
+FEW, WIDER = 4, 0.4  # this few seats are as exact with wider steps
 BELOW, ABOVE = 6.0, 8.0  # the weakest and the strongest: beyond it there is nothing of a product, nor of a density
 ROWS = 256  # matches that are computed at once: they stay in the processor's cache
 MIN_WIN_PROBABILITY = 1e-280  # a chance to win that is less is no float soon; the prior keeps all chances much larger

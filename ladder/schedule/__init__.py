@@ -1,4 +1,4 @@
-"""Who plays whom, and in which seats. Pure: bots are numbers, and randomness is a shuffle handed in.
+"""Choose which bots meet, and in which seats. Pure: bots are numbers, and randomness is a shuffle passed in.
 
 A run plays a plan: all its tables are known before the first game. A ladder, whose field changes, asks for one round
 after another. Both deal bots to tables at random and then balance how often pairs meet (`ladder.schedule.rounds`).

@@ -32,7 +32,7 @@ def rotate_circle(order: Sequence[int], turn: int) -> tuple[int, ...]:
     return (order[-1], *(order[place % ring] for place in [turn, *across][:ring]))
 
 
-MOST_MATCH_GAMES = 10_000  # all seats of a match are drawn before its first game
+MAX_MATCH_GAMES = 10_000  # all seats of a match are drawn before its first game
 
 
 def seat_orders(seats: int, games: int, shuffle: Shuffle) -> tuple[tuple[int, ...], ...]:
@@ -40,7 +40,7 @@ def seat_orders(seats: int, games: int, shuffle: Shuffle) -> tuple[tuple[int, ..
 
     Every `seats` games are a block: they take a cyclic order and play each of its rotations once. So each bot sits in
     each seat equally often. The rotations come in random order: in steps of one, a bot's seat would be bound to the
-    time in the match, and seat and learning could not be told apart.
+    time in the match, and seat and learning could not be separated.
 
     The orders balance who sits next to whom. Each turn of a zigzag around a randomly seated ring is played clockwise,
     then counter-clockwise. In all blocks of a cycle each bot has each other one on its left equally often, and after
@@ -68,13 +68,13 @@ def require_even_match_games(seats: int, match_games: int) -> None:
             f"{match_games} games a match at {seats} seats: a positive multiple of {seats} is needed, "
             "so that every bot sits in every seat equally often"
         )
-    if match_games > MOST_MATCH_GAMES:
-        raise ValueError(f"{match_games} games a match: at most {MOST_MATCH_GAMES} are allowed")
+    if match_games > MAX_MATCH_GAMES:
+        raise ValueError(f"{match_games} games a match: at most {MAX_MATCH_GAMES} are allowed")
 
 
 MIN_SEATS = 2  # the smallest table that the rule documents know
 MAX_SEATS = 10  # the largest table that the rule documents know
-MOST_GAMES = 1_000_000  # of a plan: it takes some 15 s of CPU and 100 MB, also where a run's file comes from elsewhere
+MAX_GAMES = 1_000_000  # of a plan: it takes some 15 s of CPU and 100 MB, also where a run's file comes from elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +175,8 @@ def check_games(games: int) -> None:
     """Raise ValueError for a number of games that makes no plan."""
     if games < 1:
         raise ValueError(f"{games} games: at least 1 is needed")
-    if games > MOST_GAMES:
-        raise ValueError(f"{games} games: at most {MOST_GAMES} are allowed")
+    if games > MAX_GAMES:
+        raise ValueError(f"{games} games: at most {MAX_GAMES} are allowed")
 
 
 def _check_owners(bots: int, seats: int, owners: Sequence[int]) -> None:

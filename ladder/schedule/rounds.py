@@ -115,7 +115,7 @@ class Entrant:
     games: int
     """How many rated games it has, with those that earlier rounds have scheduled and that aren't played yet."""
     reference: bool = False
-    """Whether it is an anchor of the scale. Reference bots may meet each other, whoever owns them."""
+    """Whether it is an anchor of the scale. Reference bots may meet each other, also those of one owner."""
     slow: bool = False
     """Whether it plays every second round only."""
 
@@ -140,7 +140,7 @@ def plan_next_round(
     """Return the versions at the tables of a ladder's next round; nothing where `why_no_round` says why.
 
     `met`: how many matches each version has had with each other one, at met[a][b] and at met[b][a] alike; what isn't
-    there is none, and versions that aren't active don't matter. `number`: the round's own. With the same one, the same
+    there is 0, and versions that aren't active don't matter. `number`: the round's own. With the same one, the same
     field, in any order, gives the same tables; another one gives others. Slow versions play in rounds of even numbers,
     and where the others play no round.
     """

@@ -1,7 +1,7 @@
-"""People at a table: who sits where, its matches, and the sockets that carry what they see and do.
+"""Play matches with people at a table: its slots, its matches, and the sockets of browsers and programs.
 
 A table's state is held by one event loop; its referee plays in a thread of its own. Must not know the ladder's
-database, nor who somebody is: a place's secret gives the place.
+database, nor any user: a slot's secret gives the slot.
 """
 
 from ladder.tables.local_server import serve_local_table

@@ -24,7 +24,7 @@ from ladder.tables.websocket import MAX_FRAME_BYTES, PING_S, WebChannel, serve_c
 
 HOST = "127.0.0.1"
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}
-_USED = "This link was used already. Open the page in the browser that used it, or start the command anew."
+_USED = "This link was used already. Open the page in the browser that used it, or start the command again."
 
 
 def serve_local_table(
@@ -36,7 +36,7 @@ def serve_local_table(
 ) -> None:
     """Serve a page and its table until SIGINT, SIGTERM, or the person leaves a match that is over.
 
-    `table` makes the table, in the event loop, by the secret of the person's place; `begun` is told the address;
+    `table` makes the table, in the event loop, by the secret of the person's place; `begun` gets the address;
     `replay` gives the page of the last match.
     """
     port = listening.getsockname()[1]
@@ -56,7 +56,7 @@ def serve_local_table(
         return HTMLResponse(page, headers=_HEADERS)
 
     async def last(request: Request) -> Response:
-        # While a match goes on, its finished games would tell who plays under which letter.
+        # While a match goes on, its finished games would reveal which player has which letter.
         shown = replay() if request.cookies.get(cookie) == secret and tables[0].replay else None
         return HTMLResponse(shown or "There is no match to show.", 200 if shown else 404, _HEADERS)
 
@@ -99,4 +99,4 @@ def serve_local_table(
     server.run(sockets=[listening])
 
 
-_LINGER_S = 300.0  # who looks at the replay comes back
+_LINGER_S = 300.0  # a user that looks at the replay comes back

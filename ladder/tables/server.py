@@ -178,7 +178,7 @@ class HostedSession:
         self.id = evening.id
         self.evening = evening
         self.boxes = boxes
-        self.left_at: float | None = None  # since when nobody has been there
+        self.left_at: float | None = None  # since when it has had no client
         self.ending = False
         self._ladder = ladder
         self._write = write
@@ -269,7 +269,7 @@ EVENT_POLL_S = 1.0  # between two looks at what happened in the ladder
 HEARTBEAT_S = HEARTBEAT_TIMEOUT_S / 12
 RETRY_S = 2.0  # until a failed write is tried again
 IDLE_TIMEOUT_S = 900.0  # without anybody a table closes
-UNUSED_TIMEOUT_S = 3_600.0  # so does one to which nobody has come
+UNUSED_TIMEOUT_S = 3_600.0  # so does one that no client has joined
 _ENDS_S = 15.0  # for a table to end; a bot may take so long for an answer
 _LAST_S = 0.3  # for the last frame to be sent
 STOPPED_REASON = "the server was stopped"
@@ -353,9 +353,9 @@ class TableServer:
                 with suppress(RuntimeError):  # the loop has ended
                     self._loop.call_soon_threadsafe(then)
 
-        self._hands.submit(work).add_done_callback(self._tell)
+        self._hands.submit(work).add_done_callback(self._log_error)
 
-    def _tell(self, written: Future[None]) -> None:
+    def _log_error(self, written: Future[None]) -> None:
         """Log why a write failed, if it did."""
         problem = None if written.cancelled() else written.exception()
         if problem is not None:
@@ -364,7 +364,7 @@ class TableServer:
     # --- sockets
 
     async def _come(self, channel: StreamChannel, hello: RelayHello) -> None:
-        """Let a socket be at its table: at a place, or looking on."""
+        """Serve a socket at its table: in a slot, or as a spectator."""
         hosted = await self._table(int(hello["table"]))
         if hosted is None:  # another process's, or over: at the next visit a web server says so
             await channel.close(UNREACHABLE, "the table is away")
@@ -402,7 +402,7 @@ class TableServer:
             self._say(str(problem))
         except (UnplayableTableError, LadderError) as problem:
             self._put_end(id, str(problem).splitlines()[0])
-        except Exception as problem:  # a defect, which is told here alone
+        except Exception as problem:  # a defect, which is only logged here
             self._say(f"table {id} can't be made: {problem!r}")
             self._put_end(id, FAILED_REASON)
         if claimed is not None:
@@ -444,7 +444,7 @@ class TableServer:
     # --- what happens meanwhile
 
     async def _look(self) -> None:
-        """Look again and again at what closed, at who may play no longer, and at where nobody is. Never ends."""
+        """Check periodically for closed tables, for users that may no longer play, and for empty tables. Never ends."""
         frozen = False
         while True:
             here = {id: task.result() for id, task in self._hosted.items() if task.done() and not task.exception()}

@@ -26,14 +26,14 @@ from arena.sandbox import Box
 PROGRAM_TIMING = Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # the way there and back costs it time, too
 _START_MS = 3_600_000  # for a person's seat, which the table answers for: no busy machine may cost it a game
 MATCH_OVER = '{"type":"match_over"}'
-_MAX_KEPT_LINES = 24  # lines to a program; one that is away is asked until it is out of lives, and started anew
+_MAX_KEPT_LINES = 24  # lines to a program; one that is away is asked until it is out of lives, and started again
 _MAX_DELAY_MS = 60_000
-_MIN_DELAY_MS = 100  # of a clock, to be told; a line that is sent at once has its first bytes
+_MIN_DELAY_MS = 100  # of a clock, to be shown; a line that is sent at once has its first bytes
 
 
 @dataclass(frozen=True, slots=True)
 class TableSettings:
-    """What is agreed on by sitting down: the terms of the bots, games a match, the clocks of people and programs.
+    """What players accept by joining: the terms of the bots, games a match, the clocks of people and programs.
 
     A person has `limit_ms` for each request, and no bank.
     """
@@ -51,12 +51,12 @@ class TableSettings:
         return tuple(replace(of[place.kind], ponder=ponder) for place in places)
 
 
-class Superseded(Exception):  # noqa: N818  # no error: he is elsewhere now
-    """Somebody else has shown the secret of this place: another tab, another device, another client."""
+class Superseded(Exception):  # noqa: N818  # no error: the client is elsewhere now
+    """Another client has joined with this slot's secret: another tab, device or program."""
 
 
 class TableClosed(Exception):  # noqa: N818  # no error: it is done
-    """The table has nothing more for this guest; `void`: its match came to no end."""
+    """The table has nothing more for this client; `void`: its match came to no end."""
 
     def __init__(self, why: str, void: bool = False) -> None:
         super().__init__(why)
@@ -65,14 +65,14 @@ class TableClosed(Exception):  # noqa: N818  # no error: it is done
 
 @dataclass(eq=False)
 class TableClient:
-    """One who looks on; `place` is where he sits. `changed` is set when there is something new for him."""
+    """A connected browser or program; `place` is its slot, None for a spectator. `changed` is set for each update."""
 
     place: int | None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     gone: Superseded | TableClosed | None = None
 
     async def news(self) -> None:
-        """Wait until there is something new. Raises Taken or Closed, once he was shown what was new before."""
+        """Wait for an update. Raises Superseded or TableClosed, after the updates before it."""
         if self.gone is not None and not self.changed.is_set():
             raise self.gone
         await self.changed.wait()
@@ -81,16 +81,16 @@ class TableClient:
             raise self.gone
 
     def oust(self, why: Superseded | TableClosed) -> None:
-        """Have him go."""
+        """Disconnect the client."""
         self.gone = why
         self.changed.set()
 
 
 @dataclass(eq=False)
 class ProgramConnection(TableClient):
-    """What carries a program's lines; `next` is the number of the line that it gets next.
+    """The connection of a remote program; `next` is the number of its next line.
 
-    `repeats` is what its program may say once more, since nobody can know on that side whether it had arrived.
+    `repeats` is the answer that the program may send once more, since its side can't know whether it had arrived.
     """
 
     next: int = 0
@@ -146,7 +146,7 @@ class OutboundBuffer:
 
 @dataclass(eq=False)
 class Slot:
-    """A place of a table. Who shows its secret sits there; a bot's has none."""
+    """A player's position at a table. A client joins with its secret; a bot's slot has none."""
 
     kind: Literal["bot", "person", "program"]
     name: str
@@ -155,7 +155,7 @@ class Slot:
     lines: OutboundBuffer = field(default_factory=OutboundBuffer)
     guest: TableClient | None = None
     won: float = 0.0
-    again: bool = False  # who sits there wants to go on
+    again: bool = False  # the player wants the next game, or a rematch
     missed: int = 0  # requests in a row whose time a person let run out
     ends: asyncio.TimerHandle | None = None  # the time of the request that is open
     delay_ms: int | None = None  # there and back, as a program's client has measured it
@@ -178,7 +178,7 @@ _MIN_DELAY_INTERVAL_S = 5.0  # between two delays that are taken
 
 @dataclass(frozen=True, slots=True)
 class MatchSetup:
-    """A match to play: `launch` starts the bots; `keep` takes the record as it grows, and tells where it is shown."""
+    """A match to play: `launch` starts the bots; `keep` stores the growing record, and returns where it is shown."""
 
     spec: MatchSpec
     launch: Callable[[int], Box]
@@ -192,7 +192,7 @@ class LiveTable:
     changed. `pace_s` is how long people have to see a move, `least_s` how long at least a window stays open in which
     people are asked, in s.
 
-    A match begins as soon as nobody is awaited. State: open, playing, between (two games), over, void; a table that
+    A match begins as soon as all have joined. State: open, playing, between (two games), over, void; a table that
     was ended stays void.
     """
 
@@ -214,11 +214,11 @@ class LiveTable:
         self.replay: str | None = None
         self.matches = 0
         self._deal = deal
-        self._tell_owner = changed
+        self._on_change = changed
         self._pace_s, self._least_s = pace_s, least_s
         self._dealt: MatchSetup | None = None
         self._playing: LiveMatch | None = None
-        self._public = PlayerView()  # what an onlooker sees
+        self._public = PlayerView()  # what a spectator sees
         self._guests: set[TableClient] = set()
         self._ended = False
         self._loop = asyncio.get_running_loop()
@@ -228,24 +228,24 @@ class LiveTable:
         self.state, self.why = state, why
         for place in self.places:
             place.again = False
-        self._tell_owner(self)
+        self._on_change(self)
 
     # --- guests
 
     def join(self, secret: str | None) -> TableClient:
-        """Let somebody look on, from the place whose secret he shows; who sat there before is told so.
+        """Add a spectator, or the player of the slot with this secret, whose client before is superseded.
 
-        Raises KeyError for a secret of no person's place.
+        Raises KeyError if no person's slot has the secret.
         """
         guest = TableClient(None if secret is None else self._place_of(secret, "person"))
         self._seat(guest)
         return guest
 
     def attach(self, secret: str, after: int | None = None) -> ProgramConnection:
-        """Let a client carry the lines of the program whose secret it shows: it goes on after so many lines.
+        """Connect the program of the slot with this secret. It has received the first `after` lines.
 
         Without `after` its program knows nothing, or too little where those lines aren't kept any more: the one before
-        counts as ended, and this one is greeted for the next game. Raises KeyError for a secret of no program's place.
+        counts as ended, and this one is greeted for the next game. Raises KeyError if no program's slot has it.
         """
         number = self._place_of(secret, "program")
         place = self.places[number]
@@ -260,7 +260,7 @@ class LiveTable:
         return carrier
 
     def _close_if_done(self, carrier: TableClient) -> None:
-        """Have a program go when nobody could want another match."""
+        """Disconnect a program when no other match can follow."""
         if self._playing is None and (self._ended or (self.state != "open" and not self._of("person"))):
             carrier.oust(TableClosed(self.why or "the match is over", void=self.state == "void"))
 
@@ -275,40 +275,40 @@ class LiveTable:
         self._wake()
 
     def part(self, guest: TableClient) -> None:
-        """Have a guest go away; his place is kept for him."""
+        """Remove a client; its slot stays reserved."""
         self._guests.discard(guest)
         if guest.place is not None and self.places[guest.place].guest is guest:
             self.places[guest.place].guest = None
             if any(self.places[number].guest and self.places[number].again for number in self._of("person")):
-                self._go_on_if_all_want()  # the others needn't wait for him any more
+                self._continue_if_all_want()  # the others needn't wait for this one any more
         self._wake()
 
     def detach(self, carrier: ProgramConnection, left: bool) -> None:
-        """Have a carrier go away. Its program is waited for, unless it left the table."""
+        """Remove a program's connection. The table waits for the program, unless it left."""
         place = carrier.place
         if left and place is not None and self.places[place].guest is carrier and self._playing is not None:
             self._playing.leave(place)
         self.part(carrier)
 
     def renamed(self, number: int, name: str) -> None:
-        """Call who sits at a place by another name."""
+        """Rename the player of a slot."""
         self.places[number].name = name
         self._wake()
 
     def show_replay(self, match: int, address: str) -> None:
-        """Send where the replay of the `match`th match is, now that it may be shown; nothing once another one is played."""
+        """Send where the replay of the `match`th match is, now that it may be shown; ignored after the next begins."""
         if self.matches == match + 1 and self.state in ("over", "void"):
             self.replay = address
             self._wake()
 
     def dismiss(self, why: str) -> None:
-        """Send all guests away, with the reason."""
+        """Disconnect all clients, with the reason."""
         for guest in tuple(self._guests):
             guest.oust(TableClosed(why))
 
     @property
     def watched(self) -> bool:
-        """Return whether anybody looks on."""
+        """Return whether the table has a client."""
         return bool(self._guests)
 
     def _place_of(self, secret: str, kind: str) -> int:
@@ -350,7 +350,7 @@ class LiveTable:
     # --- what guests do
 
     def take(self, guest: TableClient, message: Message) -> Message | None:
-        """Do what a seated guest asks for, if it can be done now; return what he alone is answered."""
+        """Do what a seated client requests, if possible now; return the reply to that client alone."""
         place = None if guest.place is None else self.places[guest.place]
         if place is None or guest.place is None or place.guest is not guest:
             return None
@@ -369,7 +369,7 @@ class LiveTable:
                 return {"hint": list(place.sight.hint(80))}
             case {"go_on": True} if self.state == "between":
                 place.again = True
-                self._go_on_if_all_want()
+                self._continue_if_all_want()
             case {"leave": True} if playing is not None and self.state in ("playing", "between"):
                 playing.leave(guest.place)
             case {"rematch": True} if self.state in ("over", "void") and not self._ended:
@@ -402,7 +402,7 @@ class LiveTable:
     def _time(self, number: int) -> None:
         """Begin the time of a person's open request, after which the seat answers by itself, as if they had.
 
-        So the clock forfeits no person, however slow this machine is, and nothing tells the others.
+        So a slow machine forfeits no person, and the other players don't notice.
         """
         place, limit_ms = self.places[number], self.offer.person.limit_ms
         request = place.sight.request
@@ -422,13 +422,13 @@ class LiveTable:
         place.sight.allow(limit_ms)
         place.ends = self._loop.call_later(limit_ms / 1000, end)
 
-    def _go_on_if_all_want(self) -> None:
-        """Have the next game begin, if all who are here want it."""
+    def _continue_if_all_want(self) -> None:
+        """Begin the next game if all connected players want it."""
         if all(self.places[number].again for number in self._of("person") if self.places[number].guest):
             self._go_on(self._playing)
 
     def _go_on(self, playing: LiveMatch | None, games: int | None = None) -> None:
-        """Have a match's next game begin; with `games`, if it hasn't since so many were over."""
+        """Begin a match's next game; with `games`, only if as many are over."""
         if playing is None or playing is not self._playing or self.state != "between":
             return
         if games in (None, len(playing.games)):
@@ -439,7 +439,7 @@ class LiveTable:
     # --- what programs do
 
     def lines(self, carrier: ProgramConnection) -> list[str]:
-        """Return the lines that a program's carrier hasn't had."""
+        """Return the lines that a program's connection hasn't received."""
         assert carrier.place is not None
         lines = self.places[carrier.place].lines
         fresh = lines.since(carrier.next)
@@ -447,11 +447,11 @@ class LiveTable:
         return fresh
 
     def say(self, carrier: ProgramConnection, line: str) -> None:
-        """Pass on a line of a program; its client may tell the delay that it has measured instead."""
+        """Pass on a line of a program, or note the delay that its client has measured."""
         assert carrier.place is not None
         place = self.places[carrier.place]
         line = line.rstrip("\n")
-        if line.startswith(_DELAY):  # shown with what happens next: by itself it would tell the others something
+        if line.startswith(_DELAY):  # shown with what happens next: by itself it would reveal something to the others
             now = self._loop.time()
             if now >= place.measures_at:
                 place.measures_at = now + _MIN_DELAY_INTERVAL_S
@@ -477,14 +477,14 @@ class LiveTable:
             case LineReceived(bot):
                 self._take_line(bot, happening)
                 return
-            case StateUpdate(told):
-                for eyes, message in told.items():
+            case StateUpdate(messages_by_seat):
+                for eyes, message in messages_by_seat.items():
                     (self._public if eyes is None else self.places[eyes].sight).take(message)
             case GameEnded(game):
                 for seat in game.survivors:
                     self.places[game.seating[seat]].won += 1 / len(game.survivors)
                 ended = {"type": "game_over", "winner": game.winner, "survivors": list(game.survivors), "events": []}
-                self._public.take(ended)  # no seat's line tells an onlooker
+                self._public.take(ended)  # no seat's line is for a spectator
                 self._dealt.keep(playing.record, ())
                 if len(playing.games) < len(playing.spec.seatings):
                     self._be_between(playing)
@@ -539,7 +539,7 @@ class LiveTable:
     # --- what is shown
 
     def frame(self, guest: TableClient) -> Message:
-        """Return the whole of what a guest is to be shown; the end of his request's time by the monotonic clock."""
+        """Return all that a client shows, with the end of its request's time by the monotonic clock."""
         sight = self._public if guest.place is None else self.places[guest.place].sight
         seen = sight.seen()
         missed = 0 if guest.place is None else self.places[guest.place].missed
@@ -590,7 +590,7 @@ class LiveTable:
             self._wake()
 
     def close(self) -> None:
-        """End what is played, without the game that goes on; blocks as long as a bot may take for an answer."""
+        """End the match without its unfinished game. Blocks as long as a bot may take for an answer."""
         dealt, playing, self._playing = self._dealt, self._playing, None
         if playing is None:
             return
@@ -601,10 +601,10 @@ class LiveTable:
 
 
 def _words(statements: object) -> str | None:
-    """Return what is said beside an answer; None for what no words are."""
+    """Return the statement in an answer, None if it isn't text."""
     return statements if isinstance(statements, str) and statements.strip() else None
 
 
 def _clock(timing: Timing) -> Message | None:
-    """Return times as they are shown, in s; None without a clock."""
+    """Return times as shown, in s; None without a clock."""
     return {"move_s": timing.limit_ms / 1000, "game_s": timing.bank_ms / 1000} if timing.timed else None

@@ -22,15 +22,15 @@ from ladder.tables.table import LiveTable, ProgramConnection, Superseded, TableC
 # Close codes, ours and the client's.
 OVER = 1000  # ours: the match is over, or the table closed; a program's: it leaves the table
 FLOOD = 1008  # too much came
-LOST = 1006  # what a socket tells that was cut
+LOST = 1006  # the code of a socket that was cut
 SUPERSEDED = 4001  # another tab, or another client, has the seat
 VOID = 4011  # the match came to no end
 UNKNOWN = 4004  # the table doesn't know the secret
 
 PING_S = 20.0  # a proxy cuts sockets that are idle for a minute
-MAX_FRAME_BYTES = 70_000  # of a frame that comes: a line of the protocol, and room for escapes
+MAX_FRAME_BYTES = 70_000  # of a frame that comes: a line of the protocol, and space for escapes
 _MAX_FRAME_CHARS = 4_000  # characters of a frame that comes from a person
-_MAX_REASON_CHARS = 30  # characters of a reason: a close frame has room for 123 bytes
+_MAX_REASON_CHARS = 30  # characters of a reason: a close frame has space for 123 bytes
 _RATE = 40  # frames a second, on the average of the time since the last pause
 _MAX_BURST_FRAMES = 200
 _STALLED_S = 30.0  # for what is sent to leave this machine
@@ -94,7 +94,7 @@ class WebChannel:
 
 
 async def serve_client(channel: Channel, table: LiveTable, secret: str | None) -> None:
-    """Carry what a guest sees and does until the socket closes; without a secret he looks on."""
+    """Exchange frames and actions with a browser until the socket closes; without a secret as a spectator."""
     try:
         guest = table.join(secret)
     except KeyError:

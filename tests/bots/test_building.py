@@ -263,8 +263,8 @@ def test_the_first_error_of_a_compiler_is_the_first_line_that_is_shown(
     with pytest.raises(BuildError) as refused:
         build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
     last = -2 if printed[-1].startswith(("collect2:", "make:")) else -1
-    assert refused.value.told.lines[:2] == (b"[...]", printed[last].encode())
-    assert refused.value.told.partial
+    assert refused.value.excerpt.lines[:2] == (b"[...]", printed[last].encode())
+    assert refused.value.excerpt.partial
 
 
 def test_lines_that_are_left_out_or_cut_are_known_and_blank_ones_do_not_count(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_lines_that_are_left_out_or_cut_are_known_and_blank_ones_do_not_count(tm
         (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "cat said; exit 1"]\n')
         with pytest.raises(BuildError) as refused:
             build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
-        assert refused.value.told.partial is partial
+        assert refused.value.excerpt.partial is partial
 
 
 def test_a_long_log_is_searched_up_to_a_bound(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_a_long_log_is_searched_up_to_a_bound(tmp_path: Path) -> None:
     with pytest.raises(BuildError) as refused:
         build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
     shown = [b"%d" % number for number in (*range(1, 11), *range(299_997, 300_001))]
-    assert list(refused.value.told.lines) == [*shown[:10], b"[...]", *shown[10:]]
+    assert list(refused.value.excerpt.lines) == [*shown[:10], b"[...]", *shown[10:]]
 
 
 def test_a_build_that_makes_no_program_is_named(quick: Yard) -> None:

@@ -58,7 +58,7 @@ STARTED = (
 BOXES_LANGUAGES = "no toolchain of a home folder"
 READS_ALL = FaultContext("timeout", source=b"for x in sys.stdin.readlines():")
 CR_LF = replace(died("b.sh: 5: Syntax error"), argv=("/bin/sh", "b.sh"), source=b"#!/bin/sh\r\nx\r\n")
-HIDDEN = replace(died("ImportError: cannot import name 'Random' from 'random' (/bot/random.py)"), beside=HIDING)
+HIDDEN = replace(died("ImportError: cannot import name 'Random' from 'random' (/bot/random.py)"), siblings=HIDING)
 
 SEEN: list[tuple[FaultContext, str, str]] = [
     # what is seen, words of the cause, words of the remedy

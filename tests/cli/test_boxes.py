@@ -165,7 +165,7 @@ def test_a_host_where_nothing_isolates_is_told_loudly(place: Place) -> None:
     assert ran.code == 0, ran.err
     lines = ran.err.splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("sandbox (auto): process: "))
-    assert "it keeps nothing from the bots: only for code you trust" in lines[start]
+    assert "no isolation: only for code you trust" in lines[start]
     assert lines[start + 1].startswith("  not bubblewrap: ")
     assert lines[start + 2].startswith("  not docker: ")
     assert lines[start + 3].startswith("  WARNING: bots can read your files, each other and the network")
@@ -337,7 +337,7 @@ def test_the_clock_is_the_sandboxs_unless_another_is_asked_for(
     (told,) = [line for line in ran.err.splitlines() if line.startswith("clock: ")]
     assert told.startswith(said)
     timing = config_of(place, "out")["terms"]["timing"]
-    tells = make_sandbox(SandboxChoice("process"), tmp_path / "scratch").tells_waits
+    tells = make_sandbox(SandboxChoice("process"), tmp_path / "scratch").reports_waits
     assert timing["own"] == (tells if own is None else own)
     assert timing["ponder"] == ponder
 
@@ -383,5 +383,5 @@ def test_a_full_disk_under_the_temporary_folder_is_one_clear_message(
     fill(tiny_disk)
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "docker", "--out", "out", TMPDIR=str(tiny_disk))
     assert ran.code == 1
-    assert ran.told[0] == f"arena: no room for temporary files in {tiny_disk}: free some, or set TMPDIR"
+    assert ran.told[0] == f"arena: no space for temporary files in {tiny_disk}: free some, or set TMPDIR"
     assert len(ran.told) == 2

@@ -140,7 +140,7 @@ def test_a_misspelt_method_is_named_at_the_start_or_refused_by_the_compiler(kit:
     if not named:
         with pytest.raises(BuildError) as failed:
             heard(folder, tmp_path / "logs")
-        assert any(b"challange" in line.lower() for line in failed.value.told.lines)
+        assert any(b"challange" in line.lower() for line in failed.value.excerpt.lines)
         return
     ran = heard(folder, tmp_path / "logs")
     lines = [line for line in ran.err.splitlines() if "never calls" in line]

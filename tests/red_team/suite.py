@@ -220,7 +220,7 @@ def play(row: Row, kind: Match, stage: Stage) -> Result:
     )
     before = traces(stage)
     limit_ms = PATIENT_MS if kind.patient else LIMIT_MS
-    timing = Timing(limit_ms, BANK_MS, own=stage.sandbox.tells_waits)
+    timing = Timing(limit_ms, BANK_MS, own=stage.sandbox.reports_waits)
     terms = MatchSettings(timing=timing, limits=stage.limits, lives=1)
     spec = MatchSpec(0, b"r" * 32, ("attacker", "honest"), ((0, 1),), terms)
 

@@ -132,7 +132,7 @@ def play(
 ) -> Record:
     """Play a match in which bot i sits in seat i."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
-    sandbox = InProcessSandbox(dict(zip(names, scripts, strict=True)), tells_waits=own, freezes=freezes)
+    sandbox = InProcessSandbox(dict(zip(names, scripts, strict=True)), reports_waits=own, freezes=freezes)
     spec = MatchSpec(
         match=0,
         key=b"c" * 32,

@@ -157,7 +157,7 @@ def play(
     """Play a match in which bot i sits in seat i. A script that is None is a program that doesn't exist."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
     programs = {name: script for name, script in zip(names, scripts, strict=True) if script is not None}
-    sandbox = InProcessSandbox(programs, tells_waits=True, freezes=freezes)
+    sandbox = InProcessSandbox(programs, reports_waits=True, freezes=freezes)
     seatings = (tuple(range(len(scripts))),) * games
     spec = MatchSpec(match=0, key=key, bots=names, seatings=seatings, terms=MatchSettings(**terms))
 
@@ -505,7 +505,7 @@ def test_every_limit_that_ends_a_process_is_a_fault_that_is_made_of_its_row() ->
     """Source: arena/sandbox/limits.py, the one table; the value stands as N."""
     assert {code for code, _ in BY_LIMIT.values()} == LIMIT
     for field, (code, _) in BY_LIMIT.items():
-        assert FAULTS[code].message == LIMITS[field].told_of_any
+        assert FAULTS[code].message == LIMITS[field].message_of_any
         assert FAULTS[code].help == LIMITS[field].help
 
 

@@ -380,7 +380,7 @@ os.read(0, 1)
 
 def test_the_children_of_a_program_are_charged_to_it(sandbox: Sandbox, files: Path) -> None:
     """Row 21: also a child in a session of its own; what was charged stays until the box is closed."""
-    assert sandbox.tells_waits
+    assert sandbox.reports_waits
     with running(sandbox, python(BURNING_CHILD, files)) as box:
         assert read_line(box.stdout) == b"ready\n"
         seen = [box.cpu_ns() or 0]

@@ -126,8 +126,8 @@ def test_what_a_script_burns_is_accounted_where_that_is_asked_for() -> None:
         peer.send(b"burnt\n")
         peer.burn(0.25)
 
-    sandbox = InProcessSandbox({"it": burns}, tells_waits=True)
-    assert (sandbox.tells_waits, sandbox.freezes) == (True, False)
+    sandbox = InProcessSandbox({"it": burns}, reports_waits=True)
+    assert (sandbox.reports_waits, sandbox.freezes) == (True, False)
     box = sandbox.start(Program(("it",), Path()), Limits())
     assert exit_of(box) == Exit(0, None)
     assert box.cpu_ns() == 1_750_000_000

@@ -38,8 +38,8 @@ from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, PreexecCall, ProcessMonitor, cgroup, launch, processes, seccomp, user_ids
 from arena.sandbox.program_files import Programs
 
-INIT = 1  # bwrap's own process in the namespaces, which the limit of processes must leave room for
-KEEPERS = 4  # what RLIMIT_NPROC counts besides: bwrap twice, and its helpers while it starts
+INIT = 1  # bwrap's own process in the namespaces, which the limit of processes must allow for
+KEEPERS = 4  # what RLIMIT_NPROC also counts: bwrap twice, and its helpers while it starts
 LOCKED_BYTES = 64 * 1024  # Linux's old default: locked memory can't be swapped out
 SIGNALLED = 128  # added by bwrap, as by a shell, to the number of the signal that ended the program
 
@@ -50,14 +50,14 @@ class BubblewrapSandbox(ChildSandbox):
     name = "bubblewrap"
 
     @property
-    def tells_waits(self) -> bool:
-        """Whether the kernel tells it."""
+    def reports_waits(self) -> bool:
+        """Whether the kernel reports it."""
         return processes.has_schedstat()
 
     @property
     def note(self) -> str:
         """One line: what it blocks, and how limits are held."""
-        limits = self._limits_told + ("; only for your own bots" if self._groups is None else "")
+        limits = self._limits_text + ("; only for your own bots" if self._groups is None else "")
         return f"bubblewrap: no network, other processes, files of the host or dangerous system calls; {limits}"
 
     @property
@@ -147,7 +147,7 @@ class BubblewrapBox(ChildBox):
         if self._exit is None:
             try:
                 found = os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:  # reaped by `close`, or by somebody's os.wait(): how it ended is lost
+            except ChildProcessError:  # reaped by `close`, or by another os.wait(): how it ended is lost
                 return Exit(None, None)
             if found is None:
                 self._end_excess()
@@ -161,7 +161,7 @@ class BubblewrapBox(ChildBox):
         """Kill, reap, close, remove; see `Box.close`."""
         if not self._closed:
             deadline = time.monotonic() + CLOSE_MS / 1000
-            with contextlib.suppress(SandboxError):  # `exit` tells its callers; here the box ends anyway
+            with contextlib.suppress(SandboxError):  # `exit` reports it to its callers; here the box ends anyway
                 self.exit()
             self._closed = True
             self._kill_all()
@@ -189,7 +189,7 @@ class BubblewrapBox(ChildBox):
         counted = self._counted(well=code == 0 or self._excess is not None)
         if code is None:  # process 1 was killed, and with it all others
             if self._excess is None and "memory_mb" not in dict(counted) and not keeper_exited:
-                raise SandboxError("bwrap was killed by somebody on this machine")
+                raise SandboxError("bwrap was killed by another process on this machine")
             code = SIGNALLED + signal.SIGKILL
         signalled = SIGNALLED < code < SIGNALLED + signal.NSIG
         ended = Exit(None, code - SIGNALLED) if signalled else Exit(code, None)
@@ -211,7 +211,7 @@ CONTAINER_MARKS = (".dockerenv", "run/.containerenv", "run/systemd/container")  
 
 @functools.cache
 def unavailable_reason() -> HostProblem | None:
-    """Return None because a trial box ran, else why not, and the command that mends it."""
+    """Return None because a test box ran, else why not, and the command that fixes it."""
     if sys.platform != "linux":
         return HostProblem("bubblewrap is Linux's", Remedy.A_LINUX)
     machine = os.uname().machine
@@ -227,7 +227,7 @@ def unavailable_reason() -> HostProblem | None:
 
 
 def add_remedy(problem: str, root: Path = Path("/")) -> HostProblem:
-    """Add what most likely mends a box that doesn't start, from what the kernel says of itself below `root`."""
+    """Add the most likely fix of a box that doesn't start, from what the kernel says of itself below `root`."""
     if "nknown option" in problem:  # --disable-userns and --size came with 0.8
         return HostProblem(f"bubblewrap is too old, 0.8 is needed ({problem})", Remedy.UPGRADE_BWRAP)
     if _sysctl(root, "kernel/apparmor_restrict_unprivileged_userns") == "1":

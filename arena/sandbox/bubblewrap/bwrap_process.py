@@ -54,7 +54,7 @@ def _found(path: str | None) -> str | None:
 
 
 class BwrapProcess:
-    """A bwrap that runs. `init` is the first process of its namespaces, 0 until bwrap tells; `handle` is its pidfd.
+    """A running bwrap. `init` is the first process of its namespaces, 0 until bwrap reports it; `handle` is its pidfd.
 
     `program` is the program's process, None for one that ended before it was seen.
     """
@@ -66,7 +66,7 @@ class BwrapProcess:
         self.program: int | None = None
         self._status = status
         self._filter = filter_end
-        self._told = b""
+        self._output = b""
 
     # -- starting
 
@@ -129,7 +129,7 @@ class BwrapProcess:
         """Return why bwrap gave up before any code of the program ran.
 
         `command` is what a released bwrap was to execute. `ended`: it says no more, so it ends, as soon as it gets a
-        core: what it said tells whose fault this is.
+        core: its output shows whose fault this is.
         """
         popen = self.popen
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -162,13 +162,13 @@ class BwrapProcess:
         if not wait_readable(self._status, deadline - time.monotonic()):
             return False
         data = os.read(self._status, READ_BYTES)
-        self._told += data
+        self._output += data
         for report in self._reports():
             self.init = report.get("child-pid", self.init)
         return bool(data)
 
     def _reports(self) -> Iterator[dict[str, Any]]:
-        return (json.loads(line) for line in self._told.split(b"\n")[:-1] if line.strip())
+        return (json.loads(line) for line in self._output.split(b"\n")[:-1] if line.strip())
 
     # -- the end
 
@@ -178,7 +178,7 @@ class BwrapProcess:
             signal.pidfd_send_signal(self.handle, signal.SIGKILL)
 
     def wait_dead(self, slot: user_ids.UserIdLease | None, deadline: float) -> bool:
-        """Wait for a killed box: its first process, then bwrap. Tell whether both are gone; the rest is reaped later.
+        """Wait for a killed box: its first process, then bwrap. Return whether both are gone; the rest is reaped later.
 
         Its user id comes free when its first process is gone: until then the box's processes count against that user.
         """
@@ -191,7 +191,7 @@ class BwrapProcess:
         return gone and self.popen.returncode is not None
 
     def _dying(self, init: int, slot: user_ids.UserIdLease | None = None) -> bool:
-        """Reap bwrap and the first process, and give back the user id; tell whether one of them isn't dead yet.
+        """Reap bwrap and the first process, and give back the user id; return whether one of them isn't dead yet.
 
         The first process is our child if bwrap ended before it.
         """

@@ -94,7 +94,7 @@ MASKED: tuple[tuple[str, str], ...] = (
     ("settings of the host, and counters: of files, inodes, random bytes, the last process", "sys"),
     ("state of devices, which moves when they work", "acpi asound bus driver scsi"),
     ("locks of the kernel, where it counts them", "lockdep lockdep_chains lockdep_stats lock_stat"),
-    ("what the host's owner told the kernel, perhaps a secret", "cmdline bootconfig"),
+    ("the kernel's command line, perhaps with a secret", "cmdline bootconfig"),
 )
 
 

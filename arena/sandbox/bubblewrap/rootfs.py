@@ -25,7 +25,7 @@ from arena.sandbox.linux import PreexecCall, launch
 from arena.sandbox.program_files import BLOCK
 from arena.sandbox.scratch import remove_tree
 
-OWN_MB = 16  # for our own small files, beside the program's copy
+OWN_MB = 16  # for our own small files, in addition to the program's copy
 OVER = "/tmp"  # every Linux has it; trees below it are copied before it is covered
 
 # <linux/mount.h>; the numbers of these system calls are the same on all architectures
@@ -111,7 +111,7 @@ class MountedRootfs:
     def hide(self, init: int) -> None:
         """Let the /proc of a box show processes, and what is mounted over it; `init` is the box's first process.
 
-        bwrap can't give the option of the mount, and in the box nobody may take it back.
+        bwrap can't give the option of the mount, and in the box no process may undo it.
         """
         place = os.open(os.path.join("/proc", str(init), "root", "proc"), os.O_PATH | os.O_CLOEXEC)
         try:

@@ -53,7 +53,7 @@ class DockerSandbox(Sandbox):
         """Connect.
 
         runtime: such as runsc, None for the engine's default. image: for all programs, None for the one that fits each.
-        Raises TroubleError, in one line with the command that mends it, where no box can be had.
+        Raises TroubleError, in one line with the command that fixes it, if no box can start.
         """
         groups = cgroup.hierarchy()
         if groups is None:
@@ -77,8 +77,8 @@ class DockerSandbox(Sandbox):
         )
 
     @property
-    def tells_waits(self) -> bool:
-        """Whether the kernel tells it."""
+    def reports_waits(self) -> bool:
+        """Whether the kernel reports it."""
         return processes.has_schedstat()
 
     def start(self, program: Program, limits: Limits) -> Box:
@@ -97,7 +97,7 @@ class DockerSandbox(Sandbox):
         return DockerBox(container, group)
 
     def close(self) -> None:
-        """End the watch; what is being removed goes on being removed, and the end of this process waits for it."""
+        """End the watch; removals continue, and the end of this process waits for them."""
         if not self._closed:
             self._closed = True
             self._engine.events.unwatch()
@@ -153,11 +153,11 @@ class DockerBox(CgroupBox):
         return with_cause(parse_exit(int(state["ExitCode"])), self._group.counted())
 
     def _check(self) -> None:
-        """Raise SandboxError if the engine was lost, or has ended the container for somebody else."""
+        """Raise SandboxError if the engine was lost, or has ended the container for another client."""
         if self._engine.events.outages != self._container.outages:
             raise SandboxError("the Docker engine was lost during a match")
         if self._container.id in self._engine.events.killed:
-            raise SandboxError("somebody else ended a container through the Docker engine")
+            raise SandboxError("another client of the Docker engine ended a container")
 
     def close_stdin(self) -> None:
         """Close the end that is written to."""
@@ -189,7 +189,7 @@ class DockerBox(CgroupBox):
 
 @functools.cache
 def unavailable_reason(runtime: str | None = None, image: str | None = None) -> HostProblem | None:
-    """Return None because a trial box ran, else why not, and the command that mends it."""
+    """Return None because a test box ran, else why not, and the command that fixes it."""
     if sys.platform != "linux":
         return HostProblem("Docker's boxes need an engine that runs on the same Linux", Remedy.A_LINUX)
     try:

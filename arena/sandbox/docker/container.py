@@ -178,7 +178,7 @@ LAST_SIGNAL = 64  # SIGRTMAX
 def start_script(program: Program, words: Sequence[str], limits: Limits) -> str:
     """Return the shell script that becomes the program; `words` is its command as it is in the container.
 
-    Raises ProgramError for what a shell can't be told.
+    Raises ProgramError for what a shell can't receive.
     """
     lines = [f"cd {shlex.quote(cwd_inside(program))} 2>/dev/null || {{ echo cwd >&3; exit 127; }}"]
     lines.append("unset HOSTNAME PWD OLDPWD")  # the engine's and the shell's
@@ -218,7 +218,7 @@ def parse_exit(code: int) -> Exit:
 IO = "/io"  # where the pipes are in a container
 START_S = 20.0  # for a started container's first word, and for the program's: 0.1 s, on a loaded machine 1 s
 POLL_S = 0.0002  # between two tries to open a pipe whose reader is about to come
-TOLD_BYTES = 4096  # of what the shells tell; more is the program's own doing
+TOLD_BYTES = 4096  # of the shells' output; more is the program's own
 LIE = -1  # no exit code: the program wrote to `told` itself
 
 # The program is not process 1, whose default signals the kernel ignores. Process 1 ignores the signals that a shell
@@ -261,7 +261,7 @@ class Container:
         self.outages = engine.events.outages
         self._program = program
         self._words = words
-        self._heard = b""  # of what the shells told, the part that nobody has taken yet
+        self._heard = b""  # output of the shells that wasn't read yet
         self._removed = False
         script = start_script(program, words, recipe.limits)
         self.folder = _new_folder(scratch)
@@ -303,7 +303,7 @@ class Container:
         self.pidfd = self._seen(self.root_pid)
         word = self._next_word()
         if word != "ready":
-            raise SandboxError(f"a container of {self.recipe.image} didn't come up: it told {word!r}")
+            raise SandboxError(f"a container of {self.recipe.image} didn't come up: it wrote {word!r}")
         found = list_children(self.root_pid)
         if not found:
             raise SandboxError(f"a container of {self.recipe.image} ended as it came up")
@@ -335,7 +335,7 @@ class Container:
         if theirs := find_start_problem(word, self._program, self._words, self.recipe.image):
             raise theirs
         if word != "go":
-            raise SandboxError(f"a container of {self.recipe.image} can't start a program: it told {word!r}")
+            raise SandboxError(f"a container of {self.recipe.image} can't start a program: it wrote {word!r}")
 
     def _open_in(self) -> int:
         end = time.monotonic() + START_S
@@ -348,19 +348,19 @@ class Container:
                 time.sleep(POLL_S)
 
     def _next_word(self) -> str:
-        """Wait for the next line that the shells tell; "" at their end."""
+        """Wait for the next line of the shells; "" at their end."""
         end = time.monotonic() + START_S
         while b"\n" not in self._heard:
             left = end - time.monotonic()
             if left <= 0 or not wait_readable(self.told, left):
                 raise SandboxError(f"a container of {self.recipe.image} said nothing for {START_S:g} s")
-            if not self._read_told():
+            if not self._read_status():
                 return ""
         word, _, self._heard = self._heard.partition(b"\n")
         return word.decode("ascii", "replace")
 
-    def _read_told(self) -> bool:
-        """Take what the shells have told since; False at their end."""
+    def _read_status(self) -> bool:
+        """Read the shells' output since then; return False at their end."""
         try:
             data = os.read(self.told, TOLD_BYTES)
         except BlockingIOError:
@@ -372,14 +372,14 @@ class Container:
         """Return whether its program has ended, and the shell's exit code: None for none, LIE for another word."""
         if self.told < 0:
             return True, None
-        more = self._read_told()
+        more = self._read_status()
         word, newline, _ = self._heard.partition(b"\n")
         if newline:
             return True, int(word) if word.isdigit() and int(word) < 256 else LIE
         return not more or len(self._heard) == TOLD_BYTES, None
 
     def dead(self, timeout_s: float = 0.0) -> bool:
-        """Wait so long for process 1 to be dead, and tell whether it is."""
+        """Wait up to this time for process 1 to be dead; return whether it is."""
         return wait_readable(self.pidfd, timeout_s)
 
     def close_stdin(self) -> None:

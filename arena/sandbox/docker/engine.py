@@ -36,7 +36,7 @@ MAX_ERROR_CHARACTERS = 300  # characters of an error that are shown
 def connect(timeout_s: float) -> Any:
     """Return a client of the engine that DOCKER_HOST and the like name; its calls end after `timeout_s`.
 
-    Raises TroubleError, with the command that mends it, if no engine answers.
+    Raises TroubleError, with the command that fixes it, if no engine answers.
     """
     import docker  # takes 0.2 s, which only runs in Docker have to pay
 
@@ -93,7 +93,7 @@ def unreachable_problem(problem: BaseException, here: DockerSituation) -> HostPr
     if denied:
         return HostProblem(f"no permission for the Docker engine at {here.host or SOCKET}", Remedy.BE_ROOT)
     if here.host:
-        why = "nobody answers there" if absent else one_line_text(problem)
+        why = "it doesn't answer" if absent else one_line_text(problem)
         return HostProblem(f"DOCKER_HOST={here.host} leads to no Docker engine ({why})", Remedy.UNSET_HOST)
     if absent and not here.installed:
         return HostProblem(f"Docker isn't installed, and no engine is at {SOCKET}", Remedy.INSTALL_DOCKER)
@@ -106,14 +106,14 @@ def unreachable_problem(problem: BaseException, here: DockerSituation) -> HostPr
 
 ANSWER_S = 8.0  # for the engine to open the stream
 AGAIN_S = 1.0  # before a lost event stream is opened again
-BY_OTHERS = ("kill", "stop", "pause", "destroy")  # events of a container that somebody else ends
+BY_OTHERS = ("kill", "stop", "pause", "destroy")  # events of a container that another client ends
 
 
 class ContainerEvents:
     """Follow the containers with one label; safe to use from several threads.
 
-    outages: how often the engine was lost, by the end of its event stream. killed: containers that somebody ended
-    through the engine, other than those that `leaves` was told. died: containers whose process 1 has ended.
+    outages: how often the engine was lost, by the end of its event stream. killed: containers that another client ended
+    through the engine, other than those passed to `leaves`. died: containers whose process 1 has ended.
     """
 
     def __init__(self, label: str) -> None:
@@ -233,14 +233,14 @@ FOLDER_PREFIX = "docker-"  # of such a folder's name
 
 API_S = 20.0  # a call's time-out: the slowest, a start at a load of 10, takes 3 s; a match is to be void within 30
 REMOVED_S = 15.0  # how long `drain` waits: removing takes 0.1 s, on a loaded machine 1 s
-GONE = (404, 409)  # the engine's answers for what is gone, and for what somebody else is removing
+GONE = (404, 409)  # the engine's answers for what is gone, and for what another client is removing
 
 
 class Engine:
     """One connection to a Docker engine of version 20.10 or newer; safe to use from several threads."""
 
     def __init__(self) -> None:
-        """Connect as DOCKER_HOST and the like say. Raises TroubleError with the command that mends it."""
+        """Connect as DOCKER_HOST and the like say. Raises HostProblemError with the command that fixes it."""
         self.api = connect(API_S)
         self.info: dict[str, Any] = self.call(self.api.info)
         self.events = ContainerEvents(OWNER_LABEL)

@@ -76,7 +76,7 @@ class Cgroup:
     def cpu_ns(self) -> int:
         """Return the CPU time of all that are or were in the group, in ns, in steps of 1,000. Never falls.
 
-        Raises SandboxError if somebody on this machine removed the group; so do `freeze` and `thaw`.
+        Raises SandboxError if another process removed the group; so do `freeze` and `thaw`.
         """
         try:
             line = os.pread(self._cpu, 64, 0)  # usage_usec 1234\nuser_usec ...; see cgroup-v2.rst
@@ -85,7 +85,7 @@ class Cgroup:
         return int(line[11 : line.index(b"\n")]) * 1000
 
     def peak_bytes(self) -> int | None:
-        """Return the most memory that the group has had at a time, None where the kernel doesn't tell."""
+        """Return the most memory that the group has had at a time, None if the kernel doesn't count it."""
         file = "memory.max_usage_in_bytes" if self._v1_memory else "memory.peak"  # the latter since Linux 5.19
         return _number(self._memory / file) or None
 
@@ -102,7 +102,7 @@ class Cgroup:
             self._set_frozen(True)
 
     def thaw(self) -> None:
-        """Let them go on. Idempotent."""
+        """Thaw them. Idempotent."""
         if self._frozen:
             self._set_frozen(False)
 
@@ -151,7 +151,7 @@ class Cgroup:
         folder = self._memory
         if self._v1_memory:
             kills = _counter(folder / "memory.oom_control", b"oom_kill")
-            # memory.failcnt stays 0 on Linux 6.18, so the peak tells whether the limit was hit. memsw's peak also
+            # memory.failcnt stays 0 on Linux 6.18, so the peak shows whether the limit was hit. memsw's peak also
             # counts swapped memory, and has the same limit.
             limit = _number(folder / "memory.limit_in_bytes")
             most = max(_number(folder / f"{kind}.max_usage_in_bytes") for kind in ("memory", "memory.memsw"))
@@ -198,7 +198,7 @@ def write(path: Path, text: str) -> None:
 
 
 def _counter(path: Path, key: bytes) -> int:
-    """Return the number beside a word in a file of "word number" lines; 0 where there is none."""
+    """Return the number beside a word in a file of "word number" lines; 0 if there isn't one."""
     with contextlib.suppress(OSError):
         for line in path.read_bytes().splitlines():
             word, _, number = line.partition(b" ")
@@ -227,7 +227,7 @@ def kill_members(folder: Path) -> None:
 
 
 def remove(folders: tuple[Path, ...], deadline: float) -> bool:
-    """Remove directories, with those below them, as soon as they are empty; tell whether all are gone in time."""
+    """Remove directories, with those below them, as soon as they are empty; return whether all are gone in time."""
     left = list(folders)
     while True:
         left = [folder for folder in left if not _remove_one(folder)]
@@ -241,7 +241,7 @@ def remove(folders: tuple[Path, ...], deadline: float) -> bool:
 
 
 def _remove_one(folder: Path) -> bool:
-    """Remove a directory, with those that a program of the same user made in it; tell whether it is gone."""
+    """Remove a directory, with those that a program of the same user made in it; return whether it is gone."""
     with contextlib.suppress(OSError):
         os.rmdir(folder)
         return True
@@ -287,7 +287,7 @@ class Hierarchy:
 
     def describe(self) -> str:
         """Describe in one line what it is and what it can do."""
-        kind = "cgroups v1 beside a v2 tree" if self.others else "cgroups v2"
+        kind = "cgroups v1 and a v2 tree" if self.others else "cgroups v2"
         return f"{kind}: {', '.join(name for name in CONTROLLERS if name in self.controllers) or 'CPU time alone'}"
 
     def lacking(self) -> HostProblem | None:
@@ -508,7 +508,7 @@ def _below(top: Path, root: str, own: str) -> Path:
     return top / own.strip("/") if own.strip("/") else top
 
 
-# --- whose group ------------------------------------------------------------------------------------------------------
+# --- owners of groups -------------------------------------------------------------------------------------------------
 
 
 def _new_name() -> str:

@@ -29,7 +29,7 @@ _SLEEPS = b"\nvoluntary_ctxt_switches:\t"
 
 
 def has_schedstat() -> bool:
-    """Return whether this kernel tells it: one that doesn't count says 0, also of this thread, which has run."""
+    """Return whether this kernel counts it: if not, it shows 0, also for this thread, which has run."""
     try:
         return int(_read_stat(_THIS).split()[0]) > 0
     except (OSError, ValueError, IndexError):
@@ -163,7 +163,7 @@ def _named(pid: int) -> str:
 
 
 def _start_time(pid: int) -> int:
-    """Return when a process started, in ticks after boot; 0 if there is none, or only a zombie."""
+    """Return when a process started, in ticks after boot; 0 if it doesn't exist, or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # the name may hold anything
     except OSError:

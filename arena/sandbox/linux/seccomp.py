@@ -61,7 +61,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Refuse a system call with an error number if any of the tests holds, or always if there are none.
+    """Refuse a system call with an error number if any of the tests holds, or always without tests.
 
     The numbers are those of <asm/unistd_64.h> and <asm-generic/unistd.h>; None where an architecture hasn't the call.
     """
@@ -93,8 +93,8 @@ _CLONE = _any_bit(0, 0x1000, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x1000000
 # F_GETLK, F_SETLK, F_SETLKW, F_OFD_*, F_SETLEASE, F_GETLEASE, F_NOTIFY, F_GET_RW_HINT and F_SET_RW_HINT (which before
 # Linux 6.9 anybody could set on a file), F_GETDELEG, F_SETDELEG, <linux/fcntl.h>
 _LOCKS = _is(1, 5, 6, 7, 36, 37, 38, 1024, 1025, 1026, 1035, 1036, 1039, 1040)
-# All but type 'T', in which the requests to terminals, pipes and sockets are: file systems tell of their files and
-# themselves, interfaces and bridges load modules. Of 'T', what types into the terminal of whoever started us (TIOCSTI,
+# All but type 'T', in which the requests to terminals, pipes and sockets are: file systems describe their files and
+# themselves, interfaces and bridges load modules. Of 'T', what types into the terminal of our parent (TIOCSTI,
 # TIOCLINUX), and TIOCSETD, which loads a module for it
 _CONTROLS = (Compare(1, 0xFF00, 0x5400, equal=False), *_is(1, 0x5412, 0x541C, 0x5423))
 # MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB: pages set aside for others, which memory limits don't count
@@ -116,7 +116,7 @@ RULES = (
     Rule("socketpair", 53, 199, errno.EAFNOSUPPORT, _OTHER_FAMILY),
     Rule("getsockopt", 55, 209, errno.ENOPROTOOPT, _NUMBERED),
     Rule("setsockopt", 54, 208, errno.ENOPROTOOPT, _PROGRAMS),
-    # --- a second door to all other calls
+    # --- a second way to all other calls
     Rule("io_uring_setup", 425, 425, errno.ENOSYS),
     Rule("io_uring_enter", 426, 426, errno.ENOSYS),
     Rule("io_uring_register", 427, 427, errno.ENOSYS),
@@ -172,7 +172,7 @@ RULES = (
     Rule("mmap", 9, 222, errno.ENOMEM, _HUGE_MAP),
     Rule("memfd_create", 319, 279, errno.ENOMEM, _HUGE_FILE),
     Rule("shmget", 29, 194, errno.ENOMEM, _HUGE_SEGMENT),
-    Rule("prctl", 157, 167, errno.EINVAL, _is(0, 62)),  # PR_SCHED_CORE: who may run on the core's other thread
+    Rule("prctl", 157, 167, errno.EINVAL, _is(0, 62)),  # PR_SCHED_CORE: what may run on the core's other thread
     Rule("kexec_load", 246, 104, errno.EPERM),
     Rule("kexec_file_load", 320, 294, errno.EPERM),
     Rule("init_module", 175, 105, errno.EPERM),
@@ -194,7 +194,7 @@ RULES = (
     Rule("sync", 162, 81, errno.EPERM),  # writes out what the whole machine has waiting
     Rule("syncfs", 306, 267, errno.EPERM),
     Rule("sched_setaffinity", 203, 122, errno.EPERM),  # a bot stays on the cores of its worker
-    # --- what boxes that see the same files below /usr tell each other, and learn of each other
+    # --- channels between boxes that see the same files below /usr
     Rule("futex_waitv", 449, 449, errno.ENOSYS),  # on 128 at once, also of files; no language needs it
     Rule("fcntl", 72, 25, errno.ENOSYS, _LOCKS),
     Rule("flock", 73, 32, errno.ENOSYS),

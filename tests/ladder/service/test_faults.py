@@ -145,7 +145,7 @@ def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_d
         place.wait(lambda: fill_until_it_ends(small_disk / "filler", process))
         ran = place.end(process)
         assert ran.code == 1
-        assert 0 < ran.err.count(f"no room for temporary files in {small_disk}") <= 3, "at most once a task on its way"
+        assert 0 < ran.err.count(f"no space for temporary files in {small_disk}") <= 3, "at most once a task on its way"
         demand_sound(ladder)
         shutil.rmtree(small_disk / "filler")
         run_on(place, folder)
