@@ -60,12 +60,12 @@ def format_rating(rating: "Estimate") -> str:
 # Numbers of a bot's style, in the order in which they are shown, in the words of `arena stats`.
 _STYLE = {
     "turns": "turns in a game",
-    "table challenged": "challenges, of the claims that it could challenge",
-    "table right": "right ones, of these challenges",
-    "table blocked": "blocks, of the actions that it could block",
-    "called all": "challenged, of its own claims",
+    "visible_at_table challenged": "challenges, of the claims that it could challenge",
+    "visible_at_table right": "right ones, of these challenges",
+    "visible_at_table blocked": "blocks, of the actions that it could block",
+    "challenged all": "challenged, of its own claims",
     "bluffs all": "bluffs, of its claims",
-    "caught all": "challenged, of these bluffs",
+    "challenged_bluffs all": "challenged, of these bluffs",
     "blocks bluffed": "bluffs, of the blocks that it wanted",
     "challenges made": "challenges that it wanted, of those that it could",
     "challenges right": "right ones, of these",

@@ -46,7 +46,7 @@ arena.run: protocol.event_text arena.coup arena.sandbox arena.referee arena.bots
 arena.run.report: arena.referee arena.bots ladder.rating ladder.run_standings ladder.store
 arena.stats: arena.coup arena.referee arena.replay arena.run ladder.rating
 arena.stats.plots: arena.bots arena.replay arena.stats.report
-arena.stats.report: arena.bots arena.run ladder.results
+arena.stats.report: arena.bots arena.run ladder.results ladder.rating
 arena.compare: protocol.event_text arena.coup arena.referee arena.replay arena.run ladder.results ladder.schedule
   ladder.store
 arena.compare.report: arena.referee arena.bots ladder.run_standings

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 
 import click
@@ -96,19 +97,27 @@ def _short(stats: StatsReport) -> Iterator[RenderableType]:
     yield ""
     rows = []
     for bot in stats.bots:
-        won, two = bot.won.get(ALL), bot.won_by_left.get("2")
-        out = NO_VALUE if bot.out is None else str(bot.out.median)
+        won, two = bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2")
+        out = NO_VALUE if bot.elimination_turns is None else str(bot.elimination_turns.median)
         rows.append([bot.bot, str(bot.games), _percent(won), _interval(won), _of(two), _interval(two), out])
-    yield _table(["bot", "games", "won", "95 %", "won of\nthe last two", "95 %", "out in\nturn"], rows)
+    yield _table(["bot", "games", "win rate", "95 %", "won of\nthe last two", "95 %", "out in\nturn"], rows)
     yield ""
     rows = []
     for bot in stats.bots:
-        bluffs, called, caught = (bot.bluffs.get(ALL), bot.called.get(ALL), bot.caught.get(ALL))
-        number = NO_VALUE if bluffs is None else str(bluffs.of)
+        bluffs, challenged, caught = (rates.get(ALL) for rates in (bot.bluffs, bot.challenged, bot.challenged_bluffs))
+        number = NO_VALUE if bluffs is None else str(bluffs.total)
         rows.append(
-            [bot.bot, number, _percent(bluffs), _interval(bluffs), _percent(called), _interval(called), _of(caught)]
+            [
+                bot.bot,
+                number,
+                _percent(bluffs),
+                _interval(bluffs),
+                _percent(challenged),
+                _interval(challenged),
+                _of(caught),
+            ]
         )
-    yield _table(["bot", "claims", "bluffs", "95 %", "called", "95 %", "bluffs\ncalled"], rows)
+    yield _table(["bot", "claims", "bluffs", "95 %", "chal-\nlenged", "95 %", "bluffs\nchallenged"], rows)
     yield ""
     rows = []
     for bot in stats.bots:
@@ -130,7 +139,7 @@ def _short(stats: StatsReport) -> Iterator[RenderableType]:
     yield ""
     rows = []
     for bot in stats.bots:
-        took = bot.took.get(ALL)
+        took = bot.decision_times.get(ALL)
         times = [NO_VALUE] * 3 if took is None else [str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)]
         faults = ", ".join(f"{code} {count}" for code, count in bot.faults_by_code.items()) or NO_VALUE
         rows.append([bot.bot, *times, faults])
@@ -146,7 +155,7 @@ def _actions(bots: Sequence[Profile]) -> Iterator[RenderableType]:
         some = names[start : start + _ACTIONS]
         rows = []
         for bot in bots:
-            turns = format_range([rate.of for rate in bot.actions.values()])
+            turns = format_range([rate.total for rate in bot.actions.values()])
             rows.append([bot.bot, turns, *(_percent(bot.actions.get(name), 0) for name in some)])
         yield ""
         yield _table(["bot", "turns", *(_heading(name) for name in some)], rows)
@@ -156,7 +165,8 @@ def _actions(bots: Sequence[Profile]) -> Iterator[RenderableType]:
 
 
 def _whole(bot: Profile, records: Records) -> Iterator[RenderableType]:
-    out = "" if bot.out is None else f"; out in turn {bot.out.median} (80 %: {bot.out.p10}-{bot.out.p90})"
+    turns = bot.elimination_turns
+    out = "" if turns is None else f"; out in turn {turns.median} (80 %: {turns.p10}-{turns.p90})"
     yield (
         f"{escape_control(bot.bot)}: {format_count(bot.games, 'game')} in "
         f"{format_count(bot.matches, 'match', 'es')}{out}"
@@ -165,19 +175,22 @@ def _whole(bot: Profile, records: Records) -> Iterator[RenderableType]:
         rates: Mapping[str, Rate] = getattr(bot, section)
         if not rates:
             continue
-        attacks = bot.attacks if section == "attacked" else {}
+        attacks = bot.attack_counts if section == "attack_targets" else {}
         kinds = list(dict.fromkeys(kind for made in attacks.values() for kind in made))
         rows = [
-            [_name(section, name), _number(rate.count), str(rate.of), _percent(rate), _interval(rate)]
+            [_name(section, name), _number(rate.count), str(rate.total), _percent(rate), _interval(rate)]
             + [str(attacks.get(name, {}).get(kind, 0)) for kind in kinds]
             for name, rate in rates.items()
         ]
         yield ""
-        yield _table([title, "count", "of", "share", "95 %", *map(_heading, kinds)], rows)
+        yield _table([title, "count", "total", "rate", "95 %", *map(_heading, kinds)], rows)
         yield Text(about, "dim")
-    if bot.took:
+    if bot.decision_times:
         yield ""
-        rows = [[kind, str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)] for kind, took in bot.took.items()]
+        rows = [
+            [kind, str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)]
+            for kind, took in bot.decision_times.items()
+        ]
         yield _table([f"{_clock(records)} time, ms", "requests", "median", "99 % within"], rows)
     if bot.faults_by_code:
         yield ""
@@ -191,8 +204,8 @@ def _pair(bot: Profile, pair: ComparedBot) -> Iterator[RenderableType]:
     """Yield each rate of a bot now and before, and its times."""
     every = [each for names in pair.differences.values() for each in names.values()]
     yield (
-        f"{_pair_name(pair)}: {sum(each.clear for each in every)} of {format_count(len(every), 'rate')} differ clearly "
-        "*"
+        f"{_pair_name(pair)}: {sum(each.significant for each in every)} of {format_count(len(every), 'rate')} "
+        "differ clearly *"
     )
     for section, names in pair.differences.items():
         title, about = SECTIONS[section]
@@ -211,25 +224,24 @@ def _pair(bot: Profile, pair: ComparedBot) -> Iterator[RenderableType]:
 
 
 def _pair_name(pair: ComparedBot) -> str:
-    return escape_control(f"{pair.bot}, before: {pair.before.bot}")
+    return escape_control(f"{pair.bot}, before: {pair.other.bot}")
 
 
 def _both(difference: RateDifference) -> list[str]:
+    value, low, high = astuple(difference.difference)
     return [
-        _of(difference.before),
-        _of(difference.now),
-        f"{100 * difference.difference:+.1f}",
-        NO_VALUE
-        if difference.difference_95 is None
-        else "{:+.1f} to {:+.1f}".format(*(100 * end for end in difference.difference_95)),
-        "*" if difference.clear else "",
+        _of(difference.other_rate),
+        _of(difference.rate),
+        f"{100 * value:+.1f}",
+        NO_VALUE if low is None else f"{100 * low:+.1f} to {100 * high:+.1f}",
+        "*" if difference.significant else "",
     ]
 
 
 def _took(now: Profile, pair: ComparedBot) -> Iterator[tuple[str, DecisionTimes, DecisionTimes]]:
-    for kind, took in now.took.items():
-        if kind in pair.before.took:
-            yield kind, pair.before.took[kind], took
+    for kind, took in now.decision_times.items():
+        if kind in pair.other.decision_times:
+            yield kind, pair.other.decision_times[kind], took
 
 
 # ---------------------------------------------------------------- cells
@@ -245,26 +257,26 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[
 
 
 def _percent(rate: Rate | None, digits: int = 1) -> str:
-    return format_percent(None if rate is None else rate.share, digits)
+    return format_percent(None if rate is None else rate.value, digits)
 
 
 def _interval(rate: Rate | None) -> str:
-    return format_interval(*((None, None) if rate is None or rate.share_95 is None else rate.share_95))
+    return NO_VALUE if rate is None else format_interval(rate.low, rate.high)
 
 
 def _intervals(bot: Profile) -> tuple[Rate | None, ...]:
     """Return the rates of a bot whose intervals stand in the tables in short."""
-    return bot.won.get(ALL), bot.won_by_left.get("2"), bot.bluffs.get(ALL), bot.called.get(ALL)
+    return bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2"), bot.bluffs.get(ALL), bot.challenged.get(ALL)
 
 
 def _without(*rates: Rate | None) -> bool:
     """Return whether a rate has no interval."""
-    return any(rate is not None and rate.share_95 is None for rate in rates)
+    return any(rate is not None and rate.low is None for rate in rates)
 
 
 def _of(rate: Rate | None) -> str:
     """Return a rate with the number that it is of: "46% of 1096"."""
-    return NO_VALUE if rate is None else f"{rate.share:.0%} of {rate.of}"
+    return NO_VALUE if rate is None else f"{rate.value:.0%} of {rate.total}"
 
 
 def _number(count: float) -> str:
@@ -282,7 +294,7 @@ def _clock(records: Records) -> str:
 
 def _name(section: str, name: str) -> str:
     """Return what a row is called: a bot's name as it is, a word of ours with blanks."""
-    return name if section == "attacked" else name.replace("_", " ")
+    return name if section == "attack_targets" else name.replace("_", " ")
 
 
 def _heading(name: str) -> str:
@@ -333,7 +345,7 @@ def stats(
         print_text(stats_report_to_csv(result))
     else:
         print_parts(*stats_parts(result, full=bot is not None), widest=MAX_COLUMNS)
-    sys.exit(1 if found.records.left_out else 0)
+    sys.exit(1 if found.records.skipped else 0)
 
 
 def _count(paths: Sequence[Path], pair: tuple[str, str] | None) -> tuple[StatsReport, StatsAccumulator]:
@@ -346,23 +358,23 @@ def _count(paths: Sequence[Path], pair: tuple[str, str] | None) -> tuple[StatsRe
     except RecordFileError as problem:
         usage_error(str(problem))
     fold = StatsAccumulator(pair)
-    left_out: list[str] = []
+    skipped: list[str] = []
 
     def line() -> str:
-        return f"{fold.records + len(left_out)} of {format_count(len(files), 'record')} read, {fold.games} games"
+        return f"{fold.records + len(skipped)} of {format_count(len(files), 'record')} read, {fold.games} games"
 
     with show_progress(line, line) as tell:
         for file in files:
             trouble = _add(fold, file)
             if trouble is not None:
-                left_out.append(trouble)
+                skipped.append(trouble)
             tell()
     if not fold.records:
-        more = f"; and {format_count(len(left_out) - 1, 'file')} more can't be read" if len(left_out) > 1 else ""
-        usage_error(f"{left_out[0]}{more}")
-    for each in left_out:
-        print_note(f"left out: {each}")
-    return make_stats_report(fold, [str(path) for path in paths], left_out), fold
+        more = f"; and {format_count(len(skipped) - 1, 'file')} more can't be read" if len(skipped) > 1 else ""
+        usage_error(f"{skipped[0]}{more}")
+    for each in skipped:
+        print_note(f"skipped: {each}")
+    return make_stats_report(fold, [str(path) for path in paths], skipped), fold
 
 
 def _add(fold: StatsAccumulator, file: Path) -> str | None:

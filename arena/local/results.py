@@ -42,16 +42,16 @@ class WinRate:
 
     @property
     def value(self) -> float:
-        """Return the win share, 0 to 1; 0 without a game."""
+        """Return the win rate, 0 to 1; 0 without a game."""
         return self.wins / self.games if self.games else 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return Wilson's 95 % interval of the share, which takes games as independent."""
+        """Return Wilson's 95 % interval of the rate, which takes games as independent."""
         return wilson_interval(self.value, Z_95 * Z_95 / self.games) if self.games else (0.0, 1.0)
 
     def __str__(self) -> str:
-        """Return the share in words, in percent: `27.4 % (24.7 to 30.3) of 1000 games`."""
+        """Return the rate in words, in percent: `27.4 % (24.7 to 30.3) of 1000 games`."""
         low, high = self.interval
         return f"{100 * self.value:.1f} % ({100 * low:.1f} to {100 * high:.1f}) of {self.games} games"
 
@@ -68,28 +68,28 @@ class Results:
     records: tuple[Record, ...] = ()
 
     @cached_property
-    def shares(self) -> Mapping[str, WinRate]:
-        """Return the win share of each bot, best first."""
-        shares = {bot: _share(self._of(bot)) for bot in self.bots}
-        return dict(sorted(shares.items(), key=lambda pair: -pair[1].value))
+    def win_rates(self) -> Mapping[str, WinRate]:
+        """Return the win rate of each bot, best first."""
+        rates = {bot: _win_rate(self._of(bot)) for bot in self.bots}
+        return dict(sorted(rates.items(), key=lambda pair: -pair[1].value))
 
     def by_seat(self, bot: str) -> tuple[WinRate, ...]:
-        """Return the win share of a bot in each seat, from seat 0, who starts where the rules don't say otherwise."""
+        """Return the win rate of a bot in each seat, from seat 0, who starts where the rules don't say otherwise."""
         seats = len(self.games[0].seats)
-        return tuple(_share((won, at) for won, at in self._of(bot) if at == seat) for seat in range(seats))
+        return tuple(_win_rate((won, at) for won, at in self._of(bot) if at == seat) for seat in range(seats))
 
     def table(self) -> Rows:
-        """Return a row for each bot, best first: its win share with the 95 % interval, and the share in each seat."""
+        """Return a row for each bot, best first: its win rate with the 95 % interval, and the rate in each seat."""
         rows = Rows()
-        for bot, share in self.shares.items():
-            low, high = share.interval
+        for bot, rate in self.win_rates.items():
+            low, high = rate.interval
             seats = {f"seat {seat}": at.value for seat, at in enumerate(self.by_seat(bot))}
-            numbers = {"share": share.value, "low": low, "high": high, "wins": share.wins, "games": share.games}
+            numbers = {"win_rate": rate.value, "low": low, "high": high, "wins": rate.wins, "games": rate.games}
             rows.append({"bot": bot, **numbers, **seats})
         return rows
 
     def statistics(self) -> Rows:
-        """Return the rates that `arena stats --csv` tells, a row each: bot, section, name, count, of, share, its ends.
+        """Return the rates of `arena stats --csv`, a row each: bot, section, name, count, total, value, low, high.
 
         Raises ValueError if no records were kept.
         """
@@ -104,14 +104,14 @@ class Results:
                 "section": section,
                 "name": name,
                 "count": tally.count,
-                "of": tally.of,
-                "share": tally.share,
-                "share_low": tally.interval[0] if tally.interval else None,
-                "share_high": tally.interval[1] if tally.interval else None,
+                "total": tally.total,
+                "value": tally.value,
+                "low": tally.interval[0] if tally.interval else None,
+                "high": tally.interval[1] if tally.interval else None,
             }
             for bot in self.bots
             for (section, name), tally in sorted(fold.bots[bot].tallies.items())
-            if tally.of
+            if tally.total
         )
 
     def save(self, folder: str | Path) -> list[Path]:
@@ -138,9 +138,9 @@ class Results:
 
     def __str__(self) -> str:
         """Return a line a bot, best first."""
-        return "\n".join(f"{bot!r}: {share}" for bot, share in self.shares.items())
+        return "\n".join(f"{bot!r}: {rate}" for bot, rate in self.win_rates.items())
 
 
-def _share(games: Iterator[tuple[float, int]]) -> WinRate:
+def _win_rate(games: Iterator[tuple[float, int]]) -> WinRate:
     worth = [won for won, _ in games]
     return WinRate(sum(worth), len(worth))

@@ -202,7 +202,7 @@ def play(
     return Results(names, tuple(results), tuple(kept))
 
 
-_COLUMNS = {"share", "low", "high", "games", "gain", "gain_low", "gain_high"}
+_COLUMNS = {"win_rate", "low", "high", "games", "gain", "gain_low", "gain_high"}
 
 
 def sweep(
@@ -219,8 +219,8 @@ def sweep(
 ) -> Rows:
     """Play `make_bot(**values)` for each combination of values, and return a row of each, in the order given.
 
-    Each row has the values; `share`, `low`, `high`: the win share with its 95 % interval; `games`; and `gain`,
-    `gain_low`, `gain_high`: the difference to the first row's share with its 95 % interval, from the matches' paired
+    Each row has the values; `win_rate`, `low`, `high`: the win rate with its 95 % interval; `games`; and `gain`,
+    `gain_low`, `gain_high`: the difference to the first row's win rate with its 95 % interval, from the matches' paired
     differences (Student's t; None of fewer than two matches). All rows have the same cards, seats and opponents' dice.
     An interval is of its row alone: of 20 rows one misses. The other arguments, and what is raised, are `play`'s.
     """
@@ -244,13 +244,13 @@ def sweep(
         except Exception as problem:
             problem.add_note(f"In the sweep's row {given}.")
             raise
-        share = results.shares[name]
+        rate = results.win_rates[name]
         matches = _by_match(results, name)
         first = first or matches
         gain, low, high = _gain([matches[match] - first[match] for match in matches])
-        interval = dict(zip(("low", "high"), share.interval, strict=True))
+        interval = dict(zip(("low", "high"), rate.interval, strict=True))
         paired = {"gain": gain, "gain_low": low, "gain_high": high}
-        rows.append({**given, "share": share.value, **interval, "games": share.games, **paired})
+        rows.append({**given, "win_rate": rate.value, **interval, "games": rate.games, **paired})
     return rows
 
 
@@ -259,7 +259,7 @@ def _maker(make_bot: Callable[..., ReplyingBot], given: Mapping[str, Any]) -> Ca
 
 
 def _by_match(results: Results, name: str) -> dict[int, float]:
-    """Return the bot's win share in each match that it played; all have as many games."""
+    """Return the bot's win rate in each match that it played; all have as many games."""
     worth: dict[int, list[float]] = {}
     for game in results.games:
         if name in game.seats:

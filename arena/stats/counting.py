@@ -54,9 +54,11 @@ class BotCounts:
     matches: int = 0
     tallies: dict[tuple[str, str], Proportion] = field(default_factory=lambda: defaultdict(Proportion))
     attacks: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # target -> action
-    times: dict[str, LatencyHistogram] = field(default_factory=lambda: defaultdict(LatencyHistogram))  # kind of request
+    decision_times: dict[str, LatencyHistogram] = field(
+        default_factory=lambda: defaultdict(LatencyHistogram)
+    )  # kind of request
     faults: Counter[str] = field(default_factory=Counter)
-    out: Counter[int] = field(default_factory=Counter)  # turn of its end
+    elimination_turns: Counter[int] = field(default_factory=Counter)  # turn -> games
 
 
 class StatsAccumulator:
@@ -115,11 +117,11 @@ class StatsAccumulator:
             self.bots[name].attacks[target][action] += number
         for (name, kind), took in match.times.items():
             for each in (ALL, kind):
-                self.bots[name].times[each].add(took)
+                self.bots[name].decision_times[each].add(took)
         for (name, code), number in match.faults.items():
             self.bots[name].faults[code] += number
         for (name, turn), number in match.out.items():
-            self.bots[name].out[turn] += number
+            self.bots[name].elimination_turns[turn] += number
 
 
 @dataclass(slots=True)
@@ -129,7 +131,7 @@ class _OpenClaim:
     seat: int
     role: str
     lie: bool
-    called: bool = False
+    challenged: bool = False
 
 
 class _Match:
@@ -163,11 +165,11 @@ class _Match:
         self._close()
         won = {seat: 1 / len(game.survivors) for seat in game.survivors}
         for seat, name in enumerate(self._names):
-            self._case(name, "won", ALL, won.get(seat, 0.0))
-            self._case(name, "won_by_seat", str(seat), won.get(seat, 0.0))
+            self._case(name, "win_rate", ALL, won.get(seat, 0.0))
+            self._case(name, "win_rate_by_seat", str(seat), won.get(seat, 0.0))
         for left, seats in alive.items():
             for seat in seats if left > 1 else ():
-                self._case(self._names[seat], "won_by_left", str(left), won.get(seat, 0.0))
+                self._case(self._names[seat], "win_rate_by_players_left", str(left), won.get(seat, 0.0))
         for seat, turn in game.eliminated:
             self.out[self._names[seat], turn] += 1
         for fault in game.faults:
@@ -178,12 +180,12 @@ class _Match:
         header = self.record.header
         names = {
             "actions": tuple(dict.fromkeys(row.action.value for row in header.terms.rules.actions)),
-            "attacked": header.bots,
+            "attack_targets": header.bots,
             "losses": LOSSES,
         }
         for (name, section), mix in self._mixes.items():
             for what in names[section]:
-                if (section, what) != ("attacked", name):
+                if (section, what) != ("attack_targets", name):
                     self.cases[name, section, what] = [mix[what], mix.total()]
 
     def _case(self, name: str, section: str, what: str, count: float) -> None:
@@ -209,11 +211,11 @@ class _Match:
                 self._case(name, "challenges", "of_lies" if lie else "of_truths", doubted)
                 if doubted:
                     self._case(name, "challenges", "right", lie)
-                self._case(name, "table", "challenged", counts.get(Challenged) == given.seat)
+                self._case(name, "visible_at_table", "challenged", counts.get(Challenged) == given.seat)
             elif isinstance(phase, BlockWindow):
                 blocks = isinstance(given.answer, Block)
                 self._case(name, "blocks", "made", blocks)
-                self._case(name, "table", "blocked", counts.get(Blocked) == given.seat)
+                self._case(name, "visible_at_table", "blocked", counts.get(Blocked) == given.seat)
                 if given.seat == phase.pending.target:
                     self._case(name, "blocks", "as_target", blocks)
                 if isinstance(given.answer, Block):
@@ -228,7 +230,7 @@ class _Match:
                 name = self._names[seat]
                 self._mixes[name, "actions"][action.value] += 1
                 if target is not None and action in _ATTACKS:
-                    self._mixes[name, "attacked"][self._names[target]] += 1
+                    self._mixes[name, "attack_targets"][self._names[target]] += 1
                     self.attacks[name, self._names[target], action.value] += 1
                 if role is not None:
                     self._made = _open_claim(before, Claim(seat, role, block=False, denies=denies))
@@ -237,16 +239,16 @@ class _Match:
                 self._made = _open_claim(before, Claim(seat, role, block=True))
             case Challenged(seat):
                 assert self._made is not None
-                self._made.called = True
+                self._made.challenged = True
                 self._challenger = self._names[seat]
             case Shown() | HandShown() | Unproven():
-                self._case(self._challenger, "table", "right", isinstance(event, Unproven))
+                self._case(self._challenger, "visible_at_table", "right", isinstance(event, Unproven))
             case Lost(seat, _, reason):
-                self._mixes[self._names[seat], "losses"][_why(reason, seat, self._made)] += 1
+                self._mixes[self._names[seat], "losses"][_loss_cause(reason, seat, self._made)] += 1
             case Forfeited(seat, roles):
                 self._mixes[self._names[seat], "losses"]["forfeit"] += len(roles)
             case Resolved(seat, action, _, how):
-                self._case(self._names[seat], "done", action, how is ActionOutcome.DONE)
+                self._case(self._names[seat], "effective_actions", action, how is ActionOutcome.DONE)
 
     def _close(self) -> None:
         """Count the last claim, of which no more will come."""
@@ -256,12 +258,12 @@ class _Match:
         name = self._names[claim.seat]
         for what in (ALL, claim.role):
             self._case(name, "bluffs", what, claim.lie)
-            self._case(name, "called", what, claim.called)
+            self._case(name, "challenged", what, claim.challenged)
             if claim.lie:
-                self._case(name, "caught", what, claim.called)
+                self._case(name, "challenged_bluffs", what, claim.challenged)
 
 
-def _why(reason: LossReason, seat: int, claim: _OpenClaim | None) -> str:
+def _loss_cause(reason: LossReason, seat: int, claim: _OpenClaim | None) -> str:
     if reason is not LossReason.CHALLENGE:
         return reason.value
     return "unproven" if claim is not None and claim.seat == seat else "wrong_challenge"
@@ -277,12 +279,17 @@ def _open_claim(state: State, claim: Claim) -> _OpenClaim:
 
 # Section -> the names in it that are kept, None for all.
 _Sections = Mapping[str, tuple[str, ...] | None]
-_PUBLIC: _Sections = {"actions": None, "called": (ALL,), "table": None}
-_HIDDEN: _Sections = {"bluffs": (ALL,), "caught": (ALL,), "challenges": ("made", "right"), "blocks": ("bluffed",)}
+_PUBLIC: _Sections = {"actions": None, "challenged": (ALL,), "visible_at_table": None}
+_HIDDEN: _Sections = {
+    "bluffs": (ALL,),
+    "challenged_bluffs": (ALL,),
+    "challenges": ("made", "right"),
+    "blocks": ("bluffed",),
+}
 
 
 def count_play_styles(record: Record) -> tuple[tuple[str, str], ...]:
-    """Return (bot, its style as JSON) of each bot of a match: `{"public": {"table right": [3, 4], ...}, ...}`.
+    """Return (bot, its style as JSON) of each bot of a match: `{"public": {"challenged all": [3, 4], ...}, ...}`.
 
     `turns` are those of all games, of so many games. Raises RecordError where the engine doesn't play it so.
     """
@@ -290,16 +297,16 @@ def count_play_styles(record: Record) -> tuple[tuple[str, str], ...]:
     fold.add(record)
     turns = [sum(number * games for number, games in fold.turns.items()), fold.games]
 
-    def told(counted: BotCounts) -> str:
+    def style(counted: BotCounts) -> str:
         public = {"turns": turns} | _numbers(counted, _PUBLIC)
         return json.dumps({"public": public, "hidden": _numbers(counted, _HIDDEN)}, separators=(",", ":"))
 
-    return tuple((name, told(counted)) for name, counted in fold.bots.items())
+    return tuple((name, style(counted)) for name, counted in fold.bots.items())
 
 
 def _numbers(counted: BotCounts, sections: _Sections) -> dict[str, list[int]]:
     return {
-        f"{section} {what}": [int(tally.count), tally.of]
+        f"{section} {what}": [int(tally.count), tally.total]
         for (section, what), tally in sorted(counted.tallies.items())
-        if section in sections and tally.of and what in (sections[section] or (what,))
+        if section in sections and tally.total and what in (sections[section] or (what,))
     }

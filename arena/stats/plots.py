@@ -1,12 +1,12 @@
 """The statistics as a page: a plot and a table for each section, in one file without scripts.
 
-A plot has a row for each bot, or, of one bot, for each name of the section: a point for the share, a line for its
+A plot has a row for each bot, or, of one bot, for each name of the section: a point for the rate, a line for its
 interval. Beside an earlier version, the row has that one's, too. Every number of a plot stands in the table beneath.
 """
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from arena.bots import escape_control
 from arena.replay import html_page, style_sheets
@@ -30,34 +30,34 @@ _SCALES = (0.05, 0.1, 0.25, 0.5, 1.0)  # where an axis may end
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of a plot. `differs` is None where there is nothing to compare with."""
+    """A row of a plot. `difference` is None where there is nothing to compare with."""
 
     label: str
-    now: Rate
-    differs: RateDifference | None = None
+    rate: Rate
+    difference: RateDifference | None = None
 
     @property
-    def before(self) -> Rate | None:
-        return None if self.differs is None else self.differs.before
+    def other_rate(self) -> Rate | None:
+        return None if self.difference is None else self.difference.other_rate
 
     @property
-    def clear(self) -> bool:
-        """Whether the rate differs clearly."""
-        return self.differs is not None and self.differs.clear
+    def significant(self) -> bool:
+        """Whether the rate differs by more than chance."""
+        return self.difference is not None and self.difference.significant
 
 
-def stats_page(answer: StatsReport, title: str) -> str:
-    """Return the HTML of a page with all rates of an answer."""
-    compared = {} if answer.comparison is None else {pair.bot: pair for pair in answer.comparison.bots}
-    sections = "".join(_section(name, answer.bots, compared) for name in SECTIONS)
-    single = " class='single'" if len(answer.bots) == 1 else ""
-    head = f"<header>\n<h1>{_safe(title)}</h1>\n{_head(answer)}</header>\n"
-    body = f"<main{single}>\n{head}{sections}{_times(answer.bots, compared)}</main>"
+def stats_page(report: StatsReport, title: str) -> str:
+    """Return the HTML of a page with all rates of a report."""
+    compared = {} if report.comparison is None else {pair.bot: pair for pair in report.comparison.bots}
+    sections = "".join(_section(name, report.bots, compared) for name in SECTIONS)
+    single = " class='single'" if len(report.bots) == 1 else ""
+    head = f"<header>\n<h1>{_safe(title)}</h1>\n{_head(report)}</header>\n"
+    body = f"<main{single}>\n{head}{sections}{_times(report.bots, compared)}</main>"
     return html_page(title, body, [style_sheets("look", "stats")], [])
 
 
-def _head(answer: StatsReport) -> str:
-    records = answer.records
+def _head(report: StatsReport) -> str:
+    records = report.records
     matches = f"{records.records} match{'' if records.records == 1 else 'es'}"
     lines = [f"{records.games} games in {matches} of {', '.join(records.rules)}, from {', '.join(records.paths)}."]
     if records.turns is not None:
@@ -65,17 +65,17 @@ def _head(answer: StatsReport) -> str:
             f"Half of the games have at most {records.turns.median} turns, 80 % of them {records.turns.p10} to "
             f"{records.turns.p90}."
         )
-    line = "; the line through it holds the true share in about 95 of 100 such runs" if answer.has_intervals else ""
-    lines.append(f"A point is a share{line}.")
-    if answer.of_one_match:
+    line = "; the line through it holds the true rate in about 95 of 100 such runs" if report.has_intervals else ""
+    lines.append(f"A point is a rate{line}.")
+    if report.of_one_match:
         lines.append(f"A point without a line has {ONE_MATCH}.")
     legend = ""
-    if answer.comparison is not None:
-        (pair,) = answer.comparison.bots
+    if report.comparison is not None:
+        (pair,) = report.comparison.bots
         every = [each for names in pair.differences.values() for each in names.values()]
-        clear = sum(each.clear for each in every)
+        clear = sum(each.significant for each in every)
         lines.append(
-            f"Compared with {pair.before.bot} (before): {clear} of {len(every)} rates differ "
+            f"Compared with {pair.other.bot} (before): {clear} of {len(every)} rates differ "
             "clearly *: beyond chance, with so many rates compared. Where nothing differs, 1 page in 20 has a star."
         )
         legend = f"<p class='legend'>{_sign('now')}{_sign('before')}</p>\n"
@@ -95,7 +95,7 @@ def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, Compared
     if not plots:
         return ""
     title, about = SECTIONS[name]
-    end = _end([rate for _, rows in plots for row in rows for rate in (row.now, row.before) if rate is not None])
+    end = _end([rate for _, rows in plots for row in rows for rate in (row.rate, row.other_rate) if rate is not None])
     figures = "".join(_figure(f"{title}: {what}" if what else title, what, rows, end) for what, rows in plots)
     return (
         f"<section class='panel'>\n<h2>{_safe(title)}</h2>\n<p class='muted'>{_safe(about)}</p>\n"
@@ -125,13 +125,13 @@ def _row(section: str, name: str, label: str, bot: Profile, compared: Mapping[st
 
 def _name(section: str, name: str) -> str:
     """Return what a plot or its row is called: a bot's name as it is, a word of ours with blanks."""
-    named = {"attacked": name, "won_by_seat": f"seat {name}", "won_by_left": f"{name} left"}
+    named = {"attack_targets": name, "win_rate_by_seat": f"seat {name}", "win_rate_by_players_left": f"{name} left"}
     return named.get(section, name.replace("_", " "))
 
 
 def _end(rates: Sequence[Rate]) -> float:
     """Return where the axis of a section ends, so that small shares can be told apart."""
-    most = max(rate.share if rate.share_95 is None else rate.share_95[1] for rate in rates)
+    most = max(rate.value if rate.high is None else rate.high for rate in rates)
     return next((scale for scale in _SCALES if most <= scale), 1.0)
 
 
@@ -165,14 +165,14 @@ def _marks(place: int, row: _Row, end: float) -> str:
     label = escape_control(row.label)
     short = label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
     parts = [f"<text x='{_LEFT - 10}' y='{middle + 4}' text-anchor='end'>{html.escape(short)}</text>"]
-    for which, rate, shift in (("before", row.before, 4), ("now", row.now, 0 if row.before is None else -4)):
+    for which, rate, shift in (("before", row.other_rate, 4), ("now", row.rate, 0 if row.other_rate is None else -4)):
         if rate is not None:
             y = middle + shift
-            if rate.share_95 is not None:
-                low, high = (_x(edge, end) for edge in rate.share_95)
+            if rate.low is not None and rate.high is not None:
+                low, high = _x(rate.low, end), _x(rate.high, end)
                 parts.append(f"<line class='range {which}' x1='{low}' x2='{high}' y1='{y}' y2='{y}'/>")
-            parts.append(f"<circle class='point {which}' cx='{_x(rate.share, end)}' cy='{y}' r='4'/>")
-    if row.clear:
+            parts.append(f"<circle class='point {which}' cx='{_x(rate.value, end)}' cy='{y}' r='4'/>")
+    if row.significant:
         parts.append(f"<text x='{_WIDTH - 8}' y='{middle + 6}' text-anchor='middle'>*</text>")
     return "".join(parts) + "\n"
 
@@ -182,20 +182,20 @@ def _x(share: float, end: float) -> float:
 
 
 def _words(row: _Row) -> str:
-    before = "" if row.before is None else f", before {row.before.share:.1%}"
-    return f"{row.label} {row.now.share:.1%}{before}{', clearly' if row.clear else ''}"
+    before = "" if row.other_rate is None else f", before {row.other_rate.value:.1%}"
+    return f"{row.label} {row.rate.value:.1%}{before}{', clearly' if row.significant else ''}"
 
 
 # ---------------------------------------------------------------- tables
 
 
 def _table(title: str, plots: Sequence[tuple[str, Sequence[_Row]]]) -> str:
-    both = any(row.before is not None for _, rows in plots for row in rows)
+    both = any(row.other_rate is not None for _, rows in plots for row in rows)
     differ = ["difference", "95 %", "now", "95 %", "count", "before", "95 %", "count"]
-    heads = ["", *(differ if both else ["share", "95 %", "count"])]
+    heads = ["", *(differ if both else ["rate", "95 %", "count"])]
     body = "".join(
         f"<tr><th scope='row'>{_safe(f'{row.label}, {what}' if what else row.label)}</th>"
-        f"{_differs(row) if both else ''}{_cells(row.now)}{_cells(row.before) if both else ''}</tr>\n"
+        f"{_differs(row) if both else ''}{_cells(row.rate)}{_cells(row.other_rate) if both else ''}</tr>\n"
         for what, rows in plots
         for row in rows
     )
@@ -205,17 +205,17 @@ def _table(title: str, plots: Sequence[tuple[str, Sequence[_Row]]]) -> str:
 def _cells(rate: Rate | None) -> str:
     if rate is None:
         return _numbers("-", "-", "-")
-    interval = "-" if rate.share_95 is None else "{:.1f}-{:.1f}".format(*(100 * end for end in rate.share_95))
-    return _numbers(f"{rate.share:.1%}", interval, f"{rate.count:g} of {rate.of}")
+    interval = "-" if rate.low is None or rate.high is None else f"{100 * rate.low:.1f}-{100 * rate.high:.1f}"
+    return _numbers(f"{rate.value:.1%}", interval, f"{rate.count:g} of {rate.total}")
 
 
 def _differs(row: _Row) -> str:
-    differs = row.differs
-    if differs is None:
+    difference = row.difference
+    if difference is None:
         return _numbers("-", "-")
-    ends = differs.difference_95
-    interval = "-" if ends is None else "{:+.1f} to {:+.1f}".format(*(100 * end for end in ends))
-    return _numbers(f"{'* ' * row.clear}{100 * differs.difference:+.1f}", interval)
+    value, low, high = astuple(difference.difference)
+    interval = "-" if low is None else f"{100 * low:+.1f} to {100 * high:+.1f}"
+    return _numbers(f"{'* ' * row.significant}{100 * value:+.1f}", interval)
 
 
 def _numbers(*texts: str) -> str:
@@ -227,7 +227,7 @@ def _times(bots: Sequence[Profile], compared: Mapping[str, ComparedBot]) -> str:
         f"<tr><th scope='row'>{_safe(kind if len(bots) == 1 else f'{bot.bot}, {kind}')}</th>"
         f"{_took(took, compared.get(bot.bot), kind)}</tr>\n"
         for bot in bots
-        for kind, took in bot.took.items()
+        for kind, took in bot.decision_times.items()
     )
     least, most = ["median", "99 % within"], ["median", "before", "99 % within", "before"]
     table = _details("times", ["", "requests", *(most if compared else least)], rows, " open")
@@ -237,7 +237,7 @@ def _times(bots: Sequence[Profile], compared: Mapping[str, ComparedBot]) -> str:
 def _took(took: DecisionTimes, pair: ComparedBot | None, kind: str) -> str:
     if pair is None:
         return _numbers(str(took.requests), f"{took.median_ms:.2f}", f"{took.p99_ms:.2f}")
-    was = pair.before.took.get(kind)
+    was = pair.other.decision_times.get(kind)
     median, p99 = ("-", "-") if was is None else (f"{was.median_ms:.2f}", f"{was.p99_ms:.2f}")
     return _numbers(str(took.requests), f"{took.median_ms:.2f}", median, f"{took.p99_ms:.2f}", p99)
 

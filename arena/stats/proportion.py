@@ -25,28 +25,28 @@ def student_t_quantile(freedom: float, level: float = LEVEL) -> float:
 
 @dataclass(slots=True)
 class Proportion:
-    """Cases of one kind: how many (`of`), and how many of them hit (`count`; a shared win counts as a part)."""
+    """Cases of one kind: `total` of them, and the `count` that hit; a shared win counts as a part."""
 
     count: float = 0.0
-    of: int = 0
+    total: int = 0
     matches: int = 0
-    _counts: float = 0.0  # sums over the matches: count², count * of, of²
+    _counts: float = 0.0  # sums over the matches: count², count * total, total²
     _mixed: float = 0.0
     _ofs: float = 0.0
 
-    def add(self, count: float, of: int) -> None:
+    def add(self, count: float, total: int) -> None:
         """Add what one match gave."""
         self.count += count
-        self.of += of
+        self.total += total
         self.matches += 1
         self._counts += count * count
-        self._mixed += count * of
-        self._ofs += of * of
+        self._mixed += count * total
+        self._ofs += total * total
 
     @property
-    def share(self) -> float | None:
+    def value(self) -> float | None:
         """Return the share, 0 to 1; None without a case."""
-        return self.count / self.of if self.of else None
+        return self.count / self.total if self.total else None
 
     @property
     def interval(self) -> Interval | None:
@@ -59,24 +59,24 @@ class Proportion:
         It is no narrower than that of `least` errors of independent cases.
         """
         return wilson_interval(
-            self.count / self.of, max(least * least, times * times * self._design_effect()) / self.of
+            self.count / self.total, max(least * least, times * times * self._design_effect()) / self.total
         )
 
     @property
     def squares(self) -> float:
-        """Return the sum of what matches differ by from the share, squared: (count - share * of)²."""
-        share = self.count / self.of
+        """Return the sum of what matches differ by from the share, squared: (count - share * total)²."""
+        share = self.count / self.total
         return max(0.0, self._counts - 2 * share * self._mixed + share * share * self._ofs)
 
     @property
     def variance(self) -> float:
         """Return the variance of the share, from two matches or more."""
-        return self.squares * self.matches / (self.matches - 1) / self.of**2
+        return self.squares * self.matches / (self.matches - 1) / self.total**2
 
     def _design_effect(self) -> float:
         """Return how many cases tell as much as one that is independent; 1 where the share is 0 or 1."""
-        share = self.count / self.of
-        return self.variance * self.of / (share * (1 - share)) if 0 < share < 1 else 1.0
+        share = self.count / self.total
+        return self.variance * self.total / (share * (1 - share)) if 0 < share < 1 else 1.0
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class JointCounts:
     """What two tallies have in the same matches: one bot wins what the other loses, so their shares are tied."""
 
     matches: int = 0
-    _counts: float = 0.0  # sums over the matches: count * count, count * of, of * count, of * of
+    _counts: float = 0.0  # sums over the matches: count * count, count * total, total * count, total * total
     _count_of: float = 0.0
     _of_count: float = 0.0
     _ofs: float = 0.0
@@ -99,7 +99,7 @@ class JointCounts:
 
     def correlation(self, now: Proportion, before: Proportion) -> float:
         """Return how the two shares go together, -1 to 1, by what matches differ by from each."""
-        first, second = now.count / now.of, before.count / before.of
+        first, second = now.count / now.total, before.count / before.total
         root = sqrt(now.squares * before.squares)
         if root == 0:
             return 0.0
@@ -115,7 +115,7 @@ def proportion_difference(
     The interval is Newcombe's (1998, method 10), which takes what each interval leaves open; degrees of freedom are
     Welch's. `both` is what the two have in the same matches, None where they are of other matches.
     """
-    first, second = now.count / now.of, before.count / before.of
+    first, second = now.count / now.total, before.count / before.total
     if min(now.matches, before.matches) < 2:
         return first - second, None
     freedom, tied = _welch(now, before), 0.0

@@ -7,6 +7,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,11 +25,11 @@ from arena.stats import (
     StatsAccumulator,
     proportion_difference,
 )
+from ladder.rating import Estimate
 from ladder.results import count_committed
 
-VERSION: Literal[1] = 1
+VERSION: Literal[2] = 2
 _DIGITS = 4  # of a share
-_NO_ENDS = ("", "")  # cells of an interval that isn't known
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -39,15 +40,16 @@ class _Part(BaseModel):
 
 
 class Rate(_Part):
-    """A share, with the numbers that it is of."""
+    """A rate, with the numbers that it is computed from."""
 
     count: float = Field(ge=0, description="whole but for wins: a draw is 1/k of a win for each of k survivors")
-    of: Count = Field(description="at least 1: what never came up is left out")
-    share: Share
-    share_95: Interval | None = Field(
+    total: Count = Field(description="at least 1: a case that never came up is omitted")
+    value: Share
+    low: Share | None = Field(
         description="95 % interval (Wilson's, for as many independent cases as matches vary by, with Student's t); "
-        "null where all cases are of one match, which can't tell how matches vary"
+        "null where all cases are of one match, which doesn't show how matches vary"
     )
+    high: Share | None
 
 
 Rates = dict[str, Rate]
@@ -68,7 +70,7 @@ class Turns(_Part):
     median: Count
     p10: Count
     p90: Count
-    most: Count
+    max: Count
 
 
 class Profile(_Part):
@@ -77,25 +79,25 @@ class Profile(_Part):
     bot: str
     games: Count
     matches: Count
-    won: Rates = Field(title="games won", description="of its games")
-    won_by_seat: Rates = Field(title="games won, by seat", description="of its games in that seat, from 0")
-    won_by_left: Rates = Field(
+    win_rate: Rates = Field(title="games won", description="of its games")
+    win_rate_by_seat: Rates = Field(title="games won, by seat", description="of its games in that seat, from 0")
+    win_rate_by_players_left: Rates = Field(
         title="games won, by players left", description="of its games in which so many were left, it among them"
     )
     actions: Rates = Field(title="actions", description="of its turns")
-    done: Rates = Field(
+    effective_actions: Rates = Field(
         title="actions that took effect",
         description="of its actions of that kind, but those with which the game ended before their effect",
     )
     bluffs: Rates = Field(title="bluffs", description="of its claims of that role, to act or to block")
-    called: Rates = Field(title="claims called", description="of its claims of that role, those that were challenged")
-    caught: Rates = Field(title="bluffs called", description="of its bluffs of that role, those that were challenged")
+    challenged: Rates = Field(title="claims challenged", description="of its claims of that role")
+    challenged_bluffs: Rates = Field(title="bluffs challenged", description="of its bluffs of that role")
     challenges: Rates = Field(
         title="challenges",
         description="made: of the claims that it was asked about; of_lies, of_truths: of the lies and the truths among "
         "them; right: of its challenges, those of a lie. Each counts, also where another's counted in the game",
     )
-    table: Rates = Field(
+    visible_at_table: Rates = Field(
         title="challenges and blocks that counted",
         description="challenged: of the claims that it was asked about; right: of these challenges, those whose claim "
         "wasn't proved; blocked: of the actions that it was asked about. All of it anybody sees at the table",
@@ -105,17 +107,17 @@ class Profile(_Part):
         description="made: of the actions that it was asked about; as_target: of those that were aimed at it; bluffed: "
         "of its blocks, those without the role. Each counts, also where another's counted in the game",
     )
-    attacked: Rates = Field(
+    attack_targets: Rates = Field(
         title="whom it attacks", description="of its coups, assassinations and steals at tables with that bot"
     )
-    attacks: dict[str, dict[str, Count]] = Field(description="numbers of the same, by bot and action")
+    attack_counts: dict[str, dict[str, Count]] = Field(description="numbers of the same, by bot and action")
     losses: Rates = Field(
         title="cards lost",
         description="of the cards that it lost: by a coup, an assassination, a claim of its own that it didn't prove, "
         "a challenge of its own that was wrong, a forfeit",
     )
-    out: Turns | None = Field(description="the turns in which it went out; null if it never did")
-    took: dict[str, DecisionTimes] = Field(description="by kind of request, and all")
+    elimination_turns: Turns | None = Field(description="the turns in which it went out; null if it never did")
+    decision_times: dict[str, DecisionTimes] = Field(description="by kind of request, and all")
     faults: Count = Field(description="without those that follow from others")
     faults_by_code: dict[str, Count] = Field(description="those that follow from others (out_of_lives, retired) too")
 
@@ -142,30 +144,29 @@ class Records(_Part):
     draws: Count
     requests: Count
     turns: Turns | None = Field(description="lengths of games")
-    left_out: list[str] = Field(description="files that weren't counted, each with why")
+    skipped: list[str] = Field(description="files that weren't counted, each with the reason")
 
 
 class RateDifference(_Part):
-    """A rate of the other bot (before) and of the bot (now)."""
+    """A rate of the bot and the same rate of the other bot."""
 
-    before: Rate
-    now: Rate
-    difference: float = Field(description="of the shares, now less before")
-    difference_95: Interval | None = Field(
-        description="95 % interval (Newcombe's, of the two intervals; of one run, less what ties them match by match); "
-        "null where either share has none"
+    rate: Rate
+    other_rate: Rate
+    difference: Estimate = Field(
+        description="rate less other_rate; 95 % interval (Newcombe's, of the two intervals; of one run, less what ties "
+        "them match by match), null where either rate has none"
     )
-    clear: bool = Field(
+    significant: bool = Field(
         description="whether it differs by more than chance, so many rates being compared: where nothing differs, "
         "any of them is clear in 5 % of comparisons at most (Bonferroni)"
     )
 
 
 class ComparedBot(_Part):
-    """A bot beside another."""
+    """A bot compared with another."""
 
     bot: str
-    before: Profile
+    other: Profile
     differences: dict[str, dict[str, RateDifference]] = Field(description="by section and name, of what both have")
 
 
@@ -179,7 +180,7 @@ class BotComparison(_Part):
 class StatsReport(_Part):
     """The statistics of some records."""
 
-    version: Literal[1] = VERSION
+    version: Literal[2] = VERSION
     records: Records
     bots: list[Profile] = Field(description="by games won, the best first")
     comparison: BotComparison | None = None
@@ -187,31 +188,31 @@ class StatsReport(_Part):
     @property
     def of_one_match(self) -> bool:
         """Return whether a rate that it shows has no interval."""
-        return any(rate.share_95 is None for rate in self._rates())
+        return any(rate.low is None for rate in self._rates())
 
     @property
     def has_intervals(self) -> bool:
         """Return whether a rate that it shows has an interval."""
-        return any(rate.share_95 is not None for rate in self._rates())
+        return any(rate.low is not None for rate in self._rates())
 
     def _rates(self) -> Iterator[Rate]:
-        before = [] if self.comparison is None else [pair.before for pair in self.comparison.bots]
-        return (rate for bot in (*self.bots, *before) for _, _, rate in rates_of(bot))
+        others = [] if self.comparison is None else [pair.other for pair in self.comparison.bots]
+        return (rate for bot in (*self.bots, *others) for _, _, rate in rates_of(bot))
 
 
 # ---------------------------------------------------------------- from what was counted
 
 
-def make_stats_report(fold: StatsAccumulator, paths: Sequence[str], left_out: Sequence[str]) -> StatsReport:
+def make_stats_report(fold: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> StatsReport:
     """Return what was counted, the bot with the most wins first."""
     bots = [_profile(name, counted) for name, counted in fold.bots.items()]
     return StatsReport(
-        records=_records(fold, paths, left_out),
-        bots=sorted(bots, key=lambda bot: (-bot.won[ALL].share if bot.won else 0.0, bot.bot)),
+        records=_records(fold, paths, skipped),
+        bots=sorted(bots, key=lambda bot: (-bot.win_rate[ALL].value if bot.win_rate else 0.0, bot.bot)),
     )
 
 
-def _records(fold: StatsAccumulator, paths: Sequence[str], left_out: Sequence[str]) -> Records:
+def _records(fold: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> Records:
     return Records(
         paths=list(paths),
         rules=list(fold.rules),
@@ -222,7 +223,7 @@ def _records(fold: StatsAccumulator, paths: Sequence[str], left_out: Sequence[st
         draws=fold.draws,
         requests=fold.requests,
         turns=_turns(fold.turns),
-        left_out=list(left_out),
+        skipped=list(skipped),
     )
 
 
@@ -237,9 +238,9 @@ def _profile(name: str, counted: BotCounts) -> Profile:
         games=counted.games,
         matches=counted.matches,
         **{section: _sort(section, rates) for section, rates in sections.items()},
-        attacks={target: dict(sorted(made.items())) for target, made in sorted(counted.attacks.items())},
-        out=_turns(counted.out),
-        took=_took(counted.times),
+        attack_counts={target: dict(sorted(made.items())) for target, made in sorted(counted.attacks.items())},
+        elimination_turns=_turns(counted.elimination_turns),
+        decision_times=_decision_times(counted.decision_times),
         faults=count_committed(counted.faults.items()),
         faults_by_code=dict(sorted(counted.faults.items())),
     )
@@ -247,14 +248,16 @@ def _profile(name: str, counted: BotCounts) -> Profile:
 
 def rate_of(tally: Proportion) -> Rate | None:
     """Return a tally's rate, rounded to what is printed; None without a case."""
-    share = tally.share
-    if share is None:
+    value = tally.value
+    if value is None:
         return None
+    low, high = _round(tally.interval)
     return Rate(
         count=round(tally.count, _DIGITS),
-        of=int(tally.of),
-        share=min(1.0, round(share, _DIGITS)),
-        share_95=_round(tally.interval),
+        total=tally.total,
+        value=min(1.0, round(value, _DIGITS)),
+        low=low,
+        high=high,
     )
 
 
@@ -268,21 +271,20 @@ def difference_of(
     value, interval = proportion_difference(now[1], before[1], both)
     _, wide = proportion_difference(now[1], before[1], both, 1 - (1 - LEVEL) / compared)
     return RateDifference(
-        before=before[0],
-        now=now[0],
-        difference=round(value, _DIGITS),
-        difference_95=_round(interval),
-        clear=wide is not None and (wide[0] > 0 or wide[1] < 0),
+        rate=now[0],
+        other_rate=before[0],
+        difference=Estimate(round(value, _DIGITS), *_round(interval)),
+        significant=wide is not None and (wide[0] > 0 or wide[1] < 0),
     )
 
 
-def _round(interval: Interval | None) -> Interval | None:
-    return None if interval is None else (round(interval[0], _DIGITS), round(interval[1], _DIGITS))
+def _round(interval: Interval | None) -> Interval | tuple[None, None]:
+    return (None, None) if interval is None else (round(interval[0], _DIGITS), round(interval[1], _DIGITS))
 
 
 _ORDER: dict[str, tuple[str, ...]] = {
     "challenges": ("made", "right", "of_lies", "of_truths"),
-    "table": ("challenged", "right", "blocked"),
+    "visible_at_table": ("challenged", "right", "blocked"),
     "blocks": ("made", "as_target", "bluffed"),
     "losses": LOSSES,
 }
@@ -294,7 +296,7 @@ def _sort(section: str, rates: Rates) -> Rates:
         return rates
     if section in _ORDER:
         return {name: rates[name] for name in _ORDER[section] if name in rates}
-    if section in ("won_by_seat", "won_by_left"):
+    if section in ("win_rate_by_seat", "win_rate_by_players_left"):
         return dict(sorted(rates.items(), key=lambda pair: int(pair[0])))
     return dict(sorted(rates.items(), key=lambda pair: (pair[0] != ALL, pair[0])))
 
@@ -307,7 +309,7 @@ def _turns(counted: Counter[int]) -> Turns | None:
         median=_quantile(counted, 0.5),
         p10=_quantile(counted, 0.1),
         p90=_quantile(counted, 0.9),
-        most=max(counted),
+        max=max(counted),
     )
 
 
@@ -320,7 +322,7 @@ def _quantile(counted: Counter[int], share: float) -> int:
     return max(counted)
 
 
-def _took(times: Mapping[str, LatencyHistogram]) -> dict[str, DecisionTimes]:
+def _decision_times(times: Mapping[str, LatencyHistogram]) -> dict[str, DecisionTimes]:
     took = {}
     for kind, each in times.items():
         median, most = each.quantile_ms(0.5), each.quantile_ms(0.99)
@@ -332,29 +334,28 @@ def _took(times: Mapping[str, LatencyHistogram]) -> dict[str, DecisionTimes]:
 # ---------------------------------------------------------------- rows and columns
 
 
-def stats_report_to_csv(told: StatsReport) -> str:
+def stats_report_to_csv(report: StatsReport) -> str:
     """Return the rates as CSV, one a line, without the last end of line: what a spreadsheet or pandas can pivot."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
-    columns = ("count", "of", "share", "share_low", "share_high")
-    if told.comparison is None:
+    columns = ("count", "total", "value", "low", "high")
+    if report.comparison is None:
         out.writerow(["bot", "section", "name", *columns])
-        for bot in told.bots:
+        for bot in report.bots:
             for section, name, rate in rates_of(bot):
                 out.writerow([escape_csv_cell(bot.bot), section, escape_csv_cell(name), *_columns(rate)])
     else:
-        before = [f"before_{column}" for column in columns]
+        other = [f"other_{column}" for column in columns]
         ends = ["difference", "difference_low", "difference_high"]
-        out.writerow(["bot", "before", "section", "name", *columns, *before, *ends])
-        for pair in told.comparison.bots:
+        out.writerow(["bot", "other", "section", "name", *columns, *other, *ends])
+        for pair in report.comparison.bots:
             for section, names in pair.differences.items():
                 for name, each in names.items():
-                    ends_found = each.difference_95 or _NO_ENDS
-                    cells = [*_columns(each.now), *_columns(each.before), each.difference, *ends_found]
+                    cells = [*_columns(each.rate), *_columns(each.other_rate), *astuple(each.difference)]
                     out.writerow(
                         [
                             escape_csv_cell(pair.bot),
-                            escape_csv_cell(pair.before.bot),
+                            escape_csv_cell(pair.other.bot),
                             section,
                             escape_csv_cell(name),
                             *cells,
@@ -370,12 +371,12 @@ def rates_of(bot: Profile) -> Iterator[tuple[str, str, Rate]]:
             yield section, name, rate
 
 
-def _columns(rate: Rate) -> tuple[float | str, ...]:
-    return rate.count, rate.of, rate.share, *(rate.share_95 or _NO_ENDS)
+def _columns(rate: Rate) -> tuple[float | None, ...]:
+    return rate.count, rate.total, rate.value, rate.low, rate.high
 
 
 def compare_bots(found: StatsReport, fold: StatsAccumulator, bot: Profile, other: Profile) -> StatsReport:
-    """Return the answer with one bot alone, beside the other; the fold has to have been told of the pair."""
+    """Return the report of one bot, compared with the other; `fold` has to have been made for the pair."""
     rates = {(section, name): rate for section, name, rate in rates_of(bot)}
     rates_other = {(section, name): rate for section, name, rate in rates_of(other)}
     tallies, tallies_other = fold.bots[bot.bot].tallies, fold.bots[other.bot].tallies
@@ -387,6 +388,6 @@ def compare_bots(found: StatsReport, fold: StatsAccumulator, bot: Profile, other
         one, two = (rates[key], tallies[key]), (rates_other[key], tallies_other[key])
         differences.setdefault(key[0], {})[key[1]] = difference_of(one, two, ties.get(key), max(1, compared))
     comparison = BotComparison(
-        records=found.records, bots=[ComparedBot(bot=bot.bot, before=other, differences=differences)]
+        records=found.records, bots=[ComparedBot(bot=bot.bot, other=other, differences=differences)]
     )
     return found.model_copy(update={"bots": [bot], "comparison": comparison})

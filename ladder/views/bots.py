@@ -59,7 +59,7 @@ def list_check_steps(connection: Connection, version: int) -> tuple[CheckStepVie
 
 @dataclass(frozen=True, slots=True)
 class StyleNumber:
-    """A number of `arena stats`, such as "table right": so many of the cases. field: the mean of the bots' shares."""
+    """A number of `arena stats`, such as "challenged all": its cases. field: the mean of the bots' shares."""
 
     name: str
     count: int

@@ -260,10 +260,10 @@ def told(row: Row, habit: str) -> str:
     known, choice = HABITS[habit], row.habits[habit]
     words, why = known.choices[choice], ""
     if known.lies and choice != "never":
-        lies = [rate for role, rate in row.did["reply"].caught.items() if role in known.lies]
+        lies = [rate for role, rate in row.did["reply"].challenged_bluffs.items() if role in known.lies]
         called = sum(rate.count for rate in lies)
         if called:
-            why = f": {percent(called / sum(rate.of for rate in lies))} of these lies are called"
+            why = f": {percent(called / sum(rate.total for rate in lies))} of these lies are called"
         else:
             words = words.removesuffix(UNTIL_CAUGHT).removesuffix(THOUGH_CAUGHT)
             why = ": no such lie is called" * bool(lies)
@@ -286,12 +286,12 @@ def sentences(row: Row) -> Iterator[str]:
 
 def line(row: Row) -> str:
     """Return a row of the table."""
-    won = row.did[named(row.habits)].won[ALL]
-    low, high = won.share_95 or (0.0, 1.0)
+    won = row.did[named(row.habits)].win_rate[ALL]
+    low, high = won.low or (0.0, 1.0)
     cells = [
         f"`{row.name}`",
-        f"{100 * won.share:.1f} % ({100 * low:.1f} to {100 * high:.1f})",
-        f"{100 * row.did['honest'].won[ALL].share:.1f} %",
+        f"{100 * won.value:.1f} % ({100 * low:.1f} to {100 * high:.1f})",
+        f"{100 * row.did['honest'].win_rate[ALL].value:.1f} %",
         ", ".join(filter(None, does(row.did["sample"]))),
         "; ".join(sentences(row)),
     ]

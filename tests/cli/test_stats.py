@@ -62,19 +62,19 @@ def test_one_match_has_no_interval_and_no_star_and_says_why(kept: Place) -> None
         ran = kept.call("stats", one, *more)
         assert (ran.code, why in ran.out) == (0, True)
         assert not any(line.endswith(" *") and "differ" not in line for line in ran.out.splitlines())
-    assert kept.call("stats", one, "--json").json["bots"][0]["won"]["all"]["share_95"] is None
+    assert kept.call("stats", one, "--json").json["bots"][0]["win_rate"]["all"]["low"] is None
 
 
 def test_json_is_what_its_schema_says(kept: Place) -> None:
     """One object; all its fields, and no others."""
     schema = kept.call("stats", "--json-schema").json
     found = kept.call("stats", "new", *PAIR, "--json").json
-    assert found["version"] == schema["properties"]["version"]["const"] == 1
+    assert found["version"] == schema["properties"]["version"]["const"] == 2
     assert found.keys() == schema["properties"].keys()
     (bot,), profile = found["bots"], schema["$defs"]["Profile"]
     assert bot.keys() == profile["properties"].keys()
-    assert bot["won"]["all"]["share_95"] is not None
-    assert [(pair["bot"], pair["before"]["bot"]) for pair in found["comparison"]["bots"]] == [("bot1", "bot2")]
+    assert bot["win_rate"]["all"]["low"] is not None
+    assert [(pair["bot"], pair["other"]["bot"]) for pair in found["comparison"]["bots"]] == [("bot1", "bot2")]
     assert found["comparison"]["records"]["paths"] == ["new"]
 
 
@@ -86,11 +86,11 @@ def test_csv_has_a_line_for_each_rate(kept: Place) -> None:
     assert len(rows) == sum(len(bot[section]) for bot in found["bots"] for section in SECTIONS)
     for row in rows:
         rate = bots[row["bot"]][row["section"]][row["name"]]
-        cells = [row[column] for column in ("count", "of", "share", "share_low", "share_high")]
-        wanted = [rate["count"], rate["of"], rate["share"], *(rate["share_95"] or ())]
+        cells = [row[column] for column in ("count", "total", "value", "low", "high")]
+        wanted = [rate[name] for name in ("count", "total", "value", "low", "high") if rate[name] is not None]
         assert [float(cell) for cell in cells if cell] == wanted
     differences = list(csv.DictReader(io.StringIO(kept.call("stats", "new", *PAIR, "--csv").out)))
-    assert {row["before"] for row in differences} == {"bot2"}
+    assert {row["other"] for row in differences} == {"bot2"}
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_a_record_that_cannot_be_read_is_named_and_the_others_count(kept: Place)
     (kept.folder / "new" / "records" / "000001.jsonl").write_text("cut")
     ran = kept.call("stats", "new", "--json")
     assert ran.code == 1
-    assert "left out: new/records/000001.jsonl: the record is cut off" in ran.err
-    assert len(ran.json["records"]["left_out"]) == 1
+    assert "skipped: new/records/000001.jsonl: the record is cut off" in ran.err
+    assert len(ran.json["records"]["skipped"]) == 1
     assert ran.json["records"]["games"] == 3
 
 

@@ -263,12 +263,12 @@ def test_shares_count_wins_and_parts_of_draws() -> None:
     """All shares together are one game each; after one turn nobody is out."""
     results = play([Dice] * 3, games=12, rules=replace_fields(COUP, {"turn_limit": 1}), seed=1)
     assert {game.reason for game in results.games} == {"turn_limit"}
-    assert [share.wins for share in results.shares.values()] == [pytest.approx(4.0)] * 3
+    assert [share.wins for share in results.win_rates.values()] == [pytest.approx(4.0)] * 3
     results = play([Dice] * 3, games=12, seed=1)
-    assert sum(share.wins for share in results.shares.values()) == pytest.approx(12)
+    assert sum(share.wins for share in results.win_rates.values()) == pytest.approx(12)
     for bot in results.bots:
-        assert sum(share.wins for share in results.by_seat(bot)) == pytest.approx(results.shares[bot].wins)
-        assert results.shares[bot].wins == sum(
+        assert sum(share.wins for share in results.by_seat(bot)) == pytest.approx(results.win_rates[bot].wins)
+        assert results.win_rates[bot].wins == sum(
             game.winner is not None and game.seats[game.winner] == bot for game in results.games
         )
 
@@ -413,7 +413,7 @@ def test_the_example_of_the_document_plays(capsys: pytest.CaptureFixture[str]) -
     exec(example.replace("games=400", "games=24"), names)
     assert "'Doubter': " in capsys.readouterr().out
     exec(swept.replace("games=600", "games=24"), names)
-    columns = ["doubt", "share", "low", "high", "games", "gain", "gain_low", "gain_high"]
+    columns = ["doubt", "win_rate", "low", "high", "games", "gain", "gain_low", "gain_high"]
     assert next(line.split() for line in capsys.readouterr().out.splitlines()) == columns
     assert [row["doubt"] for row in names["rows"]] == [0, 0.1, 0.3, 0.6]
 
@@ -437,7 +437,7 @@ def test_sample_bots_play_by_name_beside_bots_of_ones_own() -> None:
     """As programs they choose the same: tests/sample_bots. Those that can't play here are refused by name."""
     named = ["sample:honest", "sample:turtle", "sample:honest.py", "sample:python"]
     results = play(named, games=10, seed=1)
-    assert sorted(results.shares) == ["Honest", "Honest-2", "MyBot", "Turtle"]
+    assert sorted(results.win_rates) == ["Honest", "Honest-2", "MyBot", "Turtle"]
     for name in ("sample:random_bot", "sample:shell.sh", "sample:honest.js", "sample:cpp"):
         with pytest.raises(ValueError, match=f"{name}' is no sample bot that plays in this process"):
             play([name, "sample:honest"], games=2)
@@ -616,7 +616,7 @@ def test_a_sweep_pairs_its_rows() -> None:
     assert [(row["busy"], row["label"]) for row in rows] == [(False, "a"), (False, "b"), (True, "a"), (True, "b")]
     same, better = rows[1], rows[2]
     assert (same["gain"], same["gain_low"], same["gain_high"]) == (0, 0, 0)  # the same games
-    assert better["gain"] == pytest.approx(better["share"] - rows[0]["share"])
+    assert better["gain"] == pytest.approx(better["win_rate"] - rows[0]["win_rate"])
     assert better["gain_low"] < better["gain"] < better["gain_high"]
     assert rows == sweep(Lazy, {"busy": [False, True], "label": ["a", "b"]}, ["sample:honest"], games=120, seed=1)
     with pytest.raises(ValueError, match="give each parameter values"):
@@ -631,10 +631,10 @@ def test_a_sweep_pairs_its_rows() -> None:
 def test_rows_print_as_columns() -> None:
     results = play({"x": "sample:honest", "y": "sample:counter"}, games=24, seed=1)
     best = results.table()[0]
-    assert list(best) == ["bot", "share", "low", "high", "wins", "games", "seat 0", "seat 1"]
-    assert best["share"] == results.shares[best["bot"]].value
-    assert str(Rows([{"bot": "x", "share": 0.123456}, {"bot": "longer", "share": None}])) == (
-        "bot     share\nx       0.1235\nlonger  -"
+    assert list(best) == ["bot", "win_rate", "low", "high", "wins", "games", "seat 0", "seat 1"]
+    assert best["win_rate"] == results.win_rates[best["bot"]].value
+    assert str(Rows([{"bot": "x", "win_rate": 0.123456}, {"bot": "longer", "win_rate": None}])) == (
+        "bot     win_rate\nx       0.1235\nlonger  -"
     )
     assert str(Rows()) == "no rows"
 
@@ -645,8 +645,8 @@ def test_statistics_are_those_of_arena_stats() -> None:
     for record in results.records:
         fold.add(record)
     told = csv.DictReader(stats_report_to_csv(make_stats_report(fold, [], [])).splitlines())
-    expected = {(row["bot"], row["section"], row["name"]): float(row["share"]) for row in told}
-    rows = {(row["bot"], row["section"], row["name"]): row["share"] for row in results.statistics()}
+    expected = {(row["bot"], row["section"], row["name"]): float(row["value"]) for row in told}
+    rows = {(row["bot"], row["section"], row["name"]): row["value"] for row in results.statistics()}
     assert rows == pytest.approx(expected, abs=1e-4)
     assert ("z", "bluffs", "all") in rows
     with pytest.raises(ValueError, match="records=True"):

@@ -16,7 +16,7 @@ STRATEGIST = "sample:strategist"
 def test_it_wins_far_more_than_its_share_at_four_seats() -> None:
     """A few games. Honest, who is next, wins half."""
     results = play([STRATEGIST, "sample:honest", "sample:counter", "sample:bluffer"], games=24, seed=5)
-    assert results.shares["Strategist"].value >= 0.5
+    assert results.win_rates["Strategist"].value >= 0.5
 
 
 def test_a_table_of_its_own_kind_comes_to_an_end_and_repeats() -> None:

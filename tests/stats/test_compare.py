@@ -5,7 +5,11 @@ from random import Random
 from arena.stats import StatsAccumulator
 from arena.stats.report import compare_bots, make_stats_report
 
-PLACES = [(section, str(name)) for section in ("done", "bluffs", "called", "caught") for name in range(12)]
+PLACES = [
+    (section, str(name))
+    for section in ("effective_actions", "bluffs", "challenged", "challenged_bluffs")
+    for name in range(12)
+]
 MATCHES, CASES = 20, 12
 
 
@@ -27,7 +31,9 @@ def clear(random: Random, more: float = 0.0) -> list[tuple[str, str]]:
     comparison = compare_bots(found, fold, one, other).comparison
     assert comparison is not None
     (bot,) = comparison.bots
-    each = [(section, name, each.clear) for section, names in bot.differences.items() for name, each in names.items()]
+    each = [
+        (section, name, each.significant) for section, names in bot.differences.items() for name, each in names.items()
+    ]
     assert len(each) == len(PLACES)
     return [(section, name) for section, name, is_clear in each if is_clear]
 

@@ -48,14 +48,14 @@ def test_what_counted_at_the_table_is_what_events_say_that_all_seats_are_sent(nu
                 if event["event"] in ("challenge", "block"):
                     seen[event["event"], seating[event["seat"]]] += 1
     for bot_number, name in enumerate(records[0].header.bots):
-        numbers = bot(found, name).table
+        numbers = bot(found, name).visible_at_table
         assert numbers["challenged"].count == seen["challenge", bot_number]
         assert numbers["blocked"].count == seen["block", bot_number]
-        assert numbers["right"].of == seen["challenge", bot_number] > 0
+        assert numbers["right"].total == seen["challenge", bot_number] > 0
         wanted += int(bot(found, name).challenges["made"].count)
     assert wanted > sum(count for (what, _), count in seen.items() if what == "challenge")
     lost = sum(profile.losses["unproven"].count for profile in found.bots)
-    assert sum(profile.table["right"].count for profile in found.bots) == lost
+    assert sum(profile.visible_at_table["right"].count for profile in found.bots) == lost
 
 
 def test_lies_and_who_called_them_are_counted_by_the_cards_that_were_held() -> None:
@@ -73,15 +73,18 @@ def test_lies_and_who_called_them_are_counted_by_the_cards_that_were_held() -> N
     first, second = bot(found, "bot0"), bot(found, "bot1")
     assert 0 < number["unproven"] < taxes
     for name in (ALL, "duke"):
-        assert (first.bluffs[name].count, first.bluffs[name].of) == (number["unproven"], taxes)
-        assert first.called[name].share == 1
-        assert (first.caught[name].count, first.caught[name].of) == (number["unproven"], number["unproven"])
-    assert (second.challenges["made"].count, second.challenges["made"].of) == (taxes, taxes)
-    assert (second.challenges["right"].count, second.challenges["right"].of) == (number["unproven"], taxes)
-    assert second.challenges["of_lies"].of == number["unproven"]
+        assert (first.bluffs[name].count, first.bluffs[name].total) == (number["unproven"], taxes)
+        assert first.challenged[name].value == 1
+        assert (first.challenged_bluffs[name].count, first.challenged_bluffs[name].total) == (
+            number["unproven"],
+            number["unproven"],
+        )
+    assert (second.challenges["made"].count, second.challenges["made"].total) == (taxes, taxes)
+    assert (second.challenges["right"].count, second.challenges["right"].total) == (number["unproven"], taxes)
+    assert second.challenges["of_lies"].total == number["unproven"]
     assert second.bluffs == {}
     unproven = sum(event["event"] == "lost" and event["seat"] == 0 for event in events)
-    assert (first.losses["unproven"].count, first.losses["unproven"].of) == (unproven, unproven)
+    assert (first.losses["unproven"].count, first.losses["unproven"].total) == (unproven, unproven)
     wrong = sum(event["event"] == "lost" and event["seat"] == 1 for event in events)
     assert second.losses["wrong_challenge"].count + second.losses["coup"].count == wrong
 
@@ -96,14 +99,14 @@ def test_blocks_and_attacks_are_counted() -> None:
     """Every steal is aimed at bot1 and blocked; some blocks are bluffs."""
     found = of(*(played(COUP, 2, seed, steals_and_blocks) for seed in range(6)))
     first, second = bot(found, "bot0"), bot(found, "bot1")
-    assert first.attacks["bot1"]["steal"] == first.actions["steal"].count > 0
-    assert first.attacked["bot1"].share == 1
-    assert first.done["steal"].share == 0
-    assert second.blocks["made"].share == second.blocks["as_target"].share == 1
-    assert second.blocks["made"].of == first.actions["steal"].count
+    assert first.attack_counts["bot1"]["steal"] == first.actions["steal"].count > 0
+    assert first.attack_targets["bot1"].value == 1
+    assert first.effective_actions["steal"].value == 0
+    assert second.blocks["made"].value == second.blocks["as_target"].value == 1
+    assert second.blocks["made"].total == first.actions["steal"].count
     assert second.blocks["bluffed"].count == second.bluffs[ALL].count
-    assert 0 < second.bluffs[ALL].share < 1
-    assert second.called[ALL].count == 0
+    assert 0 < second.bluffs[ALL].value < 1
+    assert second.challenged[ALL].count == 0
 
 
 @pytest.mark.parametrize(("name", "seats"), TABLES)
@@ -112,23 +115,22 @@ def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
     records = [random_game(PRESETS[name], seats, seed) for seed in range(3)]
     found = of(*records)
     games = [record.games[0] for record in records]
-    assert sum(each.won[ALL].count for each in found.bots) == pytest.approx(3)
-    assert sum(each.took[ALL].requests for each in found.bots) == sum(len(game.words) for game in games)
+    assert sum(each.win_rate[ALL].count for each in found.bots) == pytest.approx(3)
+    assert sum(each.decision_times[ALL].requests for each in found.bots) == sum(len(game.words) for game in games)
     for each in found.bots:
-        turns = {rate.of for rate in each.actions.values()}
+        turns = {rate.total for rate in each.actions.values()}
         assert len(turns) == 1
         assert sum(rate.count for rate in each.actions.values()) == turns.pop()
-        assert sum(rate.count for rate in each.losses.values()) in {rate.of for rate in each.losses.values()} | {0}
-        assert sum(rate.of for role, rate in each.bluffs.items() if role != ALL) == (
-            each.bluffs[ALL].of if each.bluffs else 0
+        assert sum(rate.count for rate in each.losses.values()) in {rate.total for rate in each.losses.values()} | {0}
+        assert sum(rate.total for role, rate in each.bluffs.items() if role != ALL) == (
+            each.bluffs[ALL].total if each.bluffs else 0
         )
-        assert sum(sum(made.values()) for made in each.attacks.values()) == sum(
-            rate.count for rate in each.attacked.values()
+        assert sum(sum(made.values()) for made in each.attack_counts.values()) == sum(
+            rate.count for rate in each.attack_targets.values()
         )
-        assert set(each.won_by_seat) == {each.bot.removeprefix("bot")}
+        assert set(each.win_rate_by_seat) == {each.bot.removeprefix("bot")}
     for section, _, rate in (rates for each in found.bots for rates in rates_of(each)):
-        low, high = rate.share_95 or (0, 1)
-        assert low <= rate.share <= high, section
+        assert rate.low is None or rate.low <= rate.value <= rate.high, section
     acted = sum(
         event["event"] == "action"
         for record in records
@@ -143,12 +145,12 @@ def test_shares_by_players_left_are_of_those_who_were_left() -> None:
     records = [random_game(COUP, 4, seed) for seed in range(5)]
     found = of(*records)
     for left in ("2", "3"):
-        rates = [each.won_by_left[left] for each in found.bots if left in each.won_by_left]
-        assert sum(rate.of for rate in rates) == int(left) * len(records)
+        rates = [each.win_rate_by_players_left[left] for each in found.bots if left in each.win_rate_by_players_left]
+        assert sum(rate.total for rate in rates) == int(left) * len(records)
         assert sum(rate.count for rate in rates) == len(records)
-    assert sum(each.out.games for each in found.bots if each.out) == 3 * len(records)
-    assert all(each.bot not in each.attacked for each in found.bots)
-    blocks = [(name, rate.of) for each in found.bots for name, rate in each.blocks.items()]
+    assert sum(each.elimination_turns.games for each in found.bots if each.elimination_turns) == 3 * len(records)
+    assert all(each.bot not in each.attack_targets for each in found.bots)
+    blocks = [(name, rate.total) for each in found.bots for name, rate in each.blocks.items()]
     made, aimed = (sum(number for name, number in blocks if name == wanted) for wanted in ("made", "as_target"))
     steals = sum(each.actions[action].count for each in found.bots for action in ("steal", "assassinate"))
     assert 0 < aimed < made
@@ -158,7 +160,7 @@ def test_shares_by_players_left_are_of_those_who_were_left() -> None:
 def test_a_draw_is_a_part_of_a_win_for_each_survivor() -> None:
     """At the turn limit all four live."""
     found = of(random_game(replace(COUP, turn_limit=2), 4, 1))
-    assert [each.won[ALL].count for each in found.bots] == [0.25] * 4
+    assert [each.win_rate[ALL].count for each in found.bots] == [0.25] * 4
     assert found.records.draws == 1
 
 
@@ -167,8 +169,8 @@ def test_a_forfeit_is_no_answer_and_costs_the_cards_that_were_left() -> None:
     record = played(COUP, 2, 1, lambda seen, legal: FORFEIT if seen.seat == 0 else legal[0])
     game = replace(record.games[0], faults=(Fault(0, "exited", step=0),))
     loser = bot(of(Record(record.header, (game,))), "bot0")
-    assert (loser.losses["forfeit"].count, loser.losses["forfeit"].of) == (2, 2)
-    assert loser.took == {}
+    assert (loser.losses["forfeit"].count, loser.losses["forfeit"].total) == (2, 2)
+    assert loser.decision_times == {}
     assert loser.faults_by_code == {"exited": 1}
 
 
@@ -181,11 +183,13 @@ def test_two_bots_of_the_same_matches_differ_by_what_ties_them() -> None:
     pair = bot(found, "bot0"), bot(found, "bot1")
     comparison = compare_bots(found, fold, *pair).comparison
     assert comparison
-    won = comparison.bots[0].differences["won"][ALL]
-    _, apart = proportion_difference(fold.bots["bot0"].tallies["won", ALL], fold.bots["bot1"].tallies["won", ALL])
+    won = comparison.bots[0].differences["win_rate"][ALL].difference
+    _, apart = proportion_difference(
+        fold.bots["bot0"].tallies["win_rate", ALL], fold.bots["bot1"].tallies["win_rate", ALL]
+    )
     assert apart is not None
-    assert won.difference_95 is not None
-    assert won.difference == pytest.approx(pair[0].won[ALL].share - pair[1].won[ALL].share)
-    assert won.difference_95[1] - won.difference_95[0] > 1.3 * (apart[1] - apart[0])
+    assert won.low is not None
+    assert won.value == pytest.approx(pair[0].win_rate[ALL].value - pair[1].win_rate[ALL].value)
+    assert won.high - won.low > 1.3 * (apart[1] - apart[0])
     with pytest.raises(ValueError, match="ties these bots"):
         compare_bots(found, fold, *reversed(pair))

@@ -12,6 +12,7 @@ from arena.coup import COUP, PRESETS
 from arena.stats import StatsAccumulator
 from arena.stats.plots import stats_page
 from arena.stats.report import SECTIONS, StatsReport, compare_bots, make_stats_report, rates_of
+from ladder.rating import Estimate
 from tests.chromium import Reader
 from tests.replay.games import random_game
 
@@ -47,8 +48,8 @@ def test_every_rate_stands_in_a_table_and_has_a_point() -> None:
     rates = [rate for bot in found.bots for _, _, rate in rates_of(bot)]
     assert len(re.findall(r"<circle class='point now'", text)) == len(rates)
     for rate in rates:
-        assert f">{rate.share:.1%}</td>" in text
-        assert f">{rate.count:g} of {rate.of}</td>" in text
+        assert f">{rate.value:.1%}</td>" in text
+        assert f">{rate.count:g} of {rate.total}</td>" in text
     assert all(f"<h2>{title}</h2>" in text for title, _ in SECTIONS.values())
 
 
@@ -66,11 +67,11 @@ def test_a_comparison_says_what_differs_clearly() -> None:
     found = one()
     assert found.comparison
     (pair,) = found.comparison.bots
-    first = pair.differences["won"]["all"]
+    first = pair.differences["win_rate"]["all"]
     for low, stars in ((0.01, 1), (-0.01, 0)):
-        update = {"difference": 0.1, "difference_95": (low, 0.3), "clear": low > 0}
+        update = {"difference": Estimate(0.1, low, 0.3), "significant": low > 0}
         changed = first.model_copy(update=update)
-        only = pair.model_copy(update={"differences": {"won": {"all": changed}}})
+        only = pair.model_copy(update={"differences": {"win_rate": {"all": changed}}})
         comparison = found.comparison.model_copy(update={"bots": [only]})
         text = stats_page(found.model_copy(update={"comparison": comparison}), "title")
         assert f": {stars} of 1 rates differ clearly" in text
@@ -130,11 +131,11 @@ def test_a_page_of_another_game_holds_its_actions() -> None:
 def test_a_rate_without_a_line_doesnt_take_the_meaning_of_the_others_lines() -> None:
     """Of several matches most rates have an interval, and what came up in one match only has none."""
     found = told()
-    lines = [rate.share_95 is not None for bot in found.bots for _, _, rate in rates_of(bot)]
+    lines = [rate.low is not None for bot in found.bots for _, _, rate in rates_of(bot)]
     assert {*lines} == {True, False}
     text = stats_page(found, "title")
     assert text.count("<line class='range") == sum(lines)
-    assert "A point is a share; the line through it holds the true share" in text
+    assert "A point is a rate; the line through it holds the true rate" in text
     assert "A point without a line has no interval: all cases are of one match" in text
 
 

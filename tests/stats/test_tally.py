@@ -18,7 +18,7 @@ def by_case(count: int, of: int) -> Proportion:
 def test_independent_cases_have_wilsons_interval() -> None:
     """30 of 100 is a textbook's example: .2189 to .3958; Student's t for 100 matches makes it a little wider."""
     tally = by_case(30, 100)
-    assert tally.share == pytest.approx(0.3)
+    assert tally.value == pytest.approx(0.3)
     assert tally.interval == pytest.approx((0.2189, 0.3958), abs=3e-3)
 
 
@@ -30,10 +30,10 @@ def test_students_t_is_a_tables() -> None:
 
 def test_without_a_case_there_is_neither_share_nor_interval_and_in_one_match_no_interval() -> None:
     """One match doesn't tell how matches vary."""
-    assert (Proportion().share, Proportion().interval) == (None, None)
+    assert (Proportion().value, Proportion().interval) == (None, None)
     one, other = Proportion(), by_case(0, 50)
     one.add(80, 80)
-    assert (one.share, one.interval) == (1, None)
+    assert (one.value, one.interval) == (1, None)
     assert proportion_difference(one, other) == (1, None)
 
 
@@ -43,7 +43,7 @@ def test_cases_of_a_match_that_are_all_alike_tell_as_much_as_one() -> None:
     for match in range(40):
         alike.add(10 * (match % 2), 10)
         single.add(match % 2, 1)
-    assert alike.share == single.share
+    assert alike.value == single.value
     assert alike.interval == pytest.approx(single.interval, abs=0.005)
 
 

@@ -56,7 +56,7 @@ def test_a_bots_page_says_what_arena_stats_counts_in_the_same_records(ladder: La
                 continue
             section, _, what = number.name.partition(" ")
             rate = getattr(profile, section)[what]
-            assert (number.count, number.of) == (rate.count, rate.of), number.name
+            assert (number.count, number.of) == (rate.count, rate.total), number.name
         turns = next(number for number in told.public if number.name == "turns")
         assert turns.of == profile.games
         shares.append(next(number.count / number.of for number in told.hidden if number.name == "bluffs all"))
@@ -88,8 +88,8 @@ def test_what_nobody_saw_is_told_to_the_owner_and_its_mean_to_staff_alone(ladder
         told = style(ladder, "adabot", viewer)
         assert told is not None
         names = {number.name for number in told.public}
-        assert {"turns", "table challenged", "actions tax"} <= names
-        assert {name.partition(" ")[0] for name in names} == {"turns", "actions", "called", "table"}
+        assert {"turns", "visible_at_table challenged", "actions tax"} <= names
+        assert {name.partition(" ")[0] for name in names} == {"turns", "actions", "challenged", "visible_at_table"}
         assert all(number.field is not None for number in told.public)
         assert (told.hidden is not None) is hidden
         for number in told.hidden or ():
