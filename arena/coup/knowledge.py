@@ -70,7 +70,9 @@ class _Table:
     most n, or more; `first`: a hand has place 0.
     """
 
-    def __init__(self, hands: list[Sequence[tuple[int, ...]]]) -> None:
+    def __init__(self, opponents: int, draft: bool) -> None:
+        self._of = opponents, draft
+        hands: list[Sequence[tuple[int, ...]]] = [_HANDS] * opponents + [_LEFT_OVER] * draft
         every: list[Sequence[int]] = [range(len(each)) for each in hands]
         whole: list[Sequence[int]] = [range(16)] * len(hands)
         self.all = _product(every)
@@ -96,6 +98,10 @@ class _Table:
             self.most.append([sum(exact[count] for count in range(n + 1)) for n in range(6)])
         self.more = [[self.all & ~worlds for worlds in row] for row in self.most]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be one table for all copies of a game: it is large, and what is cached of it is found by it."""
+        return _table, self._of
+
     def swapped(self, worlds: int, at: int, up: Sequence[int], backs: Iterable[int]) -> int:
         """Return the worlds after a hand, with `up` face up, put back a card of one of these roles and took any."""
         after, step, first, rests = 0, 4 * at, self.first[at], [0] * 5
@@ -111,7 +117,7 @@ class _Table:
 
 @cache
 def _table(opponents: int, draft: bool = False) -> _Table:
-    return _Table([_HANDS] * opponents + [_LEFT_OVER] * draft)
+    return _Table(opponents, draft)
 
 
 @cache

@@ -14,6 +14,7 @@ from arena.coup import (
     Chance,
     Ending,
     Event,
+    Exchanging,
     Move,
     Over,
     Ruleset,
@@ -89,7 +90,7 @@ class Game:
         self._chance = Chance(self._key, self._number)
         self.state = deal(self.rules, self.seats, self._chance, self._starter)
         self.course = Course(self._key, self._number, self.state)
-        self._watcher = Watcher(self.rules, self.seats, self._own)
+        self._watcher = Watcher(self.state, self._own)
         self._answers: dict[int, Move] = {}
         self._menus: dict[int, Menu] = {}
         self.asked = self.state.board.phase.asked
@@ -158,9 +159,12 @@ class Game:
         board = self.state.board
         phase = board.phase
         self.asked = phase.asked
+        if events:
+            self._watcher.add(events)
+        if type(phase) is Exchanging:
+            self._watcher.known(view(self.state, board.actor))
         if not events:
             return ()
-        self._watcher.add(events)
         self.course.events += events
         if not phase.asked:
             assert isinstance(phase, Over)
