@@ -145,12 +145,11 @@ def moment(
 
 def game_over(game: int, board: Board, events: list[Message]) -> Message:
     """Return the message that ends a game, with the events that the seat hasn't had yet, and the state at its end."""
-    return {**ending(game, board), "events": events, "state": state(board)}
+    return {**ending(game, board.phase), "events": events, "state": state(board)}
 
 
-def ending(game: int, board: Board) -> Message:
-    """Return how a game ended, in whose last state the board is."""
-    over = board.phase
+def ending(game: int, over: Phase) -> Message:
+    """Return how a game ended."""
     assert isinstance(over, Over)
     return {
         "type": "game_over",
