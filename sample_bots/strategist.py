@@ -326,7 +326,7 @@ class Sitting:
             for _ in range(self.hidden[seat]):
                 odds = [count * weight for count, weight in zip(left, weights, strict=True)]
                 if not any(odds):  # those who were dealt first took the cards that it may hold
-                    odds = left[:]
+                    odds = [*map(float, left)]
                 pick = chance() * sum(odds)
                 for role in ROLES:
                     pick -= odds[role]
