@@ -384,6 +384,7 @@ def test_nothing_false_is_certain_after_a_step_also_to_a_seat_that_forfeits_amid
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda mind: pickle.loads(pickle.dumps(mind))])
 def test_copies_share_the_large_tables(way: Callable[[Knowledge], Knowledge]) -> None:
     """Copies of an environment's games would else each have their own, and all that is cached of it."""
-    mind = Knowledge(view(deal(COUP, 4, Chance(bytes(32), 0)), 0))
-    mind._learn()
+    sight = view(deal(COUP, 4, Chance(bytes(32), 0)), 0)
+    mind = Knowledge(sight)
+    mind.known(sight, [Shown(1, Role.DUKE, None)])
     assert way(mind)._table is mind._table
