@@ -2,7 +2,7 @@
 itself.
 
 It reads the lines that a seat was sent, as a bot does, and imagines the hidden cards: a claim makes a card likelier, by
-the others' behaviour in this match; no player is dealt a card that it can't hold. Each imagined deal is played to its
+the others' behaviour in this match; the deals agree with what requests say is certain. Each deal is played to its
 end once for each move, by the same habits.
 """
 
@@ -18,7 +18,6 @@ from arena.referee import SentLine
 
 FIRST_DEALS = 30  # for every move that is worth a thought
 MORE_DEALS = 200  # for the move that was made, and the one that seemed the best
-NEVER = 1e-9  # the weight of a card that a player lacks for certain: dealt to it where no other is left
 CLOSE = 0.02  # a move that seems better by no more than this isn't looked at again
 
 Message = dict[str, Any]
@@ -87,12 +86,7 @@ class Judge:
         bot = self._bot
         habits = [bot.habit(game, player.seat) for player in game.players]
         habits[game.seat] = self._code.Habits()
-        weights = [row[:] for row in bot.weights]
-        for name in game.rules["deck"]:
-            for player in game.opponents:
-                if game.odds(player.seat, name) == 0:
-                    weights[player.seat][self._code.ROLE[name]] = NEVER
-        return self._code.Sitting(game, weights, habits, game.random)
+        return self._code.Sitting(game, bot.weights, habits, game.random)
 
     def _weigh(
         self,
