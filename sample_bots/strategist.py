@@ -302,12 +302,16 @@ class Sitting:
         self.block_bluffs = [habit.bluffs(1) for habit in habits]
         self.hand = [ROLE[name] for name in game.cards]
         self.drawn = [ROLE[name] for name in game.drawn]
-        self.weights = weights  # by seat and role
+        self.weights = [row[:] for row in weights]  # by seat and role; 0: it certainly has none
+        for player in players:
+            for name in player.lacks:
+                self.weights[player.seat][ROLE[name]] = 0.0
+        self.deck = [ROLE[name] for name in game.request["you"].get("known", {}).get("deck", ())]  # certainly there
         self.known = [[ROLE[name] for name in player.known][: player.influence] for player in players]
         self.hidden = [player.influence - len(known) for player, known in zip(players, self.known, strict=True)]
         self.others = [player.seat for player in game.opponents]
         self.unseen = [copies - gone for copies, gone in zip(self.copies, self.gone, strict=True)]
-        for role in self.hand + self.drawn + [role for seat in self.others for role in self.known[seat]]:
+        for role in self.hand + self.drawn + self.deck + [role for seat in self.others for role in self.known[seat]]:
             self.unseen[role] -= 1
 
     def deal(self) -> tuple[list[list[int]], list[int]]:
@@ -321,6 +325,8 @@ class Sitting:
             hand, weights = self.known[seat][:], self.weights[seat]
             for _ in range(self.hidden[seat]):
                 odds = [count * weight for count, weight in zip(left, weights, strict=True)]
+                if not any(odds):  # those who were dealt first took the cards that it may hold
+                    odds = [*map(float, left)]
                 pick = chance() * sum(odds)
                 for role in ROLES:
                     pick -= odds[role]
@@ -329,7 +335,7 @@ class Sitting:
                         hand.append(role)
                         break
             hands[seat] = hand
-        return hands, [role for role in ROLES for _ in range(left[role])]
+        return hands, self.deck + [role for role in ROLES for _ in range(left[role])]
 
 
 class Strategist(Bot):
@@ -436,7 +442,7 @@ class Strategist(Bot):
         sitting = self.sitting(game)
         if self.sure and role in sitting.known[claim["seat"]]:
             return None
-        if self.sure and sitting.unseen[role] <= 0:
+        if self.sure and (sitting.unseen[role] <= 0 or not sitting.weights[claim["seat"]][role]):
             return game.find("challenge")
         actor, action, target = under_way(game)
         block = claim["block"]
@@ -461,7 +467,8 @@ class Strategist(Bot):
             if target == me and self.risk(game) < BLOCK_RISK.get(action, 0):
 
                 def believable(move: Move) -> int:
-                    return 0 if game.me.caught[move["block"]] else sitting.unseen[ROLE[move["block"]]]
+                    role = ROLE[move["block"]]
+                    return 0 if game.me.caught[move["block"]] else sitting.unseen[role] + sitting.deck.count(role)
 
                 lie = max(game.moves("block"), key=believable)
                 default = lie if believable(lie) > 0 else default

@@ -1,13 +1,13 @@
-"""What follows for certain from what one seat was sent: a pure fold over its copies of the events, and its views.
+"""Derive what one seat knows for certain from what it was sent: its views, and its copies of the events.
 
-The seat keeps the worlds that it can't rule out: the cards that its opponents were dealt or drew, face down or up, all
-opponents together. A world is a bit of a whole number, so that an event changes all worlds by a few operations. At two
-to four seats nothing certain is missed. With more than three opponents the seat keeps the possible hands of each one
-alone, and joins them when three are left: until then it misses what follows from the hands of two opponents together.
+A world is one way in which the hands of the opponents can be dealt, with their cards face up. A seat keeps the worlds
+that it can't rule out as the bits of one whole number, so that an event changes all of them by a few operations. With
+two to four seats nothing certain is missed. With more than three opponents a seat keeps the possible hands of each
+opponent alone, and joins them when three opponents are left. Until then it misses what follows from two hands together.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from arena.coup.view import View
 
 
 class CertainHand(NamedTuple):
-    """What is certain of one opponent's hidden cards: roles that it has, one for each card, and roles that it lacks."""
+    """What is certain of one opponent's hidden cards: roles that it has, one for each card, and lacks. Sorted."""
 
     seat: int
     has: tuple[Role, ...]
@@ -37,10 +37,10 @@ class CertainHand(NamedTuple):
 
 
 class CertainCards(NamedTuple):
-    """What is certain to one seat: of opponents in the game, by seat, and cards in the court deck. Sorted.
+    """What is certain to one seat: of opponents that are in the game, by seat, and of the court deck. Roles are sorted.
 
-    A role of which the seat sees all copies, in its own cards or face up, is in no `lacks`. `deck` leaves out
-    what follows from the numbers of hidden cards, `has` and `lacks`.
+    No `lacks` has a role of which the seat sees all copies, in its own cards or face up. `deck` leaves out what follows
+    from `has`, `lacks` and the numbers of hidden cards.
     """
 
     players: tuple[CertainHand, ...] = ()
@@ -67,14 +67,17 @@ class _Table:
     """The worlds of some hands by what they hold; `hands` lists the possible ones of each, in the order of places.
 
     `least[at][role][n]`: a hand has at least n cards of a role; `most[role][n]`, `more[role][n]`: all together have at
-    most n, or more; `first`: a hand has place 0.
+    most n, or more; `first`: a hand has place 0; by `spread[at][role]` such worlds are multiplied, for a role and any.
     """
 
-    def __init__(self, hands: list[Sequence[tuple[int, ...]]]) -> None:
+    def __init__(self, opponents: int, draft: bool) -> None:
+        self._of = opponents, draft
+        hands: list[Sequence[tuple[int, ...]]] = [_HANDS] * opponents + [_LEFT_OVER] * draft
         every: list[Sequence[int]] = [range(len(each)) for each in hands]
         whole: list[Sequence[int]] = [range(16)] * len(hands)
         self.all = _product(every)
         self.first = [_product([*whole[:at], [0], *whole[at + 1 :]]) for at in range(len(hands))]
+        self.spread = [[sum(1 << (place << 4 * at) for place in row) for row in _PLACE] for at in range(len(hands))]
         self.least = []
         for at, each in enumerate(hands):
             counts = [[(place, hand.count(role)) for place, hand in enumerate(each)] for role in _ROLES]
@@ -96,22 +99,33 @@ class _Table:
             self.most.append([sum(exact[count] for count in range(n + 1)) for n in range(6)])
         self.more = [[self.all & ~worlds for worlds in row] for row in self.most]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be one table for all copies of a game: it is large, and what is cached of it is found by it."""
+        return _table, self._of
+
     def swapped(self, worlds: int, at: int, up: Sequence[int], backs: Iterable[int]) -> int:
         """Return the worlds after a hand, with `up` face up, put back a card of one of these roles and took any."""
-        after, step, first, rests = 0, 4 * at, self.first[at], [0] * 5
+        after, step, first, spread = 0, 4 * at, self.first[at], self.spread[at]
         for stays in up or _ROLES:
+            rest = 0
             for back in backs:
-                rests[stays] |= worlds >> (_PLACE[stays][back] << step) & first
-        for place, (one, other) in enumerate(_HANDS):
-            rest = rests[one] | rests[other]
-            if rest:
-                after |= rest << (place << step)
+                rest |= worlds >> (_PLACE[stays][back] << step)
+            after |= (rest & first) * spread[stays]
         return after
 
 
 @cache
 def _table(opponents: int, draft: bool = False) -> _Table:
-    return _Table([_HANDS] * opponents + [_LEFT_OVER] * draft)
+    return _Table(opponents, draft)
+
+
+@lru_cache(maxsize=10_000)
+def _within(table: _Table, counts: tuple[int, ...]) -> int:
+    """Return the worlds that have no more cards of each role than these."""
+    worlds = table.all
+    for most, count in zip(table.most, counts, strict=True):
+        worlds &= most[count]
+    return worlds
 
 
 @cache
@@ -136,21 +150,35 @@ def _facts(hiding: Iterable[tuple[int, int]], worlds: int) -> tuple[list[int], l
     return has, lacks
 
 
-@cache
-def _facts_alone(up: tuple[int, ...], worlds: int) -> tuple[list[int], list[int]]:
-    """Return the same for an opponent that is looked at alone."""
-    return _facts(_hiding(_table(1), 0, up), worlds)
+@lru_cache(maxsize=10_000)
+def _held_alone(
+    seat: int, up: tuple[int, ...], worlds: int, spent: tuple[int, ...], roles: tuple[Role, ...]
+) -> CertainHand | None:
+    """Return what is certain of an opponent that is looked at alone, without the roles `spent`; None: nothing."""
+    has, lacks = _facts(_hiding(_table(1), 0, up), worlds)
+    held = CertainHand(
+        seat, tuple(roles[role] for role in has), tuple(roles[role] for role in lacks if role not in spent)
+    )
+    return held if held.has or held.lacks else None
 
 
 class Knowledge:
-    """What one seat knows for certain in one game, from its first request on, whose view it is given.
+    """What one seat knows for certain in one game. `view` is the seat's at its first request.
 
-    A spectator has seat -1 and no cards; after a draft it knows nothing.
-    `known` is asked at each of the seat's requests at least: cards that it draws to exchange are in no event. Worlds
-    are made when the seat learns of a card that is neither face up nor its own.
+    A spectator has seat -1 and no cards; after a draft it knows nothing. Call `known` at each request of the seat: no
+    event names the cards that it draws to exchange. Events wait until one may say something of a card that is neither
+    face up nor the seat's own; worlds are made when one does.
     """
 
     def __init__(self, view: View) -> None:
+        self._first: View | None = view  # until events are followed
+        self._quiet: list[Event] = []  # those that wait for one by which a hidden card may be known
+        self._known = NOTHING_KNOWN
+        self._worlds: dict[int, int] = {}  # of all opponents, by -1, or of each one
+
+    def _begin(self, view: View) -> None:
+        """Set up the counts of cards as they were at the first request."""
+        self._first = None
         rules, seats = view.board.rules, view.board.seats
         self._rules, self._seat, self._copies = rules, view.seat, rules.copies(seats)
         self._roles = {role: number for number, role in enumerate(rules.roles)}
@@ -158,7 +186,6 @@ class Knowledge:
         self._hand = self._list(view.cards)
         self._drawn: list[int] = []  # by the seat, to exchange
         self._replaced = False  # whether a card was shown and replaced since the last exchange was declared
-        self._known = NOTHING_KNOWN
         self._changed = False  # since `_known` was made
         # By role: cards that the seat doesn't see, with those of `_up` where worlds have them; those in the deck.
         self._unseen = [self._copies - self._hand.count(role) for role in _ROLES]
@@ -167,7 +194,6 @@ class Knowledge:
         self._up: dict[int, tuple[int, ...]] = {seat: () for seat in range(seats) if seat != view.seat}
         self._at: dict[int, tuple[int, int]] = {}
         self._tests: dict[int, tuple[tuple[int, int], ...]] = {}
-        self._worlds: dict[int, int] = {}  # of all opponents, by -1, or of each one
         self._together = self._draft = False
         self._face_up = [0] * 5  # by role: cards of `_up` among the unseen ones
 
@@ -176,8 +202,15 @@ class Knowledge:
 
         `events` are the seat's copies of those since the last call that are of a kind in `concerning`, in order.
         """
-        if self._seat >= 0 and not view.board.influence[self._seat]:
+        if view.seat >= 0 and not view.board.influence[view.seat]:
             return NOTHING_KNOWN
+        if not self._worlds:
+            self._quiet += events
+            if not view.drawn and view.seen is None and _QUIET.issuperset(map(type, events)):
+                return NOTHING_KNOWN
+            if self._first is not None:
+                self._begin(self._first)
+            events, self._quiet = self._quiet, []
         for event in events:
             owner = event.target if type(event) is CardExamined else event.seat
             if owner == self._seat:
@@ -205,7 +238,7 @@ class Knowledge:
     # --- worlds -------------------------------------------------------------------------------------------------------
 
     def _learn(self, draft: bool = False) -> None:
-        """Have worlds; join those of the opponents once few are left."""
+        """Make worlds if there are none; join those of the opponents when three are left."""
         self._changed = True
         before = self._worlds
         if before and (self._together or len(self._at) > _TOGETHER):
@@ -227,8 +260,9 @@ class Knowledge:
                 self._worlds[key] &= table.least[at][role][1]
             self._test(seat)
         if self._together:
-            for role, count in enumerate(self._unseen):
-                self._worlds[-1] &= table.most[role][count - self._located[role]]
+            for role, count in enumerate(self._located):
+                if count:
+                    self._worlds[-1] &= table.most[role][self._unseen[role] - count]
         self._deal()
 
     def _deal(self) -> None:
@@ -237,9 +271,7 @@ class Knowledge:
             for role in _ROLES:
                 self._fit(role)
             return
-        most, self._dealt = self._table.most, self._table.all
-        for role, count in enumerate(self._unseen):
-            self._dealt &= most[role][count]
+        self._dealt = _within(self._table, tuple(self._unseen))
         self._worlds[-1] &= self._dealt
 
     def _test(self, seat: int) -> None:
@@ -283,7 +315,9 @@ class Knowledge:
             self._unseen[role] -= 1
         if self._worlds:
             if len(self._up[seat]) == 2:
-                del self._at[seat]
+                key, _ = self._at.pop(seat)
+                if key >= 0:
+                    del self._worlds[key]
                 if len(self._at) <= _TOGETHER:
                     self._learn()
             else:
@@ -295,7 +329,7 @@ class Knowledge:
         return self._table.swapped(self._worlds[key], at, self._up[seat], backs) & room
 
     def _renew(self, seat: int, count: int) -> None:
-        """Let an opponent draw `count` cards from the deck, and put back as many that the seat doesn't see."""
+        """Have an opponent take `count` cards from the deck, and put back `count` cards that the seat doesn't see."""
         if self._worlds:
             self._changed = True
             self._thin(count)
@@ -306,6 +340,8 @@ class Knowledge:
         """Have an opponent put back a card of a role, or of one that the seat doesn't see, and take another."""
         if role is None and (not draws_first or not self._worlds):
             self._renew(seat, 1)
+            return
+        if role is not None and not (self._worlds or draws_first) and self._rules_out_nothing(seat, role):
             return
         self._learn()
         after, backs = 0, _ROLES if role is None else (role,)
@@ -321,8 +357,16 @@ class Knowledge:
             after = self._swap(seat, backs, self._dealable(seat))
         self._worlds[self._at[seat][0]] = after
 
+    def _rules_out_nothing(self, seat: int, role: int) -> bool:
+        """Return whether nothing follows from a card of a role that an opponent showed and replaced.
+
+        So it is where the others could fill their hands with the role, as far as they are looked at together.
+        """
+        rooms = [2 - len(up) for other, up in self._up.items() if other != seat and len(up) < 2]
+        return self._unseen[role] > (sum(rooms) if len(rooms) < _TOGETHER else 2)
+
     def _thin(self, count: int) -> None:
-        """Let an opponent draw from the deck: of each role as many fewer are certain."""
+        """Have an opponent draw `count` cards: `count` cards fewer of each role are certainly in the deck."""
         self._located = [max(0, located - count) for located in self._located]
 
     # --- events -------------------------------------------------------------------------------------------------------
@@ -424,22 +468,27 @@ class Knowledge:
     # --- what follows -------------------------------------------------------------------------------------------------
 
     def _certain(self, drawn: int) -> CertainCards:
-        """Return what is certain while an opponent holds drawn cards that the seat doesn't see."""
-        roles, players, found, hidden = self._rules.roles, [], [], 0
-        for seat, (key, _) in self._at.items():
-            up, worlds = self._up[seat], self._worlds[key]
-            has, lacks = _facts(self._tests[seat], worlds) if key < 0 else _facts_alone(up, worlds)
-            hidden += 2 - len(up)
-            if has or lacks:
-                found.append((has, lacks, 2 - len(up)))
-                absent = [roles[role] for role in lacks if self._unseen[role] > self._face_up[role]]
-                if has or absent:
-                    players.append(CertainHand(seat, tuple([roles[role] for role in has]), tuple(absent)))
-        deck = self._located
-        if self._together:
+        """Return what is certain while an opponent that exchanges holds `drawn` cards of the deck."""
+        roles, players, found, hidden, deck = self._rules.roles, [], [], 0, self._located
+        if not self._together:
+            ups, spent = self._up, tuple([role for role in _ROLES if not self._unseen[role]])
+            for seat, worlds in self._worlds.items():
+                held = _held_alone(seat, ups[seat], worlds, spent, roles)
+                if held is not None:
+                    players.append(held)
+        else:
             worlds, more = self._worlds[-1], self._table.more
+            for seat in self._at:
+                has, lacks = _facts(self._tests[seat], worlds)
+                size = 2 - len(self._up[seat])
+                hidden += size
+                if has or lacks:
+                    found.append((has, lacks, size))
+                    unspent = [roles[role] for role in lacks if self._unseen[role] > self._face_up[role]]
+                    if has or unspent:
+                        players.append(CertainHand(seat, tuple([roles[role] for role in has]), tuple(unspent)))
             for role, unseen in enumerate(self._unseen):
-                # Some hands may have all cards that fit.
+                # Some hands may have all cards that they have room for.
                 if unseen and not worlds & more[role][min(unseen, self._face_up[role] + hidden) - 1]:
                     deck = [*deck]
                     deck[role] = self._in_deck(role, hidden, found)
@@ -449,7 +498,7 @@ class Knowledge:
         return CertainCards(tuple(players), tuple(cards))
 
     def _in_deck(self, role: int, hidden: int, found: list[tuple[list[int], list[int], int]]) -> int:
-        """Return how many cards of a role certainly lie in the deck, if that doesn't follow from numbers."""
+        """Return how many cards of a role certainly lie in the deck, without what follows from numbers."""
         worlds, more, sure, unseen = self._worlds[-1], self._table.more[role], 1, self._unseen[role]
         while sure < unseen and not worlds & more[unseen - sure - 1]:
             sure += 1
@@ -479,6 +528,7 @@ _STEPS: dict[type[Event], Callable[[Knowledge, int, Any], None]] = {
     Exchanged: Knowledge._exchanged,
     CardExamined: Knowledge._examined,
 }
+_QUIET = {ActionDeclared, Lost, Forfeited}
 
 
 @cache

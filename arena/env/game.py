@@ -10,7 +10,7 @@ a bot of `arena.local` in an agent's seat: it sees only what its seat may know, 
 import json
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,24 +18,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.coup import (
+    NOTHING_KNOWN,
     PASS,
     PRESETS,
+    PRIVATE,
     ActionMove,
     Board,
+    CertainCards,
     Event,
+    Examining,
+    Exchanging,
     GameEnding,
     KeyedRng,
+    Knowledge,
     Move,
     Over,
     Ruleset,
     State,
     View,
     apply_moves,
+    concerning,
     deal_game,
     derive_key,
+    event_for_seat,
     first_seat,
     format_move,
     list_legal_moves,
+    list_private_seats,
     view_from_seat,
 )
 from arena.local import BotArgument, LocalPlayer, name_bots
@@ -94,6 +103,7 @@ _MAX_CACHED_MENUS = 2_000  # of a seat; under 30 MB together
 Array = NDArray[np.int16]
 
 _KINDS = {**messages.KINDS, Over: ""}
+_DRAWS = (Exchanging, Examining)  # what a seat sees there is in no event yet
 OwnCards = dict[Any, Any]  # what is counted of a seat's own cards, kept from game to game
 
 
@@ -107,21 +117,49 @@ def observation_fields(seats: int) -> dict[str, tuple[slice, str]]:
 
 
 class ObservationEncoder(coup_env.Watcher):
-    """What is told of one game, as numbers: it is given the engine's events and views."""
+    """What is told of one game, as numbers: it is given the deal, the engine's events, and views."""
 
-    __slots__ = ("_buffers",)
+    __slots__ = ("_buffers", "_concerning", "_known_now", "_minds", "_news")
 
-    def __init__(self, rules: Ruleset, seats: int, own: OwnCards | None = None) -> None:
+    def __init__(self, start: State, own: OwnCards | None = None) -> None:
+        rules, seats = start.board.rules, start.board.seats
         super().__init__(rules.roles, seats, own)
         # One for each seat, written again and again. No view of them is stored: a copy's would be of other memory.
         self._buffers = [array("h", bytes(2 * coup_env.size(seats))) for _ in range(seats)]
+        self._concerning = concerning(rules)
+        self._minds = [Knowledge(view_from_seat(start, seat)) for seat in range(seats)]
+        self._known_now = [NOTHING_KNOWN] * seats
+        self._news: list[list[Event]] = [[] for _ in range(seats)]  # what a seat's mind hasn't had
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Count what players claimed, showed, kept and examined, and keep what each seat may conclude from."""
+        super().add(events)
+        for event in events:
+            if type(event) in self._concerning:
+                public = event_for_seat(event, None) if type(event) in PRIVATE else event
+                for news in self._news:
+                    news.append(public)
+                if public is not event:
+                    for seat in list_private_seats(event):
+                        self._news[seat][-1] = event_for_seat(event, seat)
+
+    def known(self, view: View) -> CertainCards:
+        """Return what is certain to a seat. Ask it at each exchange of its own: no event has the cards that it draws.
+
+        What a seat looks at in an examination is in an event.
+        """
+        seat, news = view.seat, self._news[view.seat]
+        if news or type(view.board.phase) in _DRAWS:
+            self._known_now[seat] = self._minds[seat].known(view, news)
+            news.clear()
+        return self._known_now[seat]
 
     def observe(self, view: View) -> Array:
         """Return what a seat observes; an array of its own."""
         board, seat = view.board, view.seat
         if board is not self._board:
             self.see(board, _KINDS[type(board.phase)])
-        self.fill(self._buffers[seat], seat, view[2:])
+        self.fill(self._buffers[seat], seat, view[2:], self.known(view))
         return np.array(self._buffers[seat])
 
 
@@ -185,7 +223,7 @@ class EnvironmentGames:
         self._chance = KeyedRng(self._key, self._number)
         self.state = deal_game(self.rules, self.seats, self._chance, self._starter)
         self.course = GameTranscript(self._key, self._number, self.state)
-        self._watcher = ObservationEncoder(self.rules, self.seats, self._own)
+        self._watcher = ObservationEncoder(self.state, self._own)
         self._answers: dict[int, Move] = {}
         self._menus: dict[int, LegalActions] = {}
         self.asked = self.state.board.phase.asked
@@ -254,9 +292,12 @@ class EnvironmentGames:
         board = self.state.board
         phase = board.phase
         self.asked = phase.asked
+        if events:
+            self._watcher.add(events)
+        if type(phase) is Exchanging:
+            self._watcher.known(view_from_seat(self.state, board.actor))
         if not events:
             return ()
-        self._watcher.add(events)
         self.course.events += events
         if not phase.asked:
             assert isinstance(phase, Over)

@@ -270,12 +270,11 @@ def make_moment(
 
 def make_game_over(game: int, board: Board, events: list[Message]) -> Message:
     """Return the message that ends a game, with the events that the seat hasn't had yet, and the state at its end."""
-    return {**make_ending(game, board), "events": events, "state": make_public_state(board)}
+    return {**make_ending(game, board.phase), "events": events, "state": make_public_state(board)}
 
 
-def make_ending(game: int, board: Board) -> Message:
-    """Return how a game ended, in whose last state the board is."""
-    over = board.phase
+def make_ending(game: int, over: Phase) -> Message:
+    """Return how a game ended."""
     assert isinstance(over, Over)
     return {
         "type": "game_over",

@@ -29,8 +29,7 @@ def encode_game_start(view: View, game: int, seed: str, players: Sequence[str]) 
 
 def encode_game_over(game: int, board: Board, events: Sequence[str]) -> bytes:
     """Return the line that ends a game, with the encoded events that the seat hasn't had yet."""
-    head = _text(messages.make_ending(game, board))[:-1]
-    return f'{head},"events":[{",".join(events)}],"state":{_state(board)}}}\n'.encode()
+    return f'{_ENDINGS.of(board.phase, game)},"events":[{",".join(events)}],"state":{_state(board)}}}\n'.encode()
 
 
 class PhaseRequests:
@@ -72,7 +71,11 @@ def _unnumbered(happened: Event) -> str:
     return _text(messages.unnumbered(happened))[1:]
 
 
-_OWN, _EVENTS = SerializationCache(_own_fields), SerializationCache(_unnumbered)
+def _ending(phase: Phase, game: int) -> str:
+    return _text(messages.make_ending(game, phase))[:-1]
+
+
+_OWN, _EVENTS, _ENDINGS = SerializationCache(_own_fields), SerializationCache(_unnumbered), SerializationCache(_ending)
 
 
 def _state(board: Board) -> str:

@@ -18,7 +18,6 @@ from arena.referee import SentLine
 
 FIRST_DEALS = 30  # for every move that is worth a thought
 MORE_DEALS = 200  # for the move that was made, and the one that seemed the best
-IMPOSSIBLE_WEIGHT = 1e-9  # the weight of a card that a player lacks for certain: dealt to it where no other is left
 MIN_GAIN = 0.02  # a move that seems better by no more than this isn't looked at again
 
 Message = dict[str, Any]
@@ -87,12 +86,7 @@ class MoveEvaluator:
         bot = self._bot
         habits = [bot.habit(game, player.seat) for player in game.players]
         habits[game.seat] = self._code.Habits()
-        weights = [row[:] for row in bot.weights]
-        for name in game.rules["deck"]:
-            for player in game.opponents:
-                if game.odds(player.seat, name) == 0:
-                    weights[player.seat][self._code.ROLE[name]] = IMPOSSIBLE_WEIGHT
-        return self._code.Sitting(game, weights, habits, game.random)
+        return self._code.Sitting(game, bot.weights, habits, game.random)
 
     def _weigh(
         self,

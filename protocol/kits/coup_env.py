@@ -1,6 +1,6 @@
 """What a seat of the Coup arena is sent, as the numbers that `arena.env` trains on; and a policy that plays by them.
 
-Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is encoding version 2.
+Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is encoding version 3.
 
     trained = Player("weights.json")
     for each line of the referee, as a dict:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENCODING", "Encoder", "Field", "Player", "Policy", "Watcher", "action_words", "fields", "size"]
 
-ENCODING = 2  # grows whenever the same lines give other numbers, or actions other places
+ENCODING = 3  # grows whenever the same lines give other numbers, or actions other places
 
 ACTIONS = ("income", "foreign_aid", "coup", "tax", "assassinate", "steal", "exchange", "examine", "convert", "embezzle")
 KINDS = (
@@ -70,6 +70,7 @@ _OWN = (
     Field("drawn", _ROLES, "how many of each role one has drawn in an exchange"),
     Field("discards", _ROLES, "how many of each role one's draft left over"),
     Field("seen", _ROLES, "the card that one is examining"),
+    Field("in_deck", _ROLES, "how many cards of each role certainly are in the court deck"),
 )
 _PLAYER = (  # what all seats know
     Field("coins", 1, "coins"),
@@ -94,7 +95,8 @@ _PLAYER = (  # what all seats know
     Field("force_swaps", 1, "how often it examined a card and had it replaced"),
 )
 _SECRET = (  # what one seat knows of each player
-    Field("known", _ROLES, "a card of each role that it certainly holds: it was shown and kept, or one has seen it"),
+    Field("known", _ROLES, "how many cards of each role it certainly holds"),
+    Field("lacks", _ROLES, "it certainly holds no card of that role"),
     Field("looked", _ROLES, "how often one has examined a card of each role in its hand"),
     Field("knows", _ROLES, "how often it has examined a card of each role in one's own hand"),
 )
@@ -113,7 +115,7 @@ _HEAD_SIZE, _OWN_SIZE, _ROW_SIZE, _SECRET_SIZE = (
 _ROWS_AT = _HEAD_SIZE + _OWN_SIZE
 _HEAD_PLACE, _OWN_PLACE = slice(0, _HEAD_SIZE), slice(_HEAD_SIZE, _ROWS_AT)
 _INFLUENCE, _REVEALED, _SIDE = (_IN_ROW[name] for name in ("influence", "revealed", "side"))
-_KNOWN, _LOOKED, _KNOWS = (_IN_SECRET[name] for name in ("known", "looked", "knows"))
+_KNOWN, _LACKS, _LOOKED, _KNOWS = (_IN_SECRET[name] for name in ("known", "lacks", "looked", "knows"))
 
 
 def fields(seats: int) -> list[Field]:
@@ -181,7 +183,7 @@ class Watcher:
         "_board",
         "_flags",
         "_head",
-        "_knows",
+        "_known",
         "_role",
         "_roles",
         "_row_place",
@@ -204,7 +206,7 @@ class Watcher:
         self._row_places = [slice(place, place + length) for place in self._seats]  # each seat's view, in `_twice`
         self._row_place = slice(_ROWS_AT, _ROWS_AT + length)  # and in an observation
         self._secret_place = slice(_ROWS_AT + length, None)
-        self._knows = False  # whether anybody knows anything
+        self._known: list[Any] = [_NOTHING] * seats  # what is certain to each seat, as its secrets have it
         self._board: Sequence[Any] = _NO_BOARD  # the board that head and rows are of
         self.own = {} if own is None else own  # what is counted of a seat's own cards; may be kept from game to game
         self._head = _NO_HEAD
@@ -218,16 +220,20 @@ class Watcher:
             if take is not None:
                 take(self, event)
 
-    def fill(self, numbers: array[int], seat: int, piles: tuple[Any, ...]) -> None:
+    def fill(self, numbers: array[int], seat: int, piles: tuple[Any, ...], known: tuple[Any, Any]) -> None:
         """Write what a seat observes of the board seen last into an array of its size.
 
         `piles`: its cards, drawn cards and discards, and the role of the card that it examines, None for none.
+        `known`: what is certain to it, in the order of `arena.coup`'s `Known`.
         """
+        if known is not self._known[seat]:
+            self._certain(seat, known)
+        piles = (*piles, known[1])
         own = self.own.get(piles)
         if own is None:
-            *cards, seen = piles
-            counted = [pile.count(role) for pile in cards for role in self._roles]
-            own = self.own[piles] = array("h", counted + [role == seen for role in self._roles])
+            *cards, seen, deck = piles
+            counted = [pile.count(role) for pile in (*cards, (seen,), deck) for role in self._roles]
+            own = self.own[piles] = array("h", counted)
         numbers[_HEAD_PLACE] = self._head
         numbers[_OWN_PLACE] = own
         numbers[self._row_place] = self._twice[self._row_places[seat]]
@@ -279,6 +285,19 @@ class Watcher:
             rows[place] = 1
         self._twice = rows + rows
 
+    def _certain(self, seat: int, known: tuple[Any, Any]) -> None:
+        """Have a seat's secrets say what is certain to it now, in place of what was."""
+        self._known[seat] = known
+        secret = self._secrets[seat] = self._secrets[seat][:]
+        for begin in range(_KNOWN, len(secret), _SECRET_SIZE):
+            secret[begin : begin + 2 * _ROLES] = _NO_ROLES
+        for of, has, lacks in known[0]:
+            begin = (of - seat) % len(self._seats) * _SECRET_SIZE
+            for role in has:
+                secret[begin + _KNOWN + self._role[role]] += 1
+            for role in lacks:
+                secret[begin + _LACKS + self._role[role]] = 1
+
     # --- events -------------------------------------------------------------------------------------------------------
 
     def _acted(self, event: Any) -> None:
@@ -301,64 +320,34 @@ class Watcher:
         self._rows[self._seats[event.seat] + place] += 1
 
     def _shown(self, event: Any) -> None:
-        seat, role = event.seat, self._role[event.role]
-        self._rows[self._seats[seat] + _SHOWN + role] += 1
-        if event.replaced:
-            self._forget(seat, role)
-            return
-        self._rows[self._seats[seat] + _KEPT + role] += 1
-        for knower in range(len(self._seats)):
-            self._note(knower, seat, _KNOWN + role, 1)
+        place = self._seats[event.seat] + self._role[event.role]
+        self._rows[place + _SHOWN] += 1
+        if not event.replaced:
+            self._rows[place + _KEPT] += 1
 
     def _shown_hand(self, event: Any) -> None:
         self._rows[self._seats[event.seat] + _CLEARED] += 1
-        self._forget(event.seat)
 
     def _lost(self, event: Any) -> None:
-        role = self._role[event.role]
-        self._rows[self._seats[event.seat] + _REVEALED + role] += 1
-        self._forget(event.seat, role)
+        self._rows[self._seats[event.seat] + _REVEALED + self._role[event.role]] += 1
 
     def _forfeited(self, event: Any) -> None:
         for role in event.roles:
             self._rows[self._seats[event.seat] + _REVEALED + self._role[role]] += 1
-        self._forget(event.seat)
-
-    def _exchanged(self, event: Any) -> None:
-        self._forget(event.seat)
 
     def _examined(self, event: Any) -> None:
         seat, target, rows = event.seat, event.target, self._rows
         rows[self._seats[seat] + (_FORCE_SWAPS if event.replaced else _HANDS_BACK)] += 1
         rows[self._seats[target] + (_SWAPPED if event.replaced else _EXAMINED)] += 1
-        role = None if event.role is None else self._role[event.role]
-        if event.replaced:  # any card may have gone, for those who don't know which
-            told = () if role is None else (seat, target)
-            self._forget(target, role, told)
-            self._forget(target, None, [other for other in range(len(self._seats)) if other not in told])
-        if role is not None:
+        if event.role is not None:
+            role = self._role[event.role]
             self._note(seat, target, _LOOKED + role)
             self._note(target, seat, _KNOWS + role)
-            if not event.replaced:
-                self._note(seat, target, _KNOWN + role, 1)
 
-    def _note(self, knower: int, of: int, place: int, value: int | None = None) -> None:
-        """Set what a seat knows of another, or add one."""
-        self._knows = True
+    def _note(self, knower: int, of: int, place: int) -> None:
+        """Count what a seat has seen of another."""
         secret = self._secrets[knower] = self._secrets[knower][:]
-        place += (of - knower) % len(self._seats) * _SECRET_SIZE
-        secret[place] = secret[place] + 1 if value is None else value
-
-    def _forget(self, of: int, role: int | None = None, knowers: Iterable[int] | None = None) -> None:
-        """A card of this role has gone from a hand; None: all may be others."""
-        if not self._knows:
-            return
-        roles = range(_ROLES) if role is None else (role,)
-        for knower in range(len(self._seats)) if knowers is None else knowers:
-            begin = (of - knower) % len(self._seats) * _SECRET_SIZE + _KNOWN
-            for each in roles:
-                if self._secrets[knower][begin + each]:
-                    self._note(knower, of, _KNOWN + each, 0)
+        secret[(of - knower) % len(self._seats) * _SECRET_SIZE + place] += 1
 
 
 _TAKES = {
@@ -368,12 +357,13 @@ _TAKES = {
     "shown": Watcher._shown,
     "unproven": Watcher._unproven,
     "lost": Watcher._lost,
-    "exchanged": Watcher._exchanged,
     "forfeit": Watcher._forfeited,
     "shown_hand": Watcher._shown_hand,
     "examined": Watcher._examined,
 }
 _NO_BOARD = (None,) * 10
+_NOTHING = ((), ())  # is certain
+_NO_ROLES = array("h", bytes(2 * 2 * _ROLES))
 _NO_HEAD = array("h", bytes(2 * _HEAD_SIZE))
 _HEADS = {
     kind: array("h", [int(place == _IN_HEAD["kind"] + each) for place in range(_HEAD_SIZE)])
@@ -429,7 +419,7 @@ class Encoder:
         watcher.see(_board(message), asked if asked in _HEADS else "")
         piles = (tuple(you["cards"]), tuple(you.get("drawn", ())), tuple(you.get("discards", ())), you.get("seen"))
         self.observation = array("h", bytes(2 * size(self.seats)))
-        watcher.fill(self.observation, you["seat"], piles)
+        watcher.fill(self.observation, you["seat"], piles, _certain(you.get("known", {})))
         self.actions = [self._index.get(self._word(move, you["seat"])) for move in message["legal"]]
         self.mask = bytearray(len(self.words))
         for action in self.actions:
@@ -471,6 +461,12 @@ def _role(message: Message, name: str) -> Message:
     if role is None or not role.startswith("not_"):
         return {}
     return {name: role[len("not_") :], "denies": True}
+
+
+def _certain(known: Message) -> tuple[Any, Any]:
+    """Return what is certain, `you.known` of a request, in the order of `arena.coup`'s."""
+    players = [(each["seat"], each.get("has", ()), each.get("lacks", ())) for each in known.get("players", ())]
+    return players, tuple(known.get("deck", ()))
 
 
 def _board(request: Message) -> tuple[Any, ...]:
@@ -582,7 +578,7 @@ class Player:
         if trained["encoding"] != ENCODING:
             raise ValueError(
                 f"{weights} was trained with encoding {trained['encoding']}, and this coup_env.py has {ENCODING}: "
-                "copy the coup_env.py of the arena that you trained with, or train anew"
+                "copy the coup_env.py of the arena that you trained with, or train again"
             )
         self.policy = Policy([(layer["weights"], layer["bias"]) for layer in trained["layers"]], trained["activation"])
         self.encoder: Encoder | None = None

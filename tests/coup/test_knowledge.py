@@ -1,9 +1,11 @@
 """What follows for certain from what a seat was sent: against all deals that the seat can't rule out, and cases."""
 
+import copy
 import json
+import pickle
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations, product
 from pathlib import Path
@@ -48,6 +50,7 @@ from arena.coup import (
     apply_moves,
     chance_held,
     concerning,
+    deal_game,
     event_for_seat,
     list_legal_moves,
     replace_fields,
@@ -386,3 +389,12 @@ def test_nothing_false_is_certain_after_a_step_also_to_a_seat_that_forfeits_amid
                 hand = Counter(step.after.hands[player.seat])
                 assert not Counter(player.has) - hand
                 assert not {*player.lacks} & {*hand}
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda mind: pickle.loads(pickle.dumps(mind))])
+def test_copies_share_the_large_tables(way: Callable[[Knowledge], Knowledge]) -> None:
+    """Copies of an environment's games would else each have their own, and all that is cached of it."""
+    sight = view_from_seat(deal_game(COUP, 4, KeyedRng(bytes(32), 0)), 0)
+    mind = Knowledge(sight)
+    mind.known(sight, [Shown(1, Role.DUKE, None)])
+    assert way(mind)._table is mind._table

@@ -113,9 +113,13 @@ def test_no_observation_depends_on_what_the_seat_does_not_know(game: Game) -> No
     name, seats, seed = game
     rules = rules_of(name, seats)
     rng = random.Random(seed)
-    true = ObservationEncoder(rules, seats)
-    others = [ObservationEncoder(rules, seats) for _ in range(seats)]
+    watchers: list[ObservationEncoder] = []
     for state, _, events in played(rules, seats, seed):
+        watchers = watchers or [
+            ObservationEncoder(state),
+            *(ObservationEncoder(redeal(state, seat, rng)) for seat in range(seats)),
+        ]
+        true, *others = watchers
         for seat in range(seats):
             here = true.observe(view_from_seat(state, seat))
             there = others[seat].observe(view_from_seat(redeal(state, seat, rng), seat))
@@ -152,9 +156,10 @@ def test_every_field_says_what_the_view_says(game: Game) -> None:
     name, seats, seed = game
     rules = rules_of(name, seats)
     fields = env(rules=rules, seats=seats).fields
-    watcher = ObservationEncoder(rules, seats)
+    watcher: ObservationEncoder | None = None
     counts: Counter[tuple[str, int, str]] = Counter()
     for state, _, events in played(rules, seats, seed):
+        watcher = watcher or ObservationEncoder(state)
         board = state.board
         for seat in {board.phase.asked[0], (board.actor + 1) % seats}:
             sight = view_from_seat(state, seat)
@@ -174,6 +179,7 @@ def test_every_field_says_what_the_view_says(game: Game) -> None:
             assert roles(rules, read["drawn"]) == sorted(sight.drawn)
             assert roles(rules, read["discards"]) == sorted(sight.discards)
             assert roles(rules, read["seen"]) == ([sight.seen] if sight.seen else [])
+            assert Counter(roles(rules, read["in_deck"])) <= Counter(state.deck)
             for step in range(seats):
                 other = (seat + step) % seats
                 row = {
@@ -189,6 +195,8 @@ def test_every_field_says_what_the_view_says(game: Game) -> None:
                 assert row["target"] == [pending is not None and pending.target == other]
                 assert row["claimant"] == [claim is not None and claim.seat == other]
                 assert row["challenger"] == [getattr(phase, "challenger", None) == other]
+                assert Counter(roles(rules, row["known"])) <= Counter(state.hands[other])
+                assert not {*roles(rules, row["lacks"])} & {*state.hands[other]}
                 for count in ("claimed", "shown", "caught"):
                     assert row[count] == [counts[count, other, role] for role in rules.roles]
                 assert row["denied"] + row["challenges"] == [
@@ -478,6 +486,30 @@ def test_a_seed_repeats_games_and_without_one_they_go_on() -> None:
     assert hands(one, np.int64(7)) == first[0]  # type: ignore[arg-type]
     one, other = env(), env()  # four hands are alike in one pair of 30,000 games
     assert [hands(one, None) for _ in range(4)] != [hands(other, None) for _ in range(4)]
+
+
+@pytest.mark.parametrize("name", ["coup", "treason", "andy"])
+def test_an_observation_does_not_depend_on_earlier_ones(name: str) -> None:
+    """What is certain is followed also while a program looks elsewhere; a copy, which looks late, observes the same."""
+    rng = random.Random(7)
+    certain = 0
+    for seed in range(4):
+        looking, idle = (env(rules=name, seats=4) for _ in range(2))
+        for game in (looking, idle):
+            game.reset(seed=seed)
+        deduced = [at for field, (at, _) in looking.fields.items() if field.endswith((": known", ": lacks", "in_deck"))]
+        for agent in looking.agent_iter():
+            seen = {each: looking.observe(each)["observation"] for each in looking.possible_agents}
+            if rng.random() < 0.15:
+                late = copy.deepcopy(idle)
+                for each in looking.possible_agents:
+                    assert late.observe(each)["observation"].tobytes() == seen[each].tobytes()
+                certain += int(sum(array[place].sum() for array in seen.values() for place in deduced))
+            out = looking.terminations[agent] or looking.truncations[agent]
+            action = None if out else chosen(looking.observe(agent)["action_mask"], rng)
+            looking.step(action)
+            idle.step(action)
+    assert certain
 
 
 @pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))])

@@ -150,7 +150,7 @@ def test_every_number_is_in_use() -> None:
             for field, (place, _) in game.fields.items():
                 used[field] = used.get(field, 0) or int(any(reader.encoder.observation[place]))
     idle = {field for field, found in used.items() if not found}
-    assert idle == {"player 0: challenger", "player 0: looked", "player 0: knows"}
+    assert idle == {"player 0: challenger", *(f"player 0: {field}" for field in ("known", "lacks", "looked", "knows"))}
 
 
 def start(**rules: object) -> list[Message]:
@@ -161,18 +161,22 @@ def start(**rules: object) -> list[Message]:
     return [{"type": "hello", "ruleset": fields}, {"type": "game_start"}]
 
 
-def after(*events: Message) -> dict[str, list[int]]:
-    """Return the fields that aren't 0 at seat 1's turn after these events; lists by role, in alphabetical order."""
-    players = [{"coins": 2, "influence": 2, "revealed": []}] * 3
-    request = {
+def asked(*events: Message, known: Message | None = None) -> Message:
+    """Return seat 1's request for its turn after these events."""
+    certain = {} if known is None else {"known": known}
+    return {
         "type": "request",
         "kind": "turn",
         "events": list(events),
-        "state": {"turn": 4, "actor": 1, "deck": 9, "players": players},
-        "you": {"seat": 1, "cards": ["captain", "duke"]},
+        "state": {"turn": 4, "actor": 1, "deck": 9, "players": [{"coins": 2, "influence": 2, "revealed": []}] * 3},
+        "you": {"seat": 1, "cards": ["captain", "duke"], **certain},
         "legal": [{"action": "income"}],
     }
-    encoder = encoded([*start(), request])
+
+
+def after(*events: Message, known: Message | None = None) -> dict[str, list[int]]:
+    """Return the fields that aren't 0 at seat 1's turn after these events; lists by role, in alphabetical order."""
+    encoder = encoded([*start(), asked(*events, known=known)])
     places = env(rules="inquisitor", seats=3).fields
     read = {field: encoder.observation[place].tolist() for field, (place, _) in places.items()}
     return {field: value for field, value in read.items() if any(value)}
@@ -180,47 +184,40 @@ def after(*events: Message) -> dict[str, list[int]]:
 
 def test_what_a_later_protocol_adds_is_no_action() -> None:
     """A kind, an event, a move: the rest is encoded."""
-    players = [{"coins": 2, "influence": 2, "revealed": []}] * 3
-    request = {
-        "type": "request",
-        "kind": "auction",
-        "events": [{"event": "bid", "seat": 2, "coins": 3}],
-        "state": {"turn": 4, "actor": 1, "deck": 9, "players": players},
-        "you": {"seat": 1, "cards": ["captain", "duke"]},
-        "legal": [{"pass": True}, {"bid": [1, 2], "at": 3}],
-    }
+    request = asked({"event": "bid", "seat": 2, "coins": 3})
+    request |= {"kind": "auction", "legal": [{"pass": True}, {"bid": [1, 2], "at": 3}]}
     encoder = encoded([*start(), {"type": "weather"}, request])
     assert encoder.actions == [encoder.words.index("-"), None]
     assert sum(encoder.mask) == 1
     assert encoder.observation[0] == 4
 
 
-def test_what_is_known_of_cards_is_forgotten_when_they_go() -> None:
-    """docs/env.md: `known`, `looked`, `knows`."""
+def test_what_is_certain_is_what_the_request_says() -> None:
+    """Of each player, clockwise from oneself, and of the deck; it is no longer certain when a request is silent."""
+    players = [{"seat": 0, "lacks": ["assassin", "duke"]}, {"seat": 2, "has": ["contessa", "contessa"]}]
+    certain = after(known={"players": players, "deck": ["captain", "duke", "duke"]})
+    assert certain["player 1: known"] == [0, 0, 2, 0, 0]
+    assert certain["player 2: lacks"] == [1, 0, 0, 1, 0]
+    assert certain["in_deck"] == [0, 1, 0, 2, 0]
+    assert not {"player 1: lacks", "player 2: known"} & certain.keys()
+    first = asked(known={"players": players, "deck": ["duke"]})
+    assert encoded([*start(), first, asked()]).observation == encoded([*start(), asked()]).observation
+
+
+def test_what_is_shown_and_examined_is_counted() -> None:
+    """docs/env.md: `kept`, `examined`, `swapped`, `looked`, `knows`."""
 
     def examined(seat: int, target: int, replaced: bool, role: str | None) -> Message:
         told = {} if role is None else {"role": role}
         return {"event": "examined", "seat": seat, "target": target, "replaced": replaced, **told}
 
     saw = after(examined(1, 2, False, "contessa"))
-    assert saw["player 1: known"] == saw["player 1: looked"] == [0, 0, 1, 0, 0]
+    assert saw["player 1: looked"] == [0, 0, 1, 0, 0]
     assert (saw["player 1: examined"], saw["player 0: hands_back"]) == ([1], [1])
-    lost: Message = {"event": "lost", "seat": 2, "role": "contessa", "reason": "coup"}
-    assert "player 1: known" not in after(examined(1, 2, False, "contessa"), lost)
-    assert after(examined(1, 2, False, "contessa"), {**lost, "role": "duke"})["player 1: known"] == [0, 0, 1, 0, 0]
-    exchanged: Message = {"event": "exchanged", "seat": 2, "count": 1}
-    gone = after(examined(1, 2, False, "contessa"), exchanged)
-    assert "player 1: known" not in gone
-    assert gone["player 1: looked"] == [0, 0, 1, 0, 0]
-    assert "player 1: known" not in after(examined(1, 2, False, "contessa"), examined(0, 2, True, None))
     swapped = after(examined(1, 2, True, "contessa"))
     assert (swapped["player 1: swapped"], swapped["player 0: force_swaps"]) == ([1], [1])
-    assert "player 1: known" not in swapped
-    mine = after(examined(0, 1, False, "duke"))
-    assert mine["player 2: knows"] == [0, 0, 0, 1, 0]
-    assert "player 2: known" not in mine
+    assert after(examined(0, 1, False, "duke"))["player 2: knows"] == [0, 0, 0, 1, 0]
     assert not any("know" in field or "looked" in field for field in after(examined(0, 2, False, None)))
     kept: Message = {"event": "shown", "seat": 0, "role": "duke", "replaced": False}
-    assert after(kept)["player 2: kept"] == after(kept)["player 2: known"] == [0, 0, 0, 1, 0]
-    assert "player 2: known" not in after(kept, {"event": "shown", "seat": 0, "role": "duke"})
-    assert ENCODING == 2
+    assert after(kept, {"event": "shown", "seat": 0, "role": "duke"})["player 2: kept"] == [0, 0, 0, 1, 0]
+    assert ENCODING == 3

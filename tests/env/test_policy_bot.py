@@ -179,8 +179,8 @@ def test_at_another_table_the_bot_says_so_and_plays_quietly(tmp_path: Path) -> N
     other.reset(seed=1)
     assert other.action_words[rival.action()] == "income"
     weights = json.loads((tmp_path / "weights.json").read_text())
-    (tmp_path / "weights.json").write_text(json.dumps({**weights, "encoding": 1}))
-    with pytest.raises(ValueError, match=r"trained with encoding 1, and this coup_env\.py has 2: copy"):
+    (tmp_path / "weights.json").write_text(json.dumps({**weights, "encoding": 2}))
+    with pytest.raises(ValueError, match=r"trained with encoding 2, and this coup_env\.py has 3: copy"):
         Player(tmp_path / "weights.json")
 
 

@@ -73,6 +73,7 @@ from arena.coup import (
     apply_moves,
     concerning,
     deal_game,
+    event_for_seat,
     list_legal_moves,
     list_private_seats,
     parse_move,
@@ -193,16 +194,23 @@ def test_no_moment_depends_on_what_its_seat_does_not_know(game: Game) -> None:
     """People are told what happened as it happens, before their next line; onlookers have nothing else."""
     rng = random.Random(game[2])
     names = "ABCDEFGHIJ"[: game[1]]
+    steps = played(*game)
+    rules = steps[0].before.board.rules
+    here, there = ([Knowledge(view_from_seat(steps[0].before, seat)) for seat in range(game[1])] for _ in range(2))
 
-    def moment(state: State, seat: int | None, events: Sequence[Event]) -> object:
-        sight = None if seat is None else view_from_seat(state, seat)
-        return messages.make_moment(NUMBER, names, state.board, sight, NOTHING_KNOWN, 7, events)
+    def moment(state: State, seat: int | None, events: Sequence[Event], minds: Sequence[Knowledge] = ()) -> object:
+        sight, known = None, NOTHING_KNOWN
+        if seat is not None:
+            sight = view_from_seat(state, seat)
+            copies = [event_for_seat(event, seat) for event in events if type(event) in concerning(rules)]
+            known = minds[seat].known(sight, copies)
+        return messages.make_moment(NUMBER, names, state.board, sight, known, 7, events)
 
-    for step in played(*game):
+    for step in steps:
         for seat in range(game[1]):
             other = redeal(step.after, seat, rng)
-            events = disguise(step.events, seat, rng, step.before.board.rules)
-            assert moment(step.after, seat, step.events) == moment(other, seat, events)
+            events = disguise(step.events, seat, rng, rules)
+            assert moment(step.after, seat, step.events, here) == moment(other, seat, events, there)
             assert moment(step.after, None, step.events) == moment(other, None, events)
 
 

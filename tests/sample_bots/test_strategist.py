@@ -51,16 +51,39 @@ def test_it_challenges_whoever_was_caught_and_claims_the_same_again() -> None:
     assert answer(seat(4, 1, ("contessa",)), *caught, tax) == {"challenge": True}
 
 
-def test_imagined_deals_have_every_card_once_and_ours_where_they_are() -> None:
+def test_imagined_deals_have_every_card_once_and_what_is_certain_where_it_is() -> None:
     """Cards are conserved: hands, deck and face-up cards are the pack."""
     sample(STRATEGIST)
     module = sys.modules[sample(STRATEGIST).__module__]
     game = coup_kit.Game({"ruleset": {"deck": dict.fromkeys(module.ROLE.keys() - {"inquisitor"}, 3)}})
     game.request = request("turn", ["duke", "captain"], [], players=[seat(2), seat(2, 1, ("duke",)), seat(2)])
     game.players = [coup_kit.Player(game, place, handle, coup_kit.History()) for place, handle in enumerate("ABC")]
-    sitting = module.Sitting(game, [[1.0] * 5] * 3, [module.Habits() for _ in "ABC"], game.random)
-    for _ in range(100):
-        hands, deck = sitting.deal()
-        assert [len(hand) for hand in hands] == [2, 1, 2]
-        assert sorted(hands[0]) == [module.DUKE, module.CAPTAIN]
-        assert sorted([*chain(*hands), *deck, module.DUKE]) == sorted([*range(5)] * 3)
+    players = [{"seat": 1, "lacks": ["captain", "assassin"]}, {"seat": 2, "has": ["contessa"]}]
+    for known in ({}, {"players": players, "deck": ["contessa", "captain"]}):
+        game.request["you"]["known"] = known
+        sitting = module.Sitting(game, [[1.0] * 5] * 3, [module.Habits() for _ in "ABC"], game.random)
+        for _ in range(100):
+            hands, deck = sitting.deal()
+            assert [len(hand) for hand in hands] == [2, 1, 2]
+            assert sorted(hands[0]) == [module.DUKE, module.CAPTAIN]
+            assert sorted([*chain(*hands), *deck, module.DUKE]) == sorted([*range(5)] * 3)
+            if known:
+                assert not {*hands[1]} & {module.CAPTAIN, module.ASSASSIN}
+                assert module.CONTESSA in hands[2]
+                assert {module.CONTESSA, module.CAPTAIN} <= {*deck}
+
+
+def test_it_challenges_a_claim_that_is_certainly_false() -> None:
+    """Whatever it would win by believing it."""
+    claim = {"seat": 1, "role": "duke", "block": False}
+    pending = {"actor": 1, "action": "tax"}
+    ask = request(
+        *("challenge", ["captain", "contessa"], LEGAL_CHALLENGES),
+        players=[seat(4), seat(4), seat(0, 0, ("ambassador", "assassin"))],
+        pending=pending,
+        claim=claim,
+    )
+    ask["state"]["actor"] = 1
+    assert chosen("strategist", ask) == {"pass": True}
+    ask["you"]["known"] = {"players": [{"seat": 1, "lacks": ["duke"]}]}
+    assert chosen("strategist", ask) == {"challenge": True}
