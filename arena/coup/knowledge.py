@@ -238,7 +238,7 @@ class Knowledge:
     # --- worlds -------------------------------------------------------------------------------------------------------
 
     def _learn(self, draft: bool = False) -> None:
-        """Make worlds if there are none; join those of the opponents when three are left."""
+        """Make worlds where they are missing; join those of the opponents when three are left."""
         self._changed = True
         before = self._worlds
         if before and (self._together or len(self._at) > _TOGETHER):
