@@ -136,7 +136,7 @@ def _exit_on_refusal(url: str, file: Path) -> Iterator[None]:
 
 def _send(server: LadderClient, bot: Path, name: str | None) -> dict[str, Any]:
     """Send the bot, and return what the server says of it; one that is busy is asked again when it says."""
-    most = server.ask("/api/submit")["upload_mb"]  # a wrong address or token shows before anything is sent
+    most = server.ask("/api/submit")["max_upload_mb"]  # a wrong address or token shows before anything is sent
     with _archive(bot) as (file, called):
         size = file.seek(0, os.SEEK_END)
         if size > most << 20:

@@ -135,7 +135,7 @@ def effective_deadline(
     if extension is not None and extension.until is not None:
         at = max(at, extension.until)
     closes = at + deadline.closes - deadline.at.timestamp()
-    return PersonalDeadline(at, closes, closes + DAY_S * settings.lateness.days, extension)
+    return PersonalDeadline(at, closes, closes + DAY_S * settings.lateness.accept_late_days, extension)
 
 
 def effective_deadlines(connection: Connection, settings: LadderSettings, deadline: Deadline) -> DeadlineLookup:

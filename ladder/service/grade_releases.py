@@ -205,7 +205,7 @@ def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease)
     for name in dict.fromkeys(chain(old, new)):
         if old.get(name) != new.get(name):
             yield f'the baseline "{name}": {_asked(old.get(name))} before, {_asked(new.get(name))} now'
-    for field, told in (("percent_per_day", "% off a day"), ("cap_percent", "% off at most")):
+    for field, told in (("penalty_percent_per_day", "% off a day"), ("max_penalty_percent", "% off at most")):
         if getattr(one, field) != getattr(two, field):
             yield f"{getattr(two, field):g} {told}, {getattr(one, field):g} before"
     if one.due != two.due:

@@ -104,8 +104,8 @@ class GradingInputs:
     due: float | None
     final: int | None
     baselines: tuple[Baseline, ...]
-    percent_per_day: float
-    cap_percent: float
+    penalty_percent_per_day: float
+    max_penalty_percent: float
     people: tuple[UserGradingInputs, ...]
     chosen: tuple[int, ...]
     fit: tuple[int, ...]
@@ -163,13 +163,13 @@ def collect_grading_inputs(
             )
         )
     return GradingInputs(
-        title=settings.grades.title,
+        title=settings.grades.gradebook_column,
         of=of,
         due=limit.at.timestamp() if limit is not None else None if final is None else final.due,
         final=None if final is None else final.id,
         baselines=settings.baselines,
-        percent_per_day=settings.lateness.percent_per_day,
-        cap_percent=settings.lateness.cap_percent,
+        penalty_percent_per_day=settings.lateness.penalty_percent_per_day,
+        max_penalty_percent=settings.lateness.max_penalty_percent,
         people=tuple(people),
         chosen=tuple(version.id for version in chosen),
         fit=tuple(version.id for version in accepted_versions(connection)) if final is None else (),
@@ -293,7 +293,7 @@ def _grade(
     share = (None, None, None) if adjusted is None else (adjusted.value, adjusted.low, adjusted.high)
     value, low, high = (None if end is None else round(end, 8) for end in share)  # beyond, processors differ
     before = sum(each.points for each in marks)
-    percent = min(basis.cap_percent, basis.percent_per_day * (candidate.days - candidate.spent))
+    percent = min(basis.max_penalty_percent, basis.penalty_percent_per_day * (candidate.days - candidate.spent))
     penalty = round(before * percent / 100, 4)
     grade = Grade(
         owner=line.owner,
@@ -329,9 +329,10 @@ def _late(grade: Grade, candidate: CandidateVersion, line: UserGradingInputs, ba
         costs.append(f"{spent} spent, {line.left} left" if candidate.own else f"{spent} of another of the team spent")
     days = candidate.days - candidate.spent
     if days:
-        capped = f", {basis.cap_percent:g} % at most" if basis.percent_per_day * days > basis.cap_percent else ""
+        percent, most = basis.penalty_percent_per_day, basis.max_penalty_percent
+        capped = f", {most:g} % at most" if percent * days > most else ""
         off = f"{grade.penalty:g} of {grade.points_before:g} points off"
-        costs.append(f"{_days(days, 'day')} at {basis.percent_per_day:g} %{capped}: {off}")
+        costs.append(f"{_days(days, 'day')} at {percent:g} %{capped}: {off}")
     return [f"{grade.late}: {', '.join(costs)}"]
 
 

@@ -178,7 +178,7 @@ class LadderRunner:
     def _keep(self, played: MatchOutput) -> Iterator[RunnerUpdate]:
         match = _with_costs(played)
         now = self.ladder.clock()
-        bench = self.ladder.last_settings.benching.matches
+        bench = self.ladder.last_settings.auto_disable.after_matches
 
         def act(connection: Connection) -> tuple[bool, list[VersionAutoDisabled]]:
             new = save_match(connection, match, now)

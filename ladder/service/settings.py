@@ -8,7 +8,7 @@ import json
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import (
     AwareDatetime,
@@ -33,32 +33,32 @@ SETTINGS_TEMPLATE = """\
 database = ""
 
 [quotas]
-submissions_per_day = 10    # of an owner; a day ends at midnight UTC
-challenges_per_day = 10
-bots_per_owner = 1          # bots, each with one version that plays
-upload_mb = 16
+max_bots_per_user = 1       # each with one version that plays
+max_submissions_per_day = 10  # of a user; a day ends at midnight UTC
+max_challenges_per_day = 10
+max_upload_mb = 16
 
-[benching]
-matches = 5                 # a version that forfeits games in so many matches in a row doesn't play on
+[auto_disable]
+after_matches = 5           # a version is disabled after forfeiting games in this many matches in a row
 
-[examinations]
-build_seconds = 120         # that a build may take
+[checks]
+build_timeout_seconds = 120
 
-[retention]                 # what rates is kept for ever
+[retention]                 # results are kept forever
 records_days = 400
 logs_days = 60
 events_days = 30
 
-[tables]                    # at which people play, and programs from home; they rate nobody
-guests = false              # true: who has a link plays under a name of his own, without an account
-per_person = 2              # tables that one person may have open
-in_all = 20                 # 0: none
-move_seconds = 0.8          # that people have to see a move before the match goes on
-window_seconds = 1.0        # that people are asked at least: who answers at once doesn't tell that he had to think
+[tables]                    # for people and remote bots; not rated
+allow_guests = false        # true: users of a link play under a name of their own, without an account
+max_per_user = 2            # open tables of a user
+max_total = 20              # open tables; 0 allows none
+min_move_display_seconds = 0.8  # how long people see a move before the match continues
+min_window_seconds = 1.0    # how long each person is asked, so that a quick answer reveals nothing
 
-[pages]                     # what arena ladder serve shows
-public = false              # true: without signing in, anybody reads what all participants may
-# url = "https://coup.example.org"    # where people find them, behind a proxy
+[web]                       # what arena ladder serve shows
+public = false              # true: pages are readable without signing in
+# base_url = "https://coup.example.org"    # the address behind a proxy
 
 # [sign_in]                 # by a provider of OpenID Connect, beside links and passwords
 # issuer = "https://id.example.org"
@@ -70,15 +70,15 @@ public = false              # true: without signing in, anybody reads what all p
 # at = 2026-12-01T23:59:00+01:00
 # grace_minutes = 15        # else those of [lateness]
 
-[lateness]                  # what comes after a deadline
-grace_minutes = 0           # told as late, and costs nothing
-days = 0                    # for so many days after the grace, a version counts for who has none in time
-percent_per_day = 0         # of the points reached, for each day begun after the grace
-cap_percent = 100           # that lateness costs at most
-late_days = 0               # that each person has to spend over all deadlines: such a day costs nothing
+[lateness]                  # submissions after a deadline
+grace_minutes = 0           # shown as late, without a penalty
+accept_late_days = 0        # days after the grace in which a version counts for users without an earlier one
+penalty_percent_per_day = 0  # of the points reached, for each day begun after the grace
+max_penalty_percent = 100
+late_days = 0               # free late days of each user, over all deadlines
 
 [grades]
-title = "Coup"              # of the column in a gradebook
+gradebook_column = "Coup"   # title of the column
 
 # What a bot has to reach, and the points for it. Each asks for one thing: to beat a bot, to play games, or a share.
 # [[baselines]]
@@ -104,28 +104,36 @@ class LadderError(Exception):
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_known_keys(cls, values: Any) -> Any:
+        for key in values if isinstance(values, dict) else ():
+            if key not in cls.model_fields:
+                raise ValueError(f'there is no key "{key}" here; the keys are {", ".join(cls.model_fields)}')
+        return values
 
 
 class QuotaSettings(_Table):
     """How much an owner may ask for."""
 
-    submissions_per_day: Annotated[int, Field(ge=1)] = 10
-    challenges_per_day: Annotated[int, Field(ge=0)] = 10
-    bots_per_owner: Annotated[int, Field(ge=1)] = 1
-    upload_mb: Annotated[int, Field(ge=1, le=512)] = 16
+    max_submissions_per_day: Annotated[int, Field(ge=1)] = 10
+    max_challenges_per_day: Annotated[int, Field(ge=0)] = 10
+    max_bots_per_user: Annotated[int, Field(ge=1)] = 1
+    max_upload_mb: Annotated[int, Field(ge=1, le=512)] = 16
 
 
 class AutoDisableSettings(_Table):
     """When a version that forfeits doesn't play on."""
 
-    matches: Annotated[int, Field(ge=1)] = 5
+    after_matches: Annotated[int, Field(ge=1)] = 5
 
 
 class SubmissionCheckSettings(_Table):
     """How long what a submission brings along may take."""
 
-    build_seconds: Annotated[int, Field(ge=1, le=3600)] = 120
+    build_timeout_seconds: Annotated[int, Field(ge=1, le=3600)] = 120
 
 
 class RetentionSettings(_Table):
@@ -139,18 +147,18 @@ class RetentionSettings(_Table):
 class UserTableSettings(_Table):
     """Who plays at tables with people, and how many are open at a time."""
 
-    guests: bool = False
-    per_person: Annotated[int, Field(ge=1)] = 2
-    in_all: Annotated[int, Field(ge=0)] = 20
-    move_seconds: Annotated[float, Field(ge=0, le=10)] = 0.8
-    window_seconds: Annotated[float, Field(ge=0, le=10)] = 1.0
+    allow_guests: bool = False
+    max_per_user: Annotated[int, Field(ge=1)] = 2
+    max_total: Annotated[int, Field(ge=0)] = 20
+    min_move_display_seconds: Annotated[float, Field(ge=0, le=10)] = 0.8
+    min_window_seconds: Annotated[float, Field(ge=0, le=10)] = 1.0
 
 
 class WebSettings(_Table):
     """Who reads the ladder's pages, and where people find them."""
 
     public: bool = False
-    url: Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$")] | None = None
+    base_url: Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$")] | None = None
 
 
 class OpenIDSettings(_Table):
@@ -197,9 +205,9 @@ class LatePolicy(_Table):
     """What comes after a deadline: how long it counts, and what it costs."""
 
     grace_minutes: Annotated[int, Field(ge=0)] = 0
-    days: Annotated[int, Field(ge=0, le=366)] = 0
-    percent_per_day: Annotated[float, Field(ge=0, le=100)] = 0.0
-    cap_percent: Annotated[float, Field(ge=0, le=100)] = 100.0
+    accept_late_days: Annotated[int, Field(ge=0, le=366)] = 0
+    penalty_percent_per_day: Annotated[float, Field(ge=0, le=100)] = 0.0
+    max_penalty_percent: Annotated[float, Field(ge=0, le=100)] = 100.0
     late_days: Annotated[int, Field(ge=0)] = 0
 
 
@@ -228,9 +236,9 @@ class Baseline(_Table):
 class GradingSettings(_Table):
     """How grades are handed out."""
 
-    title: Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^()=+@-][^()]*( \(\d+\))?$")] = "Coup"
+    gradebook_column: Annotated[str, Field(max_length=60, pattern=r"^[^()=+@-][^()]*( \(\d+\))?$")] = "Coup"
 
-    @field_validator("title")
+    @field_validator("gradebook_column")
     @classmethod
     def _is_a_title_that_canvas_takes(cls, title: str) -> str:
         if title != title.strip() or not title.isprintable():
@@ -246,11 +254,11 @@ class LadderSettings(_Table):
 
     database: str = "sqlite:///ladder.db"
     quotas: QuotaSettings = QuotaSettings()
-    benching: AutoDisableSettings = AutoDisableSettings()
-    examinations: SubmissionCheckSettings = SubmissionCheckSettings()
+    auto_disable: AutoDisableSettings = AutoDisableSettings()
+    checks: SubmissionCheckSettings = SubmissionCheckSettings()
     retention: RetentionSettings = RetentionSettings()
     tables: UserTableSettings = UserTableSettings()
-    pages: WebSettings = WebSettings()
+    web: WebSettings = WebSettings()
     sign_in: OpenIDSettings | None = None
     deadlines: tuple[Deadline, ...] = ()
     lateness: LatePolicy = LatePolicy()
@@ -283,10 +291,9 @@ def read_settings(folder: Path) -> LadderSettings:
         settings = LadderSettings.model_validate(values)
     except ValidationError as problem:
         first = problem.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise LadderError(
-            f"{path}: {where}: {first['msg'].lower()}.\nWhat it may hold stands in docs/ladder.md."
-        ) from None
+        where = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
+        text = first["msg"].removeprefix("Value error, ")
+        raise LadderError(f"{path}: {where}{text}.\nSee docs/ladder.md.") from None
     for what, names in (
         ("deadlines", [deadline.name for deadline in settings.deadlines]),
         ("baselines", [baseline.name for baseline in settings.baselines]),

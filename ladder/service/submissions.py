@@ -134,7 +134,7 @@ def submit_bot(
     with ladder.database.read() as connection:
         get_acting_user(connection, login)
     require_past(ladder, received)
-    bundle = read_submission_in_process(path, most_upload=settings.quotas.upload_mb << 20)
+    bundle = read_submission_in_process(path, most_upload=settings.quotas.max_upload_mb << 20)
     submission = Submission(login, normalize_bot_name(name or bundle.name), bundle, by or login, received)
     now = ladder.clock()
     return ladder.database.write(lambda connection: _put(connection, settings, submission, now))
@@ -205,7 +205,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
             same = replace(same, received=received)
         return AcceptedSubmission(same.label, same.name, same.number, same.id, True, None, None, received=same.received)
     today = count_submissions_since(connection, party, now - now % DAY_S)
-    most = settings.quotas.submissions_per_day
+    most = settings.quotas.max_submissions_per_day
     if new.received is None and today >= most:
         wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
         raise LadderError(
@@ -293,11 +293,11 @@ def get_remaining_quota(ladder: Ladder, reader: ViewContext, login: str | None =
     quotas = settings.quotas
     result = RemainingQuota(
         bots=tuple(bot.name for bot in bots),
-        another=len(bots) < quotas.bots_per_owner,
-        left=max(0, quotas.submissions_per_day - today),
-        most=quotas.submissions_per_day,
+        another=len(bots) < quotas.max_bots_per_user,
+        left=max(0, quotas.max_submissions_per_day - today),
+        most=quotas.max_submissions_per_day,
         renewed=begins + DAY_S,
-        upload_mb=quotas.upload_mb,
+        max_upload_mb=quotas.max_upload_mb,
         due=deadlines_of_user(connection, settings, None if owner is None else owner.id, () if out else bots),
     )
     return hide_fields(result, reader.viewer, login)
@@ -368,7 +368,7 @@ def describe_party(login: str, party: Collection[int]) -> str:
 
 def _check_bots(connection: Connection, party: Collection[int], settings: LadderSettings) -> None:
     names = [bot.name for bot in _bots_of(connection, party)]
-    most = settings.quotas.bots_per_owner
+    most = settings.quotas.max_bots_per_user
     if len(names) >= most:
         raise LadderError(
             f"{most} bots of an owner or a team are allowed (ladder.toml), and there are {', '.join(names)}.\n"
@@ -396,7 +396,7 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
 
     `bot` and `opponents` are names ("honest": the version that plays) or versions ("honest@3"). Raises LadderError.
     """
-    most, now = ladder.settings.quotas.challenges_per_day, ladder.clock()
+    most, now = ladder.settings.quotas.max_challenges_per_day, ladder.clock()
 
     def act(connection: Connection) -> QueuedChallenge:
         owner = get_acting_user(connection, login)

@@ -122,10 +122,10 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
             if not _may_play(connection, version):
                 raise LadderError(f"{escape_control(version.label)} may not play.\nName another bot.")
         counts = count_open_sessions(connection)
-        if counts.get(login, 0) >= most.per_person and not owner.staff:
+        if counts.get(login, 0) >= most.max_per_user and not owner.staff:
             raise LadderError(f"you have {counts[login]} tables open.\nClose one first.")
-        if sum(counts.values()) >= most.in_all:
-            raise LadderError(f"{most.in_all} tables are open, and no more are allowed.\nTry again later.")
+        if sum(counts.values()) >= most.max_total:
+            raise LadderError(f"{most.max_total} tables are open, and no more are allowed.\nTry again later.")
         places = [SessionSlot(BOT, version.id) for version in bots]
         names = {PERSON: owner.pseudonym, PROGRAM: program}
         places += [SessionSlot(kind, login=login, name=names[kind]) for kind in own]
@@ -209,7 +209,7 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
     Who comes again with his own secret, from another device, keeps it. Raises LadderError.
     """
     secret, now = secrets.token_urlsafe(24), ladder.clock()
-    guests = ladder.settings.tables.guests
+    guests = ladder.settings.tables.allow_guests
 
     def act(connection: Connection) -> str | None:
         evening = get_session(connection, id)

@@ -451,5 +451,5 @@ def make_check_job(
         ),
         key=ladder.match_key(match),
         match=match,
-        build_s=ladder.last_settings.examinations.build_seconds,
+        build_s=ladder.last_settings.checks.build_timeout_seconds,
     )

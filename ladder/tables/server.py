@@ -185,7 +185,7 @@ class HostedSession:
         self._last: Record | None = None
         said = ladder.last_settings.tables
         self._people = any(place.kind == PERSON for place in evening.places)
-        pace_s = said.move_seconds if self._people else 0.0
+        pace_s = said.min_move_display_seconds if self._people else 0.0
         terms = replace(ladder.play.terms, rules=get_rules(ladder, evening.rules))
         clock = UNTIMED_MS if evening.clock_s is None else 1000 * evening.clock_s
         self._offer = TableSettings(terms, evening.games, Timing(limit_ms=clock, bank_ms=0))
@@ -197,7 +197,7 @@ class HostedSession:
             self._deal,
             self._changed,
             pace_s,
-            said.window_seconds,
+            said.min_window_seconds,
         )
 
     def called(self, place: int, name: str) -> None:
@@ -303,7 +303,7 @@ class TableServer:
             self._loop.add_signal_handler(number, asked.set)
         server = await listen_for_relays(self._secret, self._come)
         port = server.sockets[0].getsockname()[1]
-        most, now = self._ladder.last_settings.tables.in_all, self._ladder.clock()
+        most, now = self._ladder.last_settings.tables.max_total, self._ladder.clock()
         write = self._ladder.database.write
         self._id = await self._do(
             lambda: write(lambda connection: register_runner(connection, most, now, port=port, secret=self._secret))
@@ -496,7 +496,7 @@ class TableServer:
 
     def _beat(self, connection: Connection) -> None:
         """Record this process' heartbeat; end the tables of dead processes, and those that no player joined."""
-        now, most = self._ladder.clock(), self._ladder.last_settings.tables.in_all
+        now, most = self._ladder.clock(), self._ladder.last_settings.tables.max_total
         if not record_heartbeat(connection, self._id, most):
             register_runner(connection, most, now, self._id)
         for dead in self._watch.dead(list_live_runners(connection, evenings=True), self._id):

@@ -86,7 +86,7 @@ def _own_bot(connection: Connection, bot: BotRecord, of: str | None) -> OwnBotSu
 class RemainingQuota:
     """What somebody may submit now. bots: the names of the person's; another: whether one more is allowed.
 
-    left: submissions of today; most: of a day, which ends at `renewed`, in seconds since 1970. upload_mb: of one.
+    left: submissions of today; most: of a day, which ends at `renewed`, in seconds since 1970. max_upload_mb: of one.
     """
 
     bots: tuple[str, ...]
@@ -94,7 +94,7 @@ class RemainingQuota:
     left: int
     most: int
     renewed: float
-    upload_mb: int
+    max_upload_mb: int
     due: tuple[DeadlineSummary, ...]
 
 

@@ -106,10 +106,10 @@ _ROUTINE = ("issue",)  # one for each person of a section: they would bury the d
 class QuotaSummary:
     """How much a person may ask for, by ladder.toml."""
 
-    bots_per_owner: int
-    submissions_per_day: int
-    challenges_per_day: int
-    upload_mb: int
+    max_bots_per_user: int
+    max_submissions_per_day: int
+    max_challenges_per_day: int
+    max_upload_mb: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ class AppState:
     @property
     def public(self) -> bool:
         """Return whether anybody reads what all participants may."""
-        return self.ladder.last_settings.pages.public if self.said_public is None else self.said_public
+        return self.ladder.last_settings.web.public if self.said_public is None else self.said_public
 
     def last_change(self) -> int:
         """Return the number of the ladder's last event. Raises DatabaseError."""

@@ -132,7 +132,7 @@ async def _take(visit: RequestContext, stream: AsyncIterator[bytes]) -> Accepted
 async def _receive_form(visit: RequestContext, stream: AsyncIterator[bytes], folder: Path) -> "_Form":
     """Write the files of a request's form below a new folder. Raises RefusedError, OSError."""
     kind, words = parse_options_header(visit.request.headers.get("content-type"))
-    megabytes = visit.ladder.settings.quotas.upload_mb
+    megabytes = visit.ladder.settings.quotas.max_upload_mb
     most = (megabytes << 20) + _MAX_FIELD_BYTES
     large = HTTPError(413, f"It is larger than the {megabytes} MB that are allowed.", visit)
     try:

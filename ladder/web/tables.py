@@ -144,7 +144,7 @@ def table(ladder: Ladder, reader: ViewContext, id: RowId) -> TablePage | None:
 @tables_router.get("/tables/{id}/sit", include_in_schema=False)
 def invited(visit: CurrentContext, id: RowId, link: str = "") -> Response:
     """Show who comes by a link how to sit down: a button does it, not programs that look at addresses in letters."""
-    guests = visit.ladder.last_settings.tables.guests
+    guests = visit.ladder.last_settings.tables.allow_guests
     return render_form(visit, "sit.html", id=id, link=link, guests=guests)
 
 

@@ -117,7 +117,7 @@ def alike_ladder(factory: pytest.TempPathFactory, path: Path) -> Term:
 def _make(path: Path) -> None:
     made = begun(path, ("ada", "bob", "eve", "kim"))
     toml = made.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("bots_per_owner = 1", "bots_per_owner = 5"))
+    toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 5"))
     with closing(open_ladder(made.path)) as ladder:
         take(ladder, path / "weigher", "ada", {"bot.py": BOT, "data.json": "{}"})
         take(ladder, path / "mine", "bob", {"bot.py": renamed()})

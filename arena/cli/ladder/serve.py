@@ -58,7 +58,7 @@ def serve(
     if (tls_cert is None) != (tls_key is None):
         usage_error("TLS needs both --tls-cert and --tls-key")
     with open_ladder_or_exit(folder) as ladder:
-        address = ServerAddress(host, port, tls_cert, tls_key, ladder.settings.pages.url)
+        address = ServerAddress(host, port, tls_cert, tls_key, ladder.settings.web.base_url)
         address.check(insecure)
         if not no_runner:
             require_sandbox(ladder)

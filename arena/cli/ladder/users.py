@@ -227,7 +227,7 @@ def add_access(
             APPROVAL_SCOPE if require_approval else scope,
             None if days is None else days * _DAY_S,
         )
-        url = ladder.settings.pages.url
+        url = ladder.settings.web.base_url
     if as_json:
         print_json(issued)
         return
@@ -239,7 +239,7 @@ def add_access(
         page = "join" if kind == "join" else "sign-in"
         print_note(f"{page.replace('-', ' ')}: {url or 'ADDRESS'}/{page}?link={issued.secret}")
         if url is None:
-            print_note("ADDRESS is what arena ladder serve prints; set [pages] url in ladder.toml to have it here")
+            print_note("ADDRESS is what arena ladder serve prints; set [web] base_url in ladder.toml to have it here")
 
 
 @access.command("revoke")

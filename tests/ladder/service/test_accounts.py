@@ -135,9 +135,9 @@ def test_a_link_is_printed_as_an_address_beside_its_secret(own: Term) -> None:
     """Where ladder.toml says that people find the pages; else nobody knows on which port they are served."""
     made = own.arena("access add", "ada")
     assert f"sign in: ADDRESS/sign-in?link={made.out}" in made.err
-    assert "[pages] url in ladder.toml" in made.err.splitlines()[-1]
+    assert "[web] base_url in ladder.toml" in made.err.splitlines()[-1]
     toml = own.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("# url =", "url ="))
+    toml.write_text(toml.read_text().replace("# base_url =", "base_url ="))
     made = own.arena("access add", "ada")
     assert made.err.endswith(f"sign in: https://coup.example.org/sign-in?link={made.out}")
     assert "sign-in" not in own.arena("access add", "ada", "--kind", "token").err

@@ -39,7 +39,7 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
     """Give a ladder with a deadline, 15 minutes of grace and two late days."""
     with closing(school(tmp_path / "spring", owners="ada bob")) as made:
         settle(made, deadline("first", DUE, 15) + PLAYS)
-        late(made, days=7, late_days=2)
+        late(made, accept_late_days=7, late_days=2)
         yield made
 
 
@@ -202,7 +202,7 @@ def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: L
     with ladder.reading(Viewer("bob")) as reader:
         assert [due.counts for due in get_remaining_quota(ladder, reader).due] == [()]
     path = ladder.path / "ladder.toml"
-    path.write_text(path.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2"))
+    path.write_text(path.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
     hand_in(ladder, "ada", "other", at=DUE + HOUR)
     with ladder.reading(STAFF_VIEWER) as reader:
         assert [due.counts for due in deadlines_of_bot(ladder, reader, "other")] == [()], (

@@ -182,7 +182,7 @@ def test_guests_sit_down_where_the_ladder_says_so(ladder: Ladder) -> None:
     with pytest.raises(LadderError, match="Sign in first"):
         join_table(ladder, id, secrets[2], None, "Gus")
     toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("guests = false", "guests = true"))
+    toml.write_text(toml.read_text().replace("allow_guests = false", "allow_guests = true"))
     for name in ("", "\x1b[31mred", "a" * 200, "../x"):
         with pytest.raises(LadderError, match="another name"):
             join_table(ladder, id, secrets[2], None, name)

@@ -228,7 +228,7 @@ def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
     """In the build, and in the check: they are unfit, with the reason, and the others play meanwhile."""
     folder = ladder_in(place, play=HURRIED)
     toml = folder / "ladder.toml"
-    toml.write_text(toml.read_text().replace("build_seconds = 120", "build_seconds = 1"))
+    toml.write_text(toml.read_text().replace("build_timeout_seconds = 120", "build_timeout_seconds = 1"))
     with closing(open_ladder(folder)) as ladder:
         owners(ladder, "eve", "dan")
         (place.folder / "eve").mkdir()

@@ -222,13 +222,13 @@ def test_baselines_that_make_no_sense_are_refused(ladder: Ladder, text: str, tol
 @pytest.mark.parametrize(
     ("title", "told"),
     [
-        ("Coup Final Score", '"final score" in its title'),
-        ("Final Grade: bots", '"final grade" in'),
-        ("Unposted Final Points (4411)", '"final points" in'),
-        ("Override Status", '"override status" in'),
-        ("Current Points", '"current points" in'),
-        ("Section", '"section" in'),
-        ("SIS User ID", '"sis user id" in'),
+        ("Coup Final Score", '"Final Score" in its title'),
+        ("Final Grade: bots", '"Final Grade" in'),
+        ("Unposted Final Points (4411)", '"Final Points" in'),
+        ("Override Status", '"Override Status" in'),
+        ("Current Points", '"Current Points" in'),
+        ("Section", '"Section" in'),
+        ("SIS User ID", '"SIS User ID" in'),
         ("Coup ", "space at its ends"),
         ("  (12)", "space at its ends"),
         ("Coup\\tone", "printable"),
@@ -237,9 +237,9 @@ def test_baselines_that_make_no_sense_are_refused(ladder: Ladder, text: str, tol
 def test_a_title_whose_grades_canvas_drops_is_refused(tmp_path: Path, title: str, told: str) -> None:
     """Source: canvas-lms, lib/gradebook_importer.rb, NON_ASSIGNMENT_COLUMN_HEADERS and how it looks for a column."""
     for taken in ("Coup final", "Section (4)"):
-        (tmp_path / "ladder.toml").write_text(f'[grades]\ntitle = "{taken}"\n')
-        assert read_settings(tmp_path).grades.title == taken
-    (tmp_path / "ladder.toml").write_text(f'[grades]\ntitle = "{title}"\n')
+        (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{taken}"\n')
+        assert read_settings(tmp_path).grades.gradebook_column == taken
+    (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{title}"\n')
     with pytest.raises(LadderError, match=told):
         read_settings(tmp_path)
 
@@ -403,8 +403,8 @@ def test_the_command_prints_grades_and_one_owners(ladder: Ladder) -> None:
 def test_of_several_bots_the_one_with_most_points_counts(ladder: Ladder) -> None:
     """Not the one with the best share."""
     toml = ladder.path / "ladder.toml"
-    [line] = [line for line in toml.read_text().splitlines() if line.startswith("bots_per_owner")]
-    toml.write_text(toml.read_text().replace(line, "bots_per_owner = 2"))
+    [line] = [line for line in toml.read_text().splitlines() if line.startswith("max_bots_per_user")]
+    toml.write_text(toml.read_text().replace(line, "max_bots_per_user = 2"))
     hand_in(ladder, "ada", "better", code=f"{BOT}# better\n")
     play(ladder, "a@1", "two@1", [1, 0, 1, 1] * 10)  # 80 games: the points of "plays"
     play(ladder, "better@1", "one@1", [1] * 20)

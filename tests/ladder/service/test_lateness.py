@@ -56,7 +56,7 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
     with closing(school(tmp_path / "spring", owners="ada bob cleo")) as made:
         settle(made, deadline("first", DUE, 15) + deadline("second", DUE + 30 * DAY, 15))
         settle(made, PLAYS)
-        late(made, days=7, percent_per_day=10, cap_percent=30, late_days=2)
+        late(made, accept_late_days=7, penalty_percent_per_day=10, max_penalty_percent=30, late_days=2)
         yield made
 
 
@@ -82,7 +82,7 @@ def test_each_day_begun_after_the_grace_is_a_late_day_or_costs(
     ladder: Ladder, hours: float, late_days: int, told: str, points: float, spent: int
 ) -> None:
     """Told in the grade's reason, and as numbers; each case has a person of its own."""
-    late(ladder, days=7, percent_per_day=10, cap_percent=30, late_days=late_days)
+    late(ladder, accept_late_days=7, penalty_percent_per_day=10, max_penalty_percent=30, late_days=late_days)
     login = f"p{hours:g}x{late_days}".replace(".", "_")
     import_users(ladder, [make_roster_entry(login, None, None, None, None)], "t", "one person")
     hand_in(ladder, login, login, at=DUE + hours * HOUR)

@@ -18,7 +18,7 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
     with closing(school(tmp_path / "spring")) as made:
         toml = made.path / "ladder.toml"
         text = toml.read_text()
-        for name in ("submissions_per_day", "challenges_per_day"):
+        for name in ("max_submissions_per_day", "max_challenges_per_day"):
             [line] = [line for line in text.splitlines() if line.startswith(name)]
             text = text.replace(line, f"{name} = 2")
         toml.write_text(text)

@@ -60,7 +60,7 @@ def test_each_subfolder_is_submitted_for_the_login_that_it_is_called(ladder: Lad
     (top / "ada" / "bot.py").write_text(f"{PY}2")
     assert submit_folder(ladder, top, NOW, "prof").taken["ada"].label == f"{names['ada']}@2"
     toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2"))
+    toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
     path = tmp_path / "more.py"
     path.write_text(f"{PY}3")
     submit_bot(ladder, path, "ada")
@@ -131,7 +131,7 @@ def said(ladder: Ladder) -> list[str]:
 
 def test_what_staff_enters_counts_against_no_quota(ladder: Ladder) -> None:
     toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("submissions_per_day = 10", "submissions_per_day = 1"))
+    toml.write_text(toml.read_text().replace("max_submissions_per_day = 10", "max_submissions_per_day = 1"))
     for code in range(3):
         assert sent(ladder, code, EARLIER + code)[0] == code + 1
     assert sent(ladder, 8)[0] == 4

@@ -252,7 +252,7 @@ def test_no_two_of_a_party_sit_at_one_table_whatever_the_seats(tmp_path: Path) -
     with closing(school(tmp_path / "spring", " ".join(people))) as ladder:
         settle(ladder, "")
         toml = ladder.path / "ladder.toml"
-        toml.write_text(toml.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2"))
+        toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
         for login in people:
             for number in range(draw.choice([1, 1, 2])):
                 hand_in(ladder, login, f"{login}-{number}")
@@ -363,7 +363,7 @@ def send(ladder: Ladder, login: str, name: str, code: str) -> str:
 
 
 def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder: Ladder) -> None:
-    quota(ladder, "submissions_per_day", 4)
+    quota(ladder, "max_submissions_per_day", 4)
     with pytest.raises(LadderError, match="is another's"):
         send(ladder, "bob", "bot-ada", "early")
     together(ladder, "Red", "ada", "bob")
@@ -389,7 +389,7 @@ def versions(connection: Connection) -> int:
 
 
 def test_a_teams_challenges_are_counted_together_and_its_bots_may_meet_there(ladder: Ladder) -> None:
-    quota(ladder, "challenges_per_day", 3)
+    quota(ladder, "max_challenges_per_day", 3)
     together(ladder, "Red", "ada", "bob")
     asked = [queue_challenges(ladder, "bot-ada", ["bot-bob"], login) for login in ("ada", "bob")]  # at the same moment
     assert len({id for each in asked for id in each.matches}) == 2

@@ -106,11 +106,11 @@ def at_once(folder: Path) -> None:
     toml = folder / "ladder.toml"
     text = toml.read_text()
     for old, new in (
-        ("guests = false", "guests = true"),
-        ("per_person = 2", "per_person = 9"),
-        ("in_all = 20", "in_all = 60"),
-        ("move_seconds = 0.8", "move_seconds = 0"),
-        ("window_seconds = 1.0", "window_seconds = 0"),
+        ("allow_guests = false", "allow_guests = true"),
+        ("max_per_user = 2", "max_per_user = 9"),
+        ("max_total = 20", "max_total = 60"),
+        ("min_move_display_seconds = 0.8", "min_move_display_seconds = 0"),
+        ("min_window_seconds = 1.0", "min_window_seconds = 0"),
     ):
         assert old in text
         text = text.replace(old, new)

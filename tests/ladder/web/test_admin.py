@@ -235,7 +235,7 @@ def test_staff_sees_what_of_the_quotas_is_left_and_what_each_runner_plays(web: P
     left = 10 - sum(version["submitted"] >= begins for version in late["versions"])
     assert (allowed["left"], allowed["most"]) == (left, 10)
     assert f"{left} of 10 submissions of today are left" in staff.get("/admin/people/ada").text
-    quotas = {"bots_per_owner": 1, "submissions_per_day": 10, "challenges_per_day": 10, "upload_mb": 16}
+    quotas = {"max_bots_per_user": 1, "max_submissions_per_day": 10, "max_challenges_per_day": 10, "max_upload_mb": 16}
     assert staff.get("/api/admin").json()["quotas"] == quotas
     assert "A person may have 1 bot, and a day 10 submissions" in staff.get("/admin").text
     levels = re.findall(r'<li class="(fail|warn|note|ok)">', staff.get("/admin?check=yes").text)
@@ -264,9 +264,9 @@ def test_what_ladder_toml_says_is_shown_but_where_its_database_is(web: Pages, st
     assert "plays &lt;b&gt;" in page
     assert "submissions per day" in page
     assert "sqlite" not in page
-    (own.path / "ladder.toml").write_text("[quotas]\nbots_per_owner = 0\n")
+    (own.path / "ladder.toml").write_text("[quotas]\nmax_bots_per_user = 0\n")
     answered = staff.get("/admin/settings")
-    assert (answered.status_code, "quotas.bots_per_owner" in answered.text) == (400, True)
+    assert (answered.status_code, "quotas.max_bots_per_user" in answered.text) == (400, True)
 
 
 # --- finals -----------------------------------------------------------------------------------------------------------

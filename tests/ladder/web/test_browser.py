@@ -50,7 +50,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, term: Term) -> Term:
         people = [User(login, ALL, f"{ALL} of {login}", email=ALL, section=ALL) for login in ("eve", "mal")]
         ladder.database.write(lambda connection: save_users(connection, people, 2.0))
         toml = own.path / "ladder.toml"
-        toml.write_text(toml.read_text().replace("bots_per_owner = 1 ", "bots_per_owner = 99 "))
+        toml.write_text(toml.read_text().replace("max_bots_per_user = 1 ", "max_bots_per_user = 99 "))
         for number, name in enumerate(PAYLOADS):
             submit_bot(ladder, write(folder / f"{number}.py", f"{QUICK_BOT}# {number}\n"), "eve", name)
         pass_all(ladder)

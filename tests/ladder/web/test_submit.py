@@ -23,7 +23,7 @@ DAY_S = 86_400.0
 def web(own: Term) -> Iterator[Pages]:
     """Give the pages of a ladder in which two bots of a person are allowed, and 1 MB of an upload."""
     toml = own.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2").replace("_mb = 16", "_mb = 1"))
+    toml.write_text(toml.read_text().replace("per_user = 1", "per_user = 2").replace("_mb = 16", "_mb = 1"))
     with pages(own) as made:
         late = made.visitor("ada").get("/api/bots/late/1").json()["versions"][0]
         midnight = (late["submitted"] // DAY_S + 1) * DAY_S
@@ -137,7 +137,7 @@ def test_what_cannot_be_a_bot_is_refused_with_the_reason(web: Pages, what: str) 
     files, name, status, words = REFUSED[what]
     if what == "too many":  # before the bytes are
         toml = web.ladder.path / "ladder.toml"
-        toml.write_text(toml.read_text().replace("upload_mb = 1 ", "upload_mb = 16 "))
+        toml.write_text(toml.read_text().replace("max_upload_mb = 1 ", "max_upload_mb = 16 "))
     for to in ("/api/submissions", "/submit"):
         answered = send(web.visitor("ada"), files, name, to)
         assert answered.status_code == status, answered.text
