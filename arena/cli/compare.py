@@ -43,6 +43,7 @@ from arena.compare.report import (
     CompareReport,
     RefusedComparison,
     format_gain,
+    format_interval,
     format_points,
     make_compare_report,
     mixture_hint,
@@ -86,7 +87,7 @@ class _Command(options.GroupedCommand):
     type=click.FloatRange(0.1, 100),
     default=5,
     metavar="P",
-    help="The difference of win share, in percent, that counts as better.",
+    help="The difference of win rates, in percent, that counts as better.",
 )
 @option("--max-pairs", type=click.IntRange(1), default=1500, metavar="N", help="Stop after so many pairs of games.")
 @option(
@@ -224,7 +225,7 @@ def _comparison_of(
         seed=asked.seed,
         terms=terms,
         sandbox=choice,
-        points=min_effect / 100,
+        min_effect=min_effect / 100,
         versions=versions,
     )
     try:
@@ -232,8 +233,8 @@ def _comparison_of(
     except ValueError as problem:
         usage_error(str(problem))
     for name, version in zip(NAMES, versions, strict=True):
-        meant = "" if version.meant == version.given else f" ({escape_control(version.meant)})"
-        print_note(f"{name} is {escape_control(version.given)}{meant}")
+        meant = "" if version.resolved == version.argument else f" ({escape_control(version.resolved)})"
+        print_note(f"{name} is {escape_control(version.argument)}{meant}")
     blocks = f"at most {format_count(plan.rounds, 'block')} of {match_games} pairs"
     print_note(
         f"{blocks} of {terms.rules.name} at {seats} seats, against "
@@ -243,7 +244,7 @@ def _comparison_of(
 
 
 def _show_play(this: Run, comparison: Comparison, jobs: int) -> None:
-    """Play until there is a verdict; show how it stands, and say which matches are void."""
+    """Play until there is a verdict; show how it stands, and print which attempts at matches failed."""
     from rich.text import Text
 
     if comparison.ended:
@@ -257,7 +258,7 @@ def _show_play(this: Run, comparison: Comparison, jobs: int) -> None:
                 line = _line(comparison)
             tell()
             if isinstance(event, JobFailed):
-                print_note(f"match {event.job.spec.match} is void: {event.reason}")
+                print_note(f"match {event.job.spec.match} failed: {event.reason}")
             if comparison.ended or (isinstance(event, JobFailed) and event.given_up):
                 return  # no block counts before one that this machine couldn't play
 
@@ -267,11 +268,11 @@ def _line(comparison: Comparison) -> str:
     evidence = comparison.evidence
     if not evidence.blocks:
         return "the first block is being played"
-    seen = evidence.seen()
+    seen = evidence.summary()
     return (
-        f"{format_count(evidence.blocks, 'block')}, {len(comparison.pairs)} pairs: NEW {format_points(seen.mean)} "
-        "points "
-        f"({format_points(seen.low)} to {format_points(seen.high)}); evidence for better {seen.better:.2g}, "
+        f"{format_count(evidence.blocks, 'block')}, {len(comparison.pairs)} pairs: NEW "
+        f"{format_points(seen.mean)} points ({format_interval(seen.low, seen.high)}); evidence for better "
+        f"{seen.better:.2g}, "
         f"for not better {seen.not_better:.2g} ({DECISION_THRESHOLD:g} decide); {verdict_text(comparison)}"
     )
 
@@ -298,42 +299,43 @@ def _report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool,
 
 def _parts(result: CompareReport, file: Path) -> "list[RenderableType]":
     """Return what is printed at the end."""
-    parts: list[RenderableType] = [result.words if result.verdict == "not known" else f"NEW is {result.words}"]
+    parts: list[RenderableType] = [
+        result.verdict_text if result.verdict == "not known" else f"NEW is {result.verdict_text}"
+    ]
+    difference = result.difference
     if result.pairs:
         parts.append(
-            f"{format_count(result.pairs, 'pair')} in {format_count(result.blocks, 'block')}, {result.discordant} "
-            "with another "
-            f"result: OLD won {result.old.won:.1%}, NEW {result.new.won:.1%}, {format_points(result.difference)} "
-            "points "
-            f"({format_points(result.low)} to {format_points(result.high)}; each end holds with 95 %, however often "
-            "one looks)"
+            f"{format_count(result.pairs, 'pair')} in {format_count(result.blocks, 'block')}, "
+            f"{result.discordant_pairs} with another result: OLD won {result.old.win_rate:.1%}, NEW "
+            f"{result.new.win_rate:.1%}, {format_points(difference.value)} points "
+            f"({format_interval(difference.low, difference.high)}; each end holds with 95 %, however often one looks)"
         )
         parts.append(
-            f"evidence for better {result.better:.3g}, for not better by {100 * result.points:.3g} "
+            f"evidence for better {result.better:.3g}, for not better by {100 * result.min_effect:.3g} "
             f"{result.not_better:.3g}; {DECISION_THRESHOLD:g} decide; {mixture_hint(result)}"
         )
     parts += remarks(result)
-    if result.differs:
+    if result.divergences:
         rows = [
             [
-                row.asked,
+                row.request,
                 row.old,
                 row.new,
-                format_points(row.points),
+                format_points(row.contribution),
                 format_gain(row),
                 str(row.pairs),
-                *map(_won, (row.old_won, row.new_won)),
+                *map(_won, (row.old_win_rate, row.new_win_rate)),
             ]
-            for row in result.differs[:_SHOWN]
+            for row in result.divergences[:_SHOWN]
         ]
         columns = [
-            *(Column(name, least=16) for name in ("asked", "OLD chose", "NEW chose")),
-            *(Column(name, number=True) for name in ("adds\npoints", "pays\n(95 %)", "pairs", "OLD\nwon", "NEW\nwon")),
+            *(Column(name, least=16) for name in ("request", "OLD chose", "NEW chose")),
+            *(Column(name, number=True) for name in ("adds\npoints", "gain\n(95 %)", "pairs", "OLD\nwon", "NEW\nwon")),
         ]
         parts += ["", "where they differ first, in the same position", make_table(columns, rows)]
-        if len(result.differs) > _SHOWN:
-            parts.append(f"and {len(result.differs) - _SHOWN} more on the page")
-    elif result.pairs and not result.by_opponents:
+        if len(result.divergences) > _SHOWN:
+            parts.append(f"and {len(result.divergences) - _SHOWN} more on the page")
+    elif result.pairs and not result.diverged_by_opponent:
         parts.append("they never chose otherwise")
     parts += ["", f"page {file}; games: arena replay {shlex.quote(result.run)} --match M --game G, OLD's M is even"]
     return parts

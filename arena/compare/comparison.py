@@ -34,17 +34,17 @@ def block_of(match: int) -> int:
 class VersionArgument:
     """One of the two as the user named it, and what that meant: a path, a commit, a ladder's version."""
 
-    given: str
-    meant: str
+    argument: str
+    resolved: str
 
 
 @dataclass(frozen=True)
 class CompareConfig(RunConfig):
-    """A run of pairs. `points`: the difference of win share that counts as better. `games`: of both, at most."""
+    """A run of pairs. `min_effect`: the difference of win rates that counts as better. `games`: of both, at most."""
 
     COMMAND: ClassVar[str] = "compare"
 
-    points: float = 0.05
+    min_effect: float = 0.05
     versions: tuple[VersionArgument, ...] = ()
 
     def plan(self) -> MatchPlan:
@@ -106,7 +106,7 @@ class Comparison:
     def __init__(self, config: CompareConfig, store: Store) -> None:
         self.config = config
         self.pairs: list[GamePair] = []
-        self.evidence = Evidence(config.points, config.match_games)
+        self.evidence = Evidence(config.min_effect, config.match_games)
         self.blocks = config.plan().rounds
         self._store = store
         self._next = 0
@@ -127,7 +127,7 @@ class Comparison:
             self._count(halves)
             self._next += 1
 
-    def against(self) -> Iterator[tuple[str, list[float]]]:
+    def by_opponent(self) -> Iterator[tuple[str, list[float]]]:
         """Yield each opponent with the differences of the blocks in which it sat at the table."""
         tables = self.config.plan().tables
         blocks: dict[int, list[float]] = {}

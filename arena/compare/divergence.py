@@ -19,6 +19,7 @@ from arena.compare.comparison import NEW, OLD, GamePair, match_of
 from arena.coup import ActionMove, Block, BlockWindow, Board, ChallengeWindow, Claim, Forfeit, Losing, Proving, State
 from arena.referee import GameRecord, MatchHeader, Record, legal_moves
 from arena.replay import ReplayStep, SeatAnswer, list_steps
+from ladder.rating import Estimate
 from protocol.event_text import describe_events, describe_move
 
 _MIN_PAIRS = 10  # pairs from which an interval means something
@@ -52,35 +53,33 @@ class DivergenceExample:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """All pairs that first differed in the same way. `points`: what they add to the difference of the win shares.
+    """All pairs that first differed in the same way. `contribution`: their part of the difference of the win rates.
 
-    `pays` is NEW's gain in such a pair, `low` and `high` its 95 % interval, None of too few pairs. Shares, 0 to 1.
+    `win_rate_gain` is NEW's gain in such a pair with its 95 % interval, None of too few pairs. Rates are from 0 to 1.
     """
 
-    asked: str
+    request: str
     old: str
     new: str
     pairs: int
-    old_won: float
-    new_won: float
-    points: float
-    pays: float
-    low: float | None
-    high: float | None
+    old_win_rate: float
+    new_win_rate: float
+    contribution: float
+    win_rate_gain: Estimate
     examples: tuple[DivergenceExample, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Divergences:
-    """All groups, those first that matter most; how many pairs were alike to the end.
+    """All groups, the largest contributions first; how many pairs were identical to the end.
 
-    `by_opponents`: how many pairs differed first by an opponent, by its name, the most frequent first.
+    `diverged_by_opponent`: in how many pairs an opponent was the first to differ, by its name, the most frequent first.
     """
 
     groups: tuple[Divergence, ...]
-    alike: int
-    by_opponents: tuple[tuple[str, int], ...]
-    by_opponents_points: float
+    identical_pairs: int
+    diverged_by_opponent: tuple[tuple[str, int], ...]
+    opponent_contribution: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class _First:
     """
 
     opponent: int | None = None
-    asked: str = ""
+    request: str = ""
     old: str = ""
     new: str = ""
     before: State | None = None
@@ -115,10 +114,10 @@ def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Recor
             opponents[old[0].bots[first.opponent]] += 1
             points += pair.new - pair.old
         else:
-            key = (first.asked, first.old, first.new)
+            key = (first.request, first.old, first.new)
             groups.setdefault(key, []).append((pair, _example(pair, *old, first)))
     rows = [_difference(key, members, len(pairs)) for key, members in groups.items()]
-    rows.sort(key=lambda row: (-abs(row.points), -row.pairs, row.asked, row.old, row.new))
+    rows.sort(key=lambda row: (-abs(row.contribution), -row.pairs, row.request, row.old, row.new))
     return Divergences(tuple(rows), alike, tuple(opponents.most_common()), points / max(len(pairs), 1))
 
 
@@ -257,21 +256,19 @@ def _difference(
 ) -> Divergence:
     gains = [pair.new - pair.old for pair, _ in members]
     count = len(gains)
-    pays = fsum(gains) / count
-    low = high = None
+    mean = fsum(gains) / count
+    gain = Estimate(mean)
     if count >= _MIN_PAIRS:
         # As if one more pair had differed by a whole game: ten pairs that are alike aren't certain.
-        half = 1.96 * sqrt((fsum((gain - pays) ** 2 for gain in gains) + 1) / (count - 1) / count)
-        low, high = max(-1.0, pays - half), min(1.0, pays + half)
+        half = 1.96 * sqrt((fsum((each - mean) ** 2 for each in gains) + 1) / (count - 1) / count)
+        gain = Estimate(mean, max(-1.0, mean - half), min(1.0, mean + half))
     return Divergence(
         *key,
         pairs=count,
-        old_won=fsum(pair.old for pair, _ in members) / count,
-        new_won=fsum(pair.new for pair, _ in members) / count,
-        points=fsum(gains) / pairs,
-        pays=pays,
-        low=low,
-        high=high,
+        old_win_rate=fsum(pair.old for pair, _ in members) / count,
+        new_win_rate=fsum(pair.new for pair, _ in members) / count,
+        contribution=fsum(gains) / pairs,
+        win_rate_gain=gain,
         examples=tuple(
             example for _, example in sorted(members, key=lambda member: member[0].old == member[0].new)[:_EXAMPLES]
         ),

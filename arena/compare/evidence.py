@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-DECISION_THRESHOLD = 20.0  # evidence that decides; 1 in DOUBT is the chance of a wrong verdict
+DECISION_THRESHOLD = 20.0  # evidence that decides; 1 in DECISION_THRESHOLD is the chance of a wrong verdict
 # Of the money: how much is staked for so many times the points, how much for such a part of a block's SD. Of what was
 # simulated this takes the fewest pairs at +5 points, and a third of what it took at +18 where a point counts.
 _FOR_POINTS, _TIMES = 0.9, 1.1
@@ -44,8 +44,8 @@ class Summary:
     """What is known after so many blocks. Differences are from -1 to 1, evidence from 0 on.
 
     `low` and `high`: each end alone holds with 95 %, at all looks together, where blocks fall above their true mean as
-    below. `hint` is the studentised mixture's
-    evidence that NEW is better, which is often sooner and promises less; 0 before it means something.
+    below. `studentised_mixture` is its evidence that NEW is better, which is often sooner and promises less; 0 before
+    it means something.
     """
 
     blocks: int
@@ -54,14 +54,14 @@ class Summary:
     high: float
     better: float
     not_better: float
-    hint: float
+    studentised_mixture: float
 
 
 class Evidence:
     """The evidence of all blocks so far. `points` is the difference that counts as better, from 0 to 1."""
 
     def __init__(self, points: float, pairs: int) -> None:
-        self.points = points
+        self.min_effect = points
         self._pairs = pairs  # of a block
         self._bets: list[_Bet] = []
         self._money = (_Wealth(), _Wealth())  # evidence for better, evidence for not better
@@ -70,9 +70,9 @@ class Evidence:
     def add(self, difference: float) -> None:
         """Take in a block."""
         variance = self._variance()
-        self._bets.append(_Bet(difference, _TIMES * self.points / variance, _DEVIATIONS / math.sqrt(variance)))
+        self._bets.append(_Bet(difference, _TIMES * self.min_effect / variance, _DEVIATIONS / math.sqrt(variance)))
         better, not_better = self._money
-        self._money = better.after(self._bets[-1], 1, 0.0), not_better.after(self._bets[-1], -1, self.points)
+        self._money = better.after(self._bets[-1], 1, 0.0), not_better.after(self._bets[-1], -1, self.min_effect)
         self._logs.append((self._money[0].log, self._money[1].log))
 
     @property
@@ -86,7 +86,7 @@ class Evidence:
         enough = math.log(DECISION_THRESHOLD)
         return next((better >= enough for better, other in self._logs if max(better, other) >= enough), None)
 
-    def seen(self, blocks: int | None = None) -> Summary:
+    def summary(self, blocks: int | None = None) -> Summary:
         """Return the evidence after so many blocks, all if None."""
         blocks = len(self._bets) if blocks is None else blocks
         bets = self._bets[:blocks]
@@ -98,7 +98,7 @@ class Evidence:
             high=_end(bets, -1),
             better=math.exp(better),
             not_better=math.exp(not_better),
-            hint=_mixture([bet.x for bet in bets]),
+            studentised_mixture=_mixture([bet.x for bet in bets]),
         )
 
     def blocks_left(self) -> int | None:
@@ -106,7 +106,7 @@ class Evidence:
         if len(self._bets) < _GUESSED:
             return None
         mean = math.fsum(bet.x for bet in self._bets) / len(self._bets)
-        gain = self.points * (mean - self.points / 2) / self._variance()  # of a block, as a logarithm
+        gain = self.min_effect * (mean - self.min_effect / 2) / self._variance()  # of a block, as a logarithm
         have = self._logs[-1][0 if gain > 0 else 1]
         left = (math.log(DECISION_THRESHOLD) - have) / max(abs(gain), 1e-9)
         return max(1, math.ceil(left)) if left < _FAR else None

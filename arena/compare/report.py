@@ -4,6 +4,7 @@
 A new field leaves VERSION unchanged; removing a field or changing its meaning increases it."""
 
 from collections.abc import Callable
+from dataclasses import astuple
 from math import fsum, sqrt
 from statistics import stdev
 from typing import Annotated, Literal
@@ -15,9 +16,10 @@ from arena.compare.comparison import NAMES, NEW, OLD, Comparison
 from arena.compare.divergence import Divergence, DivergenceExample, find_divergences
 from arena.compare.evidence import DECISION_THRESHOLD
 from arena.referee import Record
+from ladder.rating import Estimate
 from ladder.run_standings import RunStandings
 
-VERSION: Literal[1] = 1
+VERSION: Literal[2] = 2
 _MIN_BLOCKS = 10  # from which an interval of theirs means something
 _LOOKS = 60  # at the evidence that the plot shows: each computes an interval anew
 
@@ -33,22 +35,20 @@ class _Part(BaseModel):
 class ComparedSide(_Part):
     """One of the two versions."""
 
-    given: str = Field(description="as it was named")
-    meant: str = Field(description="the path; of a revision the commit")
-    won: Share | None = Field(description="of the games; null before the first")
+    argument: str = Field(description="as it was named")
+    resolved: str = Field(description="the path; of a revision the commit")
+    win_rate: Share | None = Field(description="of the games; null before the first")
     faults: Count
     forfeits: Count
 
 
 class InterimResult(_Part):
-    """What was known after so many blocks."""
+    """What was known after this number of blocks."""
 
     blocks: Count
-    difference: Gain
-    low: Gain
-    high: Gain
+    difference: Estimate
     better: float = Field(description="evidence that NEW is better; from 20 on it decides")
-    not_better: float = Field(description="evidence that NEW isn't better by `points`; from 20 on it decides")
+    not_better: float = Field(description="evidence that NEW isn't better by `min_effect`; from 20 on it decides")
 
 
 class DivergencePosition(_Part):
@@ -69,16 +69,16 @@ class DivergencePosition(_Part):
 class DivergenceGroup(_Part):
     """All pairs that first differed in this way."""
 
-    asked: str
+    request: str
     old: str = Field(description="what OLD chose")
     new: str = Field(description="what NEW chose")
     pairs: Count
-    old_won: Share = Field(description="of these pairs")
-    new_won: Share
-    pays: Gain = Field(description="NEW's gain in such a pair")
-    low: Gain | None = Field(description="95 % interval of `pays`, this row alone; null of fewer than 10 pairs")
-    high: Gain | None
-    points: Gain = Field(description="what these pairs add to the difference")
+    old_win_rate: Share = Field(description="of these pairs")
+    new_win_rate: Share
+    win_rate_gain: Estimate = Field(
+        description="NEW's gain in such a pair, with the 95 % interval of this row alone; null of fewer than 10 pairs"
+    )
+    contribution: Gain = Field(description="what these pairs add to the difference")
     examples: tuple[DivergencePosition, ...]
 
 
@@ -87,18 +87,16 @@ class OpponentDifference(_Part):
 
     bot: str
     blocks: Count
-    difference: Gain
-    low: Gain | None = Field(description="95 % interval, this row alone; null of fewer than 10 blocks")
-    high: Gain | None
+    difference: Estimate = Field(description="95 % interval of this row alone; null of fewer than 10 blocks")
 
 
 class CompareReport(_Part):
     """A comparison, at its end or where it stopped."""
 
-    version: Literal[1] = VERSION
+    version: Literal[2] = VERSION
     error: str | None = Field(description="why it stopped before its end; null if it didn't, or was interrupted")
     verdict: Literal["better", "not better", "worse", "not known"]
-    words: str
+    verdict_text: str
     old: ComparedSide
     new: ComparedSide
     opponents: list[str]
@@ -106,33 +104,35 @@ class CompareReport(_Part):
     rules: str
     seed: int | None
     seats: Count
-    points: Share = Field(description="the difference that counts as better")
-    difference: Gain = Field(description="of the win shares, NEW's less OLD's")
-    low: Gain = Field(description="each end alone holds with 95 %, however often one looks")
-    high: Gain
+    min_effect: Share = Field(description="the difference that counts as better")
+    difference: Estimate = Field(
+        description="NEW's win rate less OLD's; each end alone holds with 95 %, however often one looks"
+    )
     better: float = Field(description="evidence that NEW is better; from 20 on it decides")
-    not_better: float = Field(description="evidence that NEW isn't better by `points`; from 20 on it decides")
-    hint: float = Field(description="the studentised mixture's evidence for better; it takes blocks as normal")
+    not_better: float = Field(description="evidence that NEW isn't better by `min_effect`; from 20 on it decides")
+    studentised_mixture: float = Field(
+        description="the studentised mixture's evidence for better; it takes blocks as normal"
+    )
     blocks: Count
     pairs: Count
-    discordant: Count = Field(description="pairs that were worth more to one of the two")
-    most_pairs: Count
+    discordant_pairs: Count = Field(description="pairs that were worth more to one of the two")
+    max_pairs: Count
     blocks_left: Count | None = Field(description="a guess; null where there is a verdict, or nothing can be guessed")
-    looks: list[InterimResult]
-    alike: Count = Field(description="pairs that were the same to the end")
-    by_opponents: dict[str, Count] = Field(
+    interim_results: list[InterimResult]
+    identical_pairs: Count = Field(description="pairs that were the same to the end")
+    diverged_by_opponent: dict[str, Count] = Field(
         description="pairs in which an opponent differed first, by its name: it remembered earlier games of the match, "
         "its dice aren't those of game_seed, or it had a fault"
     )
-    by_opponents_points: Gain = Field(description="what these pairs add to the difference")
-    differs: list[DivergenceGroup] = Field(description="what matters most first")
-    against: list[OpponentDifference]
+    opponent_contribution: Gain = Field(description="what these pairs add to the difference")
+    divergences: list[DivergenceGroup] = Field(description="what matters most first")
+    by_opponent: list[OpponentDifference]
 
 
 class RefusedComparison(_Part):
     """A comparison that didn't begin."""
 
-    version: Literal[1] = VERSION
+    version: Literal[2] = VERSION
     error: str
 
 
@@ -141,69 +141,62 @@ def make_compare_report(
 ) -> CompareReport:
     """Return what is known. record_of: gives the record of a match. error: what stopped it before its end, or None."""
     config, evidence, pairs = comparison.config, comparison.evidence, comparison.pairs
-    seen, verdict = evidence.seen(), evidence.verdict
+    seen, verdict = evidence.summary(), evidence.verdict
     differing = find_divergences(pairs, record_of)
     step = -(-evidence.blocks // _LOOKS) or 1
     shown = [*range(step, evidence.blocks, step), evidence.blocks] if evidence.blocks else []
-    halves = [_half(comparison, board, half) for half in (OLD, NEW)]
+    sides = [_side(comparison, board, side) for side in (OLD, NEW)]
     return CompareReport(
         error=error,
         verdict="not known" if verdict is None else "better" if verdict else "worse" if seen.high < 0 else "not better",
-        words=verdict_text(comparison),
-        old=halves[OLD],
-        new=halves[NEW],
+        verdict_text=verdict_text(comparison),
+        old=sides[OLD],
+        new=sides[NEW],
         opponents=[bot.name for bot in config.bots[2:]],
         run=run,
         rules=config.terms.rules.name,
         seed=config.seed,
         seats=config.seats,
-        points=config.points,
-        difference=_round(seen.mean),
-        low=_round(seen.low),
-        high=_round(seen.high),
+        min_effect=config.min_effect,
+        difference=_rounded(seen.mean, seen.low, seen.high),
         better=float(f"{seen.better:.4g}"),
         not_better=float(f"{seen.not_better:.4g}"),
-        hint=float(f"{seen.hint:.4g}"),
+        studentised_mixture=float(f"{seen.studentised_mixture:.4g}"),
         blocks=evidence.blocks,
         pairs=len(pairs),
-        discordant=sum(pair.old != pair.new for pair in pairs),
-        most_pairs=comparison.blocks * config.match_games,
+        discordant_pairs=sum(pair.old != pair.new for pair in pairs),
+        max_pairs=comparison.blocks * config.match_games,
         blocks_left=None if verdict is not None else evidence.blocks_left(),
-        looks=[
+        interim_results=[
             InterimResult(
                 blocks=look.blocks,
-                difference=_round(look.mean),
-                low=_round(look.low),
-                high=_round(look.high),
+                difference=_rounded(look.mean, look.low, look.high),
                 better=float(f"{look.better:.4g}"),
                 not_better=float(f"{look.not_better:.4g}"),
             )
-            for look in map(evidence.seen, shown)
+            for look in map(evidence.summary, shown)
         ],
-        alike=differing.alike,
-        by_opponents=dict(differing.by_opponents),
-        by_opponents_points=_round(differing.by_opponents_points),
-        against=[_against(bot, gains) for bot, gains in comparison.against()],
-        differs=[_differs(group) for group in differing.groups],
+        identical_pairs=differing.identical_pairs,
+        diverged_by_opponent=dict(differing.diverged_by_opponent),
+        opponent_contribution=_round(differing.opponent_contribution),
+        by_opponent=[_opponent_difference(bot, gains) for bot, gains in comparison.by_opponent()],
+        divergences=[_divergence(group) for group in differing.groups],
     )
 
 
 def verdict_text(comparison: Comparison) -> str:
     """Return what is known, in a few words."""
     evidence = comparison.evidence
-    seen, verdict = evidence.seen(), evidence.verdict
-    points = f"{100 * comparison.config.points:.3g}"
+    seen, verdict = evidence.summary(), evidence.verdict
+    points = f"{100 * comparison.config.min_effect:.3g}"
     if verdict:
         return f"better by {format_range(seen.low, seen.high)} points"
     if verdict is False:
         if seen.high < 0:
             return f"worse by {format_range(-seen.high, -seen.low)} points"
-        return f"not better by {points}: {format_points(seen.low)} to {format_points(seen.high)} points"
+        return f"not better by {points}: {format_interval(seen.low, seen.high)} points"
     if comparison.ended:
-        return (
-            f"not known after {len(comparison.pairs)} pairs: {format_points(seen.low)} to {format_points(seen.high)} "
-            "points"
-        )
+        return f"not known after {len(comparison.pairs)} pairs: {format_interval(seen.low, seen.high)} points"
     left = evidence.blocks_left()
     if left is None:
         return "not known yet"
@@ -222,77 +215,74 @@ def format_points(difference: float) -> str:
     return f"{100 * difference:+.1f}"
 
 
-def mixture_hint(answer: CompareReport) -> str:
+def format_interval(low: float | None, high: float | None) -> str:
+    """Return both ends of an interval in points: "-0.8 to +4.2"."""
+    return "-" if low is None or high is None else f"{format_points(low)} to {format_points(high)}"
+
+
+def mixture_hint(report: CompareReport) -> str:
     """Return what the studentised mixture says."""
-    says = "better" if answer.hint >= DECISION_THRESHOLD else "nothing yet"
-    return (
-        f"the studentised mixture, a hint that takes blocks as normal, says {says} ({answer.hint:.3g} of "
-        f"{DECISION_THRESHOLD:g})"
-    )
+    says = "better" if report.studentised_mixture >= DECISION_THRESHOLD else "nothing yet"
+    share = f"{report.studentised_mixture:.3g} of {DECISION_THRESHOLD:g}"
+    return f"the studentised mixture, a hint that takes blocks as normal, says {says} ({share})"
 
 
 def format_gain(row: DivergenceGroup | OpponentDifference) -> str:
     """Return a gain in points, with its interval where there is one: "+18.3 (+5.2 to +38.3)"."""
-    gain = format_points(row.pays if isinstance(row, DivergenceGroup) else row.difference)
-    return (
-        gain
-        if row.low is None or row.high is None
-        else f"{gain} ({format_points(row.low)} to {format_points(row.high)})"
-    )
+    found = row.win_rate_gain if isinstance(row, DivergenceGroup) else row.difference
+    return format_points(found.value) + ("" if found.low is None else f" ({format_interval(found.low, found.high)})")
 
 
-def remarks(answer: CompareReport) -> list[str]:
+def remarks(report: CompareReport) -> list[str]:
     """Return what has to be known before the numbers are believed: forfeits, and opponents that differed first."""
     lines = []
-    for name, half in zip(NAMES, (answer.old, answer.new), strict=True):
-        if half.forfeits:
-            lines.append(f"{name} forfeited {half.forfeits} games: mend that first. What it would win isn't known")
-    if answer.by_opponents:
-        count = sum(answer.by_opponents.values())
-        who = ", ".join(f"{escape_control(bot)} {pairs}" for bot, pairs in answer.by_opponents.items())
+    for name, side in zip(NAMES, (report.old, report.new), strict=True):
+        if side.forfeits:
+            lines.append(f"{name} forfeited {side.forfeits} games: fix that first, because its strength isn't known")
+    if report.diverged_by_opponent:
+        count = sum(report.diverged_by_opponent.values())
+        opponents = ", ".join(f"{escape_control(bot)} {pairs}" for bot, pairs in report.diverged_by_opponent.items())
         lines.append(
-            f"in {count} pairs an opponent was the first to differ ({who}), which adds "
-            f"{format_points(answer.by_opponents_points)} points: it remembered earlier games of the match, its dice "
+            f"in {count} pairs an opponent was the first to differ ({opponents}), which adds "
+            f"{format_points(report.opponent_contribution)} points: it remembered earlier games of the match, its dice "
             "aren't "
             "those of game_seed, or it had a fault"
         )
     return lines
 
 
-def _against(bot: str, gains: list[float]) -> OpponentDifference:
+def _opponent_difference(bot: str, gains: list[float]) -> OpponentDifference:
     mean = fsum(gains) / len(gains)
     low = high = None
     if len(gains) >= _MIN_BLOCKS:
         half = 1.96 * stdev(gains) / sqrt(len(gains))
-        low, high = _round(max(-1.0, mean - half)), _round(min(1.0, mean + half))
-    return OpponentDifference(bot=bot, blocks=len(gains), difference=_round(mean), low=low, high=high)
+        low, high = max(-1.0, mean - half), min(1.0, mean + half)
+    return OpponentDifference(bot=bot, blocks=len(gains), difference=_rounded(mean, low, high))
 
 
-def _half(comparison: Comparison, board: RunStandings, half: int) -> ComparedSide:
-    version = comparison.config.versions[half]
-    worth = [pair.new if half == NEW else pair.old for pair in comparison.pairs]
-    row = next((row for row in board.standings if row.bot == NAMES[half]), None)
+def _side(comparison: Comparison, board: RunStandings, side: int) -> ComparedSide:
+    version = comparison.config.versions[side]
+    worth = [pair.new if side == NEW else pair.old for pair in comparison.pairs]
+    row = next((row for row in board.standings if row.bot == NAMES[side]), None)
     return ComparedSide(
-        given=version.given,
-        meant=version.meant,
-        won=round(sum(worth) / len(worth), 4) if worth else None,
+        argument=version.argument,
+        resolved=version.resolved,
+        win_rate=round(sum(worth) / len(worth), 4) if worth else None,
         faults=0 if row is None else row.faults,
         forfeits=0 if row is None else row.forfeits,
     )
 
 
-def _differs(group: Divergence) -> DivergenceGroup:
+def _divergence(group: Divergence) -> DivergenceGroup:
     return DivergenceGroup(
-        asked=group.asked,
+        request=group.request,
         old=group.old,
         new=group.new,
         pairs=group.pairs,
-        old_won=round(group.old_won, 4),
-        new_won=round(group.new_won, 4),
-        pays=_round(group.pays),
-        low=None if group.low is None else _round(group.low),
-        high=None if group.high is None else _round(group.high),
-        points=_round(group.points),
+        old_win_rate=round(group.old_win_rate, 4),
+        new_win_rate=round(group.new_win_rate, 4),
+        win_rate_gain=_rounded(*astuple(group.win_rate_gain)),
+        contribution=_round(group.contribution),
         examples=tuple(map(_position, group.examples)),
     )
 
@@ -303,3 +293,7 @@ def _position(example: DivergenceExample) -> DivergencePosition:
 
 def _round(difference: float) -> float:
     return round(difference, 5)
+
+
+def _rounded(value: float, low: float | None, high: float | None) -> Estimate:
+    return Estimate(_round(value), None if low is None else _round(low), None if high is None else _round(high))

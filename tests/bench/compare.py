@@ -117,7 +117,7 @@ def real_blocks(old: type[Bot], new: type[Bot], field: Sequence[type[Bot]], seed
     names = ("OLD", "NEW", *(f"bot {number}" for number in range(len(field))))
     nowhere = tuple(Program(name, Path(), (), Path(), None, "") for name in names)
     key = derive_key(b"tests.bench.compare", str(seed))
-    config = CompareConfig(nowhere, SEATS, 2 * 100_000, PAIRS, key, points=POINTS)
+    config = CompareConfig(nowhere, SEATS, 2 * 100_000, PAIRS, key, min_effect=POINTS)
     classes = (old, new, *field)
     tables = iter(config.plan().tables)
     for halves in zip(tables, tables, strict=True):

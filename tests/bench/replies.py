@@ -287,7 +287,7 @@ def sentences(row: Row) -> Iterator[str]:
 def line(row: Row) -> str:
     """Return a row of the table."""
     won = row.did[named(row.habits)].win_rate[ALL]
-    low, high = won.low or (0.0, 1.0)
+    low, high = (0.0, 1.0) if won.low is None else (won.low, won.high)
     cells = [
         f"`{row.name}`",
         f"{100 * won.value:.1f} % ({100 * low:.1f} to {100 * high:.1f})",

@@ -66,13 +66,16 @@ def test_both_halves_have_the_same_deals_seats_opponents_and_handles(both: tuple
 
 def test_the_answer_counts_pairs_and_says_where_they_differ(both: tuple[Place, Ran]) -> None:
     place, told = both[0], both[1].json
-    assert (told["blocks"], told["pairs"], told["most_pairs"]) == (2, 2 * PAIRS, 2 * PAIRS)
-    assert told["difference"] == pytest.approx(told["new"]["won"] - told["old"]["won"], abs=1e-3)
-    assert told["low"] <= told["difference"] <= told["high"]
-    added = sum(row["points"] for row in told["differs"]) + told["by_opponents_points"]
-    assert added == pytest.approx(told["difference"], abs=1e-3)
+    assert (told["blocks"], told["pairs"], told["max_pairs"]) == (2, 2 * PAIRS, 2 * PAIRS)
+    assert told["difference"]["value"] == pytest.approx(told["new"]["win_rate"] - told["old"]["win_rate"], abs=1e-3)
+    value, low, high = told["difference"].values()
+    assert low <= value <= high
+    added = sum(row["contribution"] for row in told["divergences"]) + told["opponent_contribution"]
+    assert added == pytest.approx(value, abs=1e-3)
     assert (
-        sum(row["pairs"] for row in told["differs"]) + told["alike"] + sum(told["by_opponents"].values())
+        sum(row["pairs"] for row in told["divergences"])
+        + told["identical_pairs"]
+        + sum(told["diverged_by_opponent"].values())
         == told["pairs"]
     )
     page = (place.folder / "out" / "compare.html").read_text()
@@ -84,7 +87,7 @@ def test_the_records_of_a_comparison_are_those_of_a_run(both: tuple[Place, Ran])
     """So they are verified and replayed as any others; but `run` goes on with its own folders alone."""
     place, ran = both
     assert place.call("verify", "out").code == 0
-    row = ran.json["differs"][0]["examples"][0]
+    row = ran.json["divergences"][0]["examples"][0]
     told = place.call("replay", "out", "--match", row["match"], "--game", row["game"])
     assert told.code == 0
     assert "OLD" in told.out
@@ -110,7 +113,7 @@ def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
     """Who takes the first legal move, an income, against an honest player; the cap is far."""
     told = bots.run("compare", "sample:honest", "new.py", "--against", "sample:counter", "--json").json
     assert told["verdict"] == "worse"
-    assert told["words"].startswith("worse by ")
+    assert told["verdict_text"].startswith("worse by ")
     assert told["blocks"] < 40
     assert told["high"] < 0
 
@@ -144,16 +147,16 @@ def test_an_old_version_can_be_a_revision_of_git(bots: Place) -> None:
     for old, new in (("deep/mine@HEAD", "deep/mine"), ("deep/gone.py@HEAD", "new.py")):
         ran = compared(bots, old=old, new=new)
         assert ran.code == 0, ran.err
-        assert ran.json["old"]["given"] == old
-        assert ran.json["old"]["meant"].endswith(f" at {commit}")
-        assert ran.json["discordant"] > 0
+        assert ran.json["old"]["argument"] == old
+        assert ran.json["old"]["resolved"].endswith(f" at {commit}")
+        assert ran.json["discordant_pairs"] > 0
 
 
 def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
     term = begun(tmp_path)
     ran = compared(bots, "--ladder", term.path, old="one@1", new="new.py")
     assert ran.code == 0, ran.err
-    assert ran.json["old"]["meant"] == f"one@1 of {term.path}"
+    assert ran.json["old"]["resolved"] == f"one@1 of {term.path}"
     refused = bots.call("compare", "one@7", "new.py", "--against", "c.py", "--ladder", term.path)
     assert refused.code == 2
     assert 'there is no version "one@7"' in refused.err
@@ -208,8 +211,8 @@ def test_a_version_may_be_an_opponent_and_opponents_are_told_apart(bots: Place) 
     )
     assert ran.code == 0, ran.err
     assert ran.json["opponents"] == ["c", "d", "c.py@HEAD"]
-    assert [row["bot"] for row in ran.json["against"]] == ["c", "d", "c.py@HEAD"]
-    assert [row["blocks"] for row in ran.json["against"]] == [2, 2, 2]
+    assert [row["bot"] for row in ran.json["by_opponent"]] == ["c", "d", "c.py@HEAD"]
+    assert [row["blocks"] for row in ran.json["by_opponent"]] == [2, 2, 2]
 
 
 def test_people_are_told_the_verdict_and_that_a_version_that_forfeits_is_to_be_mended_first(bots: Place) -> None:

@@ -77,17 +77,17 @@ def bold() -> tuple[list[GamePair], Divergences]:
 def test_the_points_of_all_rows_add_up_to_the_difference(bold: tuple[list[GamePair], Divergences]) -> None:
     pairs, found = bold
     total = sum(pair.new - pair.old for pair in pairs) / len(pairs)
-    assert sum(row.points for row in found.groups) + found.by_opponents_points == pytest.approx(total)
-    assert sum(row.pairs for row in found.groups) + found.alike + sum(count for _, count in found.by_opponents) == len(
-        pairs
-    )
+    assert sum(row.contribution for row in found.groups) + found.opponent_contribution == pytest.approx(total)
+    assert sum(row.pairs for row in found.groups) + found.identical_pairs + sum(
+        count for _, count in found.diverged_by_opponent
+    ) == len(pairs)
 
 
 def test_the_first_difference_is_the_one_that_was_made(bold: tuple[list[GamePair], Divergences]) -> None:
     """NEW differs by a tax that it can't prove or wouldn't take, and by nothing else."""
     _, found = bold
     assert found.groups
-    assert {row.asked for row in found.groups} == {"its turn"}
+    assert {row.request for row in found.groups} == {"its turn"}
     assert {row.new for row in found.groups} <= {"take tax", "take tax (bluff)"}
     assert any(row.new.endswith("(bluff)") for row in found.groups)
     for row in found.groups:
@@ -98,27 +98,28 @@ def test_the_first_difference_is_the_one_that_was_made(bold: tuple[list[GamePair
 def test_what_pays_is_the_gain_of_its_pairs(bold: tuple[list[GamePair], Divergences]) -> None:
     _, found = bold
     for row in found.groups:
-        assert row.pays == pytest.approx(row.new_won - row.old_won)
-        assert (row.low is None) is (row.pairs < 10)
-        assert row.low is None or row.high is None or row.low <= row.pays <= row.high
+        assert row.win_rate_gain.value == pytest.approx(row.new_win_rate - row.old_win_rate)
+        gain = row.win_rate_gain
+        assert (gain.low is None) is (row.pairs < 10)
+        assert gain.low is None or gain.low <= gain.value <= gain.high
         assert 1 <= len(row.examples) <= min(3, row.pairs)
 
 
 def test_the_same_bot_never_differs() -> None:
     pairs, record_of = played(Honest, tuple(sample(f"sample:{name}") for name in FIELD))
     found = find_divergences(pairs, record_of)
-    assert (found.groups, found.alike, found.by_opponents) == ((), len(pairs), ())
+    assert (found.groups, found.identical_pairs, found.diverged_by_opponent) == ((), len(pairs), ())
 
 
 def test_an_opponent_that_remembers_other_games_is_told_apart() -> None:
     """Its first difference is counted by itself, not as a choice of OLD and NEW."""
     pairs, record_of = played(Bold, (Grudge, Grudge, Grudge))
     found = find_divergences(pairs, record_of)
-    assert {name for name, _ in found.by_opponents} <= {"bot 1", "bot 2", "bot 3"}
-    assert found.by_opponents
-    assert {row.asked for row in found.groups} == {"its turn"}
+    assert {name for name, _ in found.diverged_by_opponent} <= {"bot 1", "bot 2", "bot 3"}
+    assert found.diverged_by_opponent
+    assert {row.request for row in found.groups} == {"its turn"}
     total = sum(pair.new - pair.old for pair in pairs) / len(pairs)
-    assert sum(row.points for row in found.groups) + found.by_opponents_points == pytest.approx(total)
+    assert sum(row.contribution for row in found.groups) + found.opponent_contribution == pytest.approx(total)
 
 
 class Echo(Honest):  # type: ignore[misc,valid-type]
@@ -145,8 +146,8 @@ def test_a_choice_that_changes_nothing_at_the_table_is_no_difference() -> None:
     )
     assert differs
     found = find_divergences(pairs, record_of)
-    assert found.alike == len(pairs)
-    assert (found.groups, found.by_opponents) == ((), ())
+    assert found.identical_pairs == len(pairs)
+    assert (found.groups, found.diverged_by_opponent) == ((), ())
 
 
 def test_an_example_tells_the_whole_turn_of_either(bold: tuple[list[GamePair], Divergences]) -> None:
@@ -174,7 +175,7 @@ def test_what_is_said_is_no_difference_by_itself(bold: tuple[list[GamePair], Div
     assert any(game.said for game in record_of(1).games)
     assert pairs == bold[0]
     rows = [
-        [(row.asked, row.old, row.new, row.pairs) for row in found.groups]
+        [(row.request, row.old, row.new, row.pairs) for row in found.groups]
         for found in (find_divergences(pairs, record_of), bold[1])
     ]
     assert rows[0] == rows[1]

@@ -84,7 +84,7 @@ def test_the_interval_says_what_the_evidence_says() -> None:
         evidence = Evidence(POINTS, PAIRS)
         for _ in range(60):
             evidence.add(next(source))
-            seen = evidence.seen()
+            seen = evidence.summary()
             assert (seen.low > 1e-5) <= (seen.better >= DECISION_THRESHOLD) <= (seen.low >= -1e-5)
             assert (
                 (seen.high < POINTS - 1e-5) <= (seen.not_better >= DECISION_THRESHOLD) <= (seen.high <= POINTS + 1e-5)
@@ -100,7 +100,7 @@ def test_the_first_verdict_stands_whatever_comes_after() -> None:
     for _ in range(200):
         evidence.add(-0.25)
     assert evidence.verdict is True
-    assert evidence.seen(decided).better >= DECISION_THRESHOLD > evidence.seen().better
+    assert evidence.summary(decided).better >= DECISION_THRESHOLD > evidence.summary().better
 
 
 def test_blocks_without_any_difference_end_as_not_better() -> None:
@@ -109,9 +109,15 @@ def test_blocks_without_any_difference_end_as_not_better() -> None:
         evidence.add(0.0)
     assert evidence.verdict is False
     assert evidence.blocks <= 15
-    assert evidence.seen().better == 1.0
+    assert evidence.summary().better == 1.0
 
 
 def test_nothing_is_known_before_the_first_block() -> None:
-    seen = Evidence(POINTS, PAIRS).seen()
-    assert (seen.low, seen.high, seen.better, seen.not_better, seen.hint) == (-1.0, 1.0, 1.0, 1.0, 0.0)
+    seen = Evidence(POINTS, PAIRS).summary()
+    assert (seen.low, seen.high, seen.better, seen.not_better, seen.studentised_mixture) == (
+        -1.0,
+        1.0,
+        1.0,
+        1.0,
+        0.0,
+    )

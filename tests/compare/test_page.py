@@ -15,6 +15,7 @@ from arena.compare.report import (
     InterimResult,
     OpponentDifference,
 )
+from ladder.rating import Estimate
 from tests.chromium import Reader
 
 NASTY = "<img src=x onerror=window.hit=1>"
@@ -35,50 +36,46 @@ def answer() -> CompareReport:
         new_won=0.0,
     )
     row = DivergenceGroup(
-        asked="its turn",
+        request="its turn",
         old="take tax",
         new="steal from the richest (2 cards) (bluff)",
         pairs=40,
-        old_won=0.5,
-        new_won=0.25,
-        pays=-0.25,
-        low=-0.41,
-        high=-0.09,
-        points=-0.1,
+        old_win_rate=0.5,
+        new_win_rate=0.25,
+        win_rate_gain=Estimate(-0.25, -0.41, -0.09),
+        contribution=-0.1,
         examples=(position,),
     )
     return CompareReport(
         error=NASTY,
         verdict="worse",
-        words="worse by 2 to 18 points",
-        old=ComparedSide(given=NASTY, meant=f"/home/{NASTY}", won=0.4, faults=0, forfeits=0),
-        new=ComparedSide(given="new", meant="/home/new", won=0.3, faults=3, forfeits=3),
+        verdict_text="worse by 2 to 18 points",
+        old=ComparedSide(argument=NASTY, resolved=f"/home/{NASTY}", win_rate=0.4, faults=0, forfeits=0),
+        new=ComparedSide(argument="new", resolved="/home/new", win_rate=0.3, faults=3, forfeits=3),
         opponents=[NASTY, "honest", "counter", "bluffer"],
         run="a folder/out",
         rules="coup",
         seed=None,
         seats=4,
-        points=0.05,
-        difference=-0.1,
-        low=-0.18,
-        high=-0.02,
+        min_effect=0.05,
+        difference=Estimate(-0.1, -0.18, -0.02),
         better=0.01,
         not_better=44.0,
-        hint=0.0,
+        studentised_mixture=0.0,
         blocks=2,
         pairs=24,
-        discordant=10,
-        most_pairs=1500,
+        discordant_pairs=10,
+        max_pairs=1500,
         blocks_left=None,
-        looks=[
-            InterimResult(blocks=at, difference=-0.1, low=-0.3, high=0.1, better=0.5, not_better=3.0 * at)
+        interim_results=[
+            InterimResult(blocks=at, difference=Estimate(-0.1, -0.3, 0.1), better=0.5, not_better=3.0 * at)
             for at in (1, 2)
         ],
-        alike=5,
-        by_opponents={NASTY: 3},
-        by_opponents_points=0.01,
-        differs=[row],
-        against=[OpponentDifference(bot=NASTY, blocks=2, difference=-0.1, low=None, high=None)],
+        identical_pairs=5,
+        diverged_by_opponent={NASTY: 3},
+        opponent_contribution=0.01,
+        divergences=[row],
+        by_opponent=[OpponentDifference(bot=NASTY, blocks=2, difference=Estimate(-0.1))],
     )
 
 
