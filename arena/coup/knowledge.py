@@ -362,8 +362,8 @@ class Knowledge:
 
         So it is where the others could fill their hands with the role, as far as they are looked at together.
         """
-        rooms = [2 - len(up) for other, up in self._up.items() if other != seat and len(up) < 2]
-        return self._unseen[role] > (sum(rooms) if len(rooms) < _TOGETHER else 2)
+        spaces = [2 - len(up) for other, up in self._up.items() if other != seat and len(up) < 2]
+        return self._unseen[role] > (sum(spaces) if len(spaces) < _TOGETHER else 2)
 
     def _thin(self, count: int) -> None:
         """Have an opponent draw `count` cards: `count` cards fewer of each role are certainly in the deck."""
@@ -488,7 +488,7 @@ class Knowledge:
                     if has or unspent:
                         players.append(CertainHand(seat, tuple([roles[role] for role in has]), tuple(unspent)))
             for role, unseen in enumerate(self._unseen):
-                # Some hands may have all cards that they have room for.
+                # Some hands may have all cards that fit into them.
                 if unseen and not worlds & more[role][min(unseen, self._face_up[role] + hidden) - 1]:
                     deck = [*deck]
                     deck[role] = self._in_deck(role, hidden, found)
