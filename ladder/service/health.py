@@ -288,7 +288,7 @@ DEFAULT_HOST = "127.0.0.1"
 
 
 class RunnerMetrics:
-    """The numbers of one runner. Hand it all events of its service."""
+    """The Prometheus metrics of one runner; `hear` takes each event of the runner."""
 
     def __init__(self, service: LadderRunner) -> None:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, disable_created_metrics
@@ -298,12 +298,12 @@ class RunnerMetrics:
         self._last = time.monotonic()
         self.registry = registry = CollectorRegistry(auto_describe=False)
         registry.register(self)
-        self._commits = Summary("coup_commit_seconds", "To keep a match in the database.", registry=registry)
-        self._folds = Summary("coup_fold_seconds", "To compute the table.", registry=registry)
-        self._exams = Counter("coup_runner_exams", "Examinations of this runner.", ["outcome"], registry=registry)
-        self._events = Counter("coup_runner_events", "What else this runner met.", ["event"], registry=registry)
+        self._commits = Summary("coup_commit_seconds", "Time to store a match.", registry=registry)
+        self._ratings = Summary("coup_rating_seconds", "Time to compute the standings.", registry=registry)
+        self._checks = Counter("coup_runner_checks", "Checks by this runner.", ["outcome"], registry=registry)
+        self._events = Counter("coup_runner_events", "Other events of this runner.", ["event"], registry=registry)
         for outcome in ("fit", "unfit"):
-            self._exams.labels(outcome)
+            self._checks.labels(outcome)
         for kind in (
             AttemptFailed,
             WorkerRefused,
@@ -314,17 +314,17 @@ class RunnerMetrics:
             ClockBehind,
         ):
             self._events.labels(event_kind(kind))
-        self._rated = Gauge("coup_rated_games", "Games that the table is of.", registry=registry)
-        doing = Gauge("coup_runner_doing", "What this runner is doing now.", ["task"], registry=registry)
-        doing.labels("exam").set_function(lambda: sum(task.exam for task in service.queue.doing))
-        doing.labels("match").set_function(lambda: sum(not task.exam for task in service.queue.doing))
-        width = Gauge("coup_runner_width", "Tasks that this runner may do at a time.", registry=registry)
-        width.set_function(lambda: service.width)
+        self._rated = Gauge("coup_rated_games", "Games in the standings.", registry=registry)
+        current = Gauge("coup_runner_current_task", "Tasks in progress on this runner.", ["task"], registry=registry)
+        current.labels("check").set_function(lambda: sum(task.exam for task in service.queue.doing))
+        current.labels("match").set_function(lambda: sum(not task.exam for task in service.queue.doing))
+        capacity = Gauge("coup_runner_capacity", "Tasks that this runner does at the same time.", registry=registry)
+        capacity.set_function(lambda: service.width)
         since = Gauge(
-            "coup_runner_start_time_seconds", "When this runner began, in seconds since 1970.", registry=registry
+            "coup_runner_start_time_seconds", "Start of this runner, in seconds since 1970.", registry=registry
         )
         since.set_to_current_time()
-        silent = Gauge("coup_runner_silent_seconds", "Since this runner's last turn: some seconds.", registry=registry)
+        silent = Gauge("coup_runner_silent_seconds", "Seconds since the last event of this runner.", registry=registry)
         silent.set_function(lambda: time.monotonic() - self._last)
 
     def hear(self, event: RunnerUpdate) -> None:
@@ -335,9 +335,9 @@ class RunnerMetrics:
                 self._commits.observe(seconds)
             case StandingsUpdated(games, seconds):
                 self._rated.set(games)
-                self._folds.observe(seconds)
+                self._ratings.observe(seconds)
             case CheckFinished(reason=reason):
-                self._exams.labels("fit" if reason is None else "unfit").inc()
+                self._checks.labels("fit" if reason is None else "unfit").inc()
             case (
                 AttemptFailed()
                 | WorkerRefused()
@@ -354,34 +354,36 @@ class RunnerMetrics:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         losses = self._ladder.database.losses
-        yield CounterMetricFamily("coup_database_losses", "Times that the database was away.", value=losses)
+        yield CounterMetricFamily("coup_database_losses", "Losses of the connection to the database.", value=losses)
         try:
             counts = self._ladder.database.look(count_ladder)
             states, people = self._ladder.database.look(count_session_states)
         except (DatabaseError, LadderError):
             return
         ended = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "cause"])
-        waiting = GaugeMetricFamily("coup_queue", "What waits or is being done.", labels=["kind", "state"])
+        waiting = GaugeMetricFamily("coup_queue", "Tasks that are queued or in progress.", labels=["kind", "state"])
         for (kind, end), count in sorted(counts.matches.items()):
             (waiting if end in ("queued", "leased") else ended).add_metric([kind, end], count)
         for state in ("queued", "examined"):
             label = "leased" if state == "examined" else state
-            waiting.add_metric(["exam", label], counts.versions.get(state, 0))
+            waiting.add_metric(["check", label], counts.versions.get(state, 0))
         yield ended
         yield waiting
-        versions = GaugeMetricFamily("coup_versions", "Versions by what their examination said.", labels=["state"])
+        versions = GaugeMetricFamily("coup_versions", "Versions by the result of their check.", labels=["state"])
         for state in ("fit", "unfit"):
             versions.add_metric([state], counts.versions.get(state, 0))
         yield versions
         played = sum(count for (_, end), count in counts.matches.items() if end == "played")
         games = played * self._ladder.play.match_games
-        yield CounterMetricFamily("coup_games", "Games of the matches that were played.", value=games)
-        tables = GaugeMetricFamily("coup_tables", "Tables for people that haven't closed.", labels=["state"])
+        yield CounterMetricFamily("coup_games", "Games of played matches.", value=games)
+        tables = GaugeMetricFamily("coup_tables", "User tables that are open or in a match.", labels=["state"])
         for state, count in states.items():
             tables.add_metric([state], count)
         yield tables
-        yield GaugeMetricFamily("coup_table_people", "People who have sat down there.", value=people)
-        yield CounterMetricFamily("coup_voids", "Attempts at matches that hosts failed.", value=counts.voids)
+        yield GaugeMetricFamily("coup_table_people", "People at these tables.", value=people)
+        yield CounterMetricFamily(
+            "coup_failed_attempts", "Attempts that failed because of a machine.", value=counts.voids
+        )
 
 
 def parse_address(text: str) -> tuple[str, int]:

@@ -67,7 +67,7 @@ def test_a_runner_tells_prometheus_and_stops_when_asked(ladder: Ladder, place: P
     assert told["coup_games_total"] >= 6
     assert told["coup_commit_seconds_count"] >= 1
     assert told['coup_versions{state="fit"}'] == 3
-    assert told["coup_runner_width"] == 1
+    assert told["coup_runner_capacity"] == 1
     assert (told['coup_tables{state="open"}'], told["coup_table_people"]) == (0, 0)
     assert told["coup_runner_silent_seconds"] < 30
     runner.send_signal(signal.SIGTERM)
