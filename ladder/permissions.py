@@ -264,7 +264,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
         _OWNER: "email number section suspended canvas moodle gone waiting",
     },
     "UserList": {_ANYBODY: "rows next change"},
-    "Membership": {_MATE: "team login name since", _OWNER: "until"},
+    "Membership": {_MATE: "team login name joined_at", _OWNER: "left_at"},
     "TeamList": {_ANYBODY: "rows change"},
     "UserAdminList": {_STAFF: "rows of sections next change"},
     "UserAdminSummary": {_STAFF: "owner team bots"},
@@ -279,7 +279,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "TableSummary": {_ANYBODY: "id by at rules games clock_s watch state why ended_at places"},
     "TableSlot": {_ANYBODY: "kind name free", _OWNER: "bot"},  # until a match has ended, without staff
     "TablePage": {_ANYBODY: "line matches seat away change", _OWNER: "keeps"},
-    "SessionMatch": {_ANYBODY: "number games ended at kept"},
+    "SessionMatch": {_ANYBODY: "number games is_complete updated_at has_record"},
     "TableReplay": {_ANYBODY: "table number why match change"},  # match is cut by ACTS
     "GameResult": {_ANYBODY: "match game seats winner reason survivors eliminated turns forfeits faults"},
     "BotLogs": {_ANYBODY: "rows"},

@@ -119,10 +119,10 @@ def issue_secrets(
             owner = get_user(connection, login)
             check(connection, owner)
             one = Credential(owner.id, owner.login, kind, hash_secret(secret), scope, who, now, ends)
-            new = kind != SESSION and find_credential(connection, one.digest) is None
+            new = kind != SESSION and find_credential(connection, one.token_sha256) is None
             id = insert_credential(connection, one)
             if new:
-                log_action(connection, AuditEntry(who, "issue", f"{kind} {id}, to {scope}", now, owner=owner.id))
+                log_action(connection, AuditEntry(who, "issue", f"{kind} {id}, to {scope}", now, user_id=owner.id))
             made.append(IssuedSecret(id, owner.login, kind, scope, secret, ends))
         return made
 
@@ -136,11 +136,11 @@ def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
     def act(connection: Connection) -> IssuedSecret:
         entry = find_credential(connection, hash_secret(link))
         known = find_credential(connection, hash_secret(secret))  # of an earlier call, whose commit had no answer
-        if entry is None or entry.kind != LINK or not (entry.holds(now) or (known and entry.session == known.id)):
+        if entry is None or entry.kind != LINK or not (entry.is_valid(now) or (known and entry.session_id == known.id)):
             raise AuthenticationError("this link is used up or too old: ask for another one")
         ends = now + SESSION_IDLE_S
         by = f"link {entry.id}"
-        new = Credential(entry.owner, entry.login, SESSION, hash_secret(secret), entry.scope, by, now, ends)
+        new = Credential(entry.user_id, entry.login, SESSION, hash_secret(secret), entry.scope, by, now, ends)
         session = insert_credential(connection, new)
         record_session(connection, entry.id, session)
         return IssuedSecret(session, entry.login, SESSION, entry.scope, secret, ends)
@@ -165,7 +165,7 @@ def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | 
             ends = now + CREDENTIAL_LIFETIMES_S[OPENID]
             known = Credential(owner.id, owner.login, OPENID, digest, "submit", "OpenID Connect", now, ends)
             known = replace(known, id=insert_credential(connection, known))
-        if not known.holds(now):
+        if not known.is_valid(now):
             raise AuthenticationError("your account at the provider was revoked here: ask the staff")
         return known
 
@@ -184,7 +184,7 @@ def _by_email(connection: Connection, email: str | None) -> User:
         raise AuthenticationError("the provider tells no verified email of yours: verify it there, and come again")
     owners = [owner for owner in all_users(connection, merged=True) if not owner.waiting]
     ids = {
-        owner.merged or owner.id
+        owner.merged_into or owner.id
         for owner in owners
         if owner.email and fold_ascii_case(owner.email) == fold_ascii_case(email)
     }
@@ -224,13 +224,13 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
         return entry, make_viewer(connection, owner), lockout_reason(connection, owner)
 
     entry, viewer, out = ladder.database.look(look)
-    if entry is None or viewer is None or entry.kind != kind or kind == LINK or not entry.holds(ladder.clock()):
+    if entry is None or viewer is None or entry.kind != kind or kind == LINK or not entry.is_valid(ladder.clock()):
         raise AuthenticationError(f"this {kind} is not known, was revoked, or its time is over")
     if out is not None:
         raise AuthenticationError(f"you are {out}")
     session = entry.id if kind == SESSION else None
-    later = min(entry.at + CREDENTIAL_LIFETIMES_S[SESSION], ladder.clock() + SESSION_IDLE_S)
-    if session and later >= entry.ends + DAY_S:  # a write a day
+    later = min(entry.created_at + CREDENTIAL_LIFETIMES_S[SESSION], ladder.clock() + SESSION_IDLE_S)
+    if session and later >= entry.expires_at + DAY_S:  # a write a day
         ladder.database.write(lambda connection: set_expiry(connection, entry.id, later))
     return replace(viewer, changes=entry.scope == SUBMIT_SCOPE, token=session is None, session=session)
 
@@ -260,9 +260,9 @@ def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | 
         if entry.revoked:
             return False
         for each in known:
-            if each.id == id or (each.kind == SESSION and each.by == f"{entry.kind} {id}"):
+            if each.id == id or (each.kind == SESSION and each.created_by == f"{entry.kind} {id}"):
                 expire_credential(connection, each.id)
-        log_action(connection, AuditEntry(who, "revoke", f"{entry.kind} {id}: {why}", now, owner=entry.owner))
+        log_action(connection, AuditEntry(who, "revoke", f"{entry.kind} {id}: {why}", now, user_id=entry.user_id))
         return True
 
     return ladder.database.write(act)
@@ -343,14 +343,14 @@ def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens:
                 expire_credential(connection, each.id)
         if hash is not None:
             until = now + CREDENTIAL_LIFETIMES_S[PASSWORD]
-            made = Credential(owner.id, login, PASSWORD, digest, "submit", login, now, until, hash=hash)
+            made = Credential(owner.id, login, PASSWORD, digest, "submit", login, now, until, password_hash=hash)
             insert_credential(connection, made)
 
     ladder.database.write(act)
 
 
 def _credential(connection: Connection, login: str, now: float) -> Credential | None:
-    credential = (each for each in all_credentials(connection, login) if each.kind == PASSWORD and each.holds(now))
+    credential = (each for each in all_credentials(connection, login) if each.kind == PASSWORD and each.is_valid(now))
     return next(credential, None)
 
 
@@ -391,7 +391,7 @@ def _fits(credential: Credential | None, password: str) -> bool:
     from argon2.exceptions import VerifyMismatchError
 
     hasher, nobodys = _hasher()
-    known = None if credential is None else credential.hash
+    known = None if credential is None else credential.password_hash
     try:
         with _AT_A_TIME:
             plain = _plain(password) if len(password) <= MAX_PASSWORD_CHARS else ""
@@ -440,7 +440,7 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
         by = f"link {entry.id}"
         if not waits:
             log_action(
-                connection, AuditEntry(LADDER_ACTOR, "import", f"{login} signed up by {by}", now, owner=owner.id)
+                connection, AuditEntry(LADDER_ACTOR, "import", f"{login} signed up by {by}", now, user_id=owner.id)
             )
         session = Credential(owner.id, login, SESSION, hash_secret(secret), "submit", by, now, ends)
         return IssuedSecret(insert_credential(connection, session), login, SESSION, "submit", secret, ends)
@@ -460,7 +460,7 @@ def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
             return False
         set_user_approved(connection, owner.id)
         why = f"{login} signed up, and is approved"
-        log_action(connection, AuditEntry(who, "import", why, ladder.clock(), owner=owner.id))
+        log_action(connection, AuditEntry(who, "import", why, ladder.clock(), user_id=owner.id))
         return True
 
     return ladder.database.write(act)
@@ -486,7 +486,7 @@ def refuse_applicant(ladder: Ladder, login: str, who: str, why: str) -> bool:
 
 def _find(connection: Connection, link: str, now: float) -> Credential | None:
     credential = find_credential(connection, hash_secret(link))
-    return credential if credential is not None and credential.kind == JOIN and credential.holds(now) else None
+    return credential if credential is not None and credential.kind == JOIN and credential.is_valid(now) else None
 
 
 def _get_applicant(connection: Connection, login: str) -> User:

@@ -132,15 +132,15 @@ def effective_deadline(
 ) -> PersonalDeadline:
     """Return when a deadline is over for who has this extension, or none."""
     at = deadline.at.timestamp()
-    if extension is not None and extension.until is not None:
-        at = max(at, extension.until)
+    if extension is not None and extension.extended_until is not None:
+        at = max(at, extension.extended_until)
     closes = at + deadline.closes - deadline.at.timestamp()
     return PersonalDeadline(at, closes, closes + DAY_S * settings.lateness.accept_late_days, extension)
 
 
 def effective_deadlines(connection: Connection, settings: LadderSettings, deadline: Deadline) -> DeadlineLookup:
     """Return each owner's end of a deadline."""
-    extensions = {each.owner: each for each in extensions_in_force(connection) if each.deadline == deadline.name}
+    extensions = {each.user_id: each for each in extensions_in_force(connection) if each.deadline == deadline.name}
     return lambda owner: effective_deadline(settings, deadline, None if owner is None else extensions.get(owner))
 
 
@@ -149,15 +149,15 @@ def deadlines_of_user(
 ) -> tuple[DeadlineSummary, ...]:
     """Return all deadlines as they are for an owner, by id, with the versions of these bots that count for them."""
     versions = [version for bot in bots for version in versions_of(connection, bot.id)]
-    fit = [version for version in versions if version.state == ACCEPTED]
+    fit = [version for version in versions if version.status == ACCEPTED]
     pick, dues = make_version_picker(connection), []
     for deadline in settings.deadlines:
         due = effective_deadlines(connection, settings, deadline)
         own, team = due(owner), teammates_at(connection, deadline.at.timestamp()).get(owner or 0, {owner})
-        counts = [version.label for version in pick(fit, due) if version.owner in team]
-        waits = [each for each in versions if each.state not in (ACCEPTED, REJECTED) and each.owner in team]
+        counts = [version.label for version in pick(fit, due) if version.owner_id in team]
+        waits = [each for each in versions if each.status not in (ACCEPTED, REJECTED) and each.owner_id in team]
         waiting = tuple(each.label for each in waits if each in pick([*fit, each], due))
-        why = None if own.extension is None else own.extension.why
+        why = None if own.extension is None else own.extension.reason
         dues.append(DeadlineSummary(deadline.name, own.at, own.closes, why, tuple(counts), waiting))
     return tuple(dues)
 
@@ -165,10 +165,12 @@ def deadlines_of_user(
 def deadlines_of_bot(ladder: Ladder, reader: ViewContext, name: str) -> tuple[DeadlineSummary, ...]:
     """Return all deadlines as they are for a bot, as the reader may see them; none for a reference bot."""
     bot = find_bot(reader.connection, name)
-    if bot is None or bot.reference or not reader.viewer.sees(BotPage, "due", bot.login):
+    if bot is None or bot.is_reference or not reader.viewer.sees(BotPage, "due", bot.login):
         return ()
-    bots = [each for each in all_bots(reader.connection) if each.owner == bot.owner]  # one in time makes none late
-    dues = deadlines_of_user(reader.connection, ladder.last_settings, bot.owner, bots)
+    bots = [
+        each for each in all_bots(reader.connection) if each.owner_id == bot.owner_id
+    ]  # one in time makes none late
+    dues = deadlines_of_user(reader.connection, ladder.last_settings, bot.owner_id, bots)
     own = {version.label for version in versions_of(reader.connection, bot.id)}
     only = (replace(due, counts=_of(due.counts, own), waiting=_of(due.waiting, own)) for due in dues)
     return tuple(hide_fields(due, reader.viewer, bot.login) for due in only)
@@ -197,18 +199,18 @@ def make_version_picker(connection: Connection) -> VersionPicker:
     disabled, chosen = disabled_versions(connection), chosen_versions(connection)
 
     def pick(versions: Iterable[Version], due: DeadlineLookup) -> list[Version]:
-        may = [each for each in versions if not (each.reference or each.out or each.id in disabled)]
-        may.sort(key=lambda version: (version.received, version.id))
-        in_time = {each.id: each for each in may if each.received <= due(each.owner).closes}
+        may = [each for each in versions if not (each.is_reference or each.is_locked_out or each.id in disabled)]
+        may.sort(key=lambda version: (version.received_at, version.id))
+        in_time = {each.id: each for each in may if each.received_at <= due(each.owner_id).closes}
         active = {each.bot: each for each in in_time.values()}
         for id, at in chosen:
             each = in_time.get(id)
-            if each is not None and active[each.bot].received <= at <= due(each.owner).closes:
+            if each is not None and active[each.bot].received_at <= at <= due(each.owner_id).closes:
                 active[each.bot] = each
-        done = {each.owner for each in active.values()}
+        done = {each.owner_id for each in active.values()}
         for each in may:
-            if each.owner not in done and each.received <= due(each.owner).last:
-                done.add(each.owner)
+            if each.owner_id not in done and each.received_at <= due(each.owner_id).last:
+                done.add(each.owner_id)
                 active[each.bot] = each
         return list(active.values())
 
@@ -225,7 +227,7 @@ def remaining_late_days(
     """
     left: defaultdict[int, int] = defaultdict(lambda: settings.lateness.late_days)
     for extension in extensions_in_force(connection):
-        left[extension.owner] -= 0 if extension.deadline == without else extension.late_days
+        left[extension.user_id] -= 0 if extension.deadline == without else extension.late_days
     versions, pick = (
         accepted_versions(connection) if settings.lateness.late_days else [],
         make_version_picker(connection),
@@ -235,7 +237,9 @@ def remaining_late_days(
             break
         due = effective_deadlines(connection, settings, deadline)
         for version in pick(versions, due) if deadline.name != without else ():
-            left[version.owner] -= min(due(version.owner).days_late(version.received), max(0, left[version.owner]))
+            left[version.owner_id] -= min(
+                due(version.owner_id).days_late(version.received_at), max(0, left[version.owner_id])
+            )
     return left
 
 
@@ -252,7 +256,7 @@ def deadline_versions(connection: Connection, settings: LadderSettings, deadline
         standing = make_version_picker(connection)(
             accepted_versions(connection), effective_deadlines(connection, settings, deadline)
         )
-        versions = [*standing, *(version for version in versions if version.reference)]
+        versions = [*standing, *(version for version in versions if version.is_reference)]
     return sorted(versions, key=lambda version: version.label)
 
 
@@ -268,7 +272,9 @@ def pending_versions(
         make_version_picker(connection),
         accepted_versions(connection),
     )
-    return [each for each in waiting if each in pick([*(one for one in fit if one.owner == each.owner), each], due)]
+    return [
+        each for each in waiting if each in pick([*(one for one in fit if one.owner_id == each.owner_id), each], due)
+    ]
 
 
 def describe_extended_users(

@@ -80,12 +80,12 @@ def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, wh
         name=name,
         key=os.urandom(32),
         versions=tuple(version.id for version in versions),
-        games=games,
-        due=None if due is None else due.at.timestamp(),
-        closes=now if due is None else due.closes,
+        games_per_version=games,
+        deadline_at=None if due is None else due.at.timestamp(),
+        versions_until=now if due is None else due.closes,
         revealed=False,
-        at=now,
-        owners=tuple(number_owners(versions)),
+        created_at=now,
+        owner_groups=tuple(number_owners(versions)),
     )
     why = f"a final of {len(versions)} versions, {games} games each"
     return _queue(ladder, final, versions, who, f"{why}; more time has {open_to}" if open_to else why)
@@ -178,7 +178,7 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
         for match in matches:
             text = find_record(connection, match.id)
             if text is not None:
-                (records / record_file_name(match.place)).write_text(text, encoding="utf-8")
+                (records / record_file_name(match.plan_index)).write_text(text, encoding="utf-8")
                 results.writelines(result.to_line() for result in game_results(read_record(text)))
                 count += 1
     (folder / "final.json").write_text(json.dumps(planned.to_json() | {"ended": count}, indent=2) + "\n", "utf-8")
@@ -191,7 +191,7 @@ def number_owners(versions: Sequence[Version]) -> list[int]:
 
     Reference bots may meet one another.
     """
-    whose = [("bot", version.bot) if version.reference else ("owner", version.party) for version in versions]
+    whose = [("bot", version.bot) if version.is_reference else ("owner", version.party) for version in versions]
     numbers = {who: number for number, who in enumerate(dict.fromkeys(whose))}
     return [numbers[who] for who in whose]
 
@@ -209,9 +209,9 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
     try:
         tables = [table.bots for table in planned.plan().tables]
     except ValueError as problem:
-        [(most, _)] = Counter(final.owners).most_common(1)
+        [(most, _)] = Counter(final.owner_groups).most_common(1)
         theirs = ", ".join(
-            version.label for version, owner in zip(versions, final.owners, strict=True) if owner == most
+            version.label for version, owner in zip(versions, final.owner_groups, strict=True) if owner == most
         )
         raise LadderError(
             f"these {len(versions)} versions can't play a final: {problem}.\n"
@@ -230,13 +230,16 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
 
     def act(connection: Connection) -> FinalState:
         made = find_final(connection, final.name)
-        if made is not None and (made.key, made.at) != (final.key, final.at):  # not ours, whose answer was lost
+        if made is not None and (made.key, made.created_at) != (
+            final.key,
+            final.created_at,
+        ):  # not ours, whose answer was lost
             _require_new_final(connection, final.name, ladder.path)
         if made is None:
             made = insert_final(connection, final)
             queued = [[final.versions[bot] for bot in table] for table in tables]
-            queue_matches(connection, FINAL, queued, final.at, final=made.id)
-            log_action(connection, AuditEntry(who, "final", f"{final.name}: {why}", final.at))
+            queue_matches(connection, FINAL, queued, final.created_at, final=made.id)
+            log_action(connection, AuditEntry(who, "final", f"{final.name}: {why}", final.created_at))
         return summarize_final(connection, made)
 
     return ladder.database.write(act)
@@ -245,13 +248,13 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
 def _plan_of(ladder: Ladder, final: Final, versions: Sequence[Version], matches: Sequence[int] = ()) -> FinalPlan:
     """Return what a final is made of; matches: the ladder's numbers of them, once they are queued."""
     play = ladder.play
-    entrants = zip(versions, final.owners, strict=True)
+    entrants = zip(versions, final.owner_groups, strict=True)
     return FinalPlan(
         name=final.name,
         key=final.key,
         versions=tuple((version.label, version.digest, owner) for version, owner in entrants),
         seats=play.seats,
-        games=final.games,
+        games=final.games_per_version,
         match_games=play.match_games,
         terms=play.terms,
         matches=tuple(matches),

@@ -90,7 +90,7 @@ def _require_new_release(connection: Connection, name: str, of: tuple[str, str],
     known = all_releases(connection)
     if any(each.name == name for each in known):
         raise LadderError(f'"{name}" was handed out already, and stays as it is.\nTake another name.')
-    before = [each.name for each in known if each.of == of]
+    before = [each.name for each in known if each.scope == of]
     if before and not why:
         raise LadderError(f'grades of the {" ".join(of)} were handed out before, as "{before[-1]}".\nSay why: --reason')
 
@@ -115,7 +115,9 @@ def list_release_summaries(connection: Connection, viewer: Viewer = STAFF_VIEWER
 
 
 def _line(release: Release, kept: StoredRelease, viewer: Viewer) -> ReleaseSummary:
-    return hide_fields(ReleaseSummary(release.name, " ".join(release.of), release.at, release.who, kept.why), viewer)
+    return hide_fields(
+        ReleaseSummary(release.name, " ".join(release.scope), release.created_at, release.created_by, kept.why), viewer
+    )
 
 
 def get_published_grades(
@@ -127,7 +129,7 @@ def get_published_grades(
     """
     found, now = _find(connection, name), _logins_now(connection)
     kept = _adapter().validate_json(found.data)
-    before = [each for each in all_releases(connection) if each.of == found.of]
+    before = [each for each in all_releases(connection) if each.scope == found.scope]
     before = before[: before.index(found)][-1:] if since is None else [_find(connection, since)]
     changes = None
     if before:
@@ -142,13 +144,13 @@ def _logins_now(connection: Connection) -> dict[str | None, str]:
     """Return the login under which somebody is known now, by every login that the person ever had."""
     owners = all_users(connection, merged=True)
     logins = {owner.id: owner.login for owner in owners}
-    return {owner.login: logins[owner.merged or owner.id] for owner in owners}
+    return {owner.login: logins[owner.merged_into or owner.id] for owner in owners}
 
 
 def find_newest_release(connection: Connection, kind: str, name: str | None) -> str | None:
     """Return the name of the newest release of a deadline or a final, or of all; None if there is none."""
     newest = reversed(all_releases(connection))
-    return next((each.name for each in newest if name is None or each.of == (kind, name)), None)
+    return next((each.name for each in newest if name is None or each.scope == (kind, name)), None)
 
 
 def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
@@ -212,7 +214,7 @@ def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease)
         yield f"the deadline is {_time(two.due)}, {_time(one.due)} before"
     if before.told.played != after.told.played:
         yield f"{after.told.played} games count, {before.told.played} before"
-    void, rates = voided_matches(connection, two.moment.act), voided_matches(connection, one.moment.act)
+    void, rates = voided_matches(connection, two.moment.audit_id), voided_matches(connection, one.moment.audit_id)
     for told, matches in (("void since", void - rates), ("no longer void", rates - void)):
         if matches:
             yield f"{told}: {'match' if len(matches) == 1 else 'matches'} {', '.join(map(str, sorted(matches)))}"

@@ -122,9 +122,9 @@ def collect_grading_inputs(
     of, waiting = "now", pending_versions(connection, settings, limit, now)
     if final is not None:
         chosen, of, waiting = get_versions_by_id(connection, final.versions), f"final {final.name}", []
-        limit = next((each for each in settings.deadlines if each.at.timestamp() == final.due), None)
-        if limit is None and final.due is not None:  # ladder.toml says another time by now
-            own = PersonalDeadline(final.due, final.closes, final.closes)
+        limit = next((each for each in settings.deadlines if each.at.timestamp() == final.deadline_at), None)
+        if limit is None and final.deadline_at is not None:  # ladder.toml says another time by now
+            own = PersonalDeadline(final.deadline_at, final.versions_until, final.versions_until)
             due = lambda owner: own  # noqa: E731
     else:
         chosen = deadline_versions(connection, settings, limit)
@@ -132,19 +132,23 @@ def collect_grading_inputs(
     if limit is not None:
         due = effective_deadlines(connection, settings, limit)
     left = remaining_late_days(connection, settings, "" if limit is None else limit.name)
-    owners = [owner for owner in all_users(connection) if not (owner.staff or owner.gone or owner.waiting)]
+    owners = [owner for owner in all_users(connection) if not (owner.staff or owner.withdrawn or owner.waiting)]
     suspended = {owner.id for owner in owners if owner.suspended}
     standing = defaultdict(list)
     for version in chosen:
-        if not version.reference and version.owner not in suspended:
-            standing[version.owner].append(version)
-    teams = teammates_at(connection, final.at if final is not None else now if limit is None else limit.at.timestamp())
+        if not version.is_reference and version.owner_id not in suspended:
+            standing[version.owner_id].append(version)
+    teams = teammates_at(
+        connection, final.created_at if final is not None else now if limit is None else limit.at.timestamp()
+    )
     people = []
     for owner in owners:
         own_due = None if due is None else due(owner.id)
         days_left = max(0, left[owner.id])
         candidates = [
-            _candidate(version, None if due is None else due(version.owner), left[version.owner], member == owner.id)
+            _candidate(
+                version, None if due is None else due(version.owner_id), left[version.owner_id], member == owner.id
+            )
             for member in sorted(teams.get(owner.id, {owner.id}) if owner.id not in suspended else ())
             for version in standing[member]
         ]
@@ -157,7 +161,7 @@ def collect_grading_inputs(
                 if candidates
                 else _no_version_reason(connection, owner, own_due.last if own_due else now, final),
                 due=None if own_due is None else own_due.at,
-                extension=None if extension is None else extension.until,
+                extension=None if extension is None else extension.extended_until,
                 extended="" if own_due is None or limit is None else _extension_text(own_due, limit),
                 left=days_left - max((each.spent for each in candidates if each.own), default=0),
             )
@@ -165,7 +169,7 @@ def collect_grading_inputs(
     return GradingInputs(
         title=settings.grades.gradebook_column,
         of=of,
-        due=limit.at.timestamp() if limit is not None else None if final is None else final.due,
+        due=limit.at.timestamp() if limit is not None else None if final is None else final.deadline_at,
         final=None if final is None else final.id,
         baselines=settings.baselines,
         penalty_percent_per_day=settings.lateness.penalty_percent_per_day,
@@ -181,22 +185,24 @@ def collect_grading_inputs(
 def _candidate(version: Version, due: PersonalDeadline | None, left: int, own: bool) -> CandidateVersion:
     if due is None:
         return CandidateVersion(version.id, None, 0, 0, own)
-    days = due.days_late(version.received)
-    return CandidateVersion(version.id, max(0.0, version.received - due.at) / 3600, days, min(days, max(0, left)), own)
+    days = due.days_late(version.received_at)
+    return CandidateVersion(
+        version.id, max(0.0, version.received_at - due.at) / 3600, days, min(days, max(0, left)), own
+    )
 
 
 def _extension_text(due: PersonalDeadline, deadline: Deadline) -> str:
     if due.extension is None:
         return ""
     spent = f" for {due.extension.late_days} late days of his own" if due.extension.late_days else ""
-    return f"more time until {format_deadline_time(due.at, deadline)}{spent}: {due.extension.why}"
+    return f"more time until {format_deadline_time(due.at, deadline)}{spent}: {due.extension.reason}"
 
 
 def _require_baseline_bots(connection: Connection, settings: LadderSettings) -> None:
     bots = {bot.name: bot for bot in all_bots(connection)}
     for baseline in settings.baselines:
         if baseline.beats is not None and baseline.beats not in bots:
-            references = ", ".join(sorted(escape_control(bot.name) for bot in bots.values() if bot.reference))
+            references = ", ".join(sorted(escape_control(bot.name) for bot in bots.values() if bot.is_reference))
             raise LadderError(
                 f'the baseline "{baseline.name}" names a bot "{escape_control(baseline.beats)}", which there isn\'t.\n'
                 f"The reference bots are {references}."
@@ -204,12 +210,12 @@ def _require_baseline_bots(connection: Connection, settings: LadderSettings) -> 
 
 
 def _no_version_reason(connection: Connection, owner: User, until: float, final: Final | None) -> str:
-    bots = [bot for bot in all_bots(connection) if bot.owner == owner.id and not bot.reference]
+    bots = [bot for bot in all_bots(connection) if bot.owner_id == owner.id and not bot.is_reference]
     disabled = disabled_versions(connection)
     versions = [version for bot in bots for version in versions_of(connection, bot.id)]
     in_time = sorted(
-        (version for version in versions if version.received <= until),
-        key=lambda version: (version.received, version.id),
+        (version for version in versions if version.received_at <= until),
+        key=lambda version: (version.received_at, version.id),
     )
     if not versions:
         return "nothing was submitted"
@@ -221,9 +227,9 @@ def _no_version_reason(connection: Connection, owner: User, until: float, final:
         return escape_control(out)
     if last.id in disabled:
         return f"{escape_control(last.name)} is disabled: {escape_control(disabled[last.id])}"
-    if last.reason is not None:
-        return f"{escape_control(last.label)} didn't pass its examination: {escape_control(last.reason)}"
-    if final is not None and last.state == ACCEPTED:
+    if last.rejection_reason is not None:
+        return f"{escape_control(last.label)} didn't pass its examination: {escape_control(last.rejection_reason)}"
+    if final is not None and last.status == ACCEPTED:
         return f"{escape_control(last.label)} came when the versions of the final {final.name} were chosen already"
     return f"{escape_control(last.label)} doesn't play"
 
@@ -298,7 +304,7 @@ def _grade(
     grade = Grade(
         owner=line.owner,
         version=version.label,
-        submitted=version.received,
+        submitted=version.received_at,
         late_hours=candidate.late_hours,
         points=before - penalty,
         share=value,
@@ -371,8 +377,8 @@ def format_gradebook(grades: Grades, form: str) -> str:
 
 
 def _plain(grades: Grades) -> Iterable[list[Cell]]:
-    head: list[Cell] = ["login", "name", "email", "number", "section", "pseudonym", "points", "possible", "late_hours",
-                        "version", "submitted", "games", "share", "share_low", "share_high"]  # fmt: skip
+    head: list[Cell] = ["login", "name", "email", "student_id", "section", "pseudonym", "points", "possible",
+                        "late_hours", "version", "submitted", "games", "share", "share_low", "share_high"]  # fmt: skip
     for name in grades.baselines:
         head += [f"{name}: {what}" for what in ("passed", "points", "threshold", "value", "low", "high")]
     yield [*head, "reason"]

@@ -182,25 +182,25 @@ def _boxes(ladder: Ladder) -> Finding:
 def _runners(ladder: Ladder) -> Iterator[Finding]:
     with ladder.database.read() as connection:
         runners = list_runner_loads(connection)
-    alive = [each for each in runners if not each.dead]
+    alive = [each for each in runners if not each.is_dead]
     if not alive:
         yield Finding("runner", Level.NOTE, "none is running", f"arena ladder run {ladder.path}")
     for each in runners:
         runner = each.runner
         text = f"{runner.id[:8]}, process {runner.pid} at {escape_control(runner.host.split()[0])}, holds {each.leases}"
-        if each.dead and alive:
+        if each.is_dead and alive:
             yield Finding(
                 "runner", Level.NOTE, f"{text}: it is dead", do="another runner takes that back within seconds"
             )
-        elif each.dead:
+        elif each.is_dead:
             level = Level.FAIL if each.leases else Level.NOTE
             yield Finding(
                 "runner", level, f"{text}: it is dead", f"arena ladder run {ladder.path}", "start another: it goes on"
             )
-        elif each.dead is None:
+        elif each.is_dead is None:
             yield Finding("runner", Level.NOTE, f"{text}: on another machine", do="look there whether it lives")
         else:
-            yield Finding("runner", Level.OK, f"{text}, {runner.width} at a time")
+            yield Finding("runner", Level.OK, f"{text}, {runner.capacity} at a time")
 
 
 def _queue(ladder: Ladder) -> Finding:
@@ -382,7 +382,7 @@ class RunnerMetrics:
         yield tables
         yield GaugeMetricFamily("coup_table_people", "People at these tables.", value=people)
         yield CounterMetricFamily(
-            "coup_failed_attempts", "Attempts that failed because of a machine.", value=counts.voids
+            "coup_failed_attempts", "Attempts that failed because of a machine.", value=counts.failed_attempts
         )
 
 

@@ -322,7 +322,7 @@ def make_viewer(connection: Connection, owner: User) -> Viewer:
 def require_unsuspended(connection: Connection, bot: BotRecord) -> None:
     """Raise LadderError where a bot's owner is suspended: the team does nothing with it either."""
     owner = find_user(connection, bot.login)
-    if owner is not None and (owner.suspended or owner.gone):
+    if owner is not None and (owner.suspended or owner.withdrawn):
         raise LadderError(
             f"{escape_control(bot.login)}, whose bot it is, is suspended or has left.\nAsk the staff, who can lift it."
         )
@@ -360,17 +360,17 @@ def get_accepted_version(connection: Connection, text: str) -> Version:
     """
     if "@" in text:
         version = get_version(connection, text)
-        if version.state != ACCEPTED or version.out:
+        if version.status != ACCEPTED or version.is_locked_out:
             raise LadderError(f"{escape_control(version.label)} isn't fit to play.\nSee arena ladder bot.")
         return version
     fit = [
         each
         for each in versions_of(connection, get_bot(connection, text).id)
-        if each.state == ACCEPTED and not each.out
+        if each.status == ACCEPTED and not each.is_locked_out
     ]
     if not fit:
         raise LadderError(f"{escape_control(text)} has no version that is fit to play.\nSee arena ladder bot.")
-    return next((each for each in fit if each.active), fit[-1])
+    return next((each for each in fit if each.is_active), fit[-1])
 
 
 def get_version_archive(ladder: Ladder, text: str) -> tuple[Version, bytes]:
@@ -378,6 +378,6 @@ def get_version_archive(ladder: Ladder, text: str) -> tuple[Version, bytes]:
 
     def look(connection: Connection) -> tuple[Version, bytes]:
         version = get_version(connection, text)
-        return version, get_archive(connection, version.digest, version.file)
+        return version, get_archive(connection, version.digest, version.single_file_name)
 
     return ladder.database.look(look)

@@ -100,15 +100,15 @@ def activate_version(
                 f"{escape_control(name)} has no version {number}: it has 1 to {len(versions)}.\nName one of them."
             )
         check(connection, bot, wanted)
-        if wanted.state != ACCEPTED:
+        if wanted.status != ACCEPTED:
             raise LadderError(
-                f"{escape_control(wanted.label)} can't play: it {_unfit(wanted.state, wanted.reason)}.\nActivate a "
-                "fit version."
+                f"{escape_control(wanted.label)} can't play: it {_unfit(wanted.status, wanted.rejection_reason)}.\n"
+                "Activate a fit version."
             )
-        if wanted.active and versions[-1].state in (ACCEPTED, REJECTED):
+        if wanted.is_active and versions[-1].status in (ACCEPTED, REJECTED):
             return False  # a newer one that waits would take its place
         now = ladder.clock()
-        _stop(connection, bot.active, f"{wanted.label} plays now", now)
+        _stop(connection, bot.active_version_id, f"{wanted.label} plays now", now)
         set_active_version(connection, wanted, who, why, now)
         return True
 
@@ -120,12 +120,19 @@ def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
 
     def act(connection: Connection) -> bool:
         bot = get_bot(connection, name)
-        decided = [each.what for each in list_audit_entries(connection, bot.id, what=("activate", "bench", "disable"))]
+        decided = [
+            each.action for each in list_audit_entries(connection, bot.id, what=("activate", "bench", "disable"))
+        ]
         if decided[-1:] == ["disable"]:
             return False
         now = ladder.clock()
-        if bot.active is not None:
-            _stop(connection, bot.active, f"{get_version_by_id(connection, bot.active).label} is disabled", now)
+        if bot.active_version_id is not None:
+            _stop(
+                connection,
+                bot.active_version_id,
+                f"{get_version_by_id(connection, bot.active_version_id).label} is disabled",
+                now,
+            )
         deactivate_bot(connection, bot.id, "disable", who, why, now)
         return True
 
@@ -182,7 +189,7 @@ def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: st
         if owner.suspended == suspended:
             return False
         now = ladder.clock()
-        log_action(connection, AuditEntry(who, "suspend" if suspended else "unsuspend", why, now, owner=owner.id))
+        log_action(connection, AuditEntry(who, "suspend" if suspended else "unsuspend", why, now, user_id=owner.id))
         set_user_suspended(connection, owner.id, suspended)
         if suspended:
             _stop_all(connection, owner, "its owner is suspended", now)
@@ -199,10 +206,10 @@ def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) ->
 
     def act(connection: Connection) -> bool:
         owner = get_participant(connection, login)
-        if owner.gone == gone:
+        if owner.withdrawn == gone:
             return False
         now = ladder.clock()
-        log_action(connection, AuditEntry(who, "leave" if gone else "return", why, now, owner=owner.id))
+        log_action(connection, AuditEntry(who, "leave" if gone else "return", why, now, user_id=owner.id))
         set_user_withdrawn(connection, owner.id, gone)
         if gone:
             _stop_all(connection, owner, "its owner left the course", now)
@@ -222,7 +229,7 @@ def get_participant(connection: Connection, login: str) -> User:
 def _stop_all(connection: Connection, owner: User, reason: str, now: float) -> None:
     """Cancel what the bots of an owner have yet to begin, but for finals."""
     for bot in all_bots(connection):
-        for version in versions_of(connection, bot.id) if bot.owner == owner.id else ():
+        for version in versions_of(connection, bot.id) if bot.owner_id == owner.id else ():
             cancel_queued_matches(connection, reason, now, version.id, (RATED, CHALLENGE))
 
 
@@ -282,13 +289,17 @@ def withdraw_extension(ladder: Ladder, login: str, name: str, who: str, why: str
 
 def _put(ladder: Ladder, connection: Connection, new: Extension, deadline: Deadline, who: str) -> bool:
     """Write an extension with its act, unless it holds already."""
-    key = (new.owner, new.deadline)
-    old = next((each for each in extensions_in_force(connection) if (each.owner, each.deadline) == key), None)
-    if ((None, 0) if old is None else (old.until, old.late_days)) == (new.until, new.late_days):
+    key = (new.user_id, new.deadline)
+    old = next((each for each in extensions_in_force(connection) if (each.user_id, each.deadline) == key), None)
+    if ((None, 0) if old is None else (old.extended_until, old.late_days)) == (new.extended_until, new.late_days):
         return False
-    time = "no more time" if new.until is None else f"more time until {format_deadline_time(new.until, deadline)}"
+    time = (
+        "no more time"
+        if new.extended_until is None
+        else f"more time until {format_deadline_time(new.extended_until, deadline)}"
+    )
     spent = f" for {new.late_days} late days" if new.late_days else ""
-    why = f"{new.deadline}, {time}{spent}: {new.why}"
-    log_action(connection, AuditEntry(who, "extend", why, ladder.clock(), owner=new.owner))
+    why = f"{new.deadline}, {time}{spent}: {new.reason}"
+    log_action(connection, AuditEntry(who, "extend", why, ladder.clock(), user_id=new.user_id))
     insert_extension(connection, new)
     return True

@@ -21,14 +21,14 @@ ROSTER_COLUMNS: dict[str, tuple[str, ...]] = {
     "name": ("name", "full name", "student", "student name", "display name", "first name / last name"),
     "first": ("first name", "firstname", "given name", "forename"),
     "last": ("last name", "lastname", "surname", "family name"),
-    "number": ("number", "id number", "sis user id", "student id", "student number", "matriculation number"),
+    "student_id": ("number", "id number", "sis user id", "student id", "student number", "matriculation number"),
     "section": ("section", "sections", "class", "group", "groups"),
     "pseudonym": ("pseudonym", "alias"),
     "staff": ("staff",),
-    "canvas": ("id",),  # in Canvas' own exports alone
-    "moodle": ("identifier",),
+    "canvas_id": ("id",),  # in Canvas' own exports alone
+    "moodle_id": ("identifier",),
 }
-IDENTITY_COLUMNS = ("number", "email", "login", "canvas", "moodle")  # the columns that tell who somebody is
+IDENTITY_COLUMNS = ("student_id", "email", "login", "canvas_id", "moodle_id")  # the columns that tell who somebody is
 
 SEPARATORS = ",;\t"  # a colon, too, where the header has none of them: Moodle offers it
 MAX_VALUE_CHARS = 100  # characters, as the database has room for
@@ -49,19 +49,19 @@ _TEST_LOGIN = re.compile(r"[0-9a-f]{40}")  # Canvas' for its test student: a dig
 class RosterEntry:
     """A person of a roster. None: the roster says nothing of it.
 
-    login: the first that is told of login, email, number and Canvas' ID; None: there is none, so nobody new can be it.
+    login: the first given of login, email, student_id and canvas_id; None: there is none, so no new user can be it.
     """
 
     line: int
     login: str | None
     name: str | None = None
     email: str | None = None
-    number: str | None = None
+    student_id: str | None = None
     section: str | None = None
     pseudonym: str | None = None
     staff: bool | None = None
-    canvas: str | None = None
-    moodle: str | None = None
+    canvas_id: str | None = None
+    moodle_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def parse_roster(data: bytes, file: str) -> Roster:
                 cells = f"it has {len(row)} cells, and the header {len(header)}"
                 raise ValueError(f"{cells} (is a comma in a cell without quotes?)")
             person = _person(line, {column: row[place] for column, place in places.items() if place < len(row)})
-            if "canvas" in places and _is_test_student(person):
+            if "canvas_id" in places and _is_test_student(person):
                 remarks.append(RosterRemark(line, f"passed over: {person.name} is Canvas' test student"))
                 continue
             _refuse_twin(person, first)
@@ -192,7 +192,7 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
     canvas = "id" in known and bool({"student", "lastname", "sis login id"} & set(known))
     for place, (heading, words) in enumerate(zip(header, known, strict=True)):
         column = next((column for column, names in ROSTER_COLUMNS.items() if words in names), None)
-        if (column == "canvas" and not canvas) or (column in places and canvas):
+        if (column == "canvas_id" and not canvas) or (column in places and canvas):
             continue
         if column in places:
             raise LadderError(
@@ -204,7 +204,7 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
             places[column] = place
     if not any(column in places for column in IDENTITY_COLUMNS):
         raise LadderError(
-            f"{file}, line 1: no column tells the login, the email or the number: "
+            f"{file}, line 1: no column tells the login, the email or the student_id: "
             f"{escape_control(', '.join(header))[:200]}.\n"
             "The header needs one of them, such as login,name,section."
         )
@@ -227,13 +227,13 @@ def _is_canvas_extra(row: Sequence[str], places: dict[str, int]) -> bool:
 
 
 def _is_test_student(person: RosterEntry) -> bool:
-    """Return whether a person of Canvas' is the one that it makes for teachers: without a number, under a digest.
+    """Return whether a person of Canvas' is the one that it makes for teachers: without a student_id, under a digest.
 
-    A real person of that name has either a number or a login.
+    A real person of that name has either a student_id or a login.
     """
-    login = "" if person.login in (None, f"canvas-{person.canvas}") else str(person.login)
+    login = "" if person.login in (None, f"canvas-{person.canvas_id}") else str(person.login)
     named = person.name == "Test Student" and re.fullmatch(r"[0-9a-f]*", login)
-    return person.number is None and bool(named or _TEST_LOGIN.fullmatch(login))
+    return person.student_id is None and bool(named or _TEST_LOGIN.fullmatch(login))
 
 
 # --- the people -------------------------------------------------------------------------------------------------------
@@ -245,11 +245,13 @@ def _person(line: int, row: dict[str, str]) -> RosterEntry:
         field.name: row.get(field.name) or None for field in fields(RosterEntry) if field.name not in ("line", "staff")
     }
     if not any(texts[column] for column in IDENTITY_COLUMNS):
-        raise ValueError("it has no login, no email and no number")
+        raise ValueError("it has no login, no email and no student_id")
     full = " ".join(filter(None, (row.get("first"), row.get("last"))))
-    texts["name"] = (_forwards(texts["name"]) if texts["name"] and "canvas" in row else texts["name"]) or full or None
-    by_canvas = f"canvas-{texts['canvas']}" if texts["canvas"] else None
-    texts["login"] = texts["login"] or texts["email"] or texts["number"] or by_canvas
+    texts["name"] = (
+        (_forwards(texts["name"]) if texts["name"] and "canvas_id" in row else texts["name"]) or full or None
+    )
+    by_canvas = f"canvas-{texts['canvas_id']}" if texts["canvas_id"] else None
+    texts["login"] = texts["login"] or texts["email"] or texts["student_id"] or by_canvas
     person = RosterEntry(line=line, staff=_yes(row["staff"]) if "staff" in row else None, **texts)
     _check_all(person)
     return person
@@ -298,7 +300,7 @@ def _check(field: str, value: str) -> None:
 
 def _shortened(person: RosterEntry) -> list[str]:
     """Return the values that end where a spreadsheet's digits do, as a few whole ones do."""
-    values = [(field, getattr(person, field)) for field in ("number", "canvas")]
+    values = [(field, getattr(person, field)) for field in ("student_id", "canvas_id")]
     return [f'the {field} "{value}"' for field, value in values if value and _SHORTENED.fullmatch(value)]
 
 
@@ -316,8 +318,8 @@ def _refuse_twin(person: RosterEntry, first: dict[tuple[str, str], int]) -> None
 
 
 class UserMatcher:
-    """Owners by number, email, login, and the platforms' ids: without ASCII letters' case. A merged owner leads to the
-    other. The email of an account that waits for approval is nobody's.
+    """Users by student_id, email, login, and the platforms' ids: without ASCII letters' case. A merged user leads to
+    the other. The email of an account that waits for approval is nobody's.
 
     An email and a login are one kind: what is a login to one platform is an email to another.
     """
@@ -332,13 +334,13 @@ class UserMatcher:
 
     def add(self, owner: User) -> None:
         """Take in one more, with an id of its own."""
-        id = owner.id if owner.merged is None else owner.merged
-        if owner.merged is None:
+        id = owner.id if owner.merged_into is None else owner.merged_into
+        if owner.merged_into is None:
             self._owners[id] = owner
         for field in ("login",) if owner.waiting else IDENTITY_COLUMNS:
             if value := getattr(owner, field):
                 self._called[_kind(field), fold_ascii_case(value)].add(id)
-                if owner.merged is None:
+                if owner.merged_into is None:
                     self._now.add((_kind(field), fold_ascii_case(value)))
 
     def who(self, person: RosterEntry) -> User | None:
@@ -353,10 +355,11 @@ class UserMatcher:
         [owner] = (self._owners[id] for id in owner_ids)
         if owner.waiting:
             raise ValueError(f"{escape_control(owner.login)} waits for approval: approve or refuse the account first")
-        if not any(kind == "number" for kind, _ in identities) and _contradicts(person, owner):
+        if not any(kind == "student_id" for kind, _ in identities) and _contradicts(person, owner):
             what, _ = next(iter(identities.values()))
-            whose = f"{what} is {escape_control(owner.login)}'s, whose number is {escape_control(owner.number or '')}"
-            raise ValueError(f"{whose}: mend the line, or give a new number by a roster of login,number")
+            whose = f"{what} is {escape_control(owner.login)}'s, whose student_id is "
+            whose += escape_control(owner.student_id or "")
+            raise ValueError(f"{whose}: correct the line, or give a new student_id by a roster of login,student_id")
         return owner
 
     def was_merged(self, person: RosterEntry) -> bool:
@@ -392,8 +395,8 @@ def _kind(field: str) -> str:
 
 
 def _contradicts(person: RosterEntry, owner: User) -> bool:
-    """Return whether a person's number differs from the owner's, unless the roster gives the owner's login."""
-    if not person.number or not owner.number or person.number.casefold() == owner.number.casefold():
+    """Return whether a person's student_id differs from the owner's, unless the roster gives the owner's login."""
+    if not person.student_id or not owner.student_id or person.student_id.casefold() == owner.student_id.casefold():
         return False
     by_login = person.login not in (None, person.email) and str(person.login).casefold() == owner.login.casefold()
     return not by_login

@@ -300,7 +300,7 @@ class LadderRunner:
 def auto_disable_version(connection: Connection, version: int, why: str, now: float) -> list[VersionAutoDisabled]:
     """Let a version play no more, unless it is a reference, or doesn't play; return what was done."""
     row = get_version_by_id(connection, version)
-    if row.reference or not row.active:
+    if row.is_reference or not row.is_active:
         return []
     deactivate_bot(connection, row.bot, "bench", LADDER_ACTOR, why, now)
     cancel_queued_matches(connection, f"{row.label} is benched", now, version, (RATED,))

@@ -191,9 +191,9 @@ def list_entrants(versions: list[Version]) -> list[StandingsEntrant]:
                 number=version.number,
                 owner=version.login,
                 pseudonym=version.pseudonym,
-                reference=version.reference,
-                active=version.active,
-                since=version.at,
+                reference=version.is_reference,
+                active=version.is_active,
+                since=version.submitted_at,
                 predecessor=before.get(version.bot),
                 language=version.language,
             )

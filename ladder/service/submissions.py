@@ -176,7 +176,7 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
 def _name_for(connection: Connection, login: str) -> str:
     """Return the name of a person's only bot, or of a first one. Raises LadderError."""
     owner = get_user(connection, login)
-    own = [bot.name for bot in all_bots(connection) if bot.owner == owner.id]
+    own = [bot.name for bot in all_bots(connection) if bot.owner_id == owner.id]
     if len(own) > 1:
         raise LadderError(f"which of {', '.join(map(escape_control, own))} is it?\nSubmit it by itself, with --name.")
     return own[0] if own else "-".join(owner.pseudonym.split())
@@ -198,12 +198,14 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     versions = [] if known is None else versions_of(connection, known.id)
     same = _same(versions, new, received)
     if same is not None:
-        corrected = same.received != same.at and received != same.received
-        if new.received is not None and (received < same.received or corrected):
+        corrected = same.received_at != same.submitted_at and received != same.received_at
+        if new.received is not None and (received < same.received_at or corrected):
             set_received_at(connection, same.id, received)
             _note_received(connection, new, same.bot, same.id, owner, now)
-            same = replace(same, received=received)
-        return AcceptedSubmission(same.label, same.name, same.number, same.id, True, None, None, received=same.received)
+            same = replace(same, received_at=received)
+        return AcceptedSubmission(
+            same.label, same.name, same.number, same.id, True, None, None, received=same.received_at
+        )
     today = count_submissions_since(connection, party, now - now % DAY_S)
     most = settings.quotas.max_submissions_per_day
     if new.received is None and today >= most:
@@ -224,7 +226,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
         number=number,
         version=version,
         again=False,
-        late=find_grace_deadline(connection, settings, known.owner if known else owner, received),
+        late=find_grace_deadline(connection, settings, known.owner_id if known else owner, received),
         left=most - today - 1 if new.received is None else None,
         disabled=disabled_versions(connection).get(version),
         received=received,
@@ -236,18 +238,25 @@ def _same(versions: Sequence[Version], submission: Submission, received: float) 
 
     Where staff corrects a time, also one whose time staff said.
     """
-    order = sorted(versions, key=lambda version: (version.received, version.number))
-    before = [version for version in order if version.received <= received]
+    order = sorted(versions, key=lambda version: (version.received_at, version.number))
+    before = [version for version in order if version.received_at <= received]
     near = [*before[-1:], *order[len(before) :][:1]]
-    late = [version for version in reversed(order) if version.received != version.at]
+    late = [version for version in reversed(order) if version.received_at != version.submitted_at]
     files = (submission.bundle.digest, submission.bundle.file)
-    return next((each for each in (*near, *late) if (each.digest, each.file) == files and not each.unexamined), None)
+    return next(
+        (
+            each
+            for each in (*near, *late)
+            if (each.digest, each.single_file_name) == files and not each.is_check_abandoned
+        ),
+        None,
+    )
 
 
 def _note_received(connection: Connection, new: Submission, bot: int, version: int, owner: int, now: float) -> None:
     assert new.received is not None
     why = f"received at {format_local_time(new.received)}, as {new.by} says"
-    log_action(connection, AuditEntry(new.by, "receive", why, now, bot=bot, version=version, owner=owner))
+    log_action(connection, AuditEntry(new.by, "receive", why, now, bot=bot, version=version, user_id=owner))
 
 
 def parse_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
@@ -287,7 +296,7 @@ def get_remaining_quota(ladder: Ladder, reader: ViewContext, login: str | None =
     owner = None if login is None else find_user(connection, login)
     party = {} if owner is None else get_party(connection, owner)
     bots = _bots_of(connection, party)
-    out = owner is None or owner.suspended or owner.gone
+    out = owner is None or owner.suspended or owner.withdrawn
     begins = reader.now - reader.now % DAY_S
     today = count_submissions_since(connection, party, begins)
     quotas = settings.quotas
@@ -323,11 +332,11 @@ def save_reference(connection: Connection, reference: ReferenceBot, at: float) -
     assert owner is not None, "create makes the staff"
     name, bundle = reference.name, reference.bundle
     known = find_bot_ignoring_case(connection, name)
-    if known is not None and not known.reference:
+    if known is not None and not known.is_reference:
         raise LadderError(f'the bot "{escape_control(name)}" is an owner\'s.\nName the reference otherwise: NAME=BOT')
     bot = get_or_create_bot(connection, name, owner.id, at, reference=True)
     versions = versions_of(connection, bot)
-    if versions and versions[-1].digest == bundle.digest and not versions[-1].unexamined:
+    if versions and versions[-1].digest == bundle.digest and not versions[-1].is_check_abandoned:
         last = versions[-1]
         return AcceptedSubmission(last.label, name, last.number, last.id, True, None, None)
     insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
@@ -378,8 +387,10 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Ladder
 
 def _bots_of(connection: Connection, party: Collection[int]) -> list[BotRecord]:
     """Return the bots of those of a party who take part."""
-    out = {owner.id for owner in all_users(connection) if owner.suspended or owner.gone}
-    return [bot for bot in all_bots(connection) if bot.owner in party and not (bot.reference or bot.owner in out)]
+    out = {owner.id for owner in all_users(connection) if owner.suspended or owner.withdrawn}
+    return [
+        bot for bot in all_bots(connection) if bot.owner_id in party and not (bot.is_reference or bot.owner_id in out)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,7 +442,7 @@ def _table(connection: Connection, seats: int, bot: str, opponents: Sequence[str
     if len(table) > seats:
         raise LadderError(f"a table has {seats} seats, and {len(table)} bots are named.\nName {seats - 1} opponents.")
     there = {version.bot for version in table}
-    spare = [each for each in active_versions(connection) if each.reference and each.bot not in there]
+    spare = [each for each in active_versions(connection) if each.is_reference and each.bot not in there]
     table += spare[: seats - len(table)]
     if len(table) < seats:
         raise LadderError(
@@ -460,12 +471,16 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
     """
     with ladder.database.read() as connection:
         playing = active_versions(connection)
-        newest = {each.bot: each for each in (*accepted_versions(connection), *playing) if not each.reference}
+        newest = {each.bot: each for each in (*accepted_versions(connection), *playing) if not each.is_reference}
         versions = sorted(newest.values(), key=lambda version: version.label)
         if not compare:
             return SimilarityReport(len(versions), None, ())
-        read = [_source(get_archive(connection, each.digest, each.file)) for each in versions]
-        given = [_source(get_archive(connection, each.digest, each.file))[:2] for each in playing if each.reference]
+        read = [_source(get_archive(connection, each.digest, each.single_file_name)) for each in versions]
+        given = [
+            _source(get_archive(connection, each.digest, each.single_file_name))[:2]
+            for each in playing
+            if each.is_reference
+        ]
     programs = [(version.party, *source[:2]) for version, source in zip(versions, read, strict=True)]
     kinds = {kind for _, kind, _ in programs}
     ours = [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if f"a{path.suffix}" in kinds]

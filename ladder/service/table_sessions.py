@@ -133,7 +133,7 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
         for place, secret in drawn.items():
             programs += kinds[place] == PROGRAM
             called = f"program {programs}" if kinds[place] == PROGRAM else None
-            places.append(SessionSlot(kinds[place], name=called, digest=hash_secret(secret)))
+            places.append(SessionSlot(kinds[place], name=called, token_sha256=hash_secret(secret)))
         id = insert_session(connection, owner, now, rules.name, wanted.games, wanted.clock_s, wanted.watch, places)
         return get_session(connection, id)
 
@@ -152,12 +152,12 @@ def unplayable_reason(connection: Connection, evening: TableSession) -> str | No
     """Return why no match may begin at a table, None if one may: the ladder is frozen, or somebody may not play."""
     if is_frozen(connection):
         return FROZEN_REASON
-    for place in evening.places:
+    for place in evening.slots:
         if place.version is not None and not _may_play(connection, get_version_by_id(connection, place.version)):
             return "one of its bots may not play any more"
-    for login in {evening.login, *(place.login for place in evening.places if place.login)}:
+    for login in {evening.login, *(place.login for place in evening.slots if place.login)}:
         owner = find_user(connection, login)
-        if owner is not None and (owner.suspended or owner.gone):
+        if owner is not None and (owner.suspended or owner.withdrawn):
             return f"somebody who sits there, or opened it, {'is suspended' if owner.suspended else 'left the course'}"
     return None
 
@@ -182,9 +182,9 @@ def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | N
     if evening is None:
         return None
     for by_secret in (True, False):
-        for number, place in enumerate(evening.places):
+        for number, place in enumerate(evening.slots):
             if place.kind == kind and place.name is not None:
-                if by_secret and digest is not None and place.digest == digest:
+                if by_secret and digest is not None and place.token_sha256 == digest:
                     return TableAccess(evening, number)
                 if not by_secret and login is not None and place.login == login:
                     return TableAccess(evening, number)
@@ -196,8 +196,8 @@ def find_table_server(ladder: Ladder, evening: TableSession) -> RunnerRecord | N
 
     def look(connection: Connection) -> RunnerRecord | None:
         runners = [runner for runner in list_live_runners(connection, evenings=True) if is_port_on_this_machine(runner)]
-        if evening.runner is not None:
-            return next((runner for runner in runners if runner.id == evening.runner), None)
+        if evening.table_server is not None:
+            return next((runner for runner in runners if runner.id == evening.table_server), None)
         return min(runners, key=lambda runner: len(sessions_of_server(connection, runner.id)), default=None)
 
     return ladder.database.look(look)
@@ -213,8 +213,8 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
 
     def act(connection: Connection) -> str | None:
         evening = get_session(connection, id)
-        taken = {place.digest: place for place in evening.places if place.kind == PERSON and place.digest}
-        if login is not None and any(place.kind == PERSON and place.login == login for place in evening.places):
+        taken = {place.token_sha256: place for place in evening.slots if place.kind == PERSON and place.token_sha256}
+        if login is not None and any(place.kind == PERSON and place.login == login for place in evening.slots):
             return None
         if hash_secret(secret) in taken:
             return secret  # the second call of a function whose commit had no answer
@@ -223,7 +223,7 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
             raise LadderError(_NO_SEAT)
         if place.name is not None:
             return link
-        number = evening.places.index(place)
+        number = evening.slots.index(place)
         if login is not None:
             owner = get_acting_user(connection, login)
             take_slot(connection, id, number, owner.id, owner.pseudonym, None, now)
@@ -234,7 +234,7 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
             called = f"{normal_name(name)} (guest)"
         except ValueError as problem:
             raise LadderError(f"{problem}.\nChoose another name.") from None
-        if any(other.name == called for other in evening.places):
+        if any(other.name == called for other in evening.slots):
             raise LadderError("somebody there is called so.\nChoose another name.")
         take_slot(connection, id, number, None, called, hash_secret(secret), now)
         return secret
@@ -248,8 +248,8 @@ def renew_slot_secret(ladder: Ladder, id: int, place: int, viewer: Viewer) -> st
 
     def act(connection: Connection) -> None:
         evening = _kept(connection, id, viewer)
-        free = 0 <= place < len(evening.places) and _by_secret(evening.places[place])
-        if evening.state == CLOSED or not free:
+        free = 0 <= place < len(evening.slots) and _by_secret(evening.slots[place])
+        if evening.status == CLOSED or not free:
             raise LadderError(f"place {place} of table {id} is nobody's to give away.\nSee its page.")
         set_slot_secret(connection, id, place, hash_secret(secret))
 
@@ -282,4 +282,4 @@ def _kept(connection: Connection, id: int, viewer: Viewer) -> TableSession:
 
 
 def _may_play(connection: Connection, version: Version) -> bool:
-    return version.state == ACCEPTED and not version.out and version.id not in disabled_versions(connection)
+    return version.status == ACCEPTED and not version.is_locked_out and version.id not in disabled_versions(connection)

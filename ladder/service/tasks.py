@@ -85,8 +85,8 @@ class RoundScheduler:
                 version.id,
                 version.party,
                 self._played[version.id] * play.match_games,
-                version.reference,
-                not version.reference and is_slow(self._spent[version.id], play.terms.timing.limit_ms),
+                version.is_reference,
+                not version.is_reference and is_slow(self._spent[version.id], play.terms.timing.limit_ms),
             )
             for version in active_versions(connection)
         ]
@@ -378,7 +378,7 @@ class TaskSource:
         if self._left is not None:
             self._left -= 1
         table = [make_portable_bot(version) for version in versions]
-        spec = ladder.spec(match.id, [bot.name for bot in table], key, match.place)
+        spec = ladder.spec(match.id, [bot.name for bot in table], key, match.plan_index)
         job = Job(spec, tuple(table), ladder.play.sandbox)
         return Task(match.id, WorkItem(job))
 
@@ -419,16 +419,16 @@ def describe_failure(problem: BaseException) -> str:
 
 def make_portable_bot(version: Version) -> PortableBot:
     """Return a fit version as it travels to a worker."""
-    assert version.state == ACCEPTED
-    assert version.words is not None
-    if version.built is not None:  # a folder, also where a bare file got its kit
-        return PortableBot(version.label, version.built, version.words, None)
-    return PortableBot(version.label, version.digest, version.words, version.file)
+    assert version.status == ACCEPTED
+    assert version.command is not None
+    if version.built_digest is not None:  # a folder, also where a bare file got its kit
+        return PortableBot(version.label, version.built_digest, version.command, None)
+    return PortableBot(version.label, version.digest, version.command, version.single_file_name)
 
 
 def choose_references(connection: Connection, version: Version, seats: int) -> list[Version]:
     """Return whom a version plays its qualifying match against."""
-    playing = [each for each in active_versions(connection) if each.reference and each.bot != version.bot]
+    playing = [each for each in active_versions(connection) if each.is_reference and each.bot != version.bot]
     return playing[: seats - 1]
 
 
@@ -439,9 +439,9 @@ def make_check_job(
     play = ladder.play
     return VersionCheckJob(
         name=version.label,
-        archive=get_archive(connection, version.digest, version.file),
+        archive=get_archive(connection, version.digest, version.single_file_name),
         digest=version.digest,
-        file=version.file,
+        file=version.single_file_name,
         terms=play.terms,
         choice=play.sandbox,
         seats=play.seats,

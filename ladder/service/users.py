@@ -127,7 +127,7 @@ def import_users(
             out = f", {len(left_out)} left out" if left_out else ""
             why = f"{source}: {added} added, {changed} changed{out}"
             log_action(
-                connection, AuditEntry(who, "import", why, ladder.clock(), owner=None if about is None else about.id)
+                connection, AuditEntry(who, "import", why, ladder.clock(), user_id=None if about is None else about.id)
             )
         remarks = tuple(sorted([*(roster.remarks if roster else ()), *intake.remarks], key=_line))
         taken = UserImport(added, changed, intake.absent(), left_out, remarks)
@@ -145,7 +145,9 @@ class _Intake:
         self.wanted: dict[int, User] = {}
         self.remarks: list[RosterRemark] = []
         self._here = {
-            owner.id for owner in owners if owner.merged is None and not (owner.gone or owner.waiting or owner.staff)
+            owner.id
+            for owner in owners
+            if owner.merged_into is None and not (owner.withdrawn or owner.waiting or owner.staff)
         }
         self._lines: dict[int, int] = {}
         self._pseudonyms = {owner.pseudonym.casefold() for owner in owners}
@@ -167,7 +169,7 @@ class _Intake:
         if line is not None:
             self.remarks.append(RosterRemark(person.line, f"passed over: merged with {name}, of line {line}"))
             return
-        if owner.gone:
+        if owner.withdrawn:
             self.remarks.append(RosterRemark(person.line, f"{name} left the course, and isn't brought back"))
         self.wanted[owner.id] = _fill_in(owner, person) if merged else _update(owner, person)
         self._lines[owner.id] = person.line
@@ -182,7 +184,7 @@ class _Intake:
         same = self.directory.namesakes(person)
         if person.login is None:
             like = f"; {escape_control(same[0])} has the name, which is not enough" if same else ""
-            raise ValueError(f"nobody has this identifier, and it has no login, no email and no number{like}")
+            raise ValueError(f"nobody has this identifier, and it has no login, no email and no student_id{like}")
         if person.pseudonym is not None and person.pseudonym.casefold() in self._pseudonyms:
             raise ValueError(f'the pseudonym "{escape_control(person.pseudonym)}" is another owner\'s')
         if same:
@@ -205,16 +207,16 @@ def _line(remark: RosterRemark) -> int:
 
 def _update(owner: User, person: RosterEntry) -> User:
     """Return an owner with what is told of the person: what isn't told stays."""
-    fields = ("name", "email", "number", "section", "canvas", "moodle")
+    fields = ("name", "email", "student_id", "section", "canvas_id", "moodle_id")
     values = {field: getattr(person, field) or getattr(owner, field) for field in fields}
     return replace(owner, **values, staff=owner.staff if person.staff is None else person.staff)
 
 
 def _fill_in(owner: User, person: RosterEntry) -> User:
     """Return an owner with what a roster tells of one that was merged with him, where nothing was told of himself."""
-    fields = ("email", "number", "section", "canvas")
+    fields = ("email", "student_id", "section", "canvas_id")
     values = {field: getattr(owner, field) or getattr(person, field) for field in fields}
-    return replace(owner, **values, moodle=person.moodle or owner.moodle)
+    return replace(owner, **values, moodle_id=person.moodle_id or owner.moodle_id)
 
 
 def _refusal(wrong: Sequence[RosterRemark], source: str | None) -> LadderError:
@@ -244,8 +246,8 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
     def act(connection: Connection) -> bool:
         into = get_participant(connection, new)
         merged = next((each for each in all_users(connection, merged=True) if each.login == old), None)
-        if merged is not None and merged.merged is not None:
-            if merged.merged == into.id:
+        if merged is not None and merged.merged_into is not None:
+            if merged.merged_into == into.id:
                 return False
             became = get_participant(connection, old)
             raise LadderError(
@@ -255,7 +257,7 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
         before = get_participant(connection, old)
         _check(before, into)
         now = ladder.clock()
-        log_action(connection, AuditEntry(who, "merge", f"{before.login} is {into.login}: {why}", now, owner=into.id))
+        log_action(connection, AuditEntry(who, "merge", f"{before.login} is {into.login}: {why}", now, user_id=into.id))
         leave_team(connection, before.id, now)  # who stays keeps his own
         merge_user_rows(connection, before, into, now)
         cancel_unplayable(connection, now)
@@ -273,7 +275,7 @@ def _check(old: User, new: User) -> None:
         raise LadderError(f"of {names} one is staff.\nBoth are staff, or neither.")
     if old.suspended != new.suspended:
         raise LadderError(f"of {names} one is suspended.\nDecide first: arena ladder suspend, with --undo or without.")
-    if new.gone and not old.gone:
+    if new.withdrawn and not old.withdrawn:
         raise LadderError(
             f"{escape_control(new.login)} left the course.\nDecide first: arena ladder owners leave --undo"
         )
@@ -282,7 +284,7 @@ def _check(old: User, new: User) -> None:
 TEAM_COLUMNS = {
     **dict.fromkeys(("login", "login id", "username", "sis login id"), "login"),
     **dict.fromkeys(("email", "e mail", "email address"), "email"),
-    **dict.fromkeys(("number", "id number", "sis user id", "user id"), "number"),
+    **dict.fromkeys(("number", "student id", "id number", "sis user id", "user id"), "student_id"),
     **dict.fromkeys(("team", "group", "group name"), "team"),
 }
 _MAX_TEAM_CHARS = 100  # characters of a name, as the database has room for
@@ -331,7 +333,7 @@ def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> Te
         for owner in [get_user(connection, login) for login in dict.fromkeys(logins)]:
             if (old := teams.pop(owner.login, None)) is not None:
                 leave_team(connection, owner.id, now)
-                log_action(connection, AuditEntry(who, "team", f"left {old.team}: {why}", now, owner=owner.id))
+                log_action(connection, AuditEntry(who, "team", f"left {old.team}: {why}", now, user_id=owner.id))
                 left += 1
         return TeamChanges(0, left, 0)
 
@@ -341,7 +343,7 @@ def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> Te
 def import_teams(
     ladder: Ladder, data: bytes, file: str, who: str, move: bool = False, since: float | None = None
 ) -> TeamChanges:
-    """Let people be in the teams that a CSV tells: its columns are a person's login, email or number, and the team.
+    """Let people be in the teams that a CSV tells: its columns are a person's login, email or student_id, and the team.
 
     A row without a team is passed over. Raises LadderError, with lines: all join or none.
     """
@@ -357,7 +359,7 @@ def import_teams(
                 problems.append(f"line {person.line}: {problem}")
                 continue
             if owner is None:
-                text = " ".join(filter(None, (person.number, person.email, person.login)))
+                text = " ".join(filter(None, (person.student_id, person.email, person.login)))
                 problems.append(f'line {person.line}: nobody is known as "{escape_control(text)}"')
             elif people.setdefault(owner.id, (owner, team))[1] != team:
                 problems.append(f'line {person.line}: "{escape_control(owner.login)}" is in two teams')
@@ -390,7 +392,7 @@ def _join(
         was = None if old is None else old.team
         if owner.staff:
             raise LadderError(f"{escape_control(owner.login)} is staff, who is in no team.\nNobody joined.")
-        if was == team and (old is None or since in (None, old.since)):
+        if was == team and (old is None or since in (None, old.joined_at)):
             continue
         if was not in (None, team) and not move:
             raise LadderError(
@@ -398,13 +400,13 @@ def _join(
                 "move: --move"
             )
         others = [row for row in rows if row.login == owner.login and (row != old or was != team)]
-        if any(at < (row.until or row.since) for row in others):
+        if any(at < (row.left_at or row.joined_at) for row in others):
             raise LadderError(
                 f"{escape_control(owner.login)} was in a team after that time.\nNobody joined. Name a later one."
             )
         text = f"left {was}, joined {team}" if was not in (None, team) else f"joined {team}"
         text += "" if since is None else f" as of {format_local_time(at)}"
-        log_action(connection, AuditEntry(who, "team", f"{text}: {why}", now, owner=owner.id))
+        log_action(connection, AuditEntry(who, "team", f"{text}: {why}", now, user_id=owner.id))
         join_team(connection, team, owner.id, at)
         before[owner.login] = Membership(team, owner.login, owner.name, at, None)
         joined, left = joined + 1, left + (was not in (None, team))
@@ -413,7 +415,7 @@ def _join(
 
 def _teams(connection: Connection) -> dict[str, Membership]:
     """Return who is in which team now, by login."""
-    return {each.login: each for each in list_memberships(connection) if each.until is None}
+    return {each.login: each for each in list_memberships(connection) if each.left_at is None}
 
 
 def _check_team(team: str) -> str:
@@ -432,14 +434,14 @@ def _rows(data: bytes, file: str) -> list[tuple[RosterEntry, str]]:
     rows = read_rows(data, file)
     told = rows[0][1] if rows else []
     header = [TEAM_COLUMNS.get(normalize_heading(heading), "") for heading in told]
-    if "team" not in header or not set(header) & {"login", "email", "number"}:
+    if "team" not in header or not set(header) & {"login", "email", "student_id"}:
         raise LadderError(
             f"{file}, line 1: the header tells no team and person: {escape_control(', '.join(told))[:200]}.\n"
-            "It needs team or group, and one of login, email and number, such as login,team."
+            "It needs team or group, and one of login, email and student_id, such as login,team."
         )
     cells = [(line, dict(zip(header, row, strict=False))) for line, row in rows[1:]]
     return [
-        (RosterEntry(line, row.get("login"), email=row.get("email"), number=row.get("number")), row["team"])
+        (RosterEntry(line, row.get("login"), email=row.get("email"), student_id=row.get("student_id")), row["team"])
         for line, row in cells
         if row.get("team")
     ]

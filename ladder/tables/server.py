@@ -117,7 +117,7 @@ class PreparedBots:
                 return None
             versions = {
                 number: get_version_by_id(connection, place.version)
-                for number, place in enumerate(evening.places)
+                for number, place in enumerate(evening.slots)
                 if place.version is not None
             }
             why = unplayable_reason(connection, evening)
@@ -184,10 +184,10 @@ class HostedSession:
         self._write = write
         self._last: Record | None = None
         said = ladder.last_settings.tables
-        self._people = any(place.kind == PERSON for place in evening.places)
+        self._people = any(place.kind == PERSON for place in evening.slots)
         pace_s = said.min_move_display_seconds if self._people else 0.0
         terms = replace(ladder.play.terms, rules=get_rules(ladder, evening.rules))
-        clock = UNTIMED_MS if evening.clock_s is None else 1000 * evening.clock_s
+        clock = UNTIMED_MS if evening.move_time_s is None else 1000 * evening.move_time_s
         self._offer = TableSettings(terms, evening.games, Timing(limit_ms=clock, bank_ms=0))
         self.over = False  # a match was played to its end, and no person is there to want another
         self.table = LiveTable(
@@ -250,7 +250,7 @@ class HostedSession:
 def _places(evening: TableSession) -> list[Slot]:
     """Return the places of a table; their secrets are their numbers, since web servers alone show them."""
     names: list[str] = []
-    for number, place in enumerate(evening.places):
+    for number, place in enumerate(evening.slots):
         name = place.label or place.name or f"person {number + 1}"
         again = sum(other == name or other.startswith(f"{name} (") for other in names)
         names.append(f"{name} ({again + 1})" if again else name)
@@ -258,7 +258,7 @@ def _places(evening: TableSession) -> list[Slot]:
         Slot("bot", name)
         if place.version is not None
         else Slot("person" if place.kind == PERSON else "program", name, str(number))
-        for number, (place, name) in enumerate(zip(evening.places, names, strict=True))
+        for number, (place, name) in enumerate(zip(evening.slots, names, strict=True))
     ]
 
 
@@ -486,7 +486,7 @@ class TableServer:
                 return None
             troubles = {}
             for evening in find_sessions(connection, ids):
-                why = evening.why if evening.state == CLOSED else unplayable_reason(connection, evening)
+                why = evening.end_reason if evening.status == CLOSED else unplayable_reason(connection, evening)
                 if why is not None:
                     troubles[evening.id] = why
             self._seen = last, ids
@@ -504,7 +504,7 @@ class TableServer:
             for id in sessions_of_server(connection, dead):
                 end_session(connection, id, DIED_REASON, now)
         for evening in find_sessions(connection, sessions_of_server(connection, None)):
-            if evening.at < now - UNUSED_TIMEOUT_S:
+            if evening.opened_at < now - UNUSED_TIMEOUT_S:
                 end_session(connection, evening.id, "nobody came", now)
 
 

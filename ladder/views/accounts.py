@@ -56,10 +56,10 @@ def view_account(reader: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> 
     if owner is None:
         return None
     known = viewer.mates | {owner.login}
-    team = {each.login: each for each in list_teams(reader).rows if each.until is None and each.login in known}
-    listed = [bot for bot in all_bots(connection) if bot.owner == owner.id or bot.login in team]
-    listed.sort(key=lambda bot: bot.owner != owner.id)
-    of = {bot.name: None if bot.owner == owner.id else team[bot.login].name for bot in listed}
+    team = {each.login: each for each in list_teams(reader).rows if each.left_at is None and each.login in known}
+    listed = [bot for bot in all_bots(connection) if bot.owner_id == owner.id or bot.login in team]
+    listed.sort(key=lambda bot: bot.owner_id != owner.id)
+    of = {bot.name: None if bot.owner_id == owner.id else team[bot.login].name for bot in listed}
     result = AccountPage(
         summarize_user(connection, owner, viewer),
         tuple(team.values()),
@@ -77,9 +77,9 @@ def _own_bot(connection: Connection, bot: BotRecord, of: str | None) -> OwnBotSu
     newest = versions[-1]
     decided = list_audit_entries(connection, bot.id, what=("activate", "bench", "disable"))
     last = decided[-1] if decided else None
-    stopped = None if last is None or last.what == "activate" else last.why
-    playing = next((version.number for version in versions if version.active), None)
-    return OwnBotSummary(bot.name, of, playing, newest.number, newest.state, newest.reason, stopped)
+    stopped = None if last is None or last.action == "activate" else last.reason
+    playing = next((version.number for version in versions if version.is_active), None)
+    return OwnBotSummary(bot.name, of, playing, newest.number, newest.status, newest.rejection_reason, stopped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def list_users_for_admin(
     """Return people in whom these words are found, so many after the one whose pseudonym is `after`."""
     names = defaultdict(list)
     for bot in all_bots(reader.connection):
-        names[bot.owner].append(bot.name)
+        names[bot.owner_id].append(bot.name)
     owners, teams = all_users(reader.connection), _teams(reader)
     words = search.casefold().split()
     matching = [
@@ -149,7 +149,7 @@ def list_users_for_admin(
         for owner in owners
         if all(
             word in " ".join(filter(None, (owner.login, owner.name, owner.pseudonym, owner.section, owner.email,
-                                           owner.number, teams.get(owner.login), *names[owner.id]))).casefold()
+                                           owner.student_id, teams.get(owner.login), *names[owner.id]))).casefold()
             for word in words
         )
     ]  # fmt: skip
@@ -167,7 +167,7 @@ def list_users_for_admin(
 
 
 def _teams(reader: ViewContext) -> dict[str, str]:
-    return {each.login: each.team for each in list_teams(reader).rows if each.until is None}
+    return {each.login: each.team for each in list_teams(reader).rows if each.left_at is None}
 
 
 def view_user_for_admin(
@@ -178,7 +178,7 @@ def view_user_for_admin(
     if owner is None:
         return None
     listed = list_teams(reader).rows
-    mine = sorted((each for each in listed if each.login == owner.login), key=lambda each: each.until is None)
+    mine = sorted((each for each in listed if each.login == owner.login), key=lambda each: each.left_at is None)
     whole = UserAdminPage(
         summarize_user(reader.connection, owner, reader.viewer),
         tuple(line for line in list_bots(reader, limit=None).rows if line.owner == owner.login),

@@ -30,7 +30,7 @@ from ladder.views.context import ViewContext
 from ladder.views.matches import RunnerSummary, list_runners
 from ladder.views.users import UserSummary, summarize_user
 
-bots, matches, owners = (METADATA.tables[name] for name in ("bots", "matches", "owners"))
+bots, matches, users = (METADATA.tables[name] for name in ("bots", "matches", "users"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,30 +71,32 @@ def list_events(reader: ViewContext, after: int = 0, limit: int = 100) -> EventL
 def _line(reader: ViewContext, event: Event) -> EventSummary | None:
     """Return an event as the reader may know it, None if it isn't the reader's to hear of."""
     connection = reader.connection
-    if event.what in (USERS_CHANGED, SIGNED_IN, NOT_SIGNED_IN) and not reader.viewer.may("hear of people"):
+    if event.type in (USERS_CHANGED, SIGNED_IN, NOT_SIGNED_IN) and not reader.viewer.may("hear of people"):
         return None
     if event.match is not None and reader.sealed:
         final = connection.scalar(select(matches.c.final).where(matches.c.id == event.match))
         if final in reader.sealed:
             return None
     version = None if event.version is None else get_version_by_id(connection, event.version)
-    act = None if event.act is None else get_audit_entry(connection, event.act)
+    act = None if event.audit_id is None else get_audit_entry(connection, event.audit_id)
     owner = None if version is None else version.login
-    if event.what == STEP and not reader.viewer.sees(VersionCheckView, "steps", owner):
+    if event.type == STEP and not reader.viewer.sees(VersionCheckView, "steps", owner):
         return None
     if act is not None and version is None:
-        of = select(owners.c.login)
+        of = select(users.c.login)
         if act.bot is not None:
-            owner = connection.scalar(of.join(bots, bots.c.owner == owners.c.id).where(bots.c.id == act.bot))
-        elif act.owner is not None:
-            owner = connection.scalar(of.where(owners.c.id == act.owner))
+            owner = connection.scalar(of.join(bots, bots.c.owner_id == users.c.id).where(bots.c.id == act.bot))
+        elif act.user_id is not None:
+            owner = connection.scalar(of.where(users.c.id == act.user_id))
     decision: DecisionSummary | None = None
-    of_person = act is not None and act.owner is not None and act.bot is None
+    of_person = act is not None and act.user_id is not None and act.bot is None
     if act is not None and not (of_person and not reader.viewer.may("hear what was decided about a person", owner)):
         number = {} if version is None else {version.id: version.number}
         [decision] = summarize_decisions(reader, [act], number, owner)
     label = None if version is None else version.label
-    line = EventSummary(event.id, event.at, event.what, label, event.match, decision, event.evening, event.said)
+    line = EventSummary(
+        event.id, event.occurred_at, event.type, label, event.match, decision, event.table_session_id, event.details
+    )
     return hide_fields(line, reader.viewer, owner)
 
 
@@ -148,9 +150,9 @@ def view_dashboard(reader: ViewContext, quotas: QuotaSummary, findings: tuple[Fi
         summarize_decisions(reader, [act], {})[0] if act else None,
         tuple(summarize_user(connection, owner, reader.viewer) for owner in owners if owner.suspended),
         tuple(summarize_user(connection, owner, reader.viewer) for owner in owners if owner.waiting),
-        sum(not (owner.staff or owner.gone or owner.waiting) for owner in owners),
+        sum(not (owner.staff or owner.withdrawn or owner.waiting) for owner in owners),
         len(bots),
-        sum(bot.active is not None for bot in bots),
+        sum(bot.active_version_id is not None for bot in bots),
         counts.versions,
         dict(became),
         list_runners(reader),

@@ -10,7 +10,7 @@ from ladder.store.database import LADDER_ACTOR, METADATA, AuditEntry, find_user
 from ladder.views.context import ViewContext
 from ladder.views.users import UserSummary
 
-acts, bots, owners, versions = (METADATA.tables[name] for name in ("acts", "bots", "owners", "versions"))
+audit_log, bots, users, versions = (METADATA.tables[name] for name in ("audit_log", "bots", "users", "versions"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +48,24 @@ def list_audit_log(
 
     without: the kinds that are left out.
     """
-    about = owners.alias()
-    of = owners.alias()  # whose the bot is
+    about = users.alias()
+    of = users.alias()  # whose the bot is
     query = (
         select(
-            acts.c.id, acts.c.at, acts.c.who, acts.c.what, bots.c.name, versions.c.number, acts.c.match, about.c.login,
-            acts.c.why,
+            audit_log.c.id, audit_log.c.created_at, audit_log.c.actor, audit_log.c.action, bots.c.name,
+            versions.c.number, audit_log.c.match, about.c.login, audit_log.c.reason,
         )
-        .outerjoin(about, about.c.id == acts.c.owner)
-        .outerjoin(bots, bots.c.id == acts.c.bot)
-        .outerjoin(of, of.c.id == bots.c.owner)
-        .outerjoin(versions, versions.c.id == acts.c.version)
-        .order_by(acts.c.id.desc())
+        .outerjoin(about, about.c.id == audit_log.c.user_id)
+        .outerjoin(bots, bots.c.id == audit_log.c.bot)
+        .outerjoin(of, of.c.id == bots.c.owner_id)
+        .outerjoin(versions, versions.c.id == audit_log.c.version)
+        .order_by(audit_log.c.id.desc())
         .limit(limit + 1)
     )  # fmt: skip
     if after is not None:
-        query = query.where(acts.c.id < after)
+        query = query.where(audit_log.c.id < after)
     if without:
-        query = query.where(acts.c.what.not_in(without))
+        query = query.where(audit_log.c.action.not_in(without))
     if login is not None:
         query = query.where(or_(about.c.login == login, of.c.login == login))
     lines = [AuditEntrySummary(*row) for row in reader.connection.execute(query)]
@@ -124,7 +124,9 @@ def summarize_decisions(
     """Return acts as they are told; `number` are those of versions by their ids, `owner` whose thing was decided on."""
     return tuple(
         hide_fields(
-            DecisionSummary(act.at, act.what, number.get(act.version or 0), display_actor(reader, act.who), act.why),
+            DecisionSummary(
+                act.created_at, act.action, number.get(act.version or 0), display_actor(reader, act.actor), act.reason
+            ),
             reader.viewer,
             owner,
         )

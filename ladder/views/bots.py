@@ -102,7 +102,7 @@ def view_bot_style(reader: ViewContext, version: int, owner: str, field: FieldSt
     return hide_fields(whole, viewer, owner)
 
 
-games, match_bots, matches = (METADATA.tables[name] for name in ("games", "match_bots", "matches"))
+games, match_players, matches = (METADATA.tables[name] for name in ("games", "match_players", "matches"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +117,11 @@ class SeatWinRate:
 def seat_win_rates(reader: ViewContext, version: int) -> tuple[SeatWinRate, ...]:
     """Return how a version fared in each seat, in the order of play."""
     query = (
-        select(match_bots.c.place, games.c.seats, games.c.survivors, func.count())
-        .join(games, games.c.match == match_bots.c.match)
-        .join(matches, matches.c.id == match_bots.c.match)
-        .where(match_bots.c.version == version, matches.c.rates, outside_finals(reader.sealed))
-        .group_by(match_bots.c.place, games.c.seats, games.c.survivors)
+        select(match_players.c.slot, games.c.seats, games.c.survivors, func.count())
+        .join(games, games.c.match == match_players.c.match)
+        .join(matches, matches.c.id == match_players.c.match)
+        .where(match_players.c.version == version, matches.c.is_rated, outside_finals(reader.sealed))
+        .group_by(match_players.c.slot, games.c.seats, games.c.survivors)
     )
     played, won = [0] * reader.seats, [0.0] * reader.seats
     for place, seats, survivors, count in reader.connection.execute(query):
@@ -132,8 +132,8 @@ def seat_win_rates(reader: ViewContext, version: int) -> tuple[SeatWinRate, ...]
     return tuple(SeatWinRate(seat, played[seat], won[seat]) for seat in range(reader.seats) if played[seat])
 
 
-faults, match_bots, matches, versions = (
-    METADATA.tables[name] for name in ("faults", "match_bots", "matches", "versions")
+faults, match_players, matches, versions = (
+    METADATA.tables[name] for name in ("faults", "match_players", "matches", "versions")
 )
 
 _OF_OWNER = ("suspend", "unsuspend", "leave", "return")  # decisions about the owner that are told of the bot
@@ -259,42 +259,42 @@ def view_bot(
     ids = [version.id for version in versions]
     number = {version.id: version.number for version in versions}
     barred = barred_versions(connection, known.id)
-    rated, played = _sums(reader, ids, matches.c.rates), _sums(reader, ids)
+    rated, played = _sums(reader, ids, matches.c.is_rated), _sums(reader, ids)
     kinds = _faults(reader, ids)
     text = find_latest_snapshot(connection)
     table = None if text is None else Standings.from_json(text)
-    row = None if table is None else next((row for row in table.rows if row.version == known.active), None)
+    row = None if table is None else next((row for row in table.rows if row.version == known.active_version_id), None)
     shares = {} if row is None or row.adjusted is None else {name: row.adjusted.value}
     acts = list_audit_entries(connection, bot=known.id)
     if viewer.may("hear what was decided about a person", known.login):
-        acts += list_audit_entries(connection, owner=known.owner, what=_OF_OWNER)
+        acts += list_audit_entries(connection, owner=known.owner_id, what=_OF_OWNER)
     whole = BotPage(
         bot=known.name,
         pseudonym=known.pseudonym,
         owner=known.login,
-        reference=known.reference,
+        reference=known.is_reference,
         row=None if row is None else hide_fields(row, viewer, known.login),
         of=0 if table is None else len(table.rows),
         fair=None if table is None else table.fair,
         trend=(compute_trends(connection, shares, reader.now) if shares else {}).get(name, Trend()),
         limit_ms=reader.limit_ms,
-        held=None if known.reference else _held(reader, known.active),
+        held=None if known.is_reference else _held(reader, known.active_version_id),
         versions=tuple(
             hide_fields(
                 BotVersion(
                     number=version.number,
-                    state=version.state,
-                    active=version.active,
-                    submitted=version.at,
-                    received=version.received,
+                    state=version.status,
+                    active=version.is_active,
+                    submitted=version.submitted_at,
+                    received=version.received_at,
                     rated=rated[version.id],
                     all=played[version.id],
                     faults=kinds[version.id],
                     digest=version.digest,
-                    reason=version.reason,
-                    examined=version.examined_at,
+                    reason=version.rejection_reason,
+                    examined=version.checked_at,
                     barred=barred.get(version.id),
-                    by=None if version.by is None else display_actor(reader, version.by),
+                    by=None if version.submitted_by is None else display_actor(reader, version.submitted_by),
                 ),
                 viewer,
                 known.login,
@@ -304,19 +304,23 @@ def view_bot(
         examination=VersionCheckView(
             asked.number, list_check_steps(connection, asked.id), get_build_log(connection, asked.id) != b""
         ),
-        examples=_examples(reader, [version for version in versions if version.active or version is asked])
+        examples=_examples(reader, [version for version in versions if version.is_active or version is asked])
         if viewer.sees(BotPage, "examples", known.login)
         else None,
         last=list_matches(reader, bot=known.id, limit=last).rows if last else (),
-        against=list_opponents(reader, known.active or asked.id),
-        seats=seat_win_rates(reader, known.active or asked.id),
-        style=view_bot_style(reader, known.active or asked.id, known.login, None if table is None else table.style),
+        against=list_opponents(reader, known.active_version_id or asked.id),
+        seats=seat_win_rates(reader, known.active_version_id or asked.id),
+        style=view_bot_style(
+            reader, known.active_version_id or asked.id, known.login, None if table is None else table.style
+        ),
         days=tuple(
             DailyRating(
                 day,
                 number[point.version],
                 Estimate(point.rating, point.rating_low, point.rating_high),
-                None if point.adjusted is None else Estimate(point.adjusted, point.adjusted_low, point.adjusted_high),
+                None
+                if point.win_rate_adjusted is None
+                else Estimate(point.win_rate_adjusted, point.win_rate_adjusted_low, point.win_rate_adjusted_high),
             )
             for day, point in rating_history_of(connection, ids)
         ),
@@ -399,8 +403,8 @@ def list_bots(reader: ViewContext, search: str = "", after: str | None = None, l
                 known.name,
                 known.pseudonym,
                 known.login,
-                known.reference,
-                number.get(known.active or 0),
+                known.is_reference,
+                number.get(known.active_version_id or 0),
                 count[known.id],
             ),
             reader.viewer,
@@ -438,7 +442,9 @@ def _examples(reader: ViewContext, versions: Sequence[Version]) -> tuple[FaultRe
             for number, data in get_log(reader.connection, kept.match, version.id)
         ]
         record = find_record(reader.connection, kept.match)
-        return make_fault_report(kept, record, logs, reader.sandbox, version.words or (), version.file is not None)
+        return make_fault_report(
+            kept, record, logs, reader.sandbox, version.command or (), version.single_file_name is not None
+        )
 
     sealed = set(reader.connection.scalars(select(matches.c.id).where(matches.c.final.in_(reader.sealed))))
     return tuple(
@@ -451,15 +457,15 @@ def _examples(reader: ViewContext, versions: Sequence[Version]) -> tuple[FaultRe
 
 def _sums(reader: ViewContext, ids: list[int], *which: Any) -> defaultdict[int, VersionTotals]:
     """Return what the versions' matches that were played add up to: all, or those of these conditions."""
-    table = match_bots.c
+    table = match_players.c
     query = (
         select(
             table.version, func.count(), func.sum(table.games), func.sum(table.wins), func.sum(table.forfeits),
-            func.sum(table.faults), func.sum(table.requests), func.sum(table.time_us), func.max(table.slowest_us),
-            func.max(table.peak_bytes),
+            func.sum(table.faults), func.sum(table.requests), func.sum(table.think_time_us),
+            func.max(table.max_time_us), func.max(table.peak_bytes),
         )
         .join(matches, matches.c.id == table.match)
-        .where(table.version.in_(ids), matches.c.cause == PLAYED, outside_finals(reader.sealed), *which)
+        .where(table.version.in_(ids), matches.c.outcome == PLAYED, outside_finals(reader.sealed), *which)
         .group_by(table.version)
     )  # fmt: skip
     sums: defaultdict[int, VersionTotals] = defaultdict(VersionTotals)
@@ -521,7 +527,7 @@ def find_version_archive(reader: ViewContext, name: str, number: int) -> bytes |
     if bot is None or not reader.viewer.may("read a version's files", bot.login):
         return None
     version = next((version for version in versions_of(reader.connection, bot.id) if version.number == number), None)
-    return None if version is None else get_archive(reader.connection, version.digest, version.file)
+    return None if version is None else get_archive(reader.connection, version.digest, version.single_file_name)
 
 
 @dataclass(frozen=True, slots=True)

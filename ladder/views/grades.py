@@ -182,19 +182,19 @@ def list_finals(reader: ViewContext, after: str | None = None, limit: int | None
 def summarize_final(connection: Connection, final: Final) -> FinalState:
     """Return how far a final is, for everybody: no result is shown before the final has ended."""
     matches = list_final_matches(connection, final.id)
-    causes = Counter(match.cause for match in matches if match.state == ENDED)
+    causes = Counter(match.outcome for match in matches if match.status == ENDED)
     return FinalState(
         name=final.name,
         commitment=final.commitment,
         key=final.key.hex() if final.revealed else None,
         versions=tuple(get_version_by_id(connection, version).label for version in final.versions),
-        games=final.games,
+        games=final.games_per_version,
         matches=len(matches),
         played=causes[PLAYED],
-        missing=sum(match.state != ENDED for match in matches),
+        missing=sum(match.status != ENDED for match in matches),
         lost=tuple(
-            (match.id, match.reason or str(match.cause))
+            (match.id, match.reason or str(match.outcome))
             for match in matches
-            if match.state == ENDED and match.cause != PLAYED
+            if match.status == ENDED and match.outcome != PLAYED
         ),
     )

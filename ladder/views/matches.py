@@ -36,9 +36,9 @@ from ladder.views.context import ViewContext
 
 MAX_QUERY_IDS = 500  # ids in one query: databases bound how many values a query may have
 
-bots, finals, logs, match_bots, matches, owners, records, versions = (
+bots, finals, logs, match_players, matches, users, records, versions = (
     METADATA.tables[name]
-    for name in ("bots", "finals", "logs", "match_bots", "matches", "owners", "records", "versions")
+    for name in ("bots", "finals", "logs", "match_players", "matches", "users", "records", "versions")
 )
 
 
@@ -122,20 +122,21 @@ class MatchPage(MatchSummary):
 
 _LINE = (
     select(
-        matches.c.id, matches.c.kind, matches.c.state, matches.c.cause, matches.c.reason, matches.c.rates, matches.c.at,
-        matches.c.ended_at, owners.c.pseudonym, finals.c.name, matches.c.place, matches.c.attempts,
+        matches.c.id, matches.c.kind, matches.c.status, matches.c.outcome, matches.c.reason, matches.c.is_rated,
+        matches.c.queued_at, matches.c.ended_at, users.c.pseudonym, finals.c.name, matches.c.plan_index,
+        matches.c.attempts,
     )
-    .outerjoin(owners, owners.c.id == matches.c.by)
+    .outerjoin(users, users.c.id == matches.c.requested_by)
     .outerjoin(finals, finals.c.id == matches.c.final)
 )  # fmt: skip
 
 _SEAT = (
     select(
-        match_bots.c.match, bots.c.name, versions.c.number, match_bots.c.version, match_bots.c.games, match_bots.c.wins,
-        match_bots.c.forfeits, match_bots.c.faults, match_bots.c.requests, match_bots.c.time_us,
-        match_bots.c.slowest_us, match_bots.c.peak_bytes,
+        match_players.c.match, bots.c.name, versions.c.number, match_players.c.version, match_players.c.games,
+        match_players.c.wins, match_players.c.forfeits, match_players.c.faults, match_players.c.requests,
+        match_players.c.think_time_us, match_players.c.max_time_us, match_players.c.peak_bytes,
     )
-    .join(versions, versions.c.id == match_bots.c.version)
+    .join(versions, versions.c.id == match_players.c.version)
     .join(bots, bots.c.id == versions.c.bot)
 )  # fmt: skip
 
@@ -162,7 +163,9 @@ def list_matches(
     wanted = select(matches.c.id)
     if bot is not None:
         own = list(connection.scalars(select(versions.c.id).where(versions.c.bot == bot)))
-        wanted = wanted.join(match_bots, match_bots.c.match == matches.c.id).where(match_bots.c.version.in_(own))
+        wanted = wanted.join(match_players, match_players.c.match == matches.c.id).where(
+            match_players.c.version.in_(own)
+        )
         wanted = wanted.distinct()  # two versions of a bot may meet in a challenge
     if kind is not None:
         wanted = wanted.where(matches.c.kind == kind)
@@ -170,11 +173,13 @@ def list_matches(
     if after is not None:
         wanted = wanted.where(matches.c.id > after if todo else matches.c.id < after)
     if todo:
-        wanted = wanted.where(matches.c.state.in_((WAITING, LEASED))).order_by(matches.c.id)
+        wanted = wanted.where(matches.c.status.in_((WAITING, LEASED))).order_by(matches.c.id)
     else:
-        began = or_(matches.c.kind != QUALIFYING, matches.c.cause == PLAYED)  # an examination may end before its match
+        began = or_(
+            matches.c.kind != QUALIFYING, matches.c.outcome == PLAYED
+        )  # an examination may end before its match
         # Nearly all have ended: where the kind is open, an index of states would only make the database sort them.
-        ended = matches.c.state.not_in((WAITING, LEASED)) if kind is None else matches.c.state == ENDED
+        ended = matches.c.status.not_in((WAITING, LEASED)) if kind is None else matches.c.status == ENDED
         wanted = wanted.where(ended, began).order_by(matches.c.id.desc())
     ids = list(connection.scalars(wanted.limit(limit + 1)))
     lines: dict[int, MatchSummary] = {}
@@ -196,7 +201,7 @@ def view_match(reader: ViewContext, id: int) -> MatchPage | None:
     line = find_match_summary(connection, id, reader.sealed)
     if line is None:
         return None
-    places = set(connection.scalars(select(logs.c.place).where(logs.c.match == id)))
+    places = set(connection.scalars(select(logs.c.slot).where(logs.c.match == id)))
     logins = {seat.label: get_version_by_id(connection, seat.version).login for seat in line.seats}
     whole = MatchPage(
         **{field.name: getattr(line, field.name) for field in fields(line)},
@@ -217,8 +222,8 @@ def view_match(reader: ViewContext, id: int) -> MatchPage | None:
 
 def _lines(connection: Connection, rows: Sequence[Any]) -> list[MatchSummary]:
     """Return a few matches with their tables."""
-    query = _SEAT.where(match_bots.c.match.in_([row[0] for row in rows]))
-    seats = connection.execute(query.order_by(match_bots.c.match, match_bots.c.place))
+    query = _SEAT.where(match_players.c.match.in_([row[0] for row in rows]))
+    seats = connection.execute(query.order_by(match_players.c.match, match_players.c.slot))
     tables = {
         id: tuple(MatchParticipant(f"{name}@{number}", *rest) for _, name, number, *rest in table)
         for id, table in groupby(seats, key=lambda row: row[0])
@@ -330,7 +335,9 @@ def view_queue(reader: ViewContext, after: int | None = None, limit: int = 20) -
     lines = list_matches(reader, todo=True, after=after, limit=limit)
     waiting = unchecked_versions(reader.connection, reader.now)
     whole = QueuePage(
-        tuple(QueuedCheck(version.label, version.pseudonym, version.state, version.at) for version in waiting),
+        tuple(
+            QueuedCheck(version.label, version.pseudonym, version.status, version.submitted_at) for version in waiting
+        ),
         lines.rows,
         lines.next,
         list_runners(reader),
@@ -342,8 +349,8 @@ def list_runners(reader: ViewContext) -> tuple[RunnerSummary, ...]:
     """Return the runners that haven't ended, in order of their begin."""
     return tuple(
         hide_fields(
-            RunnerSummary(each.runner.id, each.runner.host.split()[0], each.runner.pid, each.runner.width, each.leases,
-                       each.matches, each.dead),
+            RunnerSummary(each.runner.id, each.runner.host.split()[0], each.runner.pid, each.runner.capacity,
+                       each.leases, each.matches, each.is_dead),
             reader.viewer,
         )
         for each in list_runner_loads(reader.connection)

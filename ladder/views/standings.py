@@ -145,16 +145,16 @@ def _row(named: NamedRatingPoint) -> StandingsRow:
     """Return the row that a day's table had of a version."""
     point = named.point
     adjusted = None
-    if point.adjusted is not None:
-        adjusted = Estimate(point.adjusted, point.adjusted_low, point.adjusted_high)
+    if point.win_rate_adjusted is not None:
+        adjusted = Estimate(point.win_rate_adjusted, point.win_rate_adjusted_low, point.win_rate_adjusted_high)
     return StandingsRow(
         rating=Estimate(point.rating, point.rating_low, point.rating_high),
         ranks=(point.best_rank, point.worst_rank),
         adjusted=adjusted,
-        share=point.share,
+        share=point.win_rate,
         games=point.games,
         matches=point.matches,
-        place=point.place,
+        place=point.position,
         bot=named.bot,
         faults=point.faults,
         forfeits=point.forfeits,
@@ -162,8 +162,8 @@ def _row(named: NamedRatingPoint) -> StandingsRow:
         number=named.number,
         owner=named.owner,
         pseudonym=named.pseudonym,
-        reference=named.reference,
-        since=named.since,
+        reference=named.is_reference,
+        since=named.submitted_at,
         language=named.language,
     )
 
@@ -193,7 +193,9 @@ def make_standings_cells(row: StandingsRow) -> list[object]:
 
 BOTS_PER_PAGE = 20  # bots of a page
 
-bots, match_bots, matches, versions = (METADATA.tables[name] for name in ("bots", "match_bots", "matches", "versions"))
+bots, match_players, matches, versions = (
+    METADATA.tables[name] for name in ("bots", "match_players", "matches", "versions")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,15 +251,15 @@ def read_head_to_heads(
     reader: ViewContext, ones: Sequence[int], others: Sequence[int] | None = None
 ) -> dict[tuple[int, int], HeadToHead]:
     """Return how pairs of versions fared in matches that rate; None: against all others."""
-    one, other = match_bots.alias(), match_bots.alias()
+    one, other = match_players.alias(), match_players.alias()
     query = (
         select(
             one.c.version, other.c.version, func.sum(one.c.wins), func.sum(other.c.wins), func.sum(one.c.games),
             func.count(),
         )
-        .join(other, (other.c.match == one.c.match) & (other.c.place != one.c.place))
+        .join(other, (other.c.match == one.c.match) & (other.c.slot != one.c.slot))
         .join(matches, matches.c.id == one.c.match)
-        .where(one.c.version.in_(ones), matches.c.rates, outside_finals(reader.sealed))
+        .where(one.c.version.in_(ones), matches.c.is_rated, outside_finals(reader.sealed))
         .group_by(one.c.version, other.c.version)
     )  # fmt: skip
     if others is not None:

@@ -109,10 +109,10 @@ def view_table(reader: ViewContext, id: int) -> TablePage | None:
     evening = find_session(reader.connection, id)
     if evening is None:
         return None
-    matches = tuple(match for match in list_session_matches(reader.connection, id) if match.ended)
+    matches = tuple(match for match in list_session_matches(reader.connection, id) if match.is_complete)
     mine = [
         number
-        for number, place in enumerate(evening.places)
+        for number, place in enumerate(evening.slots)
         if place.kind == PERSON and place.login is not None and place.login == reader.viewer.login
     ]
     return hide_fields(
@@ -121,8 +121,8 @@ def view_table(reader: ViewContext, id: int) -> TablePage | None:
             matches,
             mine[0] if mine else None,
             reader.viewer.may("close a table", evening.login),
-            evening.state != CLOSED and _is_away(reader, evening),
-            None if evening.state != CLOSED else reader.change,
+            evening.status != CLOSED and _is_away(reader, evening),
+            None if evening.status != CLOSED else reader.change,
         ),
         reader.viewer,
         evening.login,
@@ -135,7 +135,7 @@ def view_table_replay(reader: ViewContext, id: int, number: int) -> TableReplay 
     The public is told what everybody at the table could know, who sat there also his own cards, staff all cards.
     """
     evening = find_session(reader.connection, id)
-    matches = {match.number: match for match in list_session_matches(reader.connection, id) if match.ended}
+    matches = {match.number: match for match in list_session_matches(reader.connection, id) if match.is_complete}
     if evening is None or number not in matches:
         return None
     text = find_session_record(reader.connection, id, number)
@@ -153,7 +153,7 @@ def _as_object(reader: ViewContext, evening: TableSession, text: str) -> dict[st
         return make_replay_object(read_record(text))
     own = [
         number
-        for number, place in enumerate(evening.places)
+        for number, place in enumerate(evening.slots)
         if place.login is not None and viewer.may("see a person's cards", place.login)
     ]
     return make_replay_object(read_record(text), eyes=own)
@@ -161,21 +161,21 @@ def _as_object(reader: ViewContext, evening: TableSession, text: str) -> dict[st
 
 def _lines(reader: ViewContext, evenings: Sequence[TableSession]) -> list[TableSummary]:
     return [
-        _line(reader, evening, any(match.ended for match in list_session_matches(reader.connection, evening.id)))
+        _line(reader, evening, any(match.is_complete for match in list_session_matches(reader.connection, evening.id)))
         for evening in evenings
     ]
 
 
 def _line(reader: ViewContext, evening: TableSession, played: bool) -> TableSummary:
     """Return a table in one line. played: a match has ended, which told all who played."""
-    bots = played or evening.state == CLOSED or reader.viewer.login == evening.login
+    bots = played or evening.status == CLOSED or reader.viewer.login == evening.login
     places = tuple(
         TableSlot(place.kind, place.label if bots else None, place.name, place.kind != BOT and place.name is None)
-        for place in evening.places
+        for place in evening.slots
     )
     return TableSummary(
-        evening.id, evening.pseudonym, evening.at, evening.rules, evening.games, evening.clock_s, evening.watch,
-        evening.state, evening.why, evening.ended_at, places,
+        evening.id, evening.pseudonym, evening.opened_at, evening.rules, evening.games, evening.move_time_s,
+        evening.allow_spectators, evening.status, evening.end_reason, evening.ended_at, places,
     )  # fmt: skip
 
 
@@ -184,4 +184,4 @@ def _is_away(reader: ViewContext, evening: TableSession) -> bool:
     runners = [
         runner for runner in list_live_runners(reader.connection, evenings=True) if is_port_on_this_machine(runner)
     ]
-    return not any(evening.runner in (None, runner.id) for runner in runners)
+    return not any(evening.table_server in (None, runner.id) for runner in runners)

@@ -64,8 +64,8 @@ def list_users(reader: ViewContext, after: str | None = None, limit: int | None 
 def summarize_user(connection: Connection, owner: User, viewer: Viewer) -> UserSummary:
     """Return an owner as a viewer may know the person."""
     line = UserSummary(
-        owner.login, owner.name, owner.pseudonym, owner.staff, owner.email, owner.number, owner.section,
-        suspension_reason(connection, owner), owner.canvas, owner.moodle, withdrawal_reason(connection, owner),
+        owner.login, owner.name, owner.pseudonym, owner.staff, owner.email, owner.student_id, owner.section,
+        suspension_reason(connection, owner), owner.canvas_id, owner.moodle_id, withdrawal_reason(connection, owner),
         owner.waiting,
     )  # fmt: skip
     return hide_fields(line, viewer, owner.login)
@@ -97,7 +97,14 @@ def list_credentials(reader: ViewContext, login: str | None = None) -> Credentia
     rows = (
         (
             CredentialSummary(
-                each.id, each.login, each.kind, each.scope, each.by, each.at, each.ends, each.holds(reader.now)
+                each.id,
+                each.login,
+                each.kind,
+                each.scope,
+                each.created_by,
+                each.created_at,
+                each.expires_at,
+                each.is_valid(reader.now),
             )
         )
         for each in all_credentials(reader.connection, login)
@@ -119,57 +126,52 @@ def list_teams(reader: ViewContext) -> TeamList:
     rows = [
         hide_fields(each, reader.viewer, each.login)
         for each in list_memberships(reader.connection)
-        if each.until is None or reader.viewer.sees(Membership, "until", each.login)
+        if each.left_at is None or reader.viewer.sees(Membership, "left_at", each.login)
     ]
     return TeamList(tuple(row for row in rows if row.team is not None), reader.change)
 
 
-acts, bots, matches, owners, versions = (
-    METADATA.tables[name] for name in ("acts", "bots", "matches", "owners", "versions")
+audit_log, bots, matches, users, versions = (
+    METADATA.tables[name] for name in ("audit_log", "bots", "matches", "users", "versions")
 )
 
 
 def make_export_queries(reader: ViewContext) -> dict[str, Select[Any]]:
-    """Return a query for each table, by its name; owners are logins for who may know them, else pseudonyms.
+    """Return a query for each table, by its name; users are logins for viewers who may see them, else pseudonyms.
 
-    In matches, `ended_as` counts those that were played. Who decided is called as an owner is; others, such as staff
-    and the ladder, as the decision says.
+    Other actors, such as staff and the ladder, are called as the decision says.
     """
     logins = reader.viewer.sees(UserSummary, "login")
-    owner = owners.c.login if logins else owners.c.pseudonym
-    of = owners.alias()  # whom a decision is about: decisions about people are told with logins alone
+    user = users.c.login if logins else users.c.pseudonym
+    about = users.alias()  # whom a decision is about: decisions about people are exported with logins alone
     tables: dict[str, Select[Any]] = {
         "matches": select(
-            matches.c.id.label("match"), matches.c.kind, matches.c.round, matches.c.final, owner.label("by"),
-            matches.c.state, matches.c.cause, matches.c.reason, matches.c.rates, matches.c.attempts,
-            matches.c.at.label("queued"), matches.c.ended_at.label("ended"), matches.c.ended.label("ended_as"),
-        ).outerjoin(owners, owners.c.id == matches.c.by).order_by(matches.c.id),
+            matches.c.id.label("match"), matches.c.kind, matches.c.round, matches.c.final, user.label("requested_by"),
+            matches.c.status, matches.c.outcome, matches.c.reason, matches.c.is_rated, matches.c.attempts,
+            matches.c.queued_at, matches.c.ended_at, matches.c.end_sequence,
+        ).outerjoin(users, users.c.id == matches.c.requested_by).order_by(matches.c.id),
         "versions": select(
-            bots.c.name.label("bot"), versions.c.number.label("version"), owner.label("owner"), bots.c.reference,
-            func.coalesce(bots.c.active == versions.c.id, False).label("active"), versions.c.state, versions.c.reason,
-            versions.c.at.label("submitted"), versions.c.examined_at.label("examined"), versions.c.digest,
+            bots.c.name.label("bot"), versions.c.number.label("version"), user.label("owner"), bots.c.is_reference,
+            func.coalesce(bots.c.active_version_id == versions.c.id, False).label("is_active"), versions.c.status,
+            versions.c.rejection_reason, versions.c.submitted_at, versions.c.checked_at, versions.c.digest,
         )
-        .select_from(versions.join(bots, bots.c.id == versions.c.bot).join(owners, owners.c.id == bots.c.owner))
+        .select_from(versions.join(bots, bots.c.id == versions.c.bot).join(users, users.c.id == bots.c.owner_id))
         .order_by(versions.c.id),
-        "acts": select(
-            acts.c.id.label("act"), acts.c.at, func.coalesce(owner, acts.c.who).label("who"), acts.c.what,
-            bots.c.name.label("bot"), versions.c.number.label("version"), acts.c.match, of.c.login.label("owner"),
-            acts.c.why,
+        "audit_log": select(
+            audit_log.c.id, audit_log.c.created_at, func.coalesce(user, audit_log.c.actor).label("actor"),
+            audit_log.c.action, bots.c.name.label("bot"), versions.c.number.label("version"), audit_log.c.match,
+            about.c.login.label("user"), audit_log.c.reason,
         )
-        .outerjoin(of, of.c.id == acts.c.owner)
-        .outerjoin(owners, (owners.c.login == acts.c.who) & owners.c.staff.is_(False))
-        .outerjoin(bots, bots.c.id == acts.c.bot)
-        .outerjoin(versions, versions.c.id == acts.c.version)
-        .where(true() if logins else acts.c.owner.is_(None))
-        .order_by(acts.c.id),
+        .outerjoin(about, about.c.id == audit_log.c.user_id)
+        .outerjoin(users, (users.c.login == audit_log.c.actor) & users.c.staff.is_(False))
+        .outerjoin(bots, bots.c.id == audit_log.c.bot)
+        .outerjoin(versions, versions.c.id == audit_log.c.version)
+        .where(true() if logins else audit_log.c.user_id.is_(None))
+        .order_by(audit_log.c.id),
     }  # fmt: skip
     if logins:
-        columns = (
-            owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.section, owners.c.email, owners.c.number,
-            owners.c.staff, owners.c.suspended, owners.c.gone,
-        )  # fmt: skip
-        people = (
-            owners.c.merged.is_(None) & owners.c.waiting.is_(False) & (owners.c.login != "staff")
-        )  # who owns the reference bots
-        tables["owners"] = select(*columns).where(people).order_by(owners.c.login)
+        names = ("login", "name", "pseudonym", "section", "email", "student_id", "staff", "suspended", "withdrawn")
+        listed = users.c.merged_into.is_(None) & users.c.waiting.is_(False)
+        listed &= users.c.login != "staff"  # this user owns the reference bots
+        tables["users"] = select(*(users.c[name] for name in names)).where(listed).order_by(users.c.login)
     return tables

@@ -169,8 +169,8 @@ def play(visit: CurrentContext, id: RowId) -> Response:
     seat = find_table_access(visit.ladder, id, visit.viewer, visit.request.cookies.get(visit.door.guest_cookie(id)))
     if seat is None:
         raise HTTPError(404, "There is no such table.", visit)
-    may = seat.place is not None or (seat.evening.watch and visit.reads)
-    if seat.evening.state == CLOSED or not may:
+    may = seat.place is not None or (seat.evening.allow_spectators and visit.reads)
+    if seat.evening.status == CLOSED or not may:
         return RedirectResponse(f"/tables/{id}", 303)
     rules = get_rules(visit.ladder, seat.evening.rules)
     rows, home = [asdict(row) for row in action_table(rules)], (f"/tables/{id}", f"table {id}")
@@ -216,7 +216,7 @@ def _replay(reader: ViewContext, id: int, number: int) -> str | None:
 
 def _ways(visit: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
     """Return of each place what it is, and how somebody sits down there."""
-    id, places = opened.evening.id, opened.evening.places
+    id, places = opened.evening.id, opened.evening.slots
     return [_way(visit, id, number, place, opened.secrets.get(number)) for number, place in enumerate(places)]
 
 
@@ -346,12 +346,12 @@ async def _carry_held(
 ) -> None:
     channel = WebChannel(socket)
     await channel.open()
-    if seat.evening.state == CLOSED:
-        await channel.close(UNKNOWN, f"this table has ended: {seat.evening.why}"[:MAX_REASON_CHARS])
+    if seat.evening.status == CLOSED:
+        await channel.close(UNKNOWN, f"this table has ended: {seat.evening.end_reason}"[:MAX_REASON_CHARS])
     elif runner is None or runner.port is None:
         await channel.close(UNREACHABLE, "the table is away")
     else:
-        name = None if seat.place is None else seat.evening.places[seat.place].name
+        name = None if seat.place is None else seat.evening.slots[seat.place].name
         hello = {
             "secret": runner.secret, "table": seat.evening.id, "place": seat.place, "name": name, "program": is_program,
             "after": after,
@@ -384,7 +384,7 @@ async def _withdrawn(socket: WebSocket, seat: TableAccess, is_program: bool) -> 
                 return problem.what.splitlines()[0]
             except DatabaseError:  # nobody can say now: play goes on
                 continue
-            if now.place != seat.place and now.evening.state != CLOSED:
+            if now.place != seat.place and now.evening.status != CLOSED:
                 return "you have sat down in another tab" if seat.place is None else "this place is another's now"
 
 
@@ -401,7 +401,7 @@ def _seat(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
     seat = find_table_access(door.ladder, id, visit.viewer, socket.cookies.get(door.guest_cookie(id)))
     if seat is None:
         raise HTTPError(404, "There is no such table.")
-    if seat.place is None and not (visit.reads and seat.evening.watch):
+    if seat.place is None and not (visit.reads and seat.evening.allow_spectators):
         raise HTTPError(403 if visit.viewer.login else 401, visit.why or "There is no place for you here.")
     return seat
 

@@ -139,12 +139,12 @@ def keep(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str
 
 def fill(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> None:
     """Write matches that were played, many at a time, as `keep_match` writes them."""
-    names = ("matches", "match_bots", "games", "records")
+    names = ("matches", "match_players", "games", "records")
     into = {name: METADATA.tables[name] for name in names}
     for some in batches(tables(draw, bots, matches), BULK):
 
         def act(connection: Connection, some: list[list[int]] = some) -> None:
-            begin = connection.exec_driver_sql("SELECT max(id), max(ended) FROM matches").one()
+            begin = connection.exec_driver_sql("SELECT max(id), max(end_sequence) FROM matches").one()
             rows: dict[str, list[dict[str, object]]] = {name: [] for name in names}
             for number, table in enumerate(some, 1):
                 rows_of(draw, int(begin[0]) + number, int(begin[1]) + number, table, text, rows)
@@ -165,16 +165,16 @@ def rows_of(
     """Add the rows of a match that was played."""
     results = games_of(draw, id, table)
     rows["matches"].append(
-        {"id": id, "kind": RATED, "round": 1, "state": "ended", "attempts": 0, "cause": "played", "rates": True,
-         "at": 3.0, "ended": ended, "ended_at": 4.0}
+        {"id": id, "kind": RATED, "round": 1, "status": "ended", "attempts": 0, "outcome": "played", "is_rated": True,
+         "queued_at": 3.0, "end_sequence": ended, "ended_at": 4.0}
     )  # fmt: skip
     place = {f"bot{version - 1}@1": number for number, version in enumerate(table)}
     for label, number in place.items():
         wins = sum(result.seats[result.winner or 0] == label for result in results)
-        rows["match_bots"].append(
-            {"match": id, "place": number, "version": table[number], "games": GAMES, "wins": float(wins),
-             "forfeits": 0, "faults": 0, "requests": 300, "time_us": 100_000, "slowest_us": 900, "peak_bytes": 10**7,
-             "style": style(text)}
+        rows["match_players"].append(
+            {"match": id, "slot": number, "version": table[number], "games": GAMES, "wins": float(wins),
+             "forfeits": 0, "faults": 0, "requests": 300, "think_time_us": 100_000, "max_time_us": 900,
+             "peak_bytes": 10**7, "play_style": style(text)}
         )  # fmt: skip
     for result in results:
         rows["games"].append(
@@ -206,7 +206,7 @@ def term(games: int = 1_000_000, bots: int = 500) -> Term:
     with tempfile.TemporaryDirectory() as folder, new_ladder(Path(folder) / "spring", bots) as ladder:
         keep(ladder, draw, bots, 10, text)
         fill(ladder, draw, bots, games // GAMES - 10, text)
-        rows = select(METADATA.tables["match_bots"])
+        rows = select(METADATA.tables["match_players"])
         _, read = timed(lambda: ladder.database.look(lambda connection: connection.execute(rows).all()))
         fold = StandingsUpdater(ladder)
         _, batch = timed(fold.update)

@@ -247,9 +247,9 @@ def version_copy(folder: Path, given: str) -> tuple[str, str]:
     """Return where a copy of a version stands, and what it is. Exits as `ladder_at` does; with 2 for none."""
     with open_ladder_or_exit(folder) as ladder:
         version, archive = get_version_archive(ladder, given)
-    title = version.digest if version.file is None else f"{version.digest}-{version.file}"
+    title = version.digest if version.single_file_name is None else f"{version.digest}-{version.single_file_name}"
     copy = extract_bot(archive, title, cache_folder())
-    where = copy if version.file is None else copy / version.file
+    where = copy if version.single_file_name is None else copy / version.single_file_name
     return str(where), f"{version.label} of {os.path.abspath(folder)}"
 
 

@@ -306,7 +306,7 @@ def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
 @click.command()
 @FOLDER_ARGUMENT
 @option("--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="A new folder.")
-@option("--show-logins", is_flag=True, help="Owners' logins in place of their pseudonyms, and owners.csv.")
+@option("--show-logins", is_flag=True, help="Owners' logins in place of their pseudonyms, and users.csv.")
 @json_option(ExportedFiles)
 def export(folder: Path, out: Path, show_logins: bool, as_json: bool) -> None:
     """Write all results, matches, versions, decisions and the table as files, also while the ladder runs.

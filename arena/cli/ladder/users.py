@@ -324,7 +324,7 @@ def leave_team(folder: Path, logins: tuple[str, ...], actor: str, reason: str, a
 @ACTOR_OPTION
 @json_option(TeamChanges)
 def take_in(folder: Path, file: Path, move: bool, since: str | None, actor: str, as_json: bool) -> None:
-    """Let people be in the teams of a CSV, whose header names login, email or number, and team or group.
+    """Let people be in the teams of a CSV, whose header names login, email or student_id, and team or group.
 
     All join or none. What Canvas exports of a group set is read as it is.
     """

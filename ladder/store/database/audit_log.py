@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from sqlalchemy import Connection, func, insert, select
 
 from ladder.store.database.events import DECIDED, record_event
-from ladder.store.database.schema_tables import acts
+from ladder.store.database.schema_tables import audit_log
 from ladder.store.database.users import User
 
 
@@ -22,33 +22,31 @@ class AuditEntry:
     person's deadline), release (grades), team (who joined or left one).
     """
 
-    who: str
-    what: str
-    why: str
-    at: float
+    actor: str
+    action: str
+    reason: str
+    created_at: float
     bot: int | None = None
     version: int | None = None
     match: int | None = None
-    owner: int | None = None
+    user_id: int | None = None
     id: int = 0
 
 
-_AUDIT_COLUMNS = (
-    acts.c.who, acts.c.what, acts.c.why, acts.c.at, acts.c.bot, acts.c.version, acts.c.match, acts.c.owner, acts.c.id,
-)  # fmt: skip
+_AUDIT_COLUMNS = [audit_log.c[name] for name in AuditEntry.__dataclass_fields__]
 
 
 def log_action(connection: Connection, act: AuditEntry) -> int:
     """Write an act, and the event that it is; return its id."""
     values = {field.name: getattr(act, field.name) for field in fields(act) if field.name != "id"}
-    id = int(connection.execute(insert(acts).values(values).returning(acts.c.id)).scalar_one())
-    record_event(connection, DECIDED, act.at, act.version, act.match, id)
+    id = int(connection.execute(insert(audit_log).values(values).returning(audit_log.c.id)).scalar_one())
+    record_event(connection, DECIDED, act.created_at, act.version, act.match, id)
     return id
 
 
 def get_audit_entry(connection: Connection, id: int) -> AuditEntry:
     """Return an act."""
-    return AuditEntry(*connection.execute(select(*_AUDIT_COLUMNS).where(acts.c.id == id)).one())
+    return AuditEntry(*connection.execute(select(*_AUDIT_COLUMNS).where(audit_log.c.id == id)).one())
 
 
 def list_audit_entries(
@@ -59,26 +57,26 @@ def list_audit_entries(
     owner: int | None = None,
 ) -> list[AuditEntry]:
     """Return acts in order of time: of a bot, of a match, of these kinds, of an owner, or all."""
-    query = select(*_AUDIT_COLUMNS).order_by(acts.c.id)
+    query = select(*_AUDIT_COLUMNS).order_by(audit_log.c.id)
     if bot is not None:
-        query = query.where(acts.c.bot == bot)
+        query = query.where(audit_log.c.bot == bot)
     if match is not None:
-        query = query.where(acts.c.match == match)
+        query = query.where(audit_log.c.match == match)
     if owner is not None:
-        query = query.where(acts.c.owner == owner)
+        query = query.where(audit_log.c.user_id == owner)
     if what:
-        query = query.where(acts.c.what.in_(what))
+        query = query.where(audit_log.c.action.in_(what))
     return [AuditEntry(*row) for row in connection.execute(query)]
 
 
 def suspension_reason(connection: Connection, owner: User) -> str | None:
     """Return why an owner is suspended, None if the owner isn't."""
-    return list_audit_entries(connection, owner=owner.id, what=("suspend",))[-1].why if owner.suspended else None
+    return list_audit_entries(connection, owner=owner.id, what=("suspend",))[-1].reason if owner.suspended else None
 
 
 def withdrawal_reason(connection: Connection, owner: User) -> str | None:
     """Return why an owner left the course, None if the owner didn't."""
-    return list_audit_entries(connection, owner=owner.id, what=("leave",))[-1].why if owner.gone else None
+    return list_audit_entries(connection, owner=owner.id, what=("leave",))[-1].reason if owner.withdrawn else None
 
 
 def lockout_reason(connection: Connection, owner: User) -> str | None:
@@ -90,19 +88,19 @@ def lockout_reason(connection: Connection, owner: User) -> str | None:
         return "waiting for the staff's approval"
     if owner.suspended:
         return f"suspended: {suspension_reason(connection, owner)}"
-    return f"no longer in the course: {withdrawal_reason(connection, owner)}" if owner.gone else None
+    return f"no longer in the course: {withdrawal_reason(connection, owner)}" if owner.withdrawn else None
 
 
 def last_audit_id(connection: Connection, what: Sequence[str] = ()) -> int:
     """Return the id of the last act, of these kinds if any are named; 0 if there was none."""
-    query = select(func.max(acts.c.id))
-    return connection.scalar(query.where(acts.c.what.in_(what)) if what else query) or 0
+    query = select(func.max(audit_log.c.id))
+    return connection.scalar(query.where(audit_log.c.action.in_(what)) if what else query) or 0
 
 
 def find_freeze_entry(connection: Connection) -> AuditEntry | None:
     """Return the act by which the ladder is frozen now, None if it isn't."""
     last = list_audit_entries(connection, what=("freeze", "unfreeze"))[-1:]
-    return last[0] if last and last[0].what == "freeze" else None
+    return last[0] if last and last[0].action == "freeze" else None
 
 
 def is_frozen(connection: Connection) -> bool:

@@ -39,19 +39,16 @@ class Event:
     """
 
     id: int
-    at: float
-    what: str
+    occurred_at: float
+    type: str
     version: int | None
     match: int | None
-    act: int | None
-    evening: int | None
-    said: str | None
+    audit_id: int | None
+    table_session_id: int | None
+    details: str | None
 
 
-_COLUMNS = (
-    events.c.id, events.c.at, events.c.what, events.c.version, events.c.match, events.c.act, events.c.evening,
-    events.c.said,
-)  # fmt: skip
+_COLUMNS = [events.c[name] for name in Event.__dataclass_fields__]
 
 
 def record_event(
@@ -65,8 +62,8 @@ def record_event(
     said: str | None = None,
 ) -> None:
     """Write an event, of one of the kinds WHAT."""
-    values = {"version": version, "match": match, "act": act, "evening": evening, "said": said}
-    connection.execute(insert(events).values(at=at, what=what, **values))
+    values = {"version": version, "match": match, "audit_id": act, "table_session_id": evening, "details": said}
+    connection.execute(insert(events).values(occurred_at=at, type=what, **values))
 
 
 def events_after(connection: Connection, after: int, limit: int) -> Sequence[Event]:
@@ -82,10 +79,10 @@ def last_event_id(connection: Connection) -> int:
 
 def last_event_at(connection: Connection) -> float:
     """Return when the newest event was, by the clock of who wrote it, in seconds since 1970; 0 if there is none."""
-    return connection.scalar(select(events.c.at).order_by(events.c.id.desc()).limit(1)) or 0.0
+    return connection.scalar(select(events.c.occurred_at).order_by(events.c.id.desc()).limit(1)) or 0.0
 
 
 def delete_events(connection: Connection, before: float) -> None:
     """Remove events that happened before a time, but for the newest of all: what it changed still has its number."""
     newest = last_event_id(connection)
-    connection.execute(delete(events).where(events.c.at < before, events.c.id < newest))
+    connection.execute(delete(events).where(events.c.occurred_at < before, events.c.id < newest))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection, insert, select, update
 
 from ladder.store.database.queue import ABANDONED
-from ladder.store.database.schema_tables import finals, matches, releases, voids
+from ladder.store.database.schema_tables import failed_attempts, finals, grade_releases, matches
 from ladder.store.database.versions import WAITING
 
 
@@ -27,13 +27,13 @@ class Final:
     name: str
     key: bytes
     versions: tuple[int, ...]
-    games: int
-    due: float | None
-    closes: float
+    games_per_version: int
+    deadline_at: float | None
+    versions_until: float
     revealed: bool
-    at: float
+    created_at: float
     id: int = 0
-    owners: tuple[int, ...] = ()
+    owner_groups: tuple[int, ...] = ()
 
     @property
     def commitment(self) -> str:
@@ -46,19 +46,20 @@ class FinalMatch:
     """A match of a final: the `place` in its plan, and how far it is. `rates`: it was played and isn't void."""
 
     id: int
-    place: int
-    state: str
-    cause: str | None
+    plan_index: int
+    status: str
+    outcome: str | None
     reason: str | None
-    rates: bool
+    is_rated: bool
 
 
 def insert_final(connection: Connection, final: Final) -> Final:
     """Make a final, and return it with its id. Its name must be new."""
     values = {
         "name": final.name, "key": final.key.hex(),
-        "versions": json.dumps(list(final.versions)), "games": final.games, "due": final.due, "closes": final.closes,
-        "revealed": final.revealed, "at": final.at, "owners": json.dumps(list(final.owners)),
+        "versions": json.dumps(list(final.versions)), "games_per_version": final.games_per_version,
+        "deadline_at": final.deadline_at, "versions_until": final.versions_until, "revealed": final.revealed,
+        "created_at": final.created_at, "owner_groups": json.dumps(list(final.owner_groups)),
     }  # fmt: skip
     id = connection.execute(insert(finals).values(values).returning(finals.c.id)).scalar_one()
     return replace(final, id=id)
@@ -73,8 +74,8 @@ def all_finals(connection: Connection) -> list[Final]:
     """Return all finals, in order of time."""
     return [
         Final(
-            row.name, bytes.fromhex(row.key), tuple(json.loads(row.versions)), row.games,
-            row.due, row.closes, row.revealed, row.at, row.id, tuple(json.loads(row.owners)),
+            row.name, bytes.fromhex(row.key), tuple(json.loads(row.versions)), row.games_per_version, row.deadline_at,
+            row.versions_until, row.revealed, row.created_at, row.id, tuple(json.loads(row.owner_groups)),
         )
         for row in connection.execute(select(finals).order_by(finals.c.id))
     ]  # fmt: skip
@@ -95,18 +96,17 @@ def requeue_abandoned(connection: Connection, id: int) -> int:
 
     Their attempts count anew.
     """
-    lost = select(matches.c.id).where(matches.c.final == id, matches.c.cause == ABANDONED)
-    connection.execute(update(voids).where(voids.c.match.in_(lost)).values(given_up=False))
-    again = {"state": WAITING, "cause": None, "reason": None, "ended_at": None, "attempts": 0, "losses": 0}
+    lost = select(matches.c.id).where(matches.c.final == id, matches.c.outcome == ABANDONED)
+    connection.execute(update(failed_attempts).where(failed_attempts.c.match.in_(lost)).values(is_last=False))
+    again = {"status": WAITING, "outcome": None, "reason": None, "ended_at": None, "attempts": 0, "lost_runners": 0}
     return connection.execute(update(matches).where(matches.c.id.in_(lost)).values(again)).rowcount
 
 
 def list_final_matches(connection: Connection, id: int) -> list[FinalMatch]:
     """Return a final's matches, in the order of its plan."""
-    query = select(
-        matches.c.id, matches.c.place, matches.c.state, matches.c.cause, matches.c.reason, matches.c.rates
-    ).where(matches.c.final == id)
-    return [FinalMatch(*row) for row in connection.execute(query.order_by(matches.c.place))]
+    columns = (matches.c[name] for name in FinalMatch.__dataclass_fields__)
+    query = select(*columns).where(matches.c.final == id)
+    return [FinalMatch(*row) for row in connection.execute(query.order_by(matches.c.plan_index))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,25 +117,28 @@ class Release:
     """
 
     name: str
-    of: tuple[str, str]
-    at: float
-    who: str
+    scope: tuple[str, str]
+    created_at: float
+    created_by: str
     data: str
 
 
 def insert_release(connection: Connection, release: Release) -> None:
     """Keep a release. Its name must be new."""
     values = {
-        "name": release.name, "of": json.dumps(release.of), "at": release.at, "who": release.who,
+        "name": release.name, "scope": json.dumps(release.scope), "created_at": release.created_at,
+        "created_by": release.created_by,
         "data": zlib.compress(release.data.encode(), 9),
     }  # fmt: skip
-    connection.execute(insert(releases).values(values))
+    connection.execute(insert(grade_releases).values(values))
 
 
 def all_releases(connection: Connection) -> list[Release]:
     """Return all releases, the oldest first."""
-    rows = connection.execute(select(releases).order_by(releases.c.id))
+    rows = connection.execute(select(grade_releases).order_by(grade_releases.c.id))
     return [
-        Release(row.name, tuple(json.loads(row.of)), row.at, row.who, zlib.decompress(row.data).decode())
+        Release(
+            row.name, tuple(json.loads(row.scope)), row.created_at, row.created_by, zlib.decompress(row.data).decode()
+        )
         for row in rows
     ]

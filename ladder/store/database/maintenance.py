@@ -33,20 +33,23 @@ from ladder.store.database.queue import (
 )
 from ladder.store.database.schema_tables import (
     METADATA,
-    acts,
-    boards,
+    audit_log,
+    failed_attempts,
     games,
     logs,
-    match_bots,
+    match_players,
     matches,
     records,
+    standings_snapshots,
     versions,
-    voids,
 )
 from ladder.store.database.table_sessions import delete_session_records, end_session, sessions_of_server
 from ladder.store.database.versions import CHECKING, QUEUED
 
-_TIMES = ((acts, "at"), (boards, "at"), (matches, "at"), (matches, "ended_at"), (versions, "at"), (voids, "at"))
+_TIMES = (
+    audit_log.c.created_at, standings_snapshots.c.created_at, matches.c.queued_at, matches.c.ended_at,
+    versions.c.submitted_at, failed_attempts.c.failed_at,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class RunnerLoad:
     runner: RunnerRecord
     leases: int
     matches: tuple[int, ...]
-    dead: bool | None
+    is_dead: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,8 @@ def find_wrong_totals(connection: Connection) -> list[int]:
             wins[match, int(seats[int(seat)])] += 1 / len(survivors)
     wrong = set()
     sums = (
-        select(match_bots.c.match, match_bots.c.place, match_bots.c.games, match_bots.c.wins)
-        .join(matches, and_(matches.c.id == match_bots.c.match, matches.c.cause == PLAYED))
+        select(match_players.c.match, match_players.c.slot, match_players.c.games, match_players.c.wins)
+        .join(matches, and_(matches.c.id == match_players.c.match, matches.c.outcome == PLAYED))
         .execution_options(yield_per=10_000)
     )
     for match, place, played, won in connection.execute(sums):
@@ -107,7 +110,7 @@ def find_wrong_totals(connection: Connection) -> list[int]:
 
 def latest_timestamp(connection: Connection) -> float:
     """Return the time of the newest fact, in seconds since 1970; 0 if there is none."""
-    times = [connection.scalar(select(func.max(table.c[column]))) for table, column in _TIMES]
+    times = [connection.scalar(select(func.max(column))) for column in _TIMES]
     return max((time for time in times if time is not None), default=0.0)
 
 
@@ -115,8 +118,8 @@ def list_runner_loads(connection: Connection) -> list[RunnerLoad]:
     """Return the runners that haven't ended, in order of their begin."""
     result = []
     for runner in list_live_runners(connection):
-        plays = select(matches.c.id).where(matches.c.runner == runner.id, matches.c.state == LEASED)
-        examines = select(versions.c.id).where(versions.c.runner == runner.id, versions.c.state == CHECKING)
+        plays = select(matches.c.id).where(matches.c.runner == runner.id, matches.c.status == LEASED)
+        examines = select(versions.c.id).where(versions.c.runner == runner.id, versions.c.status == CHECKING)
         played = tuple(connection.scalars(plays.order_by(matches.c.id)))
         leases = len(played) + len(connection.scalars(examines).all())
         result.append(
@@ -129,7 +132,7 @@ def abandoned_since(connection: Connection, at: float) -> list[AbandonedMatch]:
     """Return the matches that were given up from a time on, the last first."""
     query = (
         select(matches.c.id, matches.c.reason)
-        .where(matches.c.state == ENDED, matches.c.cause == ABANDONED, matches.c.ended_at >= at)
+        .where(matches.c.status == ENDED, matches.c.outcome == ABANDONED, matches.c.ended_at >= at)
         .order_by(matches.c.id.desc())
     )
     return [AbandonedMatch(*row) for row in connection.execute(query)]
@@ -138,17 +141,17 @@ def abandoned_since(connection: Connection, at: float) -> list[AbandonedMatch]:
 def count_worker_deaths(connection: Connection, since: float) -> dict[int, int]:
     """Count the workers that died from a time on, by the versions that sat at the tables that they played."""
     query = (
-        select(match_bots.c.version, func.count())
-        .join(voids, voids.c.match == match_bots.c.match)
-        .where(voids.c.died, voids.c.at >= since)
-        .group_by(match_bots.c.version)
+        select(match_players.c.version, func.count())
+        .join(failed_attempts, failed_attempts.c.match == match_players.c.match)
+        .where(failed_attempts.c.worker_died, failed_attempts.c.failed_at >= since)
+        .group_by(match_players.c.version)
     )
     return dict(connection.execute(query).all())
 
 
 def count_pending_checks(connection: Connection) -> tuple[int, float | None]:
     """Return how many submissions wait for their examination, and since when the first of them does."""
-    query = select(func.count(), func.min(versions.c.at)).where(versions.c.state == QUEUED)
+    query = select(func.count(), func.min(versions.c.submitted_at)).where(versions.c.status == QUEUED)
     count, since = connection.execute(query).one()
     return count, since
 
@@ -219,7 +222,7 @@ def _remove(database: Database, table: Table, old: Sequence[int]) -> None:
         def act(connection: Connection, part: Sequence[int] = part) -> None:
             connection.execute(delete(table).where(table.c.match.in_(part)))
             if table is records:
-                connection.execute(update(match_bots).where(match_bots.c.match.in_(part)).values(style=None))
+                connection.execute(update(match_players).where(match_players.c.match.in_(part)).values(play_style=None))
 
         database.write(act)
 

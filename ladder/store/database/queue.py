@@ -16,7 +16,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Select, and_, func, insert, select, update
 
 from ladder.store.database.events import MATCH, record_event
-from ladder.store.database.schema_tables import bots, match_bots, matches, owners, runners, versions, voids
+from ladder.store.database.schema_tables import bots, failed_attempts, match_players, matches, runners, users, versions
 from ladder.store.database.users import IS_ACTIVE_USER, PARTY
 from ladder.store.database.versions import WAITING, AttemptCost, release_check, release_lease, retry_is_due
 
@@ -34,7 +34,7 @@ class QueuedMatch:
     kind: str
     versions: tuple[int, ...]
     final: int | None = None
-    place: int | None = None
+    plan_index: int | None = None
     attempts: int = 0
 
 
@@ -49,10 +49,10 @@ def queue_matches(
 ) -> list[int]:
     """Queue matches, a table of versions each; return their ids, which grow in the order given."""
     ids = []
-    for place, table in enumerate(tables):
+    for index, table in enumerate(tables):
         values = {
-            "kind": kind, "round": round, "final": final, "place": None if final is None else place, "by": by,
-            "state": WAITING, "attempts": 0, "rates": False, "at": at,
+            "kind": kind, "round": round, "final": final, "plan_index": None if final is None else index,
+            "requested_by": by, "status": WAITING, "attempts": 0, "is_rated": False, "queued_at": at,
         }  # fmt: skip
         id = connection.execute(insert(matches).values(values).returning(matches.c.id)).scalar_one()
         insert_match_versions(connection, id, table)
@@ -62,14 +62,14 @@ def queue_matches(
 
 def insert_match_versions(connection: Connection, match: int, table: Sequence[int]) -> None:
     """Write who sits at a match's table."""
-    nothing = {"games": 0, "wins": 0.0, "forfeits": 0, "faults": 0, "requests": 0, "time_us": 0, "slowest_us": 0}
-    rows = [{"match": match, "place": place, "version": version, **nothing} for place, version in enumerate(table)]
-    connection.execute(insert(match_bots), rows)
+    zero = dict.fromkeys(("games", "wins", "forfeits", "faults", "requests", "think_time_us", "max_time_us"), 0)
+    rows = [{"match": match, "slot": slot, "version": version, **zero} for slot, version in enumerate(table)]
+    connection.execute(insert(match_players), rows)
 
 
 def versions_in_match(connection: Connection, match: int) -> tuple[int, ...]:
     """Return the versions at a match's table, in the order of its spec."""
-    query = select(match_bots.c.version).where(match_bots.c.match == match).order_by(match_bots.c.place)
+    query = select(match_players.c.version).where(match_players.c.match == match).order_by(match_players.c.slot)
     return tuple(connection.scalars(query))
 
 
@@ -77,9 +77,9 @@ def find_qualifying_match(connection: Connection, table: Sequence[int]) -> int |
     """Return the qualifying match that waits for an examination of the table's first version, None if there is none."""
     query = (
         select(matches.c.id)
-        .join(match_bots, match_bots.c.match == matches.c.id)
-        .where(matches.c.state == WAITING, matches.c.kind == QUALIFYING)
-        .where(match_bots.c.version == table[0], match_bots.c.place == 0)
+        .join(match_players, match_players.c.match == matches.c.id)
+        .where(matches.c.status == WAITING, matches.c.kind == QUALIFYING)
+        .where(match_players.c.version == table[0], match_players.c.slot == 0)
     )
     ids = connection.scalars(query.order_by(matches.c.id)).all()
     return next((match for match in ids if versions_in_match(connection, match) == tuple(table)), None)
@@ -96,13 +96,13 @@ def claim_match(
     `holding` are the matches that it plays now. One that is leased to it and isn't among them was leased in a
     transaction whose answer was lost. One that it plays although others were let play it isn't begun anew.
     """
-    columns = (matches.c.id, matches.c.kind, matches.c.final, matches.c.place, matches.c.attempts)
+    columns = (matches.c.id, matches.c.kind, matches.c.final, matches.c.plan_index, matches.c.attempts)
     new = matches.c.id.not_in(list(holding))
-    lost = and_(matches.c.state == LEASED, matches.c.runner == runner)
+    lost = and_(matches.c.status == LEASED, matches.c.runner == runner)
     in_order = sorted(kinds, key=_FIRST.__getitem__)
     wishes = [
         lost,
-        *(and_(matches.c.state == WAITING, matches.c.kind == kind, retry_is_due(matches, at)) for kind in in_order),
+        *(and_(matches.c.status == WAITING, matches.c.kind == kind, retry_is_due(matches, at)) for kind in in_order),
     ]
     for wish in wishes:
         query = select(*columns).where(wish, new).order_by(matches.c.attempts, matches.c.id).limit(1)
@@ -112,7 +112,7 @@ def claim_match(
             if why is not None:
                 cancel_match(connection, id, why, at)
                 continue
-            connection.execute(update(matches).where(matches.c.id == id).values(state=LEASED, runner=runner))
+            connection.execute(update(matches).where(matches.c.id == id).values(status=LEASED, runner=runner))
             return QueuedMatch(id, kind, versions_in_match(connection, id), final, place, attempts)
     return None
 
@@ -120,11 +120,11 @@ def claim_match(
 def _unplayable_reason(connection: Connection, match: int) -> str | None:
     """Return why a rated match isn't to be played any more, None if it is."""
     query = (
-        select(versions.c.id, bots.c.active, IS_ACTIVE_USER, bots.c.reference, PARTY)
-        .join(match_bots, match_bots.c.version == versions.c.id)
+        select(versions.c.id, bots.c.active_version_id, IS_ACTIVE_USER, bots.c.is_reference, PARTY)
+        .join(match_players, match_players.c.version == versions.c.id)
         .join(bots, bots.c.id == versions.c.bot)
-        .join(owners, owners.c.id == bots.c.owner)
-        .where(match_bots.c.match == match)
+        .join(users, users.c.id == bots.c.owner_id)
+        .where(match_players.c.match == match)
     )
     table = connection.execute(query).all()
     if any(active != version or not takes_part for version, active, takes_part, *_ in table):
@@ -135,7 +135,7 @@ def _unplayable_reason(connection: Connection, match: int) -> str | None:
 
 def cancel_unplayable(connection: Connection, at: float) -> int:
     """End the rated matches that wait and aren't to be played any more; return how many."""
-    waiting = connection.scalars(select(matches.c.id).where(matches.c.state == WAITING, matches.c.kind == RATED)).all()
+    waiting = connection.scalars(select(matches.c.id).where(matches.c.status == WAITING, matches.c.kind == RATED)).all()
     reasons = {match: why for match in waiting if (why := _unplayable_reason(connection, match)) is not None}
     for match, why in reasons.items():
         cancel_match(connection, match, why, at)
@@ -144,7 +144,7 @@ def cancel_unplayable(connection: Connection, at: float) -> int:
 
 def cancel_match(connection: Connection, match: int, reason: str, at: float) -> None:
     """Cancel a match that a runner holds, or that waits."""
-    values = {"state": ENDED, "cause": CANCELLED, "reason": reason, "ended_at": at, "runner": None}
+    values = {"status": ENDED, "outcome": CANCELLED, "reason": reason, "ended_at": at, "runner": None}
     connection.execute(update(matches).where(matches.c.id == match).values(**values))
 
 
@@ -163,10 +163,10 @@ def record_failed_attempt(
     """
     given_up = release_lease(connection, matches, match, runner, cost, at)
     if given_up or (given_up is not None and cost is AttemptCost.ATTEMPT):
-        values = {"match": match, "runner": runner, "at": at, "reason": reason, "given_up": given_up, "died": died}
-        connection.execute(insert(voids).values(values))
+        values = {"match": match, "runner": runner, "reason": reason, "is_last": given_up, "worker_died": died}
+        connection.execute(insert(failed_attempts).values(**values, failed_at=at))
     if given_up:
-        ended = {"state": ENDED, "cause": ABANDONED, "reason": reason, "ended_at": at}
+        ended = {"status": ENDED, "outcome": ABANDONED, "reason": reason, "ended_at": at}
         connection.execute(update(matches).where(matches.c.id == match).values(**ended))
         record_event(connection, MATCH, at, match=match)
     return given_up
@@ -176,25 +176,25 @@ def cancel_queued_matches(
     connection: Connection, reason: str, at: float, version: int | None = None, kinds: Sequence[str] = ()
 ) -> int:
     """End matches that haven't begun: those of a version, of these kinds, or both; return how many."""
-    query = update(matches).where(matches.c.state == WAITING)
+    query = update(matches).where(matches.c.status == WAITING)
     if version is not None:
-        query = query.where(matches.c.id.in_(select(match_bots.c.match).where(match_bots.c.version == version)))
+        query = query.where(matches.c.id.in_(select(match_players.c.match).where(match_players.c.version == version)))
     if kinds:
         query = query.where(matches.c.kind.in_(kinds))
-    done = connection.execute(query.values(state=ENDED, cause=CANCELLED, reason=reason, ended_at=at))
+    done = connection.execute(query.values(status=ENDED, outcome=CANCELLED, reason=reason, ended_at=at))
     return int(done.rowcount)
 
 
 def challenges_since(connection: Connection, party: Collection[int], at: float) -> list[tuple[int, int, float]]:
     """Return (id, owner, when) of the challenges that these owners have asked for from a time on."""
-    theirs = and_(matches.c.by.in_(party), matches.c.kind == CHALLENGE, matches.c.at >= at)
-    query = select(matches.c.id, matches.c.by, matches.c.at).where(theirs).order_by(matches.c.id)
+    theirs = and_(matches.c.requested_by.in_(party), matches.c.kind == CHALLENGE, matches.c.queued_at >= at)
+    query = select(matches.c.id, matches.c.requested_by, matches.c.queued_at).where(theirs).order_by(matches.c.id)
     return [(id, by, when) for id, by, when in connection.execute(query)]
 
 
 def has_requested_match(connection: Connection) -> bool:
     """Return whether a match waits that somebody has asked for."""
-    asked = and_(matches.c.state == WAITING, matches.c.kind.in_((CHALLENGE, FINAL)))
+    asked = and_(matches.c.status == WAITING, matches.c.kind.in_((CHALLENGE, FINAL)))
     return connection.execute(select(matches.c.id).where(asked).limit(1)).first() is not None
 
 
@@ -206,10 +206,10 @@ def last_round_number(connection: Connection) -> int:
 def tables_after(connection: Connection, match: int, kind: str) -> Iterator[tuple[int, list[int]]]:
     """Yield (id, versions at its table) of the matches of a kind beyond an id, in order of id."""
     query = (
-        select(match_bots.c.match, match_bots.c.version)
-        .join(matches, matches.c.id == match_bots.c.match)
+        select(match_players.c.match, match_players.c.version)
+        .join(matches, matches.c.id == match_players.c.match)
         .where(matches.c.id > match, matches.c.kind == kind)
-        .order_by(match_bots.c.match, match_bots.c.place)
+        .order_by(match_players.c.match, match_players.c.slot)
     )
     for id, rows in groupby(connection.execute(query), key=lambda row: row[0]):
         yield id, [version for _, version in rows]
@@ -225,17 +225,14 @@ class RunnerRecord:
     id: str
     host: str
     pid: int
-    started: str
-    beat: int
-    width: int
+    process_start: str
+    heartbeat: int
+    capacity: int
     port: int | None = None  # of one that plays evenings: where it listens
     secret: str | None = field(default=None, repr=False)
 
 
-_COLUMNS = (
-    runners.c.id, runners.c.host, runners.c.pid, runners.c.started, runners.c.beat, runners.c.width, runners.c.port,
-    runners.c.secret,
-)  # fmt: skip
+_COLUMNS = [runners.c[name] for name in RunnerRecord.__dataclass_fields__]
 
 
 def register_runner(
@@ -253,11 +250,11 @@ def register_runner(
     known = id is not None
     id = id or uuid.uuid4().hex
     values = {
-        "host": _host(), "pid": os.getpid(), "started": _start_time(os.getpid()), "beat": 0, "width": width, "at": at,
-        "ended": False, "port": port, "secret": secret,
+        "host": _host(), "pid": os.getpid(), "process_start": _start_time(os.getpid()), "heartbeat": 0,
+        "capacity": width, "started_at": at, "ended": False, "port": port, "secret": secret,
     }  # fmt: skip
     if known:
-        connection.execute(update(runners).where(runners.c.id == id).values(ended=False, width=width))
+        connection.execute(update(runners).where(runners.c.id == id).values(ended=False, capacity=width))
     else:
         connection.execute(insert(runners).values(id=id, **values))
     return id
@@ -268,7 +265,7 @@ def record_heartbeat(connection: Connection, id: str, width: int) -> bool:
     done = connection.execute(
         update(runners)
         .where(runners.c.id == id, runners.c.ended.is_(False))
-        .values(beat=runners.c.beat + 1, width=width)
+        .values(heartbeat=runners.c.heartbeat + 1, capacity=width)
     )
     return bool(done.rowcount)
 
@@ -295,7 +292,7 @@ def _release(connection: Connection, ids: Sequence[str] | Select[tuple[str]], lo
 def list_live_runners(connection: Connection, evenings: bool = False) -> list[RunnerRecord]:
     """Return the runners that haven't ended; some of them may be dead. `evenings`: those that play these."""
     kind = runners.c.port.is_not(None) if evenings else runners.c.port.is_(None)
-    query = select(*_COLUMNS).where(runners.c.ended.is_(False), kind).order_by(runners.c.at)
+    query = select(*_COLUMNS).where(runners.c.ended.is_(False), kind).order_by(runners.c.started_at)
     return [RunnerRecord(*row) for row in connection.execute(query)]
 
 
@@ -319,8 +316,8 @@ class LivenessCheck:
             if runner.id == own:
                 continue
             last, since = self._seen.get(runner.id, (-1, now))
-            if runner.beat != last:
-                self._seen[runner.id] = (runner.beat, now)
+            if runner.heartbeat != last:
+                self._seen[runner.id] = (runner.heartbeat, now)
                 since = now
             if has_process_ended(runner) or now - since > self._silent_s:
                 dead.append(runner.id)
@@ -339,7 +336,7 @@ def is_port_on_this_machine(runner: RunnerRecord) -> bool:
 
 def has_process_ended(runner: RunnerRecord) -> bool:
     """Return whether a runner of this machine is no more; of another machine nothing is known."""
-    return is_on_this_machine(runner) and _start_time(runner.pid) != runner.started
+    return is_on_this_machine(runner) and _start_time(runner.pid) != runner.process_start
 
 
 def _host() -> str:

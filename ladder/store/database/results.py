@@ -19,20 +19,20 @@ from ladder.results import CONSEQUENTIAL_FAULTS, GameResult
 from ladder.store.database.events import MATCH, STANDINGS_UPDATED, record_event
 from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED
 from ladder.store.database.schema_tables import (
-    acts,
-    boards,
+    audit_log,
     bots,
-    exchanges,
+    failed_attempts,
+    fault_samples,
     faults,
     games,
     logs,
-    match_bots,
+    match_players,
     matches,
-    owners,
+    rating_history,
     records,
-    series,
+    standings_snapshots,
+    users,
     versions,
-    voids,
 )
 from ladder.store.database.versions import version_labels_by_id
 from ladder.store.run_folder import MAX_SAMPLES_PER_FAULT, PlayedMatch, SlotUsage, StoredFaultSample
@@ -55,7 +55,7 @@ def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     Whoever played it, and whether its lease had gone to another by then, doesn't matter: it is the same match.
     """
     match = played.match
-    state, kind = connection.execute(select(matches.c.state, matches.c.kind).where(matches.c.id == match)).one()
+    state, kind = connection.execute(select(matches.c.status, matches.c.kind).where(matches.c.id == match)).one()
     if state == ENDED:
         return False
     spent, styles = dict(played.spent), dict(played.styles)
@@ -67,23 +67,23 @@ def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
         mine = [result for result in played.results if label in result.seats]
         took = spent.get(label, SlotUsage())
         connection.execute(
-            update(match_bots)
-            .where(match_bots.c.match == match, match_bots.c.place == seat)
+            update(match_players)
+            .where(match_players.c.match == match, match_players.c.slot == seat)
             .values(
                 games=len(mine),
                 wins=sum(result.worth(result.seats.index(label)) for result in mine),
                 forfeits=sum(result.seats.index(label) in result.forfeits for result in mine),
                 faults=sum(result.faults_of(result.seats.index(label)) for result in mine),
                 requests=took.requests,
-                time_us=took.time_us,
-                slowest_us=took.slowest_us,
+                think_time_us=took.time_us,
+                max_time_us=took.slowest_us,
                 peak_bytes=took.peak_bytes,
-                style=styles.get(label),
+                play_style=styles.get(label),
             )
         )
     connection.execute(insert(records).values(match=match, data=zlib.compress(played.record.encode())))
     rows = [
-        {"match": match, "place": place[label], "number": number, "data": zlib.compress(data)}
+        {"match": match, "slot": place[label], "number": number, "data": zlib.compress(data)}
         for label, number, data in played.logs
         if data
     ]
@@ -94,7 +94,7 @@ def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     connection.execute(
         update(matches)
         .where(matches.c.id == match)
-        .values(state=ENDED, cause=PLAYED, rates=kind in _RATING, runner=None, ended=last + 1, ended_at=at)
+        .values(status=ENDED, outcome=PLAYED, is_rated=kind in _RATING, runner=None, end_sequence=last + 1, ended_at=at)
     )
     record_event(connection, MATCH, at, match=match)
     return True
@@ -105,10 +105,12 @@ def _labels(connection: Connection, match: int) -> list[tuple[str, int]]:
     query = (
         select(bots.c.name, versions.c.number, versions.c.id)
         .select_from(
-            match_bots.join(versions, versions.c.id == match_bots.c.version).join(bots, bots.c.id == versions.c.bot)
+            match_players.join(versions, versions.c.id == match_players.c.version).join(
+                bots, bots.c.id == versions.c.bot
+            )
         )
-        .where(match_bots.c.match == match)
-        .order_by(match_bots.c.place)
+        .where(match_players.c.match == match)
+        .order_by(match_players.c.slot)
     )
     return [(f"{name}@{number}", id) for name, number, id in connection.execute(query)]
 
@@ -155,27 +157,29 @@ def _keep_exchanges(connection: Connection, new: Sequence[StoredFaultSample], ve
     counts: Counter[tuple[int, str]] = Counter()
     for number, exchange in enumerate(new):
         key = (version[exchange.bot], exchange.code)
-        mine = and_(exchanges.c.version == key[0], exchanges.c.code == key[1])
+        mine = and_(fault_samples.c.version == key[0], fault_samples.c.code == key[1])
         before = len(
-            connection.execute(select(exchanges.c.match).where(mine, exchanges.c.match < exchange.match)).all()
+            connection.execute(select(fault_samples.c.match).where(mine, fault_samples.c.match < exchange.match)).all()
         )
         if before + counts[key] < MAX_SAMPLES_PER_FAULT:
             counts[key] += 1
             connection.execute(
-                insert(exchanges).values(
-                    match=exchange.match, number=number, version=key[0], code=key[1], data=exchange.to_line()
+                insert(fault_samples).values(
+                    match=exchange.match, sample=number, version=key[0], code=key[1], data=exchange.to_line()
                 )
             )
             place = (
-                select(exchanges.c.match, exchanges.c.number)
+                select(fault_samples.c.match, fault_samples.c.sample)
                 .where(mine)
-                .order_by(exchanges.c.match, exchanges.c.number)
+                .order_by(fault_samples.c.match, fault_samples.c.sample)
             )
             for late_match, late_number in connection.execute(place).all()[
                 MAX_SAMPLES_PER_FAULT:
             ]:  # a later match's came before
                 connection.execute(
-                    delete(exchanges).where(exchanges.c.match == late_match, exchanges.c.number == late_number)
+                    delete(fault_samples).where(
+                        fault_samples.c.match == late_match, fault_samples.c.sample == late_number
+                    )
                 )
 
 
@@ -211,8 +215,8 @@ def _results(connection: Connection, match: int | None) -> Iterator[GameResult]:
             return groupby(rows, key=lambda row: int(row[0]))
 
         labels = version_labels_by_id(connection) if match is None else dict(_ids_and_labels(connection, match))
-        seat, fault = match_bots.c, faults.c
-        tables = by_match(stream(match_bots, seat.match, seat.version, order=(seat.match, seat.place)))
+        seat, fault = match_players.c, faults.c
+        tables = by_match(stream(match_players, seat.match, seat.version, order=(seat.match, seat.slot)))
         order = (fault.match, fault.game, fault.number)
         faulty = by_match(stream(faults, fault.match, fault.game, fault.seat, fault.code, fault.count, order=order))
         told = next(faulty, None)
@@ -252,8 +256,8 @@ def _ids_and_labels(connection: Connection, match: int) -> Iterator[tuple[int, s
 class HistoryPoint:
     """What had happened at a moment: matches up to the one that ended as `ended`, decisions up to the act `act`."""
 
-    ended: int
-    act: int
+    end_sequence: int
+    audit_id: int
 
 
 def voided_matches(connection: Connection, act: int) -> set[int]:
@@ -262,18 +266,18 @@ def voided_matches(connection: Connection, act: int) -> set[int]:
 
 
 def _voids(act: int) -> Select[tuple[int | None]]:
-    decided = (acts.c.what.in_(("void", "unvoid")), acts.c.id <= act)
-    last = select(func.max(acts.c.id)).where(*decided).group_by(acts.c.match)
-    return select(acts.c.match).where(acts.c.id.in_(last), acts.c.what == "void")
+    decided = (audit_log.c.action.in_(("void", "unvoid")), audit_log.c.id <= act)
+    last = select(func.max(audit_log.c.id)).where(*decided).group_by(audit_log.c.match)
+    return select(audit_log.c.match).where(audit_log.c.id.in_(last), audit_log.c.action == "void")
 
 
 def _rating_at(kind: str, final: int | None, moment: HistoryPoint | None) -> ColumnElement[bool]:
     """Return what holds for the matches of a kind that rate, or rated at a moment."""
     which = [matches.c.kind == kind] + ([] if final is None else [matches.c.final == final])
     if moment is None:
-        return and_(matches.c.rates, *which)
-    played = (matches.c.cause == PLAYED, matches.c.ended <= moment.ended)
-    return and_(*played, matches.c.id.not_in(_voids(moment.act)), *which)
+        return and_(matches.c.is_rated, *which)
+    played = (matches.c.outcome == PLAYED, matches.c.end_sequence <= moment.end_sequence)
+    return and_(*played, matches.c.id.not_in(_voids(moment.audit_id)), *which)
 
 
 def rated_seats(
@@ -289,17 +293,17 @@ def rated_seats(
     """
     query = (
         select(
-            matches.c.ended,
-            match_bots.c.match,
-            match_bots.c.version,
-            match_bots.c.games,
-            match_bots.c.wins,
-            match_bots.c.forfeits,
-            match_bots.c.faults,
+            matches.c.end_sequence,
+            match_players.c.match,
+            match_players.c.version,
+            match_players.c.games,
+            match_players.c.wins,
+            match_players.c.forfeits,
+            match_players.c.faults,
         )
-        .join(matches, matches.c.id == match_bots.c.match)
-        .where(_rating_at(kind, final, moment), matches.c.ended > after)
-        .order_by(matches.c.ended, match_bots.c.place)
+        .join(matches, matches.c.id == match_players.c.match)
+        .where(_rating_at(kind, final, moment), matches.c.end_sequence > after)
+        .order_by(matches.c.end_sequence, match_players.c.slot)
     )
     yield from connection.execute(query, execution_options={"yield_per": _SEATS_AT_A_TIME}).partitions()
 
@@ -310,10 +314,10 @@ def usage_after(connection: Connection, after: int) -> Iterator[tuple[int, list[
     Each is its number in that order, and (version, microseconds that it took of its own, requests) of each seat.
     """
     query = (
-        select(matches.c.ended, match_bots.c.version, match_bots.c.time_us, match_bots.c.requests)
-        .join(matches, matches.c.id == match_bots.c.match)
-        .where(matches.c.kind == RATED, matches.c.ended > after)
-        .order_by(matches.c.ended, match_bots.c.place)
+        select(matches.c.end_sequence, match_players.c.version, match_players.c.think_time_us, match_players.c.requests)
+        .join(matches, matches.c.id == match_players.c.match)
+        .where(matches.c.kind == RATED, matches.c.end_sequence > after)
+        .order_by(matches.c.end_sequence, match_players.c.slot)
     )
     for ended, rows in groupby(connection.execute(query), key=lambda row: int(row[0])):
         yield ended, [(version, time_us, requests) for _, version, time_us, requests in rows]
@@ -322,10 +326,10 @@ def usage_after(connection: Connection, after: int) -> Iterator[tuple[int, list[
 def recent_usage(connection: Connection, version: int, count: int) -> list[tuple[int, int]]:
     """Return (microseconds of its own, requests) of a version's last rated matches, in no order."""
     query = (
-        select(match_bots.c.time_us, match_bots.c.requests)
-        .join(matches, matches.c.id == match_bots.c.match)
-        .where(matches.c.kind == RATED, matches.c.ended.is_not(None), match_bots.c.version == version)
-        .order_by(matches.c.ended.desc())
+        select(match_players.c.think_time_us, match_players.c.requests)
+        .join(matches, matches.c.id == match_players.c.match)
+        .where(matches.c.kind == RATED, matches.c.end_sequence.is_not(None), match_players.c.version == version)
+        .order_by(matches.c.end_sequence.desc())
         .limit(count)
     )
     return [(time_us, requests) for time_us, requests in connection.execute(query)]
@@ -333,7 +337,7 @@ def recent_usage(connection: Connection, version: int, count: int) -> list[tuple
 
 def last_end_number(connection: Connection) -> int:
     """Return the number of the last match that was played, in the order of their ends; 0 if there is none."""
-    return connection.scalar(select(func.max(matches.c.ended))) or 0
+    return connection.scalar(select(func.max(matches.c.end_sequence))) or 0
 
 
 def faulty_games(
@@ -358,8 +362,8 @@ def set_match_rated(connection: Connection, match: int, rates: bool) -> None:
     """Let a match that was played rate, or not. The act that says so is the caller's to note."""
     connection.execute(
         update(matches)
-        .where(matches.c.id == match, matches.c.cause == PLAYED, matches.c.kind.in_(_RATING))
-        .values(rates=rates)
+        .where(matches.c.id == match, matches.c.outcome == PLAYED, matches.c.kind.in_(_RATING))
+        .values(is_rated=rates)
     )
 
 
@@ -373,8 +377,8 @@ def get_log(connection: Connection, match: int, version: int) -> list[tuple[int,
     """Return (process number, standard error) of a version's processes in a match."""
     query = (
         select(logs.c.number, logs.c.data)
-        .join(match_bots, and_(match_bots.c.match == logs.c.match, match_bots.c.place == logs.c.place))
-        .where(logs.c.match == match, match_bots.c.version == version)
+        .join(match_players, and_(match_players.c.match == logs.c.match, match_players.c.slot == logs.c.slot))
+        .where(logs.c.match == match, match_players.c.version == version)
         .order_by(logs.c.number)
     )
     return [(number, zlib.decompress(data)) for number, data in connection.execute(query)]
@@ -382,26 +386,30 @@ def get_log(connection: Connection, match: int, version: int) -> list[tuple[int,
 
 def list_fault_samples(connection: Connection, version: int) -> list[StoredFaultSample]:
     """Return the first faulty exchanges of each kind of a version, in order of match."""
-    query = select(exchanges.c.data).where(exchanges.c.version == version)
-    rows = connection.scalars(query.order_by(exchanges.c.match, exchanges.c.number))
+    query = select(fault_samples.c.data).where(fault_samples.c.version == version)
+    rows = connection.scalars(query.order_by(fault_samples.c.match, fault_samples.c.sample))
     return [StoredFaultSample.from_line(line) for line in rows]
 
 
 def list_failed_attempts(connection: Connection, match: int) -> list[tuple[float, str]]:
     """Return (when, why) of a match's attempts that the host failed."""
-    query = select(voids.c.at, voids.c.reason).where(voids.c.match == match).order_by(voids.c.id)
+    query = (
+        select(failed_attempts.c.failed_at, failed_attempts.c.reason)
+        .where(failed_attempts.c.match == match)
+        .order_by(failed_attempts.c.id)
+    )
     return [(at, reason) for at, reason in connection.execute(query)]
 
 
 def has_recent_forfeits(connection: Connection, version: int, matches_in_a_row: int) -> bool:
     """Return whether a version that plays forfeited games in each of its last so many matches that rate, not fewer."""
-    if connection.execute(select(bots.c.id).where(bots.c.active == version)).first() is None:
+    if connection.execute(select(bots.c.id).where(bots.c.active_version_id == version)).first() is None:
         return False
     query = (
-        select(match_bots.c.forfeits)
-        .join(matches, matches.c.id == match_bots.c.match)
-        .where(match_bots.c.version == version, matches.c.kind == RATED, matches.c.rates)
-        .order_by(match_bots.c.match.desc())
+        select(match_players.c.forfeits)
+        .join(matches, matches.c.id == match_players.c.match)
+        .where(match_players.c.version == version, matches.c.kind == RATED, matches.c.is_rated)
+        .order_by(match_players.c.match.desc())
         .limit(matches_in_a_row)
     )
     lately = list(connection.scalars(query))
@@ -413,16 +421,16 @@ class RatingPoint:
     """What one day's last table said of a version. adjusted: its share if all had met equally often."""
 
     version: int
-    place: int
+    position: int
     best_rank: int
     worst_rank: int
     rating: float
     rating_low: float | None
     rating_high: float | None
-    share: float | None
-    adjusted: float | None
-    adjusted_low: float | None
-    adjusted_high: float | None
+    win_rate: float | None
+    win_rate_adjusted: float | None
+    win_rate_adjusted_low: float | None
+    win_rate_adjusted_high: float | None
     games: int
     matches: int
     forfeits: int
@@ -438,35 +446,35 @@ class NamedRatingPoint:
     number: int
     owner: str
     pseudonym: str
-    reference: bool
-    since: float
+    is_reference: bool
+    submitted_at: float
     language: str | None
 
 
-_POINT = [series.c[name] for name in RatingPoint.__dataclass_fields__]
+_POINT = [rating_history.c[name] for name in RatingPoint.__dataclass_fields__]
 
 
 def save_rating_points(connection: Connection, day: str, points: Iterable[RatingPoint]) -> None:
     """Write what a day's table says, in place of what an earlier one of the day said."""
-    connection.execute(delete(series).where(series.c.day == day))
+    connection.execute(delete(rating_history).where(rating_history.c.day == day))
     rows = [{"day": day, **asdict(point)} for point in points]
     if rows:
-        connection.execute(insert(series), rows)
+        connection.execute(insert(rating_history), rows)
 
 
 def rating_points_of_day(connection: Connection, day: str) -> list[NamedRatingPoint]:
     """Return a day's points, in the order of their places."""
     named = (
-        bots.c.name, versions.c.number, owners.c.login, owners.c.pseudonym, bots.c.reference, versions.c.at,
+        bots.c.name, versions.c.number, users.c.login, users.c.pseudonym, bots.c.is_reference, versions.c.submitted_at,
         versions.c.language,
     )  # fmt: skip
     query = (
         select(*_POINT, *named)
-        .join(versions, versions.c.id == series.c.version)
+        .join(versions, versions.c.id == rating_history.c.version)
         .join(bots, bots.c.id == versions.c.bot)
-        .join(owners, owners.c.id == bots.c.owner)
-        .where(series.c.day == day)
-        .order_by(series.c.place)
+        .join(users, users.c.id == bots.c.owner_id)
+        .where(rating_history.c.day == day)
+        .order_by(rating_history.c.position)
     )
     width = len(_POINT)
     return [NamedRatingPoint(RatingPoint(*row[:width]), *row[width:]) for row in connection.execute(query)]
@@ -474,19 +482,23 @@ def rating_points_of_day(connection: Connection, day: str) -> list[NamedRatingPo
 
 def win_rates_before(connection: Connection, day: str) -> Mapping[str, float]:
     """Return the adjusted share that each bot had on that day, or on the last one before it that has a table."""
-    last = select(func.max(boards.c.day)).where(boards.c.day <= day).scalar_subquery()
+    last = select(func.max(standings_snapshots.c.day)).where(standings_snapshots.c.day <= day).scalar_subquery()
     query = (
-        select(bots.c.name, series.c.adjusted)
-        .join(versions, versions.c.id == series.c.version)
+        select(bots.c.name, rating_history.c.win_rate_adjusted)
+        .join(versions, versions.c.id == rating_history.c.version)
         .join(bots, bots.c.id == versions.c.bot)
-        .where(series.c.day == last, series.c.adjusted.is_not(None))
+        .where(rating_history.c.day == last, rating_history.c.win_rate_adjusted.is_not(None))
     )
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def rating_history_of(connection: Connection, ids: Sequence[int]) -> list[tuple[str, RatingPoint]]:
     """Return (day, point) of each day that has one of these versions, in order of the day."""
-    query = select(series.c.day, *_POINT).where(series.c.version.in_(ids)).order_by(series.c.day, series.c.version)
+    query = (
+        select(rating_history.c.day, *_POINT)
+        .where(rating_history.c.version.in_(ids))
+        .order_by(rating_history.c.day, rating_history.c.version)
+    )
     return [(row[0], RatingPoint(*row[1:])) for row in connection.execute(query)]
 
 
@@ -498,16 +510,25 @@ def save_snapshot(
     `ended` is how many matches had ended. Nothing is written where another runner's board has more.
     """
     newest = connection.execute(
-        select(boards.c.number, boards.c.ended, boards.c.day, boards.c.data).order_by(boards.c.number.desc()).limit(1)
+        select(
+            standings_snapshots.c.sequence,
+            standings_snapshots.c.match_count,
+            standings_snapshots.c.day,
+            standings_snapshots.c.data,
+        )
+        .order_by(standings_snapshots.c.sequence.desc())
+        .limit(1)
     ).one_or_none()
     last, seen, before, whole = (0, 0, day, "") if newest is None else newest
     if seen > ended or (before, whole) == (day, data):  # the same once more: the answer to a commit was lost
         return
     if before != day:
         head = json.dumps({**json.loads(whole), "rows": []})
-        connection.execute(update(boards).where(boards.c.day == before).values(data=head))
-    connection.execute(delete(boards).where(boards.c.day == day))
-    connection.execute(insert(boards).values(day=day, number=last + 1, at=at, ended=ended, data=data))
+        connection.execute(update(standings_snapshots).where(standings_snapshots.c.day == before).values(data=head))
+    connection.execute(delete(standings_snapshots).where(standings_snapshots.c.day == day))
+    connection.execute(
+        insert(standings_snapshots).values(day=day, sequence=last + 1, created_at=at, match_count=ended, data=data)
+    )
     save_rating_points(connection, day, points)
     record_event(connection, STANDINGS_UPDATED, at)
 
@@ -517,19 +538,28 @@ def find_snapshot(connection: Connection, day: str) -> tuple[str, str] | None:
 
     The board has no rows, unless it is the newest of all: those of a day are its points.
     """
-    query = select(boards.c.day, boards.c.data).where(boards.c.day <= day).order_by(boards.c.day.desc()).limit(1)
+    query = (
+        select(standings_snapshots.c.day, standings_snapshots.c.data)
+        .where(standings_snapshots.c.day <= day)
+        .order_by(standings_snapshots.c.day.desc())
+        .limit(1)
+    )
     row = connection.execute(query).one_or_none()
     return None if row is None else (row[0], row[1])
 
 
 def list_snapshot_days(connection: Connection, count: int) -> list[str]:
     """Return the last days that have a board, the newest first."""
-    return list(connection.scalars(select(boards.c.day).order_by(boards.c.day.desc()).limit(count)))
+    return list(
+        connection.scalars(select(standings_snapshots.c.day).order_by(standings_snapshots.c.day.desc()).limit(count))
+    )
 
 
 def find_latest_snapshot(connection: Connection) -> str | None:
     """Return the board that was written last, also by a clock that was set back; None if there is none yet."""
-    return connection.scalar(select(boards.c.data).order_by(boards.c.number.desc()).limit(1))
+    return connection.scalar(
+        select(standings_snapshots.c.data).order_by(standings_snapshots.c.sequence.desc()).limit(1)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -541,18 +571,18 @@ class LadderCounts:
 
     matches: dict[tuple[str, str], int]
     versions: dict[str, int]
-    voids: int
+    failed_attempts: int
 
 
 def count_ladder(connection: Connection) -> LadderCounts:
     """Count everything: with 100,000 matches in some hundredths of a second."""
-    ends = func.coalesce(matches.c.cause, matches.c.state)
+    ends = func.coalesce(matches.c.outcome, matches.c.status)
     by_end = connection.execute(select(matches.c.kind, ends, func.count()).group_by(matches.c.kind, ends))
-    by_state = connection.execute(select(versions.c.state, func.count()).group_by(versions.c.state))
+    by_state = connection.execute(select(versions.c.status, func.count()).group_by(versions.c.status))
     return LadderCounts(
         {(kind, end): count for kind, end, count in by_end},
         {row[0]: row[1] for row in by_state},
-        connection.scalar(select(func.count()).select_from(voids)) or 0,
+        connection.scalar(select(func.count()).select_from(failed_attempts)) or 0,
     )
 
 
@@ -574,10 +604,10 @@ class PlayStyle:
 def get_play_style(connection: Connection, version: int) -> PlayStyle:
     """Return what a version did in the newest of its rated matches; those whose numbers are gone aren't counted."""
     query = (
-        select(match_bots.c.style)
-        .join(matches, matches.c.id == match_bots.c.match)
-        .where(match_bots.c.version == version, matches.c.rates, matches.c.kind == RATED)
-        .order_by(match_bots.c.match.desc())
+        select(match_players.c.play_style)
+        .join(matches, matches.c.id == match_players.c.match)
+        .where(match_players.c.version == version, matches.c.is_rated, matches.c.kind == RATED)
+        .order_by(match_players.c.match.desc())
         .limit(MAX_STYLE_MATCHES)
     )
     tallies = [json.loads(text) for text in connection.scalars(query) if text is not None]

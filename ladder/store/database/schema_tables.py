@@ -41,24 +41,24 @@ settings = Table(
     Column("value", Text, nullable=False),
 )
 
-owners = Table(
-    "owners",
+users = Table(
+    "users",
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("login", String(100), nullable=False, unique=True),
     Column("name", Text, nullable=False),
     Column("email", Text),
-    Column("number", String(100)),  # the school's: Canvas' SIS User ID, Moodle's ID number
+    Column("student_id", String(100)),  # the school's: Canvas' SIS User ID, Moodle's ID number
     Column("section", Text),
     Column("pseudonym", String(100), nullable=False, unique=True),
     Column("staff", Boolean, nullable=False),
     Column("suspended", Boolean, nullable=False, server_default=false()),
-    Column("at", Float, nullable=False),
-    Column("canvas", String(100)),  # Canvas' ID of the person
-    Column("moodle", String(100)),  # Moodle's Identifier in the last grading worksheet, as "Participant 123"
-    Column("gone", Boolean, nullable=False, server_default=false()),  # the person left the course
+    Column("created_at", Float, nullable=False),
+    Column("canvas_id", String(100)),  # Canvas' ID of the person
+    Column("moodle_id", String(100)),  # Moodle's Identifier in the last grading worksheet, as "Participant 123"
+    Column("withdrawn", Boolean, nullable=False, server_default=false()),  # the person left the course
     Column("waiting", Boolean, nullable=False, server_default=false()),  # signed up, and staff hasn't approved yet
-    Column("merged", Integer),  # the owner that this one became; no foreign key, which rows of copies would break
+    Column("merged_into", Integer),  # the owner that this one became; no foreign key, which rows of copies would break
 )
 
 # A person is in one team at a time: `until` is null in the row that holds.
@@ -67,17 +67,17 @@ teams = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("name", String(100), nullable=False, unique=True),
-    Column("at", Float, nullable=False),
+    Column("created_at", Float, nullable=False),
 )
 
 team_members = Table(
     "team_members",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("team", ForeignKey("teams.id"), nullable=False, index=True),
-    Column("owner", ForeignKey("owners.id"), nullable=False, index=True),
-    Column("since", Float, nullable=False),
-    Column("until", Float),
+    Column("team_id", ForeignKey("teams.id"), nullable=False, index=True),
+    Column("user_id", ForeignKey("users.id"), nullable=False, index=True),
+    Column("joined_at", Float, nullable=False),
+    Column("left_at", Float),
 )
 
 # What lets a person in without the ladder's file. Of the secret itself only the SHA-256 is known; of a password, which
@@ -86,27 +86,27 @@ credentials = Table(
     "credentials",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("owner", ForeignKey("owners.id"), nullable=False, index=True),
+    Column("user_id", ForeignKey("users.id"), nullable=False, index=True),
     Column("kind", String(10), nullable=False),  # link, session, token, password, openid, join
-    Column("digest", String(64), nullable=False, unique=True),
+    Column("token_sha256", String(64), nullable=False, unique=True),
     Column("scope", String(10), nullable=False),  # read, submit; of a link to join: join, ask
-    Column("by", Text, nullable=False),  # who made it
-    Column("at", Float, nullable=False),
-    Column("ends", Float, nullable=False),
+    Column("created_by", Text, nullable=False),  # who made it
+    Column("created_at", Float, nullable=False),
+    Column("expires_at", Float, nullable=False),
     Column("revoked", Boolean, nullable=False),
-    Column("session", Integer),  # that a link was changed into; no foreign key, which rows of copies would break
-    Column("hash", Text),  # of a password, by Argon2, while it lets somebody in
+    Column("session_id", Integer),  # that a link was changed into; no foreign key, which rows of copies would break
+    Column("password_hash", Text),  # of a password, by Argon2, while it lets somebody in
 )
 
 bots = Table(
     "bots",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("owner", ForeignKey("owners.id"), nullable=False, index=True),
+    Column("owner_id", ForeignKey("users.id"), nullable=False, index=True),
     Column("name", String(100), nullable=False, unique=True),
-    Column("reference", Boolean, nullable=False),
-    Column("active", Integer),  # the version that plays; no foreign key, which would close a circle
-    Column("at", Float, nullable=False),
+    Column("is_reference", Boolean, nullable=False),
+    Column("active_version_id", Integer),  # the version that plays; no foreign key, which would close a circle
+    Column("created_at", Float, nullable=False),
 )
 
 # Numbers of a bot's versions count from 1. `digest` is of what was submitted, `built` of what is played.
@@ -117,79 +117,79 @@ versions = Table(
     Column("bot", ForeignKey("bots.id"), nullable=False),
     Column("number", Integer, nullable=False),
     Column("digest", String(64), nullable=False),
-    Column("file", Text),  # of a bare file: its name
-    Column("built", String(64)),
-    Column("words", Text),  # the command that starts it, as JSON, from the examination
+    Column("single_file_name", Text),  # of a bare file: its name
+    Column("built_digest", String(64)),
+    Column("command", Text),  # the command that starts it, as JSON, from the examination
     Column("language", String(20)),  # in which it is written, from the examination
-    Column("state", String(10), nullable=False, index=True),  # queued, examined (at the moment), fit, unfit
+    Column("status", String(10), nullable=False, index=True),  # queued, examined (at the moment), fit, unfit
     Column("runner", String(40)),  # that examines it
     Column("attempts", Integer, nullable=False),  # at an examination that failed through the host
-    Column("losses", Integer, nullable=False, server_default="0"),  # of runners and machines that examined it
-    Column("failed_at", Float),  # the last attempt
-    Column("reason", Text),  # why it is unfit
-    Column("at", Float, nullable=False),
-    Column("examined_at", Float),
-    Column("act", Integer, nullable=False),  # the last act before it was submitted
+    Column("lost_runners", Integer, nullable=False, server_default="0"),  # of runners and machines that examined it
+    Column("last_failure_at", Float),  # the last attempt
+    Column("rejection_reason", Text),  # why it is unfit
+    Column("submitted_at", Float, nullable=False),
+    Column("checked_at", Float),
+    Column("last_audit_id", Integer, nullable=False),  # the last act before it was submitted
     # When its owner handed it in, which deadlines ask for: `at`, unless staff said another time.
-    Column("received", Float, nullable=False, server_default="0"),
-    Column("by", Text),  # who submitted it; null: an arena that didn't write it down
+    Column("received_at", Float, nullable=False, server_default="0"),
+    Column("submitted_by", Text),  # who submitted it; null: an arena that didn't write it down
     UniqueConstraint("bot", "number"),
 )
 
 # Compressed archives of bots, by the digest of what they hold and a bare file's name.
-files = Table(
-    "files",
+archives = Table(
+    "archives",
     METADATA,
     Column("digest", String(64), primary_key=True),
-    Column("file", String(255), primary_key=True),  # "" for a folder
+    Column("single_file_name", String(255), primary_key=True),  # "" for a folder
     Column("data", LargeBinary, nullable=False),
 )
 
-steps = Table(
-    "steps",
+check_steps = Table(
+    "check_steps",
     METADATA,
     Column("version", ForeignKey("versions.id"), primary_key=True),
-    Column("number", Integer, primary_key=True),
+    Column("step", Integer, primary_key=True),
     Column("data", Text, nullable=False),  # a StepView as JSON
-    Column("log", LargeBinary),  # all that a build printed
+    Column("build_log", LargeBinary),  # all that a build printed
 )
 
-acts = Table(
-    "acts",
+audit_log = Table(
+    "audit_log",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("at", Float, nullable=False),
-    Column("who", Text, nullable=False),
-    Column("what", String(20), nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("action", String(20), nullable=False),
     Column("bot", ForeignKey("bots.id"), index=True),
     Column("version", ForeignKey("versions.id")),
     Column("match", ForeignKey("matches.id")),
-    Column("owner", ForeignKey("owners.id"), index=True),
-    Column("why", Text, nullable=False),
-    Index("ix_acts_what", "what", "id"),
+    Column("user_id", ForeignKey("users.id"), index=True),
+    Column("reason", Text, nullable=False),
+    Index("ix_audit_log_action", "action", "id"),
 )
 
 # More time for one person before a deadline of ladder.toml. The newest row of a person and a deadline holds.
-extensions = Table(
-    "extensions",
+deadline_extensions = Table(
+    "deadline_extensions",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("owner", ForeignKey("owners.id"), nullable=False, index=True),
+    Column("user_id", ForeignKey("users.id"), nullable=False, index=True),
     Column("deadline", String(40), nullable=False),
-    Column("until", Float),  # null: the deadline itself
+    Column("extended_until", Float),  # null: the deadline itself
     Column("late_days", Integer, nullable=False),  # of the person's own that it took
-    Column("why", Text, nullable=False),
+    Column("reason", Text, nullable=False),
 )
 
 # Grades that were handed out. A row is never changed.
-releases = Table(
-    "releases",
+grade_releases = Table(
+    "grade_releases",
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("name", String(40), nullable=False, unique=True),
-    Column("of", Text, nullable=False),  # the final or the deadline, as JSON
-    Column("at", Float, nullable=False),
-    Column("who", Text, nullable=False),
+    Column("scope", Text, nullable=False),  # the final or the deadline, as JSON
+    Column("created_at", Float, nullable=False),
+    Column("created_by", Text, nullable=False),
     Column("data", LargeBinary, nullable=False),  # what it was made from and what came of it: JSON, compressed
 )
 
@@ -198,13 +198,13 @@ events = Table(
     "events",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("at", Float, nullable=False),
-    Column("what", String(20), nullable=False),
+    Column("occurred_at", Float, nullable=False),
+    Column("type", String(20), nullable=False),
     Column("version", ForeignKey("versions.id")),
     Column("match", ForeignKey("matches.id")),
-    Column("act", ForeignKey("acts.id")),
-    Column("evening", ForeignKey("evenings.id")),
-    Column("said", Text),  # of a sign-in: whose, and by what
+    Column("audit_id", ForeignKey("audit_log.id")),
+    Column("table_session_id", ForeignKey("table_sessions.id")),
+    Column("details", Text),  # of a sign-in: whose, and by what
     sqlite_autoincrement=True,
 )
 
@@ -215,10 +215,10 @@ runners = Table(
     Column("id", String(40), primary_key=True),
     Column("host", Text, nullable=False),  # with the boot's id: process numbers mean nothing beyond it
     Column("pid", Integer, nullable=False),
-    Column("started", Text, nullable=False),  # the process's start, as its kernel tells it
-    Column("beat", Integer, nullable=False),
-    Column("width", Integer, nullable=False),  # matches side by side
-    Column("at", Float, nullable=False),
+    Column("process_start", Text, nullable=False),  # the process's start, as its kernel tells it
+    Column("heartbeat", Integer, nullable=False),
+    Column("capacity", Integer, nullable=False),  # matches side by side
+    Column("started_at", Float, nullable=False),
     Column("ended", Boolean, nullable=False),
     Column("port", Integer),  # of 127.0.0.1, where one that plays evenings listens; null: it plays matches
     Column("secret", Text),  # that web servers show there
@@ -231,13 +231,13 @@ finals = Table(
     Column("name", String(100), nullable=False, unique=True),
     Column("key", String(64), nullable=False),  # to be shown once `revealed`
     Column("versions", Text, nullable=False),  # JSON: ids in the order of the plan
-    Column("games", Integer, nullable=False),  # of each version, at least
-    Column("due", Float),  # the deadline whose versions play; null: those that played when it was made
-    Column("closes", Float, nullable=False),  # versions that were submitted later don't play
+    Column("games_per_version", Integer, nullable=False),  # of each version, at least
+    Column("deadline_at", Float),  # the deadline whose versions play; null: those that played when it was made
+    Column("versions_until", Float, nullable=False),  # versions that were submitted later don't play
     Column("revealed", Boolean, nullable=False),
-    Column("at", Float, nullable=False),
+    Column("created_at", Float, nullable=False),
     Column(
-        "owners", Text, nullable=False, server_default="[]"
+        "owner_groups", Text, nullable=False, server_default="[]"
     ),  # JSON: a number for each version; equal ones don't meet
 )
 
@@ -249,42 +249,42 @@ matches = Table(
     Column("kind", String(10), nullable=False),  # rated, qualifying, challenge, final
     Column("round", Integer),
     Column("final", ForeignKey("finals.id")),
-    Column("place", Integer),  # in the final's plan
-    Column("by", ForeignKey("owners.id")),  # who asked for a challenge
-    Column("state", String(10), nullable=False),
+    Column("plan_index", Integer),  # in the final's plan
+    Column("requested_by", ForeignKey("users.id")),  # who asked for a challenge
+    Column("status", String(10), nullable=False),
     Column("runner", String(40)),
     Column("attempts", Integer, nullable=False),
-    Column("losses", Integer, nullable=False, server_default="0"),  # of runners and machines that played it
-    Column("failed_at", Float),  # the last attempt
-    Column("cause", String(10)),
+    Column("lost_runners", Integer, nullable=False, server_default="0"),  # of runners and machines that played it
+    Column("last_failure_at", Float),  # the last attempt
+    Column("outcome", String(10)),
     Column("reason", Text),
-    Column("rates", Boolean, nullable=False),  # it was played, its kind rates, and nobody voided it
-    Column("at", Float, nullable=False),
-    Column("ended", Integer, unique=True),  # of those that were played: counts from 1 in the order of their ends
+    Column("is_rated", Boolean, nullable=False),  # it was played, its kind rates, and nobody voided it
+    Column("queued_at", Float, nullable=False),
+    Column("end_sequence", Integer, unique=True),  # of those that were played: counts from 1 in the order of their ends
     Column("ended_at", Float),
-    Index("ix_matches_todo", "state", "kind", "id"),
-    Index("ix_matches_rates", "rates", "kind", "ended"),
-    Index("ix_matches_final", "final", "place"),
+    Index("ix_matches_pending", "status", "kind", "id"),
+    Index("ix_matches_is_rated", "is_rated", "kind", "end_sequence"),
+    Index("ix_matches_final", "final", "plan_index"),
     Index("ix_matches_round", "round"),
 )
 
 # One row for each seat of the table. `place` is the bot's among those of the match's spec.
-match_bots = Table(
-    "match_bots",
+match_players = Table(
+    "match_players",
     METADATA,
     Column("match", ForeignKey("matches.id"), primary_key=True),
-    Column("place", Integer, primary_key=True),
+    Column("slot", Integer, primary_key=True),
     Column("version", ForeignKey("versions.id"), nullable=False),
     Column("games", Integer, nullable=False),
     Column("wins", Float, nullable=False),  # a draw among j is 1/j
     Column("forfeits", Integer, nullable=False),
     Column("faults", Integer, nullable=False),
     Column("requests", Integer, nullable=False),
-    Column("time_us", BigInteger, nullable=False),  # of its own, for all requests
-    Column("slowest_us", BigInteger, nullable=False),
+    Column("think_time_us", BigInteger, nullable=False),  # of its own, for all requests
+    Column("max_time_us", BigInteger, nullable=False),
     Column("peak_bytes", BigInteger),
-    Column("style", Text),  # what the bot did, as JSON, for as long as the match's record is kept
-    Index("ix_match_bots_version", "version", "match"),
+    Column("play_style", Text),  # what the bot did, as JSON, for as long as the match's record is kept
+    Index("ix_match_players_version", "version", "match"),
     sqlite_with_rowid=False,
 )
 
@@ -319,15 +319,15 @@ faults = Table(
 )
 
 # The first few faulty exchanges of each kind of a version, as a store keeps them.
-exchanges = Table(
-    "exchanges",
+fault_samples = Table(
+    "fault_samples",
     METADATA,
     Column("match", ForeignKey("matches.id"), primary_key=True),
-    Column("number", Integer, primary_key=True),
+    Column("sample", Integer, primary_key=True),
     Column("version", ForeignKey("versions.id"), nullable=False),
     Column("code", String(40), nullable=False),
     Column("data", Text, nullable=False),  # a line of KeptExchange
-    Index("ix_exchanges_version", "version", "code"),
+    Index("ix_fault_samples_version", "version", "code"),
 )
 
 records = Table(
@@ -341,97 +341,103 @@ logs = Table(
     "logs",
     METADATA,
     Column("match", ForeignKey("matches.id"), primary_key=True),
-    Column("place", Integer, primary_key=True),
+    Column("slot", Integer, primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("data", LargeBinary, nullable=False),
 )
 
 # An attempt at a match that the host failed.
-voids = Table(
-    "voids",
+failed_attempts = Table(
+    "failed_attempts",
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("match", ForeignKey("matches.id"), nullable=False, index=True),
     Column("runner", String(40), nullable=False),
-    Column("at", Float, nullable=False),
+    Column("failed_at", Float, nullable=False),
     Column("reason", Text, nullable=False),
-    Column("given_up", Boolean, nullable=False),  # it was the last attempt
-    Column("died", Boolean, nullable=False, server_default=false()),  # the worker did, in the middle of the match
+    Column("is_last", Boolean, nullable=False),  # it was the last attempt
+    Column(
+        "worker_died", Boolean, nullable=False, server_default=false()
+    ),  # the worker did, in the middle of the match
 )
 
 # What the last fold of a day over the results said of each version that played: for trends, curves, and old tables.
-series = Table(
-    "series",
+rating_history = Table(
+    "rating_history",
     METADATA,
     Column("day", String(10), primary_key=True),
     Column("version", ForeignKey("versions.id"), primary_key=True),
-    Column("place", Integer, nullable=False),
+    Column("position", Integer, nullable=False),
     Column("best_rank", Integer, nullable=False),
     Column("worst_rank", Integer, nullable=False),
     Column("rating", Float, nullable=False),
     Column("rating_low", Float),
     Column("rating_high", Float),
-    Column("share", Float),  # of the games that were played
-    Column("adjusted", Float),  # as if all had met equally often
-    Column("adjusted_low", Float),
-    Column("adjusted_high", Float),
+    Column("win_rate", Float),  # of the games that were played
+    Column("win_rate_adjusted", Float),  # as if all had met equally often
+    Column("win_rate_adjusted_low", Float),
+    Column("win_rate_adjusted_high", Float),
     Column("games", Integer, nullable=False),
     Column("matches", Integer, nullable=False),
     Column("forfeits", Integer, nullable=False),
     Column("faults", Integer, nullable=False),
-    Index("ix_series_version", "version", "day"),
+    Index("ix_rating_history_version", "version", "day"),
     sqlite_with_rowid=False,
 )
 
 # What the newest fold said, as JSON; of the days before, the last fold's without its rows, which `series` has.
-boards = Table(
-    "boards",
+standings_snapshots = Table(
+    "standings_snapshots",
     METADATA,
     Column("day", String(10), primary_key=True),
-    Column("number", Integer, nullable=False),  # counts from 1 in the order of writing: a day may come twice
-    Column("ended", Integer, nullable=False),  # how many matches had ended
-    Column("at", Float, nullable=False),
+    Column("sequence", Integer, nullable=False),  # counts from 1 in the order of writing: a day may come twice
+    Column("match_count", Integer, nullable=False),  # how many matches had ended
+    Column("created_at", Float, nullable=False),
     Column("data", Text, nullable=False),
 )
 
 # A table that somebody opened for people and programs from home, with its matches, which rate nobody.
-evenings = Table(
-    "evenings",
+table_sessions = Table(
+    "table_sessions",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("owner", ForeignKey("owners.id"), nullable=False, index=True),  # who opened it
-    Column("at", Float, nullable=False),
+    Column("opened_by", ForeignKey("users.id"), nullable=False, index=True),  # who opened it
+    Column("opened_at", Float, nullable=False),
     Column("rules", Text, nullable=False),  # a preset's name, or that of the ladder's own rules
     Column("games", Integer, nullable=False),  # of a match
-    Column("clock_s", Integer),  # that people have for a move; null: no clock. Programs have limits of their own
-    Column("watch", Boolean, nullable=False),  # who may read the ladder may look on
-    Column("state", String(10), nullable=False, index=True),  # open, playing, ended
-    Column("why", Text),  # it ended
-    Column("runner", String(40)),  # that plays it
+    Column("move_time_s", Integer),  # that people have for a move; null: no clock. Programs have limits of their own
+    Column("allow_spectators", Boolean, nullable=False),  # who may read the ladder may look on
+    Column("status", String(10), nullable=False, index=True),  # open, playing, ended
+    Column("end_reason", Text),  # it ended
+    Column("table_server", String(40)),  # that plays it
     Column("ended_at", Float),
 )
 
-evening_places = Table(
-    "evening_places",
+session_slots = Table(
+    "session_slots",
     METADATA,
-    Column("evening", ForeignKey("evenings.id"), primary_key=True),
-    Column("place", Integer, primary_key=True),
+    Column("table_session_id", ForeignKey("table_sessions.id"), primary_key=True),
+    Column("slot", Integer, primary_key=True),
     Column("kind", String(10), nullable=False),  # bot, person, program
     Column("version", ForeignKey("versions.id")),  # of a bot
-    Column("owner", ForeignKey("owners.id")),  # the participant who sits there, or whose program does
+    Column("user_id", ForeignKey("users.id")),  # the participant who sits there, or whose program does
     Column("name", Text),  # of who sits there and is no bot; null: nobody does yet
-    Column("digest", String(64), unique=True),  # of the secret of a link or a token, while it lets somebody sit down
+    Column(
+        "token_sha256", String(64), unique=True
+    ),  # of the secret of a link or a token, while it lets somebody sit down
     sqlite_with_rowid=False,
 )
 
 # One row a match that had a game to its end. A record that has grown replaces the one before.
-evening_matches = Table(
-    "evening_matches",
+session_matches = Table(
+    "session_matches",
     METADATA,
-    Column("evening", ForeignKey("evenings.id"), primary_key=True),
+    Column("table_session_id", ForeignKey("table_sessions.id"), primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("games", Integer, nullable=False),  # that the record has
-    Column("ended", Boolean, nullable=False),  # until then the record is nobody's to read: it has all cards to come
-    Column("at", Float, nullable=False),
+    Column(
+        "is_complete", Boolean, nullable=False
+    ),  # until then the record is nobody's to read: it has all cards to come
+    Column("updated_at", Float, nullable=False),
     Column("data", LargeBinary),  # the record; null: its time was over
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, insert, select, update
 
 from ladder.store.database.events import TABLE_CHANGED, record_event
-from ladder.store.database.schema_tables import bots, evening_matches, evening_places, evenings, owners, versions
+from ladder.store.database.schema_tables import bots, session_matches, session_slots, table_sessions, users, versions
 from ladder.store.database.users import User
 
 OPEN, PLAYING, CLOSED = "open", "playing", "ended"
@@ -30,7 +30,7 @@ class SessionSlot:
     label: str | None = None
     login: str | None = None
     name: str | None = None
-    digest: str | None = None
+    token_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,16 @@ class TableSession:
     id: int
     login: str
     pseudonym: str
-    at: float
+    opened_at: float
     rules: str
     games: int
-    clock_s: int | None
-    watch: bool
-    state: str
-    why: str | None
-    runner: str | None
+    move_time_s: int | None
+    allow_spectators: bool
+    status: str
+    end_reason: str | None
+    table_server: str | None
     ended_at: float | None
-    places: tuple[SessionSlot, ...] = ()
+    slots: tuple[SessionSlot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +58,28 @@ class SessionMatch:
 
     number: int
     games: int
-    ended: bool
-    at: float
-    kept: bool
+    is_complete: bool
+    updated_at: float
+    has_record: bool
 
 
 _LINE = select(
-    evenings.c.id, owners.c.login, owners.c.pseudonym, evenings.c.at, evenings.c.rules, evenings.c.games,
-    evenings.c.clock_s, evenings.c.watch, evenings.c.state, evenings.c.why, evenings.c.runner, evenings.c.ended_at,
-).join(owners, owners.c.id == evenings.c.owner)  # fmt: skip
+    table_sessions.c.id, users.c.login, users.c.pseudonym, table_sessions.c.opened_at, table_sessions.c.rules,
+    table_sessions.c.games, table_sessions.c.move_time_s, table_sessions.c.allow_spectators, table_sessions.c.status,
+    table_sessions.c.end_reason, table_sessions.c.table_server, table_sessions.c.ended_at,
+).join(users, users.c.id == table_sessions.c.opened_by)  # fmt: skip
 
-_of_bot = owners.alias()
+_of_bot = users.alias()
 _PLACE = (
     select(
-        evening_places.c.evening, evening_places.c.kind, evening_places.c.version, bots.c.name, versions.c.number,
-        func.coalesce(owners.c.login, _of_bot.c.login), evening_places.c.name, evening_places.c.digest,
+        session_slots.c.table_session_id, session_slots.c.kind, session_slots.c.version, bots.c.name, versions.c.number,
+        func.coalesce(users.c.login, _of_bot.c.login), session_slots.c.name, session_slots.c.token_sha256,
     )
-    .outerjoin(owners, owners.c.id == evening_places.c.owner)
-    .outerjoin(versions, versions.c.id == evening_places.c.version)
+    .outerjoin(users, users.c.id == session_slots.c.user_id)
+    .outerjoin(versions, versions.c.id == session_slots.c.version)
     .outerjoin(bots, bots.c.id == versions.c.bot)
-    .outerjoin(_of_bot, _of_bot.c.id == bots.c.owner)
-    .order_by(evening_places.c.evening, evening_places.c.place)
+    .outerjoin(_of_bot, _of_bot.c.id == bots.c.owner_id)
+    .order_by(session_slots.c.table_session_id, session_slots.c.slot)
 )  # fmt: skip
 
 
@@ -94,23 +95,26 @@ def insert_session(
 ) -> int:
     """Open an evening and return its id."""
     values = {
-        "owner": owner.id, "at": at, "rules": rules, "games": games, "clock_s": clock_s, "watch": watch, "state": OPEN,
+        "opened_by": owner.id, "opened_at": at, "rules": rules, "games": games, "move_time_s": clock_s,
+        "allow_spectators": watch, "status": OPEN,
     }  # fmt: skip
-    id = int(connection.execute(insert(evenings).values(values).returning(evenings.c.id)).scalar_one())
+    id = int(connection.execute(insert(table_sessions).values(values).returning(table_sessions.c.id)).scalar_one())
     for number, place in enumerate(places):
         sits = None if place.login is None or place.kind == BOT else _id_of(connection, place.login)
         row = {
-            "evening": id, "place": number, "kind": place.kind, "version": place.version, "owner": sits,
-            "name": place.name, "digest": place.digest,
+            "table_session_id": id, "slot": number, "kind": place.kind, "version": place.version, "user_id": sits,
+            "name": place.name, "token_sha256": place.token_sha256,
         }  # fmt: skip
-        connection.execute(insert(evening_places).values(row))
+        connection.execute(insert(session_slots).values(row))
     record_event(connection, TABLE_CHANGED, at, evening=id)
     return id
 
 
 def find_session_opened_at(connection: Connection, owner: int, at: float) -> int | None:
     """Return the evening that an owner opened at a time, None if there is none."""
-    return connection.scalar(select(evenings.c.id).where(evenings.c.owner == owner, evenings.c.at == at))
+    return connection.scalar(
+        select(table_sessions.c.id).where(table_sessions.c.opened_by == owner, table_sessions.c.opened_at == at)
+    )
 
 
 def find_session(connection: Connection, id: int) -> TableSession | None:
@@ -121,39 +125,43 @@ def find_session(connection: Connection, id: int) -> TableSession | None:
 def find_sessions(connection: Connection, ids: Sequence[int]) -> list[TableSession]:
     """Return a few evenings, in order of id."""
     places: dict[int, list[SessionSlot]] = {id: [] for id in ids}
-    rows = connection.execute(_PLACE.where(evening_places.c.evening.in_(ids)))
+    rows = connection.execute(_PLACE.where(session_slots.c.table_session_id.in_(ids)))
     for evening, kind, version, bot, number, login, name, digest in rows:
         label = None if bot is None else f"{bot}@{number}"
         places[evening].append(SessionSlot(kind, version, label, login, name, digest))
-    lines = connection.execute(_LINE.where(evenings.c.id.in_(ids)).order_by(evenings.c.id))
-    return [TableSession(**line, places=tuple(places[line["id"]])) for line in lines.mappings()]
+    lines = connection.execute(_LINE.where(table_sessions.c.id.in_(ids)).order_by(table_sessions.c.id))
+    return [TableSession(**line, slots=tuple(places[line["id"]])) for line in lines.mappings()]
 
 
 def list_session_ids(
     connection: Connection, ended: bool, after: int | None = None, limit: int | None = None
 ) -> Sequence[int]:
     """Return the evenings that have ended, or haven't, the newest first; after the one of this id."""
-    query = select(evenings.c.id).where(evenings.c.state == CLOSED if ended else evenings.c.state != CLOSED)
+    query = select(table_sessions.c.id).where(
+        table_sessions.c.status == CLOSED if ended else table_sessions.c.status != CLOSED
+    )
     if after is not None:
-        query = query.where(evenings.c.id < after)
-    return connection.scalars(query.order_by(evenings.c.id.desc()).limit(limit)).all()
+        query = query.where(table_sessions.c.id < after)
+    return connection.scalars(query.order_by(table_sessions.c.id.desc()).limit(limit)).all()
 
 
 def count_open_sessions(connection: Connection) -> dict[str, int]:
     """Return how many evenings haven't ended, by the login of who opened them."""
-    query = select(owners.c.login, func.count()).join(evenings, evenings.c.owner == owners.c.id)
-    rows = connection.execute(query.where(evenings.c.state != CLOSED).group_by(owners.c.login))
+    query = select(users.c.login, func.count()).join(table_sessions, table_sessions.c.opened_by == users.c.id)
+    rows = connection.execute(query.where(table_sessions.c.status != CLOSED).group_by(users.c.login))
     return {row[0]: row[1] for row in rows}
 
 
 def count_session_states(connection: Connection) -> tuple[dict[str, int], int]:
     """Return how many evenings haven't ended, by their state, and how many people have sat down there."""
-    here = evenings.c.state != CLOSED
-    states = connection.execute(select(evenings.c.state, func.count()).where(here).group_by(evenings.c.state))
+    here = table_sessions.c.status != CLOSED
+    states = connection.execute(
+        select(table_sessions.c.status, func.count()).where(here).group_by(table_sessions.c.status)
+    )
     seated = (
         select(func.count())
-        .join(evenings, evenings.c.id == evening_places.c.evening)
-        .where(here, evening_places.c.kind == PERSON, evening_places.c.name.is_not(None))
+        .join(table_sessions, table_sessions.c.id == session_slots.c.table_session_id)
+        .where(here, session_slots.c.kind == PERSON, session_slots.c.name.is_not(None))
     )
     return {OPEN: 0, PLAYING: 0} | {row[0]: row[1] for row in states}, connection.scalar(seated) or 0
 
@@ -161,94 +169,100 @@ def count_session_states(connection: Connection) -> tuple[dict[str, int], int]:
 def claim_session(connection: Connection, id: int, runner: str) -> TableSession | None:
     """Let a runner play an evening, and return it; None if it has ended, or another plays it."""
     evening = find_session(connection, id)
-    if evening is None or evening.state == CLOSED or evening.runner not in (None, runner):
+    if evening is None or evening.status == CLOSED or evening.table_server not in (None, runner):
         return None
-    connection.execute(update(evenings).where(evenings.c.id == id).values(runner=runner))
+    connection.execute(update(table_sessions).where(table_sessions.c.id == id).values(table_server=runner))
     return evening
 
 
 def set_session_playing(connection: Connection, id: int, playing: bool, at: float) -> None:
     """Store whether a match is being played at a table that hasn't ended."""
     state = PLAYING if playing else OPEN
-    open_ = update(evenings).where(evenings.c.id == id, evenings.c.state != CLOSED, evenings.c.state != state)
-    if connection.execute(open_.values(state=state)).rowcount:
+    open_ = update(table_sessions).where(
+        table_sessions.c.id == id, table_sessions.c.status != CLOSED, table_sessions.c.status != state
+    )
+    if connection.execute(open_.values(status=state)).rowcount:
         record_event(connection, TABLE_CHANGED, at, evening=id)
 
 
 def end_session(connection: Connection, id: int, why: str, at: float) -> bool:
     """End an evening; return False if it has ended already: the first end counts. What was kept may be read now."""
-    ends = update(evenings).where(evenings.c.id == id, evenings.c.state != CLOSED)
-    if not connection.execute(ends.values(state=CLOSED, why=why, ended_at=at)).rowcount:
+    ends = update(table_sessions).where(table_sessions.c.id == id, table_sessions.c.status != CLOSED)
+    if not connection.execute(ends.values(status=CLOSED, end_reason=why, ended_at=at)).rowcount:
         return False
-    connection.execute(update(evening_matches).where(evening_matches.c.evening == id).values(ended=True))
-    connection.execute(update(evening_places).where(evening_places.c.evening == id).values(digest=None))
+    connection.execute(update(session_matches).where(session_matches.c.table_session_id == id).values(is_complete=True))
+    connection.execute(update(session_slots).where(session_slots.c.table_session_id == id).values(token_sha256=None))
     record_event(connection, TABLE_CHANGED, at, evening=id)
     return True
 
 
 def sessions_of_server(connection: Connection, runner: str | None) -> Sequence[int]:
     """Return the evenings that haven't ended and that a runner plays; None: that nobody has begun to play."""
-    query = select(evenings.c.id).where(evenings.c.runner == runner if runner else evenings.c.runner.is_(None))
-    return connection.scalars(query.where(evenings.c.state != CLOSED).order_by(evenings.c.id)).all()
+    query = select(table_sessions.c.id).where(
+        table_sessions.c.table_server == runner if runner else table_sessions.c.table_server.is_(None)
+    )
+    return connection.scalars(query.where(table_sessions.c.status != CLOSED).order_by(table_sessions.c.id)).all()
 
 
 def take_slot(
     connection: Connection, id: int, place: int, owner: int | None, name: str, digest: str | None, at: float
 ) -> None:
     """Let somebody have a place: a participant by `owner`, a guest by the digest of a secret of his own."""
-    _set_place(connection, id, place, owner=owner, name=name, digest=digest)
+    _set_slot(connection, id, place, user_id=owner, name=name, token_sha256=digest)
     record_event(connection, TABLE_CHANGED, at, evening=id)
 
 
 def set_slot_secret(connection: Connection, id: int, place: int, digest: str) -> None:
     """Let another secret be the one by which somebody may sit down at a place, and no earlier one."""
-    _set_place(connection, id, place, digest=digest)
+    _set_slot(connection, id, place, token_sha256=digest)
 
 
-def _set_place(connection: Connection, id: int, place: int, **values: object) -> None:
-    where = (evening_places.c.evening == id, evening_places.c.place == place)
-    connection.execute(update(evening_places).where(*where).values(**values))
+def _set_slot(connection: Connection, id: int, place: int, **values: object) -> None:
+    where = (session_slots.c.table_session_id == id, session_slots.c.slot == place)
+    connection.execute(update(session_slots).where(*where).values(**values))
 
 
 def save_session_match(
     connection: Connection, id: int, number: int, record: str, games: int, ended: bool, at: float
 ) -> None:
     """Keep a match's record, unless one with as many games is kept; an evening that ended has ended matches alone."""
-    key = (evening_matches.c.evening == id, evening_matches.c.number == number)
-    row = connection.execute(select(evening_matches.c.games, evening_matches.c.ended).where(*key)).one_or_none()
-    over = connection.scalar(select(evenings.c.state).where(evenings.c.id == id)) == CLOSED
-    values = {"games": games, "ended": ended or over, "at": at, "data": zlib.compress(record.encode())}
+    key = (session_matches.c.table_session_id == id, session_matches.c.number == number)
+    row = connection.execute(select(session_matches.c.games, session_matches.c.is_complete).where(*key)).one_or_none()
+    over = connection.scalar(select(table_sessions.c.status).where(table_sessions.c.id == id)) == CLOSED
+    values = {"games": games, "is_complete": ended or over, "updated_at": at, "data": zlib.compress(record.encode())}
     if row is None:
-        connection.execute(insert(evening_matches).values(evening=id, number=number, **values))
+        connection.execute(insert(session_matches).values(table_session_id=id, number=number, **values))
     elif games > row.games:
-        connection.execute(update(evening_matches).where(*key).values(**values))
-    elif ended and not row.ended:
-        connection.execute(update(evening_matches).where(*key).values(ended=True))
-    if ended and not (row is not None and row.ended):
+        connection.execute(update(session_matches).where(*key).values(**values))
+    elif ended and not row.is_complete:
+        connection.execute(update(session_matches).where(*key).values(is_complete=True))
+    if ended and not (row is not None and row.is_complete):
         record_event(connection, TABLE_CHANGED, at, evening=id)
 
 
 def list_session_matches(connection: Connection, id: int) -> list[SessionMatch]:
     """Return the matches of an evening of which something is kept, in order."""
-    row = evening_matches.c
-    query = select(row.number, row.games, row.ended, row.at, row.data.is_not(None)).where(row.evening == id)
+    row = session_matches.c
+    query = select(row.number, row.games, row.is_complete, row.updated_at, row.data.is_not(None)).where(
+        row.table_session_id == id
+    )
     return [SessionMatch(*found) for found in connection.execute(query.order_by(row.number))]
 
 
 def find_session_record(connection: Connection, id: int, number: int) -> str | None:
     """Return the record of a match that has ended, None if there is none: also while it is being played."""
-    row = evening_matches.c
-    query = select(row.data).where(row.evening == id, row.number == number, row.ended)
+    row = session_matches.c
+    query = select(row.data).where(row.table_session_id == id, row.number == number, row.is_complete)
     data = connection.scalar(query)
     return None if data is None else zlib.decompress(data).decode()
 
 
 def delete_session_records(connection: Connection, before: float) -> None:
     """Remove the records of matches that ended before a time; that they were played stays."""
-    row = evening_matches.c
-    old = update(evening_matches).where(row.at < before, row.ended, row.data.is_not(None))
+    row = session_matches.c
+    old = update(session_matches).where(row.updated_at < before, row.is_complete, row.data.is_not(None))
     connection.execute(old.values(data=None))
 
 
 def _id_of(connection: Connection, login: str) -> int:
-    return int(connection.execute(select(owners.c.id).where(owners.c.login == login)).scalar_one())
+    return int(connection.execute(select(users.c.id).where(users.c.login == login)).scalar_one())

@@ -15,13 +15,13 @@ from ladder.store.database.events import SIGNED_IN, USERS_CHANGED, record_event
 from ladder.store.database.schema_tables import (
     bots,
     credentials,
-    evening_places,
-    evenings,
-    extensions,
+    deadline_extensions,
     matches,
-    owners,
+    session_slots,
+    table_sessions,
     team_members,
     teams,
+    users,
 )
 
 LINK, SESSION, TOKEN, PASSWORD = "link", "session", "token", "password"
@@ -36,76 +36,77 @@ class Credential:
     by: who made it. session: what a link was changed into. Times are seconds since 1970.
     """
 
-    owner: int
+    user_id: int
     login: str
     kind: str
-    digest: str
+    token_sha256: str
     scope: str
-    by: str
-    at: float
-    ends: float
+    created_by: str
+    created_at: float
+    expires_at: float
     revoked: bool = False
-    session: int | None = None
+    session_id: int | None = None
     id: int = 0
-    hash: str | None = field(default=None, repr=False)
+    password_hash: str | None = field(default=None, repr=False)
 
-    def holds(self, now: float) -> bool:
+    def is_valid(self, now: float) -> bool:
         """Return whether it still lets somebody in; a link does so once."""
-        return not self.revoked and now < self.ends and self.session is None
+        return not self.revoked and now < self.expires_at and self.session_id is None
 
 
 _ALL = select(
-    credentials.c.owner, owners.c.login, credentials.c.kind, credentials.c.digest, credentials.c.scope,
-    credentials.c.by, credentials.c.at, credentials.c.ends, credentials.c.revoked, credentials.c.session,
-    credentials.c.id, credentials.c.hash,
-).join(owners, owners.c.id == credentials.c.owner)  # fmt: skip
+    credentials.c.user_id, users.c.login, credentials.c.kind, credentials.c.token_sha256, credentials.c.scope,
+    credentials.c.created_by, credentials.c.created_at, credentials.c.expires_at, credentials.c.revoked,
+    credentials.c.session_id, credentials.c.id, credentials.c.password_hash,
+).join(users, users.c.id == credentials.c.user_id)  # fmt: skip
 
 
 def insert_credential(connection: Connection, new: Credential) -> int:
     """Write a credential once, and a session as an event; return its id: of the same digest it is the same."""
-    known = find_credential(connection, new.digest)
+    known = find_credential(connection, new.token_sha256)
     if known is not None:
         return known.id
     values = {
-        "owner": new.owner, "kind": new.kind, "digest": new.digest, "scope": new.scope, "by": new.by,
-        "at": new.at, "ends": new.ends, "revoked": False, "hash": new.hash,
+        "user_id": new.user_id, "kind": new.kind, "token_sha256": new.token_sha256, "scope": new.scope,
+        "created_by": new.created_by, "created_at": new.created_at, "expires_at": new.expires_at, "revoked": False,
+        "password_hash": new.password_hash,
     }  # fmt: skip
     id = int(connection.execute(insert(credentials).values(values).returning(credentials.c.id)).scalar_one())
     if new.kind == SESSION:
-        record_event(connection, SIGNED_IN, new.at, said=f"{new.login}, session {id}, by {new.by}")
+        record_event(connection, SIGNED_IN, new.created_at, said=f"{new.login}, session {id}, by {new.created_by}")
     return id
 
 
 def find_credential(connection: Connection, digest: str) -> Credential | None:
     """Return the credential of a digest, None if there is none."""
-    row = connection.execute(_ALL.where(credentials.c.digest == digest)).one_or_none()
+    row = connection.execute(_ALL.where(credentials.c.token_sha256 == digest)).one_or_none()
     return None if row is None else Credential(*row)
 
 
 def all_credentials(connection: Connection, login: str | None = None) -> list[Credential]:
     """Return the credentials of an owner, or all, in order of id."""
     query = _ALL.order_by(credentials.c.id)
-    rows = connection.execute(query if login is None else query.where(owners.c.login == login))
+    rows = connection.execute(query if login is None else query.where(users.c.login == login))
     return [Credential(*row) for row in rows]
 
 
 def record_session(connection: Connection, link: int, session: int) -> None:
     """Note that a link was changed into a session."""
-    connection.execute(update(credentials).where(credentials.c.id == link).values(session=session))
+    connection.execute(update(credentials).where(credentials.c.id == link).values(session_id=session))
 
 
 def set_expiry(connection: Connection, id: int, ends: float) -> None:
     """Let a credential end at another time."""
-    connection.execute(update(credentials).where(credentials.c.id == id).values(ends=ends))
+    connection.execute(update(credentials).where(credentials.c.id == id).values(expires_at=ends))
 
 
 def expire_credential(connection: Connection, id: int) -> None:
     """End a credential; a password's hash is forgotten."""
-    connection.execute(update(credentials).where(credentials.c.id == id).values(revoked=True, hash=None))
+    connection.execute(update(credentials).where(credentials.c.id == id).values(revoked=True, password_hash=None))
 
 
 # Nothing of such a person's plays, is submitted or counts.
-IS_ACTIVE_USER = and_(owners.c.suspended.is_(False), owners.c.gone.is_(False), owners.c.waiting.is_(False))
+IS_ACTIVE_USER = and_(users.c.suspended.is_(False), users.c.withdrawn.is_(False), users.c.waiting.is_(False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,21 +124,17 @@ class User:
     email: str | None = None
     section: str | None = None
     staff: bool = False
-    number: str | None = None
+    student_id: str | None = None
     suspended: bool = False
     id: int = 0
-    canvas: str | None = None
-    moodle: str | None = None
-    gone: bool = False
-    merged: int | None = None
+    canvas_id: str | None = None
+    moodle_id: str | None = None
+    withdrawn: bool = False
+    merged_into: int | None = None
     waiting: bool = False
 
 
-_COLUMNS = (
-    owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.email, owners.c.section, owners.c.staff,
-    owners.c.number, owners.c.suspended, owners.c.id, owners.c.canvas, owners.c.moodle, owners.c.gone,
-    owners.c.merged, owners.c.waiting,
-)  # fmt: skip
+_COLUMNS = [users.c[name] for name in User.__dataclass_fields__]
 
 
 def save_users(connection: Connection, people: Iterable[User], at: float) -> tuple[int, int]:
@@ -150,14 +147,14 @@ def save_users(connection: Connection, people: Iterable[User], at: float) -> tup
         known = find_user(connection, person.login)
         values = {
             "name": person.name, "email": person.email, "section": person.section, "staff": person.staff,
-            "number": person.number, "canvas": person.canvas, "moodle": person.moodle,
+            "student_id": person.student_id, "canvas_id": person.canvas_id, "moodle_id": person.moodle_id,
         }  # fmt: skip
         if known is None:
-            own = {"login": person.login, "pseudonym": person.pseudonym, "waiting": person.waiting, "at": at}
-            connection.execute(insert(owners).values(own | values))
+            own = {"login": person.login, "pseudonym": person.pseudonym, "waiting": person.waiting}
+            connection.execute(insert(users).values(**own, **values, created_at=at))
             added += 1
         elif any(getattr(known, name) != value for name, value in values.items()):
-            connection.execute(update(owners).where(owners.c.id == known.id).values(**values))
+            connection.execute(update(users).where(users.c.id == known.id).values(**values))
             changed += 1
     if added or changed:
         record_event(connection, USERS_CHANGED, at)
@@ -166,23 +163,23 @@ def save_users(connection: Connection, people: Iterable[User], at: float) -> tup
 
 def set_user_suspended(connection: Connection, owner: int, suspended: bool) -> None:
     """Let nothing of an owner play, or let it play again. The act that says so is the caller's to note."""
-    connection.execute(update(owners).where(owners.c.id == owner).values(suspended=suspended))
+    connection.execute(update(users).where(users.c.id == owner).values(suspended=suspended))
 
 
 def set_user_withdrawn(connection: Connection, owner: int, gone: bool) -> None:
     """Let an owner be gone from the course, or be back. The act that says so is the caller's to note."""
-    connection.execute(update(owners).where(owners.c.id == owner).values(gone=gone))
+    connection.execute(update(users).where(users.c.id == owner).values(withdrawn=gone))
 
 
 def set_user_approved(connection: Connection, owner: int) -> None:
     """Let an account that waited take part, without its email: no one verified it. The caller notes the act."""
-    connection.execute(update(owners).where(owners.c.id == owner).values(waiting=False, email=None))
+    connection.execute(update(users).where(users.c.id == owner).values(waiting=False, email=None))
 
 
 def delete_applicant(connection: Connection, owner: int) -> None:
     """Remove an account that waits, and its sessions. The act that says so is the caller's to note."""
-    connection.execute(delete(credentials).where(credentials.c.owner == owner))
-    connection.execute(delete(owners).where(owners.c.id == owner, owners.c.waiting.is_(True)))
+    connection.execute(delete(credentials).where(credentials.c.user_id == owner))
+    connection.execute(delete(users).where(users.c.id == owner, users.c.waiting.is_(True)))
 
 
 def merge_user_rows(connection: Connection, old: User, new: User, at: float) -> None:
@@ -193,47 +190,48 @@ def merge_user_rows(connection: Connection, old: User, new: User, at: float) -> 
     that the login leads to the other.
     """
     for table, column in (
-        (bots, bots.c.owner), (matches, matches.c.by), (evenings, evenings.c.owner), (extensions, extensions.c.owner),
-        (evening_places, evening_places.c.owner), (team_members, team_members.c.owner), (owners, owners.c.merged),
+        (bots, bots.c.owner_id), (matches, matches.c.requested_by), (table_sessions, table_sessions.c.opened_by),
+        (deadline_extensions, deadline_extensions.c.user_id), (session_slots, session_slots.c.user_id),
+        (team_members, team_members.c.user_id), (users, users.c.merged_into),
     ):  # fmt: skip
         connection.execute(update(table).where(column == old.id).values({column: new.id}))
-    of_old = update(credentials).where(credentials.c.owner == old.id)
-    connection.execute(of_old.where(credentials.c.kind != OPENID).values(revoked=True, hash=None))
-    connection.execute(of_old.where(credentials.c.kind == OPENID).values(owner=new.id))
+    of_old = update(credentials).where(credentials.c.user_id == old.id)
+    connection.execute(of_old.where(credentials.c.kind != OPENID).values(revoked=True, password_hash=None))
+    connection.execute(of_old.where(credentials.c.kind == OPENID).values(user_id=new.id))
     known = {name: getattr(new, name) or getattr(old, name) for name in _MERGED}
-    connection.execute(update(owners).where(owners.c.id == new.id).values(**known))
-    connection.execute(update(owners).where(owners.c.id == old.id).values(merged=new.id))
+    connection.execute(update(users).where(users.c.id == new.id).values(**known))
+    connection.execute(update(users).where(users.c.id == old.id).values(merged_into=new.id))
     record_event(connection, USERS_CHANGED, at)
 
 
-_MERGED = ("email", "section", "number", "canvas", "moodle")
+_MERGED = ("email", "section", "student_id", "canvas_id", "moodle_id")
 
 
 def find_user(connection: Connection, login: str) -> User | None:
     """Return the owner of a login, or the one that the login's became; None if there is none."""
-    row = connection.execute(select(*_COLUMNS).where(owners.c.login == login)).one_or_none()
-    if row is not None and row.merged is not None:
-        row = connection.execute(select(*_COLUMNS).where(owners.c.id == row.merged)).one()
+    row = connection.execute(select(*_COLUMNS).where(users.c.login == login)).one_or_none()
+    if row is not None and row.merged_into is not None:
+        row = connection.execute(select(*_COLUMNS).where(users.c.id == row.merged_into)).one()
     return None if row is None else User(*row)
 
 
 def all_users(connection: Connection, merged: bool = False) -> list[User]:
     """Return all owners, in order of login; with `merged` also those that became another."""
-    query = select(*_COLUMNS).order_by(owners.c.login)
+    query = select(*_COLUMNS).order_by(users.c.login)
     if not merged:
-        query = query.where(owners.c.merged.is_(None))
+        query = query.where(users.c.merged_into.is_(None))
     return [User(*row) for row in connection.execute(query)]
 
 
-_NOW = team_members.c.until.is_(None)
+_NOW = team_members.c.left_at.is_(None)
 
 # Whose a bot is, where two of one never meet: minus the team's id, of an owner without a team the owner's.
 PARTY = func.coalesce(
-    select(-func.max(team_members.c.team))
-    .where(team_members.c.owner == bots.c.owner, _NOW)
+    select(-func.max(team_members.c.team_id))
+    .where(team_members.c.user_id == bots.c.owner_id, _NOW)
     .correlate(bots)
     .scalar_subquery(),
-    bots.c.owner,
+    bots.c.owner_id,
 ).label("party")
 
 
@@ -244,8 +242,8 @@ class Membership:
     team: str
     login: str
     name: str
-    since: float
-    until: float | None
+    joined_at: float
+    left_at: float | None
 
 
 def join_team(connection: Connection, team: str, owner: int, at: float) -> None:
@@ -255,34 +253,34 @@ def join_team(connection: Connection, team: str, owner: int, at: float) -> None:
     """
     id = connection.scalar(select(teams.c.id).where(teams.c.name == team))
     if id is None:
-        id = connection.execute(insert(teams).values(name=team, at=at).returning(teams.c.id)).scalar_one()
-    now_in = update(team_members).where(team_members.c.owner == owner, team_members.c.team == id, _NOW)
-    if connection.execute(now_in.values(since=at)).rowcount:
+        id = connection.execute(insert(teams).values(name=team, created_at=at).returning(teams.c.id)).scalar_one()
+    now_in = update(team_members).where(team_members.c.user_id == owner, team_members.c.team_id == id, _NOW)
+    if connection.execute(now_in.values(joined_at=at)).rowcount:
         return
     leave_team(connection, owner, at)
-    connection.execute(insert(team_members).values(team=id, owner=owner, since=at))
+    connection.execute(insert(team_members).values(team_id=id, user_id=owner, joined_at=at))
 
 
 def leave_team(connection: Connection, owner: int, at: float) -> None:
     """Let an owner be in no team from now on. The act that says so is the caller's to note."""
-    connection.execute(update(team_members).where(team_members.c.owner == owner, _NOW).values(until=at))
+    connection.execute(update(team_members).where(team_members.c.user_id == owner, _NOW).values(left_at=at))
 
 
 def list_memberships(connection: Connection) -> list[Membership]:
     """Return who is and was in which team, in order of teams' names, then of time."""
     query = (
-        select(teams.c.name, owners.c.login, owners.c.name, team_members.c.since, team_members.c.until)
-        .join(team_members, team_members.c.team == teams.c.id)
-        .join(owners, owners.c.id == team_members.c.owner)
+        select(teams.c.name, users.c.login, users.c.name, team_members.c.joined_at, team_members.c.left_at)
+        .join(team_members, team_members.c.team_id == teams.c.id)
+        .join(users, users.c.id == team_members.c.user_id)
     )
     return [Membership(*row) for row in connection.execute(query.order_by(teams.c.name, team_members.c.id))]
 
 
 def teammates_at(connection: Connection, at: float) -> dict[int, set[int]]:
     """Return the ids of those with whom an owner was in a team at a time, the owner among them; by the owner's id."""
-    then = (team_members.c.since <= at) & (_NOW | (team_members.c.until > at))
+    then = (team_members.c.joined_at <= at) & (_NOW | (team_members.c.left_at > at))
     members: defaultdict[int, set[int]] = defaultdict(set)
-    for team, owner in connection.execute(select(team_members.c.team, team_members.c.owner).where(then)):
+    for team, owner in connection.execute(select(team_members.c.team_id, team_members.c.user_id).where(then)):
         members[team].add(owner)
     mates: defaultdict[int, set[int]] = defaultdict(set)
     for team in members.values():
@@ -293,9 +291,9 @@ def teammates_at(connection: Connection, at: float) -> dict[int, set[int]]:
 
 def get_party(connection: Connection, owner: User) -> dict[int, str]:
     """Return who counts as one with an owner, the owner among them: ids and logins of those who are in the team now."""
-    mine = select(team_members.c.team).where(team_members.c.owner == owner.id, _NOW)
-    query = select(owners.c.id, owners.c.login).join(team_members, team_members.c.owner == owners.c.id)
-    rows = connection.execute(query.where(_NOW, team_members.c.team.in_(mine)).order_by(owners.c.id))
+    mine = select(team_members.c.team_id).where(team_members.c.user_id == owner.id, _NOW)
+    query = select(users.c.id, users.c.login).join(team_members, team_members.c.user_id == users.c.id)
+    rows = connection.execute(query.where(_NOW, team_members.c.team_id.in_(mine)).order_by(users.c.id))
     return {owner.id: owner.login} | {row.id: row.login for row in rows}
 
 
@@ -306,23 +304,23 @@ class Extension:
     late_days: of the person's own that it took. why: the reason, as it is told to the person.
     """
 
-    owner: int
+    user_id: int
     deadline: str
-    until: float | None
+    extended_until: float | None
     late_days: int
-    why: str
+    reason: str
 
 
 def insert_extension(connection: Connection, extension: Extension) -> None:
     """Let an extension hold from now on. The act that says so is the caller's to note."""
-    columns = ("owner", "deadline", "until", "late_days", "why")
-    connection.execute(insert(extensions).values({name: getattr(extension, name) for name in columns}))
+    columns = Extension.__dataclass_fields__
+    connection.execute(insert(deadline_extensions).values({name: getattr(extension, name) for name in columns}))
 
 
 def extensions_in_force(connection: Connection) -> list[Extension]:
     """Return the extensions that hold now, in the order in which they were given."""
-    newest = select(func.max(extensions.c.id)).group_by(extensions.c.owner, extensions.c.deadline)
-    query = select(
-        extensions.c.owner, extensions.c.deadline, extensions.c.until, extensions.c.late_days, extensions.c.why
-    ).where(extensions.c.id.in_(newest), extensions.c.until.is_not(None))  # fmt: skip
-    return [Extension(*row) for row in connection.execute(query.order_by(extensions.c.id))]
+    column = deadline_extensions.c
+    newest = select(func.max(column.id)).group_by(column.user_id, column.deadline)
+    query = select(*(column[name] for name in Extension.__dataclass_fields__)).order_by(column.id)
+    rows = connection.execute(query.where(column.id.in_(newest), column.extended_until.is_not(None)))
+    return [Extension(*row) for row in rows]

@@ -30,7 +30,7 @@ from sqlalchemy import (
 
 from ladder.store.database.audit_log import AuditEntry, list_audit_entries, log_action
 from ladder.store.database.events import BEGUN, CHECK_FINISHED, STEP, SUBMITTED, record_event
-from ladder.store.database.schema_tables import acts, bots, files, owners, steps, versions
+from ladder.store.database.schema_tables import archives, audit_log, bots, check_steps, users, versions
 from ladder.store.database.users import IS_ACTIVE_USER, PARTY
 
 MAX_ATTEMPTS, MAX_LOST_RUNNERS = 3, 10
@@ -51,25 +51,27 @@ def release_lease(
 
     table: `matches` or `versions`. Returns None where the runner doesn't hold it any more: nothing happens then.
     """
-    query = select(table.c.attempts, table.c.losses).where(table.c.id == id, table.c.runner == runner)
+    query = select(table.c.attempts, table.c.lost_runners).where(table.c.id == id, table.c.runner == runner)
     row = connection.execute(query).one_or_none()
     if row is None:
         return None
     values = {
-        "state": WAITING,
+        "status": WAITING,
         "runner": None,
         "attempts": row.attempts + (cost is AttemptCost.ATTEMPT),
-        "losses": row.losses + (cost is AttemptCost.LOSS),
+        "lost_runners": row.lost_runners + (cost is AttemptCost.LOSS),
     }
     if cost is AttemptCost.ATTEMPT:
-        values["failed_at"] = at
+        values["last_failure_at"] = at
     connection.execute(update(table).where(table.c.id == id).values(**values))
-    return bool(cost is AttemptCost.ALL or values["attempts"] >= MAX_ATTEMPTS or values["losses"] >= MAX_LOST_RUNNERS)
+    return bool(
+        cost is AttemptCost.ALL or values["attempts"] >= MAX_ATTEMPTS or values["lost_runners"] >= MAX_LOST_RUNNERS
+    )
 
 
 def retry_is_due(table: Table, at: float) -> ColumnElement[bool]:
     """Return the condition that enough time has passed since the last attempt; a clock that was set back lets begin."""
-    failed_at = table.c.failed_at
+    failed_at = table.c.last_failure_at
     return or_(failed_at.is_(None), failed_at > at, failed_at <= at - _WAIT_S * table.c.attempts)
 
 
@@ -83,11 +85,11 @@ class BotRecord:
 
     id: int
     name: str
-    owner: int
+    owner_id: int
     login: str
     pseudonym: str
-    reference: bool
-    active: int | None
+    is_reference: bool
+    active_version_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +100,24 @@ class Version:
     bot: int
     name: str
     number: int
-    owner: int
-    reference: bool
+    owner_id: int
+    is_reference: bool
     digest: str
-    file: str | None
-    built: str | None
-    words: tuple[str, ...] | None
+    single_file_name: str | None
+    built_digest: str | None
+    command: tuple[str, ...] | None
     language: str | None
-    state: str
+    status: str
     attempts: int
-    reason: str | None
-    at: float
-    received: float  # when its owner handed it in: `at`, unless staff said another time
-    by: str | None  # who submitted it
-    examined_at: float | None
-    active: bool
+    rejection_reason: str | None
+    submitted_at: float
+    received_at: float  # when its owner handed it in: `at`, unless staff said another time
+    submitted_by: str | None  # who submitted it
+    checked_at: float | None
+    is_active: bool
     login: str
     pseudonym: str
-    out: bool  # its owner is suspended, or left the course
+    is_locked_out: bool  # its owner is suspended, or left the course
     party: int  # two versions of one party never meet: a team's, else the owner's
 
     @property
@@ -124,37 +126,44 @@ class Version:
         return f"{self.name}@{self.number}"
 
     @property
-    def unexamined(self) -> bool:
+    def is_check_abandoned(self) -> bool:
         """Whether it is unfit through no fault of its own: its examination was given up."""
-        return self.state == REJECTED and self.examined_at is None
+        return self.status == REJECTED and self.checked_at is None
 
 
 _BOT = select(
-    bots.c.id, bots.c.name, bots.c.owner, owners.c.login, owners.c.pseudonym, bots.c.reference, bots.c.active
-).join(owners, owners.c.id == bots.c.owner)
+    bots.c.id,
+    bots.c.name,
+    bots.c.owner_id,
+    users.c.login,
+    users.c.pseudonym,
+    bots.c.is_reference,
+    bots.c.active_version_id,
+).join(users, users.c.id == bots.c.owner_id)
 
-_PLAYS = and_(bots.c.active == versions.c.id, IS_ACTIVE_USER)
+_PLAYS = and_(bots.c.active_version_id == versions.c.id, IS_ACTIVE_USER)
 
 _VERSION = select(
-    versions.c.id, versions.c.bot, bots.c.name, versions.c.number, bots.c.owner, bots.c.reference, versions.c.digest,
-    versions.c.file, versions.c.built, versions.c.words, versions.c.language, versions.c.state, versions.c.attempts,
-    versions.c.reason, versions.c.at, versions.c.received, versions.c.by, versions.c.examined_at,
-    func.coalesce(_PLAYS, False).label("active"), owners.c.login, owners.c.pseudonym,
-    (~IS_ACTIVE_USER).label("out"), PARTY,
-).join(bots, bots.c.id == versions.c.bot).join(owners, owners.c.id == bots.c.owner)  # fmt: skip
+    versions.c.id, versions.c.bot, bots.c.name, versions.c.number, bots.c.owner_id, bots.c.is_reference,
+    versions.c.digest, versions.c.single_file_name, versions.c.built_digest, versions.c.command, versions.c.language,
+    versions.c.status, versions.c.attempts, versions.c.rejection_reason, versions.c.submitted_at,
+    versions.c.received_at, versions.c.submitted_by, versions.c.checked_at,
+    func.coalesce(_PLAYS, False).label("is_active"), users.c.login, users.c.pseudonym,
+    (~IS_ACTIVE_USER).label("is_locked_out"), PARTY,
+).join(bots, bots.c.id == versions.c.bot).join(users, users.c.id == bots.c.owner_id)  # fmt: skip
 
 
 def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list[Version]:
     versions = []
     for row in connection.execute(query).mappings():
-        words = row["words"]
+        command = row["command"]
         versions.append(
             Version(
                 **{
                     **row,
-                    "words": None if words is None else tuple(json.loads(words)),
-                    "active": bool(row["active"]),
-                    "out": bool(row["out"]),
+                    "command": None if command is None else tuple(json.loads(command)),
+                    "is_active": bool(row["is_active"]),
+                    "is_locked_out": bool(row["is_locked_out"]),
                 }
             )
         )
@@ -169,7 +178,9 @@ def get_or_create_bot(connection: Connection, name: str, owner: int, at: float, 
     known = find_bot(connection, name)
     if known is not None:
         return known.id
-    statement = insert(bots).values(name=name, owner=owner, at=at, reference=reference).returning(bots.c.id)
+    statement = (
+        insert(bots).values(name=name, owner_id=owner, created_at=at, is_reference=reference).returning(bots.c.id)
+    )
     return int(connection.execute(statement).scalar_one())
 
 
@@ -205,13 +216,13 @@ def add_version(
         "bot": bot,
         "number": last + 1,
         "digest": digest,
-        "file": file,
-        "state": QUEUED,
+        "single_file_name": file,
+        "status": QUEUED,
         "attempts": 0,
-        "at": at,
-        "received": at if received is None else received,
-        "by": by,
-        "act": connection.scalar(select(func.max(acts.c.id))) or 0,
+        "submitted_at": at,
+        "received_at": at if received is None else received,
+        "submitted_by": by,
+        "last_audit_id": connection.scalar(select(func.max(audit_log.c.id))) or 0,
     }
     id = int(connection.execute(insert(versions).values(values).returning(versions.c.id)).scalar_one())
     record_event(connection, SUBMITTED, at, id)
@@ -220,7 +231,7 @@ def add_version(
 
 def set_received_at(connection: Connection, version: int, received: float) -> None:
     """Change when a version was submitted. The caller records the decision in the audit log."""
-    connection.execute(update(versions).where(versions.c.id == version).values(received=received))
+    connection.execute(update(versions).where(versions.c.id == version).values(received_at=received))
 
 
 def get_version_by_id(connection: Connection, id: int) -> Version:
@@ -239,7 +250,7 @@ def get_versions_by_id(connection: Connection, ids: Sequence[int]) -> list[Versi
 
 def accepted_versions(connection: Connection) -> list[Version]:
     """Return all versions that passed their examination, in order of id: those that play, and those that did."""
-    return _versions(connection, _VERSION.where(versions.c.state == ACCEPTED).order_by(versions.c.id))
+    return _versions(connection, _VERSION.where(versions.c.status == ACCEPTED).order_by(versions.c.id))
 
 
 def versions_of(connection: Connection, bot: int) -> list[Version]:
@@ -257,7 +268,7 @@ def unchecked_versions(connection: Connection, at: float) -> list[Version]:
 
     Those of owners who are suspended or left aren't.
     """
-    waits = and_(versions.c.state.in_((QUEUED, CHECKING)), versions.c.received <= at, IS_ACTIVE_USER)
+    waits = and_(versions.c.status.in_((QUEUED, CHECKING)), versions.c.received_at <= at, IS_ACTIVE_USER)
     return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
 
 
@@ -290,8 +301,10 @@ def count_submissions_since(connection: Connection, party: Collection[int], at: 
     A reference bot's don't count, nor do those of which staff said when they were handed in.
     """
     query = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot))
-    query = query.where(versions.c.received == versions.c.at)
-    count = connection.scalar(query.where(bots.c.owner.in_(party), versions.c.at >= at, bots.c.reference.is_(False)))
+    query = query.where(versions.c.received_at == versions.c.submitted_at)
+    count = connection.scalar(
+        query.where(bots.c.owner_id.in_(party), versions.c.submitted_at >= at, bots.c.is_reference.is_(False))
+    )
     return int(count or 0)
 
 
@@ -300,15 +313,19 @@ def count_submissions_since(connection: Connection, party: Collection[int], at: 
 
 def insert_archive(connection: Connection, digest: str, file: str | None, archive: bytes) -> None:
     """Keep the archive of a bot's files, once."""
-    key = {"digest": digest, "file": file or ""}
-    known = select(files.c.digest).where(files.c.digest == digest, files.c.file == key["file"])
+    key = {"digest": digest, "single_file_name": file or ""}
+    known = select(archives.c.digest).where(
+        archives.c.digest == digest, archives.c.single_file_name == key["single_file_name"]
+    )
     if connection.execute(known).first() is None:
-        connection.execute(insert(files).values(**key, data=zlib.compress(archive)))
+        connection.execute(insert(archives).values(**key, data=zlib.compress(archive)))
 
 
 def get_archive(connection: Connection, digest: str, file: str | None) -> bytes:
     """Return the archive of a bot's files. Raises KeyError if they aren't kept."""
-    data = connection.scalar(select(files.c.data).where(files.c.digest == digest, files.c.file == (file or "")))
+    data = connection.scalar(
+        select(archives.c.data).where(archives.c.digest == digest, archives.c.single_file_name == (file or ""))
+    )
     if data is None:
         raise KeyError(digest)
     return zlib.decompress(data)
@@ -326,14 +343,14 @@ def claim_check(connection: Connection, runner: str, holding: Sequence[int], at:
     answer was lost. One that it examines although others were let examine it isn't begun anew.
     """
     new = versions.c.id.not_in(holding)
-    lost = and_(versions.c.state == CHECKING, versions.c.runner == runner)
-    for which in (lost, and_(versions.c.state == QUEUED, retry_is_due(versions, at))):
-        order = (versions.c.attempts, bots.c.reference.desc(), _turn(), versions.c.id)
+    lost = and_(versions.c.status == CHECKING, versions.c.runner == runner)
+    for which in (lost, and_(versions.c.status == QUEUED, retry_is_due(versions, at))):
+        order = (versions.c.attempts, bots.c.is_reference.desc(), _turn(), versions.c.id)
         query = _VERSION.where(which, new, IS_ACTIVE_USER).order_by(*order).limit(1)
         rows = _versions(connection, query)
         if rows:
             connection.execute(
-                update(versions).where(versions.c.id == rows[0].id).values(state=CHECKING, runner=runner)
+                update(versions).where(versions.c.id == rows[0].id).values(status=CHECKING, runner=runner)
             )
             _forget_steps(connection, rows[0].id)  # of an examination whose runner doesn't know of it
             record_event(connection, BEGUN, at, rows[0].id)
@@ -347,8 +364,8 @@ def _turn() -> ScalarSelect[int]:
     return (
         select(func.count())
         .select_from(before.join(of, of.c.id == before.c.bot))
-        .where(of.c.owner == bots.c.owner, before.c.id < versions.c.id)
-        .where(or_(before.c.examined_at.is_(None), before.c.examined_at >= versions.c.at))
+        .where(of.c.owner_id == bots.c.owner_id, before.c.id < versions.c.id)
+        .where(or_(before.c.checked_at.is_(None), before.c.checked_at >= versions.c.submitted_at))
         .correlate(versions, bots)
         .scalar_subquery()
     )
@@ -365,7 +382,7 @@ def release_check(
     if given_up is not None:
         _forget_steps(connection, version)
     if given_up:
-        values = {"state": REJECTED, "reason": f"it could not be examined: {reason}"}
+        values = {"status": REJECTED, "rejection_reason": f"it could not be examined: {reason}"}
         connection.execute(update(versions).where(versions.c.id == version).values(**values))
         record_event(connection, CHECK_FINISHED, at, version)
     return given_up
@@ -384,12 +401,12 @@ def save_check_steps(
         return
     for number, data, log in rows:
         _forget_steps(connection, version, number)
-        connection.execute(insert(steps).values(version=version, number=number, data=data, log=log or None))
+        connection.execute(insert(check_steps).values(version=version, step=number, data=data, build_log=log or None))
     record_event(connection, STEP, at, version)
 
 
 def _forget_steps(connection: Connection, version: int, first: int = 0) -> None:
-    connection.execute(delete(steps).where(steps.c.version == version, steps.c.number >= first))
+    connection.execute(delete(check_steps).where(check_steps.c.version == version, check_steps.c.step >= first))
 
 
 def finish_check(
@@ -408,26 +425,26 @@ def finish_check(
     wrote it.
     """
     row = get_version_by_id(connection, version)
-    if row.state not in (QUEUED, CHECKING):
+    if row.status not in (QUEUED, CHECKING):
         return False
     rows = [
-        {"version": version, "number": number, "data": data, "log": log or None}
+        {"version": version, "step": number, "data": data, "build_log": log or None}
         for number, (data, log) in enumerate(told, 1)
     ]
     _forget_steps(connection, version)
     if rows:
-        connection.execute(insert(steps), rows)
+        connection.execute(insert(check_steps), rows)
     connection.execute(
         update(versions)
         .where(versions.c.id == version)
         .values(
-            state=ACCEPTED if reason is None else REJECTED,
+            status=ACCEPTED if reason is None else REJECTED,
             runner=None,
-            reason=reason,
-            words=None if words is None else json.dumps(list(words)),
-            built=built,
+            rejection_reason=reason,
+            command=None if words is None else json.dumps(list(words)),
+            built_digest=built,
             language=language,
-            examined_at=at,
+            checked_at=at,
         )
     )
     record_event(connection, CHECK_FINISHED, at, version)
@@ -436,13 +453,17 @@ def finish_check(
 
 def get_check_steps(connection: Connection, version: int) -> list[str]:
     """Return the steps of a version's examination, as they were written; those so far, as long as it lasts."""
-    return list(connection.scalars(select(steps.c.data).where(steps.c.version == version).order_by(steps.c.number)))
+    return list(
+        connection.scalars(
+            select(check_steps.c.data).where(check_steps.c.version == version).order_by(check_steps.c.step)
+        )
+    )
 
 
 def get_build_log(connection: Connection, version: int) -> bytes:
     """Return all that the version's build printed, b"" if it printed nothing."""
-    has_one = and_(steps.c.version == version, steps.c.log.is_not(None))
-    return b"".join(connection.scalars(select(steps.c.log).where(has_one).order_by(steps.c.number)))
+    has_one = and_(check_steps.c.version == version, check_steps.c.build_log.is_not(None))
+    return b"".join(connection.scalars(select(check_steps.c.build_log).where(has_one).order_by(check_steps.c.step)))
 
 
 # --- who plays --------------------------------------------------------------------------------------------------------
@@ -454,16 +475,16 @@ def is_newest_version(connection: Connection, version: Version) -> bool:
     It should unless it is disabled, one that was received later is fit, or somebody has decided who plays for the bot
     since it was submitted.
     """
-    later = tuple_(versions.c.received, versions.c.number) > tuple_(version.received, version.number)
-    newer = select(versions.c.id).where(versions.c.bot == version.bot, later, versions.c.state == ACCEPTED)
+    later = tuple_(versions.c.received_at, versions.c.number) > tuple_(version.received_at, version.number)
+    newer = select(versions.c.id).where(versions.c.bot == version.bot, later, versions.c.status == ACCEPTED)
     decided = (
-        select(acts.c.id)
+        select(audit_log.c.id)
         .join(versions, versions.c.id == version.id)
         .where(
-            acts.c.bot == version.bot,
-            acts.c.id > versions.c.act,
-            acts.c.who != LADDER_ACTOR,
-            acts.c.what.in_(("activate", "disable")),
+            audit_log.c.bot == version.bot,
+            audit_log.c.id > versions.c.last_audit_id,
+            audit_log.c.actor != LADDER_ACTOR,
+            audit_log.c.action.in_(("activate", "disable")),
         )
     )
     if version.id in disabled_versions(connection):
@@ -477,11 +498,13 @@ def disabled_versions(connection: Connection) -> dict[int, str]:
     Disabling a bot disables its versions, and those that come before a person activates one. Each stays disabled until
     a person activates it.
     """
-    columns = (acts.c.id, acts.c.what, acts.c.version, acts.c.why)
-    by_people = and_(acts.c.who != LADDER_ACTOR, acts.c.what.in_(("activate", "disable")))
-    query = select(versions.c.id, versions.c.act, *columns).join(acts, acts.c.bot == versions.c.bot)
+    columns = (audit_log.c.id, audit_log.c.action, audit_log.c.version, audit_log.c.reason)
+    by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action.in_(("activate", "disable")))
+    query = select(versions.c.id, versions.c.last_audit_id, *columns).join(audit_log, audit_log.c.bot == versions.c.bot)
     disabled: dict[int, str] = {}
-    for version, before, act, what, activated, why in connection.execute(query.where(by_people).order_by(acts.c.id)):
+    for version, before, act, what, activated, why in connection.execute(
+        query.where(by_people).order_by(audit_log.c.id)
+    ):
         if what == "disable":
             disabled[version] = why
         elif activated == version or act <= before:
@@ -493,8 +516,8 @@ def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
     """Return the versions of a bot that play only if staff says so, with the reason: disabled or benched ones."""
     barred: dict[int, str] = {}
     for act in list_audit_entries(connection, bot, what=("activate", "bench")):
-        if act.version is not None and act.what == "bench":
-            barred[act.version] = f"benched: {act.why}"
+        if act.version is not None and act.action == "bench":
+            barred[act.version] = f"benched: {act.reason}"
         else:
             barred.pop(act.version or 0, None)
     return barred | {version: f"disabled: {why}" for version, why in disabled_versions(connection).items()}
@@ -502,25 +525,29 @@ def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
 
 def chosen_versions(connection: Connection) -> list[tuple[int, float]]:
     """Return the versions that people activated, by id, and when, in order of time."""
-    by_people = and_(acts.c.who != LADDER_ACTOR, acts.c.what == "activate")
-    rows = connection.execute(select(acts.c.version, acts.c.at).where(by_people).order_by(acts.c.at, acts.c.id))
+    by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action == "activate")
+    rows = connection.execute(
+        select(audit_log.c.version, audit_log.c.created_at)
+        .where(by_people)
+        .order_by(audit_log.c.created_at, audit_log.c.id)
+    )
     return [(version, at) for version, at in rows]
 
 
 def set_active_version(connection: Connection, version: Version, who: str, why: str, at: float) -> None:
     """Let a fit version play, in place of the one that did."""
     log_action(connection, AuditEntry(who, "activate", why, at, bot=version.bot, version=version.id))
-    connection.execute(update(bots).where(bots.c.id == version.bot).values(active=version.id))
+    connection.execute(update(bots).where(bots.c.id == version.bot).values(active_version_id=version.id))
 
 
 def deactivate_bot(connection: Connection, bot: int, what: str, who: str, why: str, at: float) -> None:
     """Let no version of a bot play any more; `what` is disable or bench."""
-    active = connection.scalar(select(bots.c.active).where(bots.c.id == bot))
+    active = connection.scalar(select(bots.c.active_version_id).where(bots.c.id == bot))
     log_action(connection, AuditEntry(who, what, why, at, bot=bot, version=active))
-    connection.execute(update(bots).where(bots.c.id == bot).values(active=None))
+    connection.execute(update(bots).where(bots.c.id == bot).values(active_version_id=None))
 
 
 def count_queued_checks(connection: Connection) -> int:
     """Count the versions that wait for their examination; those of who is suspended or left don't."""
-    waits = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot).join(owners))
-    return connection.scalar(waits.where(versions.c.state == QUEUED, IS_ACTIVE_USER)) or 0
+    waits = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot).join(users))
+    return connection.scalar(waits.where(versions.c.status == QUEUED, IS_ACTIVE_USER)) or 0

@@ -21,9 +21,13 @@ from ladder.store.database import (
 
 ALIKE = 1e-9  # as `arena ladder rerate` demands of a table that a runner went on with and of a new one
 
-matches, match_bots, games = (METADATA.tables[name] for name in ("matches", "match_bots", "games"))
-versions, bots, steps, acts = (METADATA.tables[name] for name in ("versions", "bots", "steps", "acts"))
-voids, runners, records, exchanges = (METADATA.tables[name] for name in ("voids", "runners", "records", "exchanges"))
+matches, match_players, games = (METADATA.tables[name] for name in ("matches", "match_players", "games"))
+versions, bots, check_steps, audit_log = (
+    METADATA.tables[name] for name in ("versions", "bots", "check_steps", "audit_log")
+)
+failed_attempts, runners, records, fault_samples = (
+    METADATA.tables[name] for name in ("failed_attempts", "runners", "records", "fault_samples")
+)
 
 
 def demand_sound(ladder: Ladder, quiet: bool = True) -> None:
@@ -71,50 +75,52 @@ def problems(connection: Connection) -> Iterator[str]:
     yield from _ends(connection)
     yield from _counts(connection)
     yield from _examinations(connection)
-    kept = select(exchanges.c.version, exchanges.c.code).group_by(exchanges.c.version, exchanges.c.code)
+    kept = select(fault_samples.c.version, fault_samples.c.code).group_by(fault_samples.c.version, fault_samples.c.code)
     for row in connection.execute(kept.having(func.count() > MAX_SAMPLES_PER_FAULT)):
         yield f"too many exchanges are kept: {row}"
 
 
 def _ends(connection: Connection) -> Iterator[str]:
-    failed = Counter(connection.scalars(select(voids.c.match)))
-    last = Counter(connection.scalars(select(voids.c.match).where(voids.c.given_up)))
+    failed = Counter(connection.scalars(select(failed_attempts.c.match)))
+    last = Counter(connection.scalars(select(failed_attempts.c.match).where(failed_attempts.c.is_last)))
     voided: dict[int, str] = {}
     for what, match in connection.execute(
-        select(acts.c.what, acts.c.match).where(acts.c.what.in_(("void", "unvoid"))).order_by(acts.c.id)
+        select(audit_log.c.action, audit_log.c.match)
+        .where(audit_log.c.action.in_(("void", "unvoid")))
+        .order_by(audit_log.c.id)
     ):
         voided[match] = what
     ends = []
     for row in connection.execute(select(matches).order_by(matches.c.id)):
-        played, given_up = row.cause == "played", row.cause == "given_up"
+        played, given_up = row.outcome == "played", row.outcome == "given_up"
         rates = played and row.kind in ("rated", "final") and voided.get(row.id) != "void"
         checks = {
-            "its state and its cause disagree": (row.state == "ended") == (row.cause is not None),
-            "it has no known cause": row.cause in (None, "played", "given_up", "cancelled"),
-            "it has a runner, or lacks one": (row.state == "leased") == (row.runner is not None),
-            "it has a number among the played": played == (row.ended is not None),
-            "it has too many attempts": row.attempts <= MAX_ATTEMPTS and row.losses <= MAX_LOST_RUNNERS,
+            "its state and its cause disagree": (row.status == "ended") == (row.outcome is not None),
+            "it has no known cause": row.outcome in (None, "played", "given_up", "cancelled"),
+            "it has a runner, or lacks one": (row.status == "leased") == (row.runner is not None),
+            "it has a number among the played": played == (row.end_sequence is not None),
+            "it has too many attempts": row.attempts <= MAX_ATTEMPTS and row.lost_runners <= MAX_LOST_RUNNERS,
             "its attempts aren't its voids": failed[row.id] >= row.attempts,  # a final's that plays again counts anew
             "it was given up for nothing": given_up
-            == (row.attempts == MAX_ATTEMPTS or row.losses == MAX_LOST_RUNNERS)
+            == (row.attempts == MAX_ATTEMPTS or row.lost_runners == MAX_LOST_RUNNERS)
             == bool(last[row.id]),
-            "it rates wrongly": row.rates == rates,
+            "it rates wrongly": row.is_rated == rates,
         }
         yield from (f"match {row.id}: {what}" for what, holds in checks.items() if not holds)
         if played:
-            ends.append(row.ended)
+            ends.append(row.end_sequence)
     if sorted(ends) != list(range(1, len(ends) + 1)):
         yield f"the ends aren't numbered from 1 to {len(ends)}"
 
 
 def _counts(connection: Connection) -> Iterator[str]:
-    played = set(connection.scalars(select(matches.c.id).where(matches.c.cause == "played")))
+    played = set(connection.scalars(select(matches.c.id).where(matches.c.outcome == "played")))
     for what, table in (("games", games), ("records", records)):
         extra = set(connection.scalars(select(table.c.match).distinct())) - played
         if extra:
             yield f"there are {what} of matches that weren't played: {sorted(extra)}"
     seats: dict[int, list[tuple[int, float, int]]] = {}
-    for row in connection.execute(select(match_bots).order_by(match_bots.c.match, match_bots.c.place)):
+    for row in connection.execute(select(match_players).order_by(match_players.c.match, match_players.c.slot)):
         seats.setdefault(row.match, []).append((row.games, row.wins, row.forfeits))
         if row.match not in played and (row.games, row.wins, row.forfeits, row.faults, row.requests) != (0, 0, 0, 0, 0):
             yield f"match {row.match} wasn't played, and has sums"
@@ -136,45 +142,55 @@ def _counts(connection: Connection) -> Iterator[str]:
 
 
 def _examinations(connection: Connection) -> Iterator[str]:
-    told = Counter(connection.scalars(select(steps.c.version)))
-    going_on = set(connection.scalars(select(steps.c.version).where(steps.c.data.contains('"level":"now"'))))
-    last = dict(connection.execute(select(steps.c.version, func.max(steps.c.number)).group_by(steps.c.version)).all())
-    ladder = acts.c.who == "ladder", acts.c.what == "activate"
-    begun = Counter(connection.scalars(select(acts.c.version).where(*ladder)))
-    first = match_bots.join(matches, matches.c.id == match_bots.c.match)
-    qualifying = matches.c.kind == "qualifying", match_bots.c.place == 0
+    told = Counter(connection.scalars(select(check_steps.c.version)))
+    going_on = set(
+        connection.scalars(select(check_steps.c.version).where(check_steps.c.data.contains('"level":"now"')))
+    )
+    last = dict(
+        connection.execute(
+            select(check_steps.c.version, func.max(check_steps.c.step)).group_by(check_steps.c.version)
+        ).all()
+    )
+    ladder = audit_log.c.actor == "ladder", audit_log.c.action == "activate"
+    begun = Counter(connection.scalars(select(audit_log.c.version).where(*ladder)))
+    first = match_players.join(matches, matches.c.id == match_players.c.match)
+    qualifying = matches.c.kind == "qualifying", match_players.c.slot == 0
     qualified = Counter(
         connection.scalars(
-            select(match_bots.c.version).select_from(first).where(*qualifying, matches.c.cause == "played")
+            select(match_players.c.version).select_from(first).where(*qualifying, matches.c.outcome == "played")
         )
     )
     waiting = Counter(
         connection.scalars(
-            select(match_bots.c.version).select_from(first).where(*qualifying, matches.c.state != "ended")
+            select(match_players.c.version).select_from(first).where(*qualifying, matches.c.status != "ended")
         )
     )
     newest: dict[int, int] = {}
-    highest = select(versions.c.bot, func.max(versions.c.number)).where(versions.c.state == "fit")
+    highest = select(versions.c.bot, func.max(versions.c.number)).where(versions.c.status == "fit")
     for bot, number in connection.execute(highest.group_by(versions.c.bot)):
         newest[bot] = number
     for row in connection.execute(select(versions)):
-        ended = row.state in ("fit", "unfit")
-        fit = row.state == "fit"
+        ended = row.status in ("fit", "unfit")
+        fit = row.status == "fit"
         allowed = {int(fit), int(fit and row.number == newest[row.bot])}  # an older one may be examined after a newer
         checks = {
-            "it has steps, and waits for its examination": row.state != "queued" or not told[row.id],
+            "it has steps, and waits for its examination": row.status != "queued" or not told[row.id],
             "a step of its examination lacks": told[row.id] == last.get(row.id, 0),
             "a step still goes on": not ended or row.id not in going_on,
-            "it has no steps": row.state != "fit" or told[row.id] > 0,
-            "its reason and its state disagree": (row.state == "unfit") == (row.reason is not None),
+            "it has no steps": row.status != "fit" or told[row.id] > 0,
+            "its reason and its state disagree": (row.status == "unfit") == (row.rejection_reason is not None),
             "it began to play other than once": begun[row.id] in allowed,
             "it played more than one qualifying match": qualified[row.id] <= 1,
             "its qualifying match hasn't ended": not ended or not waiting[row.id],
             "it waits for more than one qualifying match": waiting[row.id] <= 1,
-            "its runner is wrong": (row.state == "examined") == (row.runner is not None),
+            "its runner is wrong": (row.status == "examined") == (row.runner is not None),
         }
         yield from (f"version {row.id}: {what}" for what, holds in checks.items() if not holds)
-    playing = dict(connection.execute(select(bots.c.id, bots.c.active).where(bots.c.active.is_not(None))).all())
+    playing = dict(
+        connection.execute(
+            select(bots.c.id, bots.c.active_version_id).where(bots.c.active_version_id.is_not(None))
+        ).all()
+    )
     if playing != _said_to_play(connection):
         yield "what plays isn't what the acts say"
 
@@ -182,8 +198,10 @@ def _examinations(connection: Connection) -> Iterator[str]:
 def _said_to_play(connection: Connection) -> dict[int, int]:
     """Return which version of each bot plays, by bot, as the acts say."""
     playing: dict[int, int] = {}
-    query = select(acts.c.what, acts.c.bot, acts.c.version).where(acts.c.what.in_(("activate", "disable", "bench")))
-    for what, bot, version in connection.execute(query.order_by(acts.c.id)):
+    query = select(audit_log.c.action, audit_log.c.bot, audit_log.c.version).where(
+        audit_log.c.action.in_(("activate", "disable", "bench"))
+    )
+    for what, bot, version in connection.execute(query.order_by(audit_log.c.id)):
         if what == "activate":
             playing[bot] = version
         else:
@@ -194,8 +212,8 @@ def _said_to_play(connection: Connection) -> dict[int, int]:
 def left_open(connection: Connection) -> Iterator[str]:
     """Yield what is leased or lives although no runner is at work."""
     for what, query in {
-        "matches are leased": select(matches.c.id).where(matches.c.state == "leased"),
-        "versions are being examined": select(versions.c.id).where(versions.c.state == "examined"),
+        "matches are leased": select(matches.c.id).where(matches.c.status == "leased"),
+        "versions are being examined": select(versions.c.id).where(versions.c.status == "examined"),
         "runners haven't ended": select(runners.c.id).where(runners.c.ended.is_(False)),
     }.items():
         found = connection.scalars(query).all()

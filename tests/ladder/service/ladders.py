@@ -59,7 +59,7 @@ def pass_all(ladder: Ladder) -> None:
 
     def act(connection: Connection) -> None:
         now = ladder.clock()
-        for version in connection.scalars(select(versions.c.id).where(versions.c.state == "queued")).all():
+        for version in connection.scalars(select(versions.c.id).where(versions.c.status == "queued")).all():
             finish_check(connection, version, [STEP], None, WORDS, None, now)
             set_active_version(connection, get_version_by_id(connection, version), "ladder", "it passed", now)
 
@@ -122,7 +122,7 @@ def run_on(place: Place, folder: Path) -> None:
 def played(ladder: Ladder) -> int:
     """Count the matches that were played."""
     matches = METADATA.tables["matches"]
-    query = select(func.count()).where(matches.c.cause == "played")
+    query = select(func.count()).where(matches.c.outcome == "played")
     return ladder.database.look(lambda connection: connection.scalar(query) or 0)
 
 

@@ -172,7 +172,7 @@ def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -
                 assert ("copied" in repr(views.list_events(reader))) is sees
     for names in (False, True):
         own.arena("export", "--out", own.path / f"out-{names}", *["--show-logins"] * names)
-        assert ("copied from bob" in (own.path / f"out-{names}" / "acts.csv").read_text()) is names
+        assert ("copied from bob" in (own.path / f"out-{names}" / "audit_log.csv").read_text()) is names
     own.arena("suspend", "ada", "--undo", "--reason", "it was bob")
     own.run(2)
     assert {row["bot"] for row in before["rows"]} == {row["bot"] for row in own.json("standings")["rows"]}

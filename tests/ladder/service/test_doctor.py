@@ -78,7 +78,7 @@ def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
         queue_matches(connection, RATED, [[1, 2]], 3.0)
         runner = register_runner(connection, 2, 4.0)
         claim_match(connection, runner, [], 1.0)
-        dead = update(METADATA.tables["runners"]).values(started="long ago")  # another process had its number
+        dead = update(METADATA.tables["runners"]).values(process_start="long ago")  # another process had its number
         connection.execute(dead)
 
     ladder.database.write(act)
@@ -94,7 +94,7 @@ def test_a_submission_that_waits_too_long_is_found(ladder: Ladder, place: Place)
     submit_bot(ladder, place.bot("mine.py"), "ada")
     assert bad(ladder) == []
     versions = METADATA.tables["versions"]
-    waits = update(versions).where(versions.c.state == "queued").values(at=ladder.clock() - 700)
+    waits = update(versions).where(versions.c.status == "queued").values(submitted_at=ladder.clock() - 700)
     ladder.database.write(lambda connection: connection.execute(waits))
     assert bad(ladder) == ["submissions"]
 
@@ -112,15 +112,15 @@ def test_a_match_that_was_given_up_is_found_with_its_reason(ladder: Ladder) -> N
     ladder.database.write(act)
     assert bad(ladder) == ["given up"]
     assert r"no\x1b[2J room" in found(ladder)["given up"].text
-    late = update(METADATA.tables["matches"]).where(METADATA.tables["matches"].c.cause == "given_up")
+    late = update(METADATA.tables["matches"]).where(METADATA.tables["matches"].c.outcome == "given_up")
     ladder.database.write(lambda connection: connection.execute(late.values(ended_at=ladder.clock() - 8 * DAY)))
     assert bad(ladder) == []
 
 
 def test_sums_that_somebody_changed_are_found(ladder: Ladder) -> None:
     """The games are the facts."""
-    sums = METADATA.tables["match_bots"]
-    changed = update(sums).where(sums.c.match == 3, sums.c.place == 0).values(wins=2.0)
+    sums = METADATA.tables["match_players"]
+    changed = update(sums).where(sums.c.match == 3, sums.c.slot == 0).values(wins=2.0)
     ladder.database.write(lambda connection: connection.execute(changed))
     assert bad(ladder, deep=True) == ["sums"]
     assert "such as 3" in found(ladder, deep=True)["sums"].text

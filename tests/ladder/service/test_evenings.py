@@ -155,7 +155,7 @@ def test_records_are_kept_as_long_as_others_and_that_they_were_played_stays(ladd
         replay = views.view_table_replay(reader, id, 0)
         assert replay is not None
         assert replay.why == "not kept"
-        assert [match.kept for match in list_session_matches(reader.connection, id)] == [False, True]
+        assert [match.has_record for match in list_session_matches(reader.connection, id)] == [False, True]
 
 
 def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
     with closing(restore_backup(tmp_path / "copy.tar", tmp_path / "copy")) as copy:
         evening = copy.database.look(lambda connection: find_session(connection, id))
         assert evening is not None
-        assert evening.why == "the ladder was restored from a copy"
+        assert evening.end_reason == "the ladder was restored from a copy"
         assert find_table_server(copy, evening) is None
         assert record(copy, id, 0) == "1 games"
 
@@ -190,7 +190,7 @@ def test_guests_sit_down_where_the_ladder_says_so(ladder: Ladder) -> None:
     seat = find_table_access(ladder, id, Viewer(), own)
     assert seat is not None
     assert seat.place == 2
-    assert seat.evening.places[2].name == "Gus (guest)"
+    assert seat.evening.slots[2].name == "Gus (guest)"
     assert own not in str(seat.evening)
 
 

@@ -29,21 +29,21 @@ def test_what_was_played_and_decided_is_written_as_files(own: Term, tmp_path: Pa
     own.arena("export", "--out", out)
     results = [GameResult.from_line(line) for line in (out / "results.jsonl").read_text().splitlines()]
     matches = {int(row["match"]): row for row in rows(out / "matches.csv")}
-    assert {result.match for result in results} == {id for id, row in matches.items() if row["cause"] == "played"}
+    assert {result.match for result in results} == {id for id, row in matches.items() if row["outcome"] == "played"}
     with closing(open_ladder(own.path)) as ladder, ladder.database.read() as connection:
         for match in {result.match for result in results}:
             assert tuple(result for result in results if result.match == match) == match_results(connection, match)
     assert any(result.faults for result in results)
     versions = {(row["bot"], row["version"]): row for row in rows(out / "versions.csv")}
-    assert versions["broken", "1"]["state"] == "unfit"
+    assert versions["broken", "1"]["status"] == "unfit"
     assert versions["late", "1"]["owner"] == "pseudonym of ada"
     assert {f"{bot}@{number}" for bot, number in versions} >= {label for result in results for label in result.seats}
-    acts = rows(out / "acts.csv")
-    assert [(act["who"], act["what"], act["bot"], act["version"], act["why"]) for act in acts][-1] == (
+    acts = rows(out / "audit_log.csv")
+    assert [(act["actor"], act["action"], act["bot"], act["version"], act["reason"]) for act in acts][-1] == (
         "prof", "disable", "late", "1", "'=1+1",
     )  # fmt: skip
     assert {row["bot"] for row in rows(out / "standings.csv")} == {"late", "one", "two"}
-    assert not (out / "owners.csv").exists()
+    assert not (out / "users.csv").exists()
     assert not any("Ada" in path.read_text() or ",ada," in path.read_text() for path in out.iterdir())
 
 
@@ -52,9 +52,9 @@ def test_names_are_written_where_they_are_asked_for(own: Term, tmp_path: Path) -
     files = own.json("export", "--out", tmp_path / "out", "--show-logins")["rows"]
     assert {Path(file).stat().st_mode & 0o777 for file in files} == {0o600}
     assert [Path(file).name for file in files] == [
-        "results.jsonl", "matches.csv", "versions.csv", "acts.csv", "owners.csv", "standings.csv",
+        "results.jsonl", "matches.csv", "versions.csv", "audit_log.csv", "users.csv", "standings.csv",
     ]  # fmt: skip
-    assert {row["login"]: row["name"] for row in rows(tmp_path / "out" / "owners.csv")}["ada"] == "Ada"
+    assert {row["login"]: row["name"] for row in rows(tmp_path / "out" / "users.csv")}["ada"] == "Ada"
     assert {row["owner"] for row in rows(tmp_path / "out" / "versions.csv")} == {"ada", "bob", "staff"}
 
 
@@ -66,7 +66,7 @@ def test_another_ladder_takes_in_the_people_of_an_export(tmp_path: Path) -> None
         import_users(old, parse_roster(roster, "roster.csv"), "staff", "roster.csv")
         merge_users(old, "zed", "ada", "staff", "one person")
         export_ladder(old, tmp_path / "out", names=True)
-        owners = tmp_path / "out" / "owners.csv"
+        owners = tmp_path / "out" / "users.csv"
         taken = import_users(new, parse_roster(owners.read_bytes(), owners.name), "staff", owners.name)
         assert (taken.added, taken.remarks) == (2, ())
         for ladder in (old, new):

@@ -92,7 +92,7 @@ def read_only(disk: Path, folder: Path) -> Iterator[None]:
 def being_written(disk: Path, folder: Path) -> Iterator[None]:
     with closing(sqlite3.connect(folder / "ladder.db", isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
-        writer.execute("UPDATE bots SET at = at + 1")
+        writer.execute("UPDATE bots SET created_at = created_at + 1")
         yield
         writer.execute("ROLLBACK")
 
@@ -102,7 +102,7 @@ def full_and_left_by_a_killed_writer(disk: Path, folder: Path) -> Iterator[None]
     code = (
         "import os, sqlite3, sys\n"
         "writer = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
-        "writer.execute('UPDATE bots SET at = at + 1')\n"
+        "writer.execute('UPDATE bots SET created_at = created_at + 1')\n"
         "os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-c", code, str(folder / "ladder.db")], check=False, timeout=60)
@@ -266,9 +266,13 @@ def test_a_bot_that_forfeits_again_and_again_is_benched(place: Place, what: str)
         with ladder.database.read() as connection:
             bot = find_bot(connection, "eve")
             assert bot is not None
-            assert bot.active is None
+            assert bot.active_version_id is None
             told = list_audit_entries(connection, bot=bot.id)[-1]
-            assert (told.who, told.what, told.why) == ("ladder", "bench", "it forfeited games in its last 2 matches")
+            assert (told.actor, told.action, told.reason) == (
+                "ladder",
+                "bench",
+                "it forfeited games in its last 2 matches",
+            )
             assert len(active_versions(connection)) == 4
         list(LadderRunner(ladder, pool, matches=2).events())
         submit_bot(ladder, place.bot("eve.py"), "eve")
@@ -335,8 +339,8 @@ def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Plac
             assert found is not None
             versions = versions_of(connection, found.id)
             assert [version.number for version in versions] == list(range(1, len(versions) + 1))
-            assert all(get_archive(connection, version.digest, version.file) for version in versions)
-            assert [version.state for version in versions] == ["fit"] * len(versions)
+            assert all(get_archive(connection, version.digest, version.single_file_name) for version in versions)
+            assert [version.status for version in versions] == ["fit"] * len(versions)
         demand_sound(ladder)
     place.demand_nothing_left()
 

@@ -136,7 +136,7 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
     assert get_final_state(ladder, "last", PUBLIC_VIEWER).key == state.key
     reveal_final_results(ladder, "last", "other")
     with ladder.database.read() as connection:
-        assert [(act.what, act.who) for act in list_audit_entries(connection, what=("final", "reveal"))] == [
+        assert [(act.action, act.actor) for act in list_audit_entries(connection, what=("final", "reveal"))] == [
             ("final", "teacher"),
             ("reveal", "teacher"),
         ]
@@ -203,7 +203,7 @@ def test_a_version_that_is_benched_plays_its_final_to_the_end(ladder: Ladder) ->
         if not isinstance(event, ClockBehind) and not sign.exists():
             create_final(ladder, "last", None, 4, "teacher")
     with ladder.database.read() as connection:
-        assert "bench" in [act.what for act in list_audit_entries(connection)]
+        assert "bench" in [act.action for act in list_audit_entries(connection)]
     state = get_final_state(ladder, "last")
     assert (state.missing, state.lost) == (state.matches, ())
 
@@ -229,7 +229,7 @@ def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key
         reveal_final_results(ladder, "last", "teacher")
     assert not stored(ladder, "last").revealed
     assert retry_final(ladder, "last", "teacher").missing == 1
-    assert "plays again, 1 of its" in ladder.database.look(list_audit_entries)[-1].why
+    assert "plays again, 1 of its" in ladder.database.look(list_audit_entries)[-1].reason
     assert ladder.database.write(give_up) == (given_up, 3), "its attempts count anew"
     retry_final(ladder, "last", "teacher")
     serve(ladder)
@@ -246,7 +246,7 @@ def test_a_final_is_revealed_without_what_was_given_up_where_staff_says_so(ladde
     """And its table says what is missing."""
     create_final(ladder, "last", None, 4, "teacher")
     matches = METADATA.tables["matches"]
-    ended = {"state": "ended", "cause": "given_up", "reason": "no room", "ended_at": 1.0}
+    ended = {"status": "ended", "outcome": "given_up", "reason": "no room", "ended_at": 1.0}
     ladder.database.write(lambda connection: connection.execute(update(matches).values(ended)))
     with pytest.raises(LadderError, match="--incomplete"):
         reveal_final_results(ladder, "last", "teacher")

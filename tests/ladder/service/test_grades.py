@@ -293,8 +293,8 @@ def rows(text: str) -> list[list[str]]:
 
 def made(**about: object) -> Grades:
     """Return the grades of one owner."""
-    owner = User("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", number="U7", canvas="1041",
-                  moodle="Participant 512")  # fmt: skip
+    owner = User("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", student_id="U7", canvas_id="1041",
+                  moodle_id="Participant 512")  # fmt: skip
     values = {
         "owner": owner, "version": "a@1", "submitted": 0.0, "late_hours": 1.26, "points": 62.5, "share": 0.5,
         "share_low": 0.4, "share_high": 0.6, "games": 240, "marks": (), "reason": "beats one: passed",
@@ -322,7 +322,7 @@ def test_canvas_api_takes_grades_with_feedback() -> None:
     told = {"posted_grade": "62.5", "text_comment": "a@1: beats one: passed; 1.3 hours late"}
     assert json.loads(format_gradebook(made(), "canvas-api")) == {"grade_data": {"1041": told}}
     for number, ids in (("U7", ["sis_user_id:U7"]), (None, [])):
-        found = made(owner=User("ada", "Ada", "Quiet Fox", number=number))
+        found = made(owner=User("ada", "Ada", "Quiet Fox", student_id=number))
         assert list(json.loads(format_gradebook(found, "canvas-api"))["grade_data"]) == ids
         assert len(describe_missing_ids(found, "canvas-api")) == 1 - len(ids)
 
@@ -350,7 +350,7 @@ def test_who_lacks_an_id_is_told(tmp_path: Path) -> None:
     """On stderr, beside the file; ten by login, the others counted. What has all it needs says nothing."""
     with closing(school(tmp_path / "spring", owners=" ".join(f"s{number:02}" for number in range(12)))) as ladder:
         settle(ladder, BASELINES)
-        person = User("s00", "S", "", canvas="7", moodle="Participant 8")
+        person = User("s00", "S", "", canvas_id="7", moodle_id="Participant 8")
         ladder.database.write(lambda connection: save_users(connection, [person], 1.0))
         found = get_grades(ladder, "t")
     for form, words, first in (

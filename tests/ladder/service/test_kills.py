@@ -163,7 +163,7 @@ def test_of_two_runners_one_is_killed_and_the_other_plays_what_it_had(place: Pla
     folder = ladder_in(place, url, fit=True)
     first = start_runner(place, folder, "--jobs", 1)
     matches = METADATA.tables["matches"]
-    leased = select(matches.c.id, matches.c.runner).where(matches.c.state == "leased")
+    leased = select(matches.c.id, matches.c.runner).where(matches.c.status == "leased")
     with opened(folder) as ladder, open_executor(ladder.play.sandbox, 1) as pool:
         place.wait(more(ladder), process=first)
         second = LadderRunner(ladder, pool, silent_s=SILENT_S)
@@ -185,7 +185,7 @@ def test_of_two_runners_one_is_killed_and_the_other_plays_what_it_had(place: Pla
 def ended(ladder: Ladder) -> set[int]:
     """Return the matches that were played."""
     matches = METADATA.tables["matches"]
-    query = select(matches.c.id).where(matches.c.cause == "played")
+    query = select(matches.c.id).where(matches.c.outcome == "played")
     return set(ladder.database.look(lambda connection: connection.scalars(query).all()))
 
 
@@ -195,7 +195,7 @@ def test_a_runner_that_slept_too_long_delivers_what_others_have_played(place: Pl
     sleeper = start_script(place, "tests.ladder.service.sleeper", folder, 1)
     place.wait(lambda: Path(f"/proc/{sleeper.pid}/stat").read_text().split()[2] == "T", process=sleeper)
     matches = METADATA.tables["matches"]
-    leased = select(matches.c.id).where(matches.c.state == "leased")
+    leased = select(matches.c.id).where(matches.c.status == "leased")
     with opened(folder) as ladder, open_executor(ladder.play.sandbox, 1) as pool:
         had = set(ladder.database.look(lambda connection: connection.scalars(leased).all()))
         assert had

@@ -36,7 +36,7 @@ from tests.ladder.service.test_grades import play
 
 DUE = 1_003_600.0
 HOUR, DAY = 3600.0, 86_400.0
-ENDED = update(METADATA.tables["matches"]).values(state="ended", cause="cancelled")
+ENDED = update(METADATA.tables["matches"]).values(status="ended", outcome="cancelled")
 PLAYS = '\n[[baselines]]\nname = "plays"\npoints = 70\ngames = 2\n'
 TOLD = "plays: passed, 2 games, where 2 are asked for"
 
@@ -163,7 +163,7 @@ def test_one_person_gets_more_time_and_is_told_so(ladder: Ladder) -> None:
     assert not withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
     assert grade_of(ladder, "ada").reason.startswith("plays: not passed, 0 games"), "a@1 came a day late"
     with ladder.database.read() as connection:
-        told = [act.why for act in list_audit_entries(connection, what=("extend",))]
+        told = [act.reason for act in list_audit_entries(connection, what=("extend",))]
     assert told[0] == "first, more time until 14 Jan 1970 14:46 UTC: ill"
     assert (len(told), told[-1]) == (4, "first, no more time: she wasn't")
 
@@ -201,7 +201,9 @@ def test_a_final_does_not_wait_for_who_has_more_time(ladder: Ladder) -> None:
     final = create_final(ladder, "last", "first", 2, "teacher")
     assert [label for label in final.versions if label[1] == "@"] == ["a@1", "b@1"]
     with ladder.database.read() as connection:
-        assert "; more time has bob until 15 Jan 1970 14:46 UTC, cleo until" in list_audit_entries(connection)[-1].why
+        assert (
+            "; more time has bob until 15 Jan 1970 14:46 UTC, cleo until" in list_audit_entries(connection)[-1].reason
+        )
     hand_in(ladder, "cleo", "c", at=DUE + DAY)
     ladder.database.write(lambda connection: connection.execute(ENDED))
     reveal_final_results(ladder, "last", "t", incomplete=True)

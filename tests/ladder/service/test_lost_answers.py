@@ -123,7 +123,8 @@ def examined(ladder: Ladder) -> None:
     ladder.database.write(act)
 
 
-PLAYED = ("games", "faults", "records", "logs", "series", "boards", "match_bots", "exchanges")
+PLAYED = ("games", "faults", "records", "logs", "rating_history", "standings_snapshots", "match_players",
+          "fault_samples")  # fmt: skip
 
 DONE: dict[str, Callable[[Ladder], object]] = {
     "submit": submitted,

@@ -80,7 +80,7 @@ def test_a_login_may_be_an_email_elsewhere_and_any_case_is_the_same(ladder: Ladd
     blind = take_in(ladder, "Identifier,Status,Grade\nParticipant 5,-,\n")
     assert (blind.added, blind.changed) == (0, 0)
     kay = owner(ladder, "Kay@example.edu")
-    assert (kay.canvas, kay.section, kay.number, kay.moodle) == ("9", "B", "U1", "Participant 5")
+    assert (kay.canvas_id, kay.section, kay.student_id, kay.moodle_id) == ("9", "B", "U1", "Participant 5")
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,14 @@ def test_a_login_may_be_an_email_elsewhere_and_any_case_is_the_same(ladder: Ladd
     [
         (
             "number,email\nU1,bob@example.edu\n",
-            'line 2: the number "U1" is ada\'s, the email "bob@example.edu" is bob\'s: mend the line, or merge them',
+            'line 2: the student_id "U1" is ada\'s, the email "bob@example.edu" is bob\'s: mend the line',
         ),
-        ("login,number\nada,U2\n", 'the number "U2" is bob\'s, the login "ada" is ada\'s'),
-        ("email,number\nada@example.edu,U9\n", 'the email "ada@example.edu" is ada\'s, whose number is U1: mend'),
-        ("Identifier,Full name\nParticipant 1,Ada\n", "no number; ada has the name, which is not enough"),
+        ("login,number\nada,U2\n", 'the student_id "U2" is bob\'s, the login "ada" is ada\'s'),
+        (
+            "email,number\nada@example.edu,U9\n",
+            'the email "ada@example.edu" is ada\'s, whose student_id is U1',
+        ),
+        ("Identifier,Full name\nParticipant 1,Ada\n", "no student_id; ada has the name, which is not enough"),
         ("login,email\nzoe,ada@example.edu\nada,\n", "line 3: it is the person of line 2"),
     ],
 )
@@ -114,7 +117,7 @@ def test_who_it_is_is_asked_for_where_it_is_unclear(ladder: Ladder, roster: str,
 def test_a_number_is_mended_by_a_roster_that_tells_the_login(ladder: Ladder) -> None:
     take_in(ladder, "login,number\nada,U1\n")
     assert take_in(ladder, "login,number\nada,U9\n").changed == 1
-    assert owner(ladder, "ada").number == "U9"
+    assert owner(ladder, "ada").student_id == "U9"
 
 
 def test_who_has_a_name_alone_in_common_is_new_and_told(ladder: Ladder) -> None:
@@ -152,7 +155,7 @@ def test_two_owners_become_one_with_all_that_is_theirs(ladder: Ladder) -> None:
     assert [cause(ladder, match) for match in (both, apart, asked, final)] == ["cancelled", None, None, None]
     assert set(owners(ladder)) == {"ada"}
     assert owner(ladder, "bob").login == "ada"
-    assert (owner(ladder, "ada").email, owner(ladder, "ada").number) == ("bob@example.edu", "U1")
+    assert (owner(ladder, "ada").email, owner(ladder, "ada").student_id) == ("bob@example.edu", "U1")
     with pytest.raises(AuthenticationError):
         authenticate_secret(ladder, session.secret, "session")
     assert sign_in_by_provider(ladder, "https://id", "7", None).login == "ada"
@@ -175,7 +178,7 @@ def test_merging_goes_on_from_what_was_merged(tmp_path: Path) -> None:
         merge_users(ladder, "b", "c", "staff", "one")
         assert [owner(ladder, login).login for login in "abc"] == ["c", "c", "c"]
         assert take_in(ladder, "number,email\n1,x@y.z\n").changed == 1
-        assert (owner(ladder, "c").number, owner(ladder, "c").email) == ("3", "x@y.z")
+        assert (owner(ladder, "c").student_id, owner(ladder, "c").email) == ("3", "x@y.z")
         for old, new, told in (
             ("a", "d", "a is c already"),
             ("c", "a", "are one owner"),
@@ -219,7 +222,10 @@ def test_who_left_is_out_until_he_returns(ladder: Ladder) -> None:
     assert [cause(ladder, match) for match in (rated, asked, final)] == ["cancelled", "cancelled", None]
     with ladder.database.read() as connection:
         assert ada not in [version.id for version in active_versions(connection)]
-        assert (get_version_by_id(connection, ada).out, get_version_by_id(connection, ada).active) == (True, False)
+        assert (get_version_by_id(connection, ada).is_locked_out, get_version_by_id(connection, ada).is_active) == (
+            True,
+            False,
+        )
         assert (unchecked_versions(connection, 2e6), count_queued_checks(connection)) == ([], 0)
     assert ladder.database.write(lambda one: claim_check(one, register_runner(one, 1, 1.0), [], 2e6)) is None
     why = "no longer in the course: dropped out"
@@ -244,7 +250,7 @@ def test_who_left_is_out_until_he_returns(ladder: Ladder) -> None:
         ]
     told = take_in(ladder, "login,section\nada,B\n")
     assert [each.text for each in told.remarks] == ["ada left the course, and isn't brought back"]
-    assert (owner(ladder, "ada").gone, owner(ladder, "ada").section) == (True, "B")
+    assert (owner(ladder, "ada").withdrawn, owner(ladder, "ada").section) == (True, "B")
     assert set_withdrawn(ladder, "ada", False, "staff", "back")
     assert not set_withdrawn(ladder, "ada", False, "staff", "again")
     with ladder.database.read() as connection:

@@ -79,7 +79,7 @@ def keys(ladder: Ladder) -> list[str]:
     with ladder.database.read() as connection:
         finals = [find_final(connection, name) for name in ("first", "second")]
         digests = connection.scalars(
-            METADATA.tables["credentials"].select().with_only_columns(METADATA.tables["credentials"].c.digest)
+            METADATA.tables["credentials"].select().with_only_columns(METADATA.tables["credentials"].c.token_sha256)
         )
         return [*(each.key.hex() for each in finals if each), *digests, ladder.match_key(1).hex(), str(ladder.path)]
 
@@ -135,14 +135,14 @@ def test_staff_reads_names_and_no_key(ladder: Ladder) -> None:
 def test_files_that_leave_hold_no_name_and_no_key(ladder: Ladder, tmp_path: Path) -> None:
     """An export without names, a final's commitment, and the numbers for Prometheus."""
     files = export_ladder(ladder, tmp_path / "out", names=False)
-    assert {"acts.csv", "versions.csv", "matches.csv", "standings.csv"} <= {file.name for file in files}
+    assert {"audit_log.csv", "versions.csv", "matches.csv", "standings.csv"} <= {file.name for file in files}
     files += [get_commitment_file(ladder, "second")]
     texts = {file.name: file.read_text() for file in files}
     texts["metrics"] = generate_latest(RunnerMetrics(LadderRunner(ladder, workers(), matches=1)).registry).decode()
     hidden = [*keys(ladder), *(word for person in PEOPLE.values() for word in person)]
     for what, text in texts.items():
         assert not [word for word in hidden if word in text], what
-    assert "void" in texts["acts.csv"]
+    assert "void" in texts["audit_log.csv"]
     named = "".join(file.read_text() for file in export_ladder(ladder, tmp_path / "named", names=True))
     assert all(word in named for person in PEOPLE.values() for word in person)
 

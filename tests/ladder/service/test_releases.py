@@ -113,7 +113,7 @@ def test_another_processor_makes_the_same(ladder: Ladder, place: Place, core: st
 def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, place: Place) -> None:
     """The command says what does, and exits with 1."""
     release_grades(ladder, "one", "teacher", None, deadline="first")
-    table = METADATA.tables["match_bots"]
+    table = METADATA.tables["match_players"]
     lost = update(table).where(table.c.match == 1).values(wins=0)
     ladder.database.write(lambda connection: connection.execute(lost))
     ran = place.call("ladder", "grades", ladder.path, "--release", "one", "--again")
@@ -139,7 +139,7 @@ def test_a_name_is_taken_once_and_a_regrade_needs_a_reason(ladder: Ladder) -> No
         release_grades(ladder, "two", "teacher", "x", deadline="first")
     with ladder.database.read() as connection:
         assert [each.name for each in all_releases(connection)] == ["one"]
-        assert [(act.who, act.why) for act in list_audit_entries(connection, what=("release",))] == [
+        assert [(act.actor, act.reason) for act in list_audit_entries(connection, what=("release",))] == [
             ("teacher", "one, deadline first: handed out")
         ]
 

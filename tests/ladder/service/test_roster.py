@@ -39,7 +39,7 @@ Charles,Babbage,U0008,,charles@example.edu,-
 
 def people(text: str) -> list[tuple[str | bool | None, ...]]:
     found = parse_roster(text.encode(), "roster.csv").people
-    return [(each.login, each.name, each.email, each.number, each.section, each.pseudonym) for each in found]
+    return [(each.login, each.name, each.email, each.student_id, each.section, each.pseudonym) for each in found]
 
 
 def told(text: str) -> list[str]:
@@ -95,7 +95,7 @@ Student;Test;105;;a94a8fe5ccb19ba61c4c0873d391e987982fbbd3;;school.edu;CS1-01;;;
 def test_canvas_with_names_in_two_columns_is_read() -> None:
     """By semicolons and with a mark, as it writes for Europe; a real person called Test Student is one."""
     found = parse_roster(CANVAS_NAMES.encode(), "canvas.csv")
-    assert [(each.login, each.name, each.number, each.canvas, each.section) for each in found.people] == [
+    assert [(each.login, each.name, each.student_id, each.canvas_id, each.section) for each in found.people] == [
         ("ada", "Ada Lovelace", "U0007", "101", "CS1-01, CS1-02, and CS1-03"),
         ("test", "Test Student", "U0008", "102", "CS1-01"),
         ("U0009", "Martin King, Jr.", "U0009", "103", "CS1-01"),
@@ -116,15 +116,15 @@ def test_moodles_participants_and_its_grading_worksheet_are_read() -> None:
         'Participant 123,Ada Lovelace,U7,ada@example.edu,No submission,,100.00,Yes,-,-,""\n'
     )
     [ada] = parse_roster(sheet.encode(), "sheet.csv").people
-    assert (ada.login, ada.name, ada.moodle) == ("ada@example.edu", "Ada Lovelace", "Participant 123")
+    assert (ada.login, ada.name, ada.moodle_id) == ("ada@example.edu", "Ada Lovelace", "Participant 123")
     [blind] = parse_roster(b"Identifier,Status,Grade\nParticipant 123,No submission,\n", "sheet.csv").people
-    assert (blind.login, blind.moodle) == (None, "Participant 123")
+    assert (blind.login, blind.moodle_id) == (None, "Participant 123")
 
 
 def test_an_id_of_a_spreadsheet_is_not_canvas() -> None:
     """Nor is a name with a comma turned round there."""
     [ada] = parse_roster(b'ID,Login,Name\n7,ada,"Lovelace, Ada"\n', "sheet.csv").people
-    assert (ada.canvas, ada.name) == (None, "Lovelace, Ada")
+    assert (ada.canvas_id, ada.name) == (None, "Lovelace, Ada")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: st
         (b"login\na\0da\n", "line 2: no CSV has NUL"),
         (b'login,name\nada,"Ada\nbob,Bob\n', "line 2: this is no CSV"),
         (b"login,name\nada,Ada,A\n", "line 2: it has 3 cells, and the header 2"),
-        (b"login,name\nada,Ada\n,Bob\n", "line 3: it has no login, no email and no number"),
+        (b"login,name\nada,Ada\n,Bob\n", "line 3: it has no login, no email and no student_id"),
         (b"login\nada\nADA\n", 'line 3: the login "ADA" is that of line 2'),
         (b"login,pseudonym\nada,Fox\nbob,fox\n", 'line 3: the pseudonym "fox" is that of line 2'),
         (b"login,email\nada,x@y.z\nbob,x@y.z\n", 'line 3: the email "x@y.z" is that of line 2'),
@@ -169,18 +169,18 @@ def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: st
                 f'line 2: the {column} "{value.strip(chr(34))}" is what spreadsh',
             )
             for column, value in [
-                ("number", "1.23457E+11"),
+                ("student_id", "1.23457E+11"),
                 ("email", '"1,23457e+11"'),
-                ("number", "1041.0"),
-                ("number", '"123,456"'),
-                ("number", "12-Jan"),
-                ("number", "#NAME?"),
-                ("number", "#N/A"),
-                ("number", "#####"),
+                ("student_id", "1041.0"),
+                ("student_id", '"123,456"'),
+                ("student_id", "12-Jan"),
+                ("student_id", "#NAME?"),
+                ("student_id", "#N/A"),
+                ("student_id", "#####"),
             ]
         ),
         (b"login\n1.23457E+11\n", "is what spreadsheets make"),
-        (b"Student,ID,SIS Login ID\nAda,1.0E+17,ada\n", 'the canvas "1.0E+17" is what'),
+        (b"Student,ID,SIS Login ID\nAda,1.0E+17,ada\n", 'the canvas_id "1.0E+17" is what'),
         (b"login;number\nada;1,23457E+11\n", "is what spreadsheets make"),
         ("login,name\nada,Jos\ufffd\n".encode(), "has lost letters"),
         (b"login\n" + b"a" * 101 + b"\n", "longer than 100"),
@@ -313,4 +313,4 @@ def test_what_a_later_roster_does_not_tell_stays(tmp_path: Path) -> None:
         with ladder.database.read() as connection:
             ada = find_user(connection, "ada")
     assert ada is not None
-    assert (ada.name, ada.email, ada.number, ada.section) == ("Zo\u00eb", "ada@example.edu", "U7", "B")
+    assert (ada.name, ada.email, ada.student_id, ada.section) == ("Zo\u00eb", "ada@example.edu", "U7", "B")

@@ -13,7 +13,7 @@ from ladder.service import Ladder, RoundScheduler
 from ladder.store.database import METADATA, get_version_by_id
 from tests.ladder.service.classes import hand_in, school
 
-match_bots, matches = (METADATA.tables[name] for name in ("match_bots", "matches"))
+match_players, matches = (METADATA.tables[name] for name in ("match_players", "matches"))
 REQUESTS = 600  # of a version in a match
 QUICK_US, SLOW_US = 100 * REQUESTS, 400_000 * REQUESTS
 
@@ -40,18 +40,20 @@ def play(ladder: Ladder, rounds: RoundScheduler, slow: set[int], count: int, too
 
     def act(connection: Connection) -> set[int]:
         rounds.queue(connection)
-        table = select(matches.c.id).where(matches.c.state == "queued").order_by(matches.c.id)
-        ended = connection.scalar(select(func.max(matches.c.ended))) or 0
+        table = select(matches.c.id).where(matches.c.status == "queued").order_by(matches.c.id)
+        ended = connection.scalar(select(func.max(matches.c.end_sequence))) or 0
         played: set[int] = set()
         for number, match in enumerate(connection.scalars(table).all(), ended + 1):
-            seated = connection.scalars(select(match_bots.c.version).where(match_bots.c.match == match)).all()
+            seated = connection.scalars(select(match_players.c.version).where(match_players.c.match == match)).all()
             played.update(seated)
-            values = {"state": "ended", "cause": "played", "rates": True, "ended": number, "ended_at": 1.0}
+            values = {"status": "ended", "outcome": "played", "is_rated": True, "end_sequence": number, "ended_at": 1.0}
             connection.execute(update(matches).where(matches.c.id == match).values(**values))
             for version in seated:
-                mine = (match_bots.c.match == match) & (match_bots.c.version == version)
+                mine = (match_players.c.match == match) & (match_players.c.version == version)
                 took = took_us if version in slow else QUICK_US
-                connection.execute(update(match_bots).where(mine).values(games=1, time_us=took, requests=REQUESTS))
+                connection.execute(
+                    update(match_players).where(mine).values(games=1, think_time_us=took, requests=REQUESTS)
+                )
         return played
 
     return [ladder.database.write(act) for _ in range(count)]
@@ -106,8 +108,8 @@ def test_a_runner_that_goes_on_queues_what_a_new_one_would(ladder: Ladder) -> No
         with ladder.database.engine.connect() as connection, connection.begin() as both:
             before = connection.scalar(select(func.max(matches.c.id)))
             rounds.queue(connection)
-            seats = select(match_bots.c.version).where(match_bots.c.match > before)
-            found = list(connection.scalars(seats.order_by(match_bots.c.match, match_bots.c.place)))
+            seats = select(match_players.c.version).where(match_players.c.match > before)
+            found = list(connection.scalars(seats.order_by(match_players.c.match, match_players.c.slot)))
             both.rollback()
         return found
 

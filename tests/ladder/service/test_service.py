@@ -72,7 +72,7 @@ def test_a_submission_is_examined_plays_and_is_rated(ladder: Ladder, tmp_path: P
     assert len([event for event in events if isinstance(event, MatchFinished)]) == 6
     with ladder.database.read() as connection:
         table = Standings.from_json(find_latest_snapshot(connection) or "")
-        assert {bot.name: bot.active is not None for bot in all_bots(connection)} == {
+        assert {bot.name: bot.active_version_id is not None for bot in all_bots(connection)} == {
             "broken": False,
             "one": True,
             "turtle": True,

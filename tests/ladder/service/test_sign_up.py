@@ -114,8 +114,8 @@ def test_nothing_lists_an_account_that_waits_as_a_participant(ladder: Ladder, tm
     settle(ladder, '\n[[baselines]]\nname = "share"\npoints = 10\nshare_percent = 50\n')
     assert "cyd" not in {grade.owner.login for grade in get_grades(ladder, "staff").grades}
     files = {path.name: path.read_text() for path in export_ladder(ladder, tmp_path / "out", names=True)}
-    assert "cyd" not in files["owners.csv"]
-    assert "ada" in files["owners.csv"]
+    assert "cyd" not in files["users.csv"]
+    assert "ada" in files["users.csv"]
 
 
 def test_the_email_of_an_account_that_waits_is_nobodys(ladder: Ladder) -> None:

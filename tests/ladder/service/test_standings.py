@@ -32,7 +32,7 @@ from ladder.web import make_app
 from tests.ladder.service.term import PLAY, Term
 from tests.ladder.store.databases import add_bot
 
-BOARDS = (METADATA.tables["boards"].c.number, METADATA.tables["boards"].c.data)
+BOARDS = (METADATA.tables["standings_snapshots"].c.sequence, METADATA.tables["standings_snapshots"].c.data)
 DAY_S = 86_400
 GAMES = 6
 

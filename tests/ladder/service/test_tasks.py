@@ -104,8 +104,8 @@ def test_a_version_whose_check_takes_too_long_is_unfit_at_once_and_told_so(ladde
     assert queue.failed(task, CallTimeoutError("the worker process ended with -14"))
     with ladder.database.read() as connection:
         version = get_version_by_id(connection, task.id)
-    assert version.state == "unfit"
-    assert "takes more than 1020 s" in (version.reason or "")
+    assert version.status == "unfit"
+    assert "takes more than 1020 s" in (version.rejection_reason or "")
 
 
 def test_a_challenge_waits_for_no_examination(ladder: Ladder) -> None:
@@ -152,7 +152,7 @@ def test_a_version_that_no_machine_could_examine_is_told_so(ladder: Ladder, begu
         assert (task.exam, task.work.name) == (True, "owner0@1")
         assert queue.failed(task, ArenaError("the disk burns")) == (attempt == 3)
     with ladder.database.read() as connection:
-        assert get_version_by_id(connection, task.id).reason == "it could not be examined: the disk burns"
+        assert get_version_by_id(connection, task.id).rejection_reason == "it could not be examined: the disk burns"
         assert list(problems(connection)) == []
     assert submit_bot(ladder, begun.parent / "owner0.py", "owner0").label == "owner0@2"
     assert submit_bot(ladder, begun.parent / "owner1.py", "owner1").again
@@ -198,4 +198,4 @@ def test_an_older_version_that_is_examined_late_plays_no_more(ladder: Ladder, be
     serve(ladder)
     assert (active("owner0"), active("owner1")) == ("owner0@2", None)
     with ladder.database.read() as connection:
-        assert [get_version_by_id(connection, version).state for version in late] == ["fit"] * len(late)
+        assert [get_version_by_id(connection, version).status for version in late] == ["fit"] * len(late)

@@ -81,12 +81,12 @@ def together(ladder: Ladder, team: str, *logins: str, move: bool = False) -> Tea
 def current(ladder: Ladder) -> dict[str, str]:
     """Return the teams that people are in, by login."""
     with ladder.reading(STAFF_VIEWER) as reader:
-        return {row.login: row.team for row in views.list_teams(reader).rows if row.until is None}
+        return {row.login: row.team for row in views.list_teams(reader).rows if row.left_at is None}
 
 
 def acts(ladder: Ladder) -> list[tuple[str, str]]:
     def look(connection: Connection) -> list[tuple[str, str]]:
-        return [(act.who, act.why) for act in list_audit_entries(connection, what=("team",))]
+        return [(act.actor, act.reason) for act in list_audit_entries(connection, what=("team",))]
 
     return ladder.database.look(look)
 
@@ -110,7 +110,7 @@ def test_a_person_is_in_one_team_at_a_time_and_what_was_is_kept(ladder: Ladder) 
     assert leave_teams(ladder, ["ada"], "teacher", "alone") == TeamChanges(0, 0, 0)
     assert current(ladder) == {"cleo": "Blue", "bob": "Blue"}
     with ladder.reading(STAFF_VIEWER) as reader:
-        rows = [(row.team, row.login, row.since, row.until) for row in views.list_teams(reader).rows]
+        rows = [(row.team, row.login, row.joined_at, row.left_at) for row in views.list_teams(reader).rows]
     assert rows[-2:] == [("Red", "ada", 1e6, 2e6), ("Red", "bob", 1e6, 2e6)]
     told = ["joined Red: they asked"] * 2 + ["joined Blue: they asked", "left Red, joined Blue: they asked"]
     assert acts(ladder) == [("teacher", why) for why in [*told, "left Red: alone"]]
@@ -120,7 +120,7 @@ def test_staff_says_since_when_somebody_is_in_a_team(ladder: Ladder) -> None:
     """It is written down, and no time overlaps another."""
     join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=9e5)
     with ladder.reading(STAFF_VIEWER) as reader:
-        assert [row.since for row in views.list_teams(reader).rows] == [9e5]
+        assert [row.joined_at for row in views.list_teams(reader).rows] == [9e5]
     assert acts(ladder)[0][1].startswith("joined Red as of 1970-01-11 ")
     with pytest.raises(LadderError, match="ada was in a team after that time"):
         join_teams(ladder, {"ada": "Blue"}, "teacher", "they asked", True, since=8e5)
@@ -140,7 +140,7 @@ def test_a_wrong_time_is_corrected_by_another(ladder: Ladder) -> None:
     with pytest.raises(LadderError, match="ada was in a team after that time"):
         join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=5.5e5)
     with ladder.reading(STAFF_VIEWER) as reader:
-        assert [(row.team, row.since, row.until) for row in views.list_teams(reader).rows] == [
+        assert [(row.team, row.joined_at, row.left_at) for row in views.list_teams(reader).rows] == [
             ("Green", 5e5, 6e5),
             ("Red", 8e5, None),
         ]
@@ -220,8 +220,8 @@ def test_teams_come_from_a_table_of_people_and_groups(ladder: Ladder, text: str)
 
 
 def settle_emails(ladder: Ladder) -> None:
-    owners = METADATA.tables["owners"]
-    ladder.database.write(lambda connection: connection.execute(owners.update().values(email=owners.c.login)))
+    users = METADATA.tables["users"]
+    ladder.database.write(lambda connection: connection.execute(users.update().values(email=users.c.login)))
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_no_two_of_a_party_sit_at_one_table_whatever_the_seats(tmp_path: Path) -
         now = current(ladder)
         field = ladder.database.look(RoundScheduler(ladder)._field)
         playing = {each.id: each for each in ladder.database.look(active_versions)}
-    party = {id: id if each.reference else now.get(each.login, each.login) for id, each in playing.items()}
+    party = {id: id if each.is_reference else now.get(each.login, each.login) for id, each in playing.items()}
     assert max(list(party.values()).count(name) for name in party.values()) > 4
     for seats in range(2, 7):
         assert no_round_reason(field, seats) is None
@@ -304,7 +304,7 @@ def test_matches_that_wait_are_cancelled_where_a_team_forms_at_their_table(ladde
     assert together(ladder, "Red", "ada", "bob") == TeamChanges(2, 0, 1)
 
     def ends(connection: Connection) -> list[Any]:
-        query = select(matches.c.state, matches.c.reason).where(matches.c.id.in_([*rated, *asked]))
+        query = select(matches.c.status, matches.c.reason).where(matches.c.id.in_([*rated, *asked]))
         return [tuple(row) for row in connection.execute(query.order_by(matches.c.id))]
 
     why = "two of its table are of one owner or team"
@@ -312,7 +312,7 @@ def test_matches_that_wait_are_cancelled_where_a_team_forms_at_their_table(ladde
     assert ladder.database.look(ends) == [("leased", None), waits, waits, ("ended", why), waits]
 
     def next_of(connection: Connection) -> list[int]:
-        connection.execute(matches.update().where(matches.c.id == leased).values(state="queued", runner=None))
+        connection.execute(matches.update().where(matches.c.id == leased).values(status="queued", runner=None))
         runner, held = register_runner(connection, 1, 2.0), list[int]()
         while (match := claim_match(connection, runner, held, 2.0)) is not None:
             held.append(match.id)
@@ -374,7 +374,7 @@ def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder:
     with pytest.raises(LadderError, match=r"1 bots of an owner or a team are allowed.* bot-ada, bot-bob"):
         send(ladder, "ada", "third", "4")
     newest = ladder.database.look(lambda connection: get_version_by_id(connection, versions(connection) - 1))
-    assert (newest.label, newest.login, newest.by) == ("bot-ada@2", "ada", "bob")
+    assert (newest.label, newest.login, newest.submitted_by) == ("bot-ada@2", "ada", "bob")
     with ladder.reading(viewer(ladder, "ada")) as reader:
         told = get_remaining_quota(ladder, reader)
     assert (told.bots, told.another, told.left) == (("bot-ada", "bot-bob"), False, 0)

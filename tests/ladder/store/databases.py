@@ -60,7 +60,7 @@ def numbered(database: Database, ids: Sequence[int]) -> None:
     """Queue matches with these ids, at a table of the versions 1 and 2."""
 
     def act(connection: Connection) -> Any:
-        values = {"kind": "rated", "state": "queued", "attempts": 0, "rates": False, "at": 3.0}
+        values = {"kind": "rated", "status": "queued", "attempts": 0, "is_rated": False, "queued_at": 3.0}
         matches = METADATA.tables["matches"]
         for id in ids:
             connection.execute(insert(matches).values(id=id, **values))

@@ -18,7 +18,7 @@ from ladder.store.database import (
     version_ids_by_label,
 )
 
-matches, voids = METADATA.tables["matches"], METADATA.tables["voids"]
+matches, failed_attempts = METADATA.tables["matches"], METADATA.tables["failed_attempts"]
 
 
 class LadderStore:
@@ -32,7 +32,7 @@ class LadderStore:
         """Return those of the matches that haven't ended, in the same order."""
         wanted = list(asked)
         with self._database.read() as connection:
-            query = select(matches.c.id).where(matches.c.id.in_(wanted), matches.c.state != ENDED)
+            query = select(matches.c.id).where(matches.c.id.in_(wanted), matches.c.status != ENDED)
             open_ones = set(connection.scalars(query))
         return [match for match in wanted if match in open_ones]
 
@@ -42,16 +42,17 @@ class LadderStore:
 
     def void(self, void: FailedMatch) -> None:
         """Note that an attempt at a match was void. The queue counts attempts: this doesn't."""
-        values = {"match": void.match, "runner": "", "at": self._clock(), "reason": void.reason} | {
-            "given_up": void.given_up
-        }
-        self._database.write(lambda connection: connection.execute(insert(voids).values(values)))
+        values = {"match": void.match, "runner": "", "reason": void.reason, "is_last": void.given_up}
+        new = insert(failed_attempts).values(**values, failed_at=self._clock())
+        self._database.write(lambda connection: connection.execute(new))
 
     def kept(self) -> list[int]:
         """Return the matches that were played, in the order in which they ended."""
         with self._database.read() as connection:
             return list(
-                connection.scalars(select(matches.c.id).where(matches.c.cause == PLAYED).order_by(matches.c.ended))
+                connection.scalars(
+                    select(matches.c.id).where(matches.c.outcome == PLAYED).order_by(matches.c.end_sequence)
+                )
             )
 
     def results(self, match: int) -> tuple[GameResult, ...]:
@@ -66,7 +67,9 @@ class LadderStore:
 
     def voids(self) -> list[FailedMatch]:
         """Return the void attempts of all times."""
-        query = select(voids.c.match, voids.c.reason, voids.c.given_up).order_by(voids.c.id)
+        query = select(failed_attempts.c.match, failed_attempts.c.reason, failed_attempts.c.is_last).order_by(
+            failed_attempts.c.id
+        )
         with self._database.read() as connection:
             return [FailedMatch(*row) for row in connection.execute(query)]
 

@@ -30,7 +30,7 @@ from ladder.store.database import (
 from tests.ladder.store.databases import ladder
 
 NOW, DAY_S = 5.0, 86_400.0
-match_bots, matches = METADATA.tables["match_bots"], METADATA.tables["matches"]
+match_players, matches = METADATA.tables["match_players"], METADATA.tables["matches"]
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_what_has_begun_is_not_cancelled(connection: Connection) -> None:
     assert leased is not None
     assert leased.id == mine
     assert cancel_queued_matches(connection, "it rests", NOW, version=1, kinds=(RATED,)) == 1
-    states = dict(connection.execute(select(matches.c.id, matches.c.state)).all())
+    states = dict(connection.execute(select(matches.c.id, matches.c.status)).all())
     assert states == {mine: "leased", waits: "ended", others: "queued", asked: "queued"}
 
 
@@ -76,6 +76,6 @@ def test_of_a_runner_on_another_machine_nothing_is_known(connection: Connection)
     """Its process number is somebody else's here, or nobody's."""
     register_runner(connection, 1, NOW)
     [here] = list_live_runners(connection)
-    ended = replace(here, id="ended", started="another")
+    ended = replace(here, id="ended", process_start="another")
     elsewhere = replace(ended, id="elsewhere", host=f"{here.host} elsewhere")
     assert LivenessCheck(lambda: NOW).dead([here, ended, elsewhere]) == ["ended"]

@@ -91,8 +91,10 @@ class House(PreparedBots):
 
     async def come(self) -> tuple[int, str]:
         """Come to the table as a web server does for somebody who looks on; return how the socket is closed."""
-        await asyncio.to_thread(wait_for, lambda: find_table_server(self.ladder, replace(self.evening, runner=None)))
-        runner = find_table_server(self.ladder, replace(self.evening, runner=None))
+        await asyncio.to_thread(
+            wait_for, lambda: find_table_server(self.ladder, replace(self.evening, table_server=None))
+        )
+        runner = find_table_server(self.ladder, replace(self.evening, table_server=None))
         assert runner is not None
         reader, writer = await asyncio.open_connection("127.0.0.1", runner.port)
         hello = {"secret": runner.secret, "table": self.id, "place": None, "name": None, "program": False}
@@ -160,7 +162,7 @@ def test_what_cannot_be_written_is_tried_again_after_a_pause_until_it_is(house: 
 
     async def come() -> None:
         await house.come()
-        await asyncio.to_thread(wait_for, lambda: house.evening.why == "it has no bots")
+        await asyncio.to_thread(wait_for, lambda: house.evening.end_reason == "it has no bots")
 
     house.then = fails
     house.serve(come)
@@ -209,16 +211,16 @@ def test_a_defect_as_a_table_is_made_ends_it_and_nothing_else(
     def fails(evening: TableSession) -> TableSession:
         if fault is not None:
             raise fault
-        return replace(evening, places=(None,))  # type: ignore[arg-type]
+        return replace(evening, slots=(None,))  # type: ignore[arg-type]
 
     async def come() -> None:
         assert (await house.come())[0] == AWAY
-        await asyncio.to_thread(wait_for, lambda: house.evening.state == "ended")
+        await asyncio.to_thread(wait_for, lambda: house.evening.status == "ended")
         assert (await house.come())[0] == AWAY
 
     house.then = fails
     house.serve(come)
-    assert house.evening.why == "the server failed to begin it"
+    assert house.evening.end_reason == "the server failed to begin it"
     assert [type(fault or AttributeError()).__name__ in line for line in house.said] == [True]
     assert house.closed_boxes == boxes
 
@@ -226,9 +228,9 @@ def test_a_defect_as_a_table_is_made_ends_it_and_nothing_else(
 def test_a_table_that_cannot_be_made_ends_with_the_reason_and_its_boxes_are_closed(house: House) -> None:
     async def come() -> None:
         assert (await house.come())[0] == AWAY
-        await asyncio.to_thread(wait_for, lambda: house.evening.state == "ended")
+        await asyncio.to_thread(wait_for, lambda: house.evening.status == "ended")
 
     house.then = lambda evening: replace(evening, rules="gone")
     house.serve(come)
-    assert house.evening.why == 'there are no rules "gone".'
+    assert house.evening.end_reason == 'there are no rules "gone".'
     assert house.closed_boxes == 1

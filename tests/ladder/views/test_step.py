@@ -25,7 +25,7 @@ STEP = CheckStep(
     rows=(("a", "b"), ("c",)),
     log=LOG,
 )
-steps = METADATA.tables["steps"]
+check_steps = METADATA.tables["check_steps"]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -38,7 +38,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
 
 def demand_step(connection: Connection) -> None:
     """Demand that the version has the step as it is told, and the log."""
-    (version,) = connection.scalars(select(steps.c.version)).all()
+    (version,) = connection.scalars(select(check_steps.c.version)).all()
     assert list_check_steps(connection, version) == (STEP.view(),)
     assert get_build_log(connection, version) == LOG
 
@@ -48,7 +48,7 @@ def test_a_step_comes_back_as_it_is_told_whatever_a_bot_wrote(database: Database
 
     def act(connection: Connection) -> None:
         data, log = serialize_step(STEP)
-        connection.execute(update(steps).values(data=data, log=log))
+        connection.execute(update(check_steps).values(data=data, build_log=log))
         demand_step(connection)
 
     database.write(act)

@@ -281,7 +281,7 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     assert "matches were played" in ada.get("/finals/last/screen").text
     assert "are missing" in post(staff, "/finals/last/reveal", 400)
     ended = matches.update().where(matches.c.kind == "final")
-    ended = ended.values(state="ended", cause="given_up", reason="no room", ended_at=1.0)
+    ended = ended.values(status="ended", outcome="given_up", reason="no room", ended_at=1.0)
     web.ladder.database.write(lambda connection: connection.execute(ended))
     assert "was given up: no room" in staff.get("/finals/last").text
     assert "were given up" in post(staff, "/finals/last/reveal", 400)

@@ -73,7 +73,7 @@ def server(places: Callable[[], Place], hostile: Term) -> Iterator[LadderServer]
 def last(ladder: Ladder) -> int:
     """Return the newest match that rates."""
     matches = METADATA.tables["matches"]
-    query = select(matches.c.id).where(matches.c.rates).order_by(matches.c.id.desc())
+    query = select(matches.c.id).where(matches.c.is_rated).order_by(matches.c.id.desc())
     return int(ladder.database.look(lambda connection: connection.scalars(query).first() or 0))
 
 
@@ -84,7 +84,7 @@ def spoil(ladder: Ladder) -> None:
         "hello", Level.FAIL, ALL, mend=ALL, do=ALL, sent=ALL.encode(), got=ALL.encode(), stderr=(ALL.encode(),)
     )
     with ladder.database.read() as reading:
-        queued = list(reading.scalars(select(versions.c.id).where(versions.c.state == "queued")))
+        queued = list(reading.scalars(select(versions.c.id).where(versions.c.status == "queued")))
     for version in queued:
         ladder.database.write(
             lambda connection, version=version: finish_check(

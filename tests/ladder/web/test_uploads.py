@@ -86,7 +86,7 @@ def states(folder: Path, bot: str = "ada") -> list[str]:
     with closing(open_ladder(folder)) as ladder, ladder.database.read() as connection:
         found = find_bot(connection, bot)
         assert found is not None
-        return [version.state for version in versions_of(connection, found.id)]
+        return [version.status for version in versions_of(connection, found.id)]
 
 
 def kill(place: Place, *pids: int) -> None:
