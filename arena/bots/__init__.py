@@ -1,6 +1,6 @@
 """What a user calls a bot: its name, its manifest, its digest, its build, and its way to another machine.
 
-Hands out argv and a working folder; must not know the protocol, matches, or how a sandbox isolates.
+Returns argv and a working folder; must not know the protocol, matches, or how a sandbox isolates.
 """
 
 from arena.bots.archive import ArchiveError, MissingProgramError, PortableBot, make_portable, pack, unpack

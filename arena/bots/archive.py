@@ -32,7 +32,7 @@ from arena.sandbox import Programs, sync_tree
 
 _LONG_NAME = 4_096  # PATH_MAX: a longer one can't be opened in one piece
 _LONG_PAX = 16_384  # names, times and attributes of one entry
-_MAX_DEPTH = 100  # folders in each other: more is made to break whoever removes them
+_MAX_DEPTH = 100  # folders in each other: more is made to break what removes them
 MAX_NAME_BYTES = 255  # bytes of one name: the file systems' limit
 _MAX_PATH_BYTES = 2_048  # bytes: half of what the kernel takes, as the folder itself has a path
 _COPY_BYTES = 1 << 20  # read and written at once
@@ -208,10 +208,10 @@ def _check_overlap(data: bytes, entries: zipfile.ZipFile) -> None:
 def _content(entries: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """Return an entry's bytes: no more than it should have are decompressed."""
     if entry.flag_bits & _ENCRYPTED:
-        raise ArchiveError(f"{escape_control(entry.filename)} is encrypted\nPack it anew without a password.")
+        raise ArchiveError(f"{escape_control(entry.filename)} is encrypted\nPack it again without a password.")
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ArchiveError(
-            f"{escape_control(entry.filename)} is compressed in a way that isn't read\nPack it anew with deflate."
+            f"{escape_control(entry.filename)} is compressed in a way that isn't read\nPack it again with deflate."
         )
     with entries.open(entry) as packed:
         content = packed.read(entry.file_size + 1)
@@ -354,7 +354,7 @@ class MissingProgramError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PortableBot:
-    """Hold what a worker needs to play a bot, beside the bot's files.
+    """What a worker needs to play a bot, in addition to the bot's files.
 
     name: unique among the bots of a run. digest: of the files, 64 hex digits. words: the command. file: the name of a
     bare file, None for a folder. Raises ValueError for a digest or a name that could lead out of a folder.

@@ -141,7 +141,7 @@ class BuildError(BotError):
 
 
 class BuildLogExcerpt(NamedTuple):
-    """Hold the lines of an output that tell most. `partial`: there is more in it, besides blank lines."""
+    """The most informative lines of an output. `partial`: there are more, not counting blank lines."""
 
     lines: tuple[bytes, ...]
     partial: bool
@@ -265,7 +265,7 @@ def _run_as_user(argv: list[str], cwd: Path, output: BinaryIO, timeout_s: float)
         with suppress(ProcessLookupError, PermissionError):  # macOS: not permitted, if only the dead are in the group
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    if os.fstat(output.fileno()).st_size > _LOG_BYTES:  # also for what it left running, which went on until now
+    if os.fstat(output.fileno()).st_size > _LOG_BYTES:  # also for processes it left, which wrote until now
         output.truncate(_LOG_BYTES)
         return _PRINTED_TOO_MUCH
     if code is None or code == 0:
@@ -423,7 +423,7 @@ Files = tuple[tuple[str, bytes], ...]  # paths in the bot's folder, and what is 
 
 
 class BytecodeCache:
-    """What was compiled of the bots that one process starts: of those that played last, up to so many bytes."""
+    """What was compiled of the bots that one process starts: of those that played last, up to a number of bytes."""
 
     def __init__(self, most_bytes: int = _KEPT_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -471,7 +471,7 @@ def _compile(bot: Bot, sandbox: Sandbox) -> Files | None:
             return parse_bytecode(_output(box))
         finally:
             box.close()
-    except ProgramError:  # the match that follows meets it too, and tells it
+    except ProgramError:  # the match that follows meets it too, and reports it
         return ()
     except (SandboxError, OSError):
         return None

@@ -1,4 +1,4 @@
-"""The bots that a machine has, by the digest of their files: what a worker is told of a bot is no path.
+"""Store the bots of a machine by the digest of their files: a worker gets no path of another machine.
 
     <digest>.<name>    a link to where the bot of that name stands; it plays from there
     <digest>           a folder from an archive
@@ -7,7 +7,7 @@
 
     new-..., gone-...  a copy that is being made or removed
 
-A link has the bot's name besides, because two bots of a run may have the same files and stand beside different ones.
+A link also has the bot's name, because two bots of a run may have the same files and lie next to different ones.
 
 A copy is locked (shared) while it is held, and `trim` removes only copies that it can lock alone. The folder's time of
 change is when it was last held.
@@ -38,11 +38,11 @@ class BotCache:
         self._folder = folder
 
     def link(self, bot: Bot) -> None:
-        """Take in a bot where it stands, without a copy. Raises OSError."""
+        """Add a bot where it lies, without a copy. Raises OSError."""
         os.symlink(bot.path, self._link(bot.digest, bot.name))
 
     def put(self, bot: PortableBot, archive: IO[bytes]) -> None:
-        """Take in a bot from the archive of its files that `pack` made.
+        """Add a bot from the archive of its files that `pack` made.
 
         Raises NotHereError if they aren't the files of its digest, ArchiveError if it is no such archive, OSError.
         """

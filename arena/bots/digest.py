@@ -104,7 +104,7 @@ def size_of(folder: Path) -> int:
 
 
 def is_program(mode: int) -> bool:
-    """Return whether a file of this mode may be executed, by whomever."""
+    """Return whether a file of this mode may be executed by any user."""
     return bool(mode & 0o111)
 
 

@@ -54,7 +54,7 @@ def read_toml(file: Path, example: str) -> dict[str, object]:
 
 MANIFEST = "bot.toml"
 
-# Language -> the file of its kit, in protocol/kits and beside a bot.
+# Language -> the file of its kit, in protocol/kits and next to a bot.
 KITS = {
     "python": "coup_kit.py",
     "javascript": "coup_kit.js",

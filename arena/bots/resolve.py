@@ -120,7 +120,7 @@ def _started_by_env(rest: Sequence[str]) -> str | None:
     return words[0] if words and words[0][0] not in "-'\"$" else None
 
 
-MAX_NAME_CHARACTERS = 40  # a column of the standings on an 80-column terminal still has room for numbers
+MAX_NAME_CHARACTERS = 40  # a column of the standings on an 80-column terminal still has space for numbers
 
 
 # --- the command line -------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class NameRequest:
 
 
 def normal_name(name: str) -> str:
-    """Return the name in NFC (macOS hands out decomposed file names). Raises ValueError saying what is wrong with it.
+    """Return the name in NFC (macOS returns decomposed file names). Raises ValueError saying what is wrong with it.
 
     `isprintable` refuses control characters (so ANSI sequences), bidi and zero-width marks, surrogates, odd spaces.
     """
@@ -155,7 +155,7 @@ def normal_name(name: str) -> str:
 
 
 def assign_names(wishes: Sequence[NameRequest]) -> list[str]:
-    """Give each bot a name of its own: demanded names first, then whoever comes first, then numbers from 2."""
+    """Give each bot a name of its own: required names first, then in order, then numbers from 2."""
     taken: dict[str, str] = {}
     names: list[str | None] = [None] * len(wishes)
     for demanded in (True, False):
@@ -201,7 +201,7 @@ def kit_file(language: str) -> Path:
 
 
 def kit_files(language: str) -> list[Path]:
-    """Return what lies beside a bot that has its own copy of a kit: the kit, and its types where it has some."""
+    """Return the files of a bot's own copy of a kit: the kit, and its types where it has some."""
     kit = kit_file(language)
     return [kit, kit.with_name("coup_kit.d.ts")] if language == "javascript" else [kit]
 
@@ -250,7 +250,7 @@ def with_kit(bot: Bot, boxed: bool, place: Path) -> Bot:
         unpack(archive, place, MAX_BYTES, MAX_FILES, links_out=True)
     shutil.copyfile(own if own.is_file() else kit_file(bot.kit), place / kit)
     if bot.kit == "python" and not boxed:
-        py_compile.compile(str(place / kit), doraise=True)  # the arena's own: none lies beside the bot
+        py_compile.compile(str(place / kit), doraise=True)  # the arena's own: the bot has no copy
     copy = relocate_bot(replace(bot, path=bot.cwd), bot.cwd, place)
     return replace(copy, digest=digest_of(place))
 
@@ -308,7 +308,7 @@ def load_bots(
 def require_unchanged_commands(bots: Sequence[Bot], programs: Programs) -> None:
     """Raise BotError, naming the bot, if one would be started by another command than its files say.
 
-    So a list of bots that somebody changed starts nothing but them.
+    So a manipulated list of bots starts nothing but them.
     """
     for bot in bots:
         with os_errors_as_bot_errors(bot.path):
@@ -461,7 +461,7 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
     modules = [word.replace(".", "/") for option, word in pairwise(bot.argv) if option == "-m"]
     words = [*bot.argv, *(module + end for module in modules for end in (".py", "/__main__.py"))]
     waiting = [bot.cwd / word for word in words if word.endswith(".py")]
-    folders: set[Path] = set()  # of a bare file nothing beside it is its own
+    folders: set[Path] = set()  # of a bare file nothing next to it is its own
     if bot.path.is_dir():
         folders = {bot.path, *(entry for entry in bot.path.iterdir() if entry.is_dir())}  # a bot may add to sys.path
         folders |= {file.parent for file in waiting if file.is_file()}

@@ -46,7 +46,7 @@ MAX_ARCHIVE_ENTRIES = 2_000  # files, folders and links
 _HEADERS = 2_048 * MAX_ARCHIVE_ENTRIES  # bytes that an entry's headers and padding take in a tar
 _PIECE = 1 << 16  # bytes that are decompressed at once
 
-_AGAIN = "Pack the bot's folder anew, as a zip or a tar, and submit that."
+_AGAIN = "Pack the bot's folder again, as a zip or a tar, and submit that."
 # What Finder, Explorer, git and editors put next to the files, as everything whose name begins with a dot.
 _NOT_OURS = frozenset({*EXCLUDED_NAMES, "__MACOSX", "desktop.ini", "Thumbs.db"})
 _FOREIGN = {
@@ -78,7 +78,7 @@ def read_submission(path: Path, name: str | None = None, most_upload: int = MAX_
 
     path: of a file, an archive or a folder; a link to one counts as it. name: of what was submitted where `path` is a
     temporary file. most_upload: bytes of a file or an archive. Raises BotError, which says in two lines what is wrong
-    and what to do; OSError if this machine has no room.
+    and what to do; OSError if this machine's disk is full.
     """
     name = os.path.basename(os.path.abspath(path)) if name is None else name
     with scratch_folder() as scratch:
@@ -143,7 +143,7 @@ def _take_archive(data: bytes, inside: Path, scratch: Path) -> None:
 
 
 def _pack(folder: Path, tar: "_BoundedFile") -> None:
-    """Write the user's folder to a tar. Raises BotError for files that can't be read, OSError for want of room."""
+    """Write the user's folder to a tar. Raises BotError for files that can't be read, OSError if the disk is full."""
     try:
         pack(folder, tar)
     except OSError as problem:
@@ -203,7 +203,7 @@ def _decompress(opener: "Callable[[IO[bytes]], Any]", data: bytes, tar: IO[bytes
 
 
 class _BoundedFile(io.FileIO):
-    """A temporary file that takes so many bytes and no more. `failed`: this machine didn't take them."""
+    """A temporary file of limited size. `failed`: this machine couldn't write it."""
 
     failed = False
 
@@ -260,9 +260,9 @@ def _check_names(inside: Path) -> None:
             if not name.isprintable():
                 raise ArchiveError(f"the name {escape_control(path)} has characters that can't be printed\nRename it.")
             if "\\" in name:
-                raise ArchiveError(f"the name {path} has a backslash\nPack it anew with / between folders.")
+                raise ArchiveError(f"the name {path} has a backslash\nPack it again with / between folders.")
             if _DRIVE.match(path):
-                raise ArchiveError(f"the name {path} begins with a drive's letter\nPack it anew without it.")
+                raise ArchiveError(f"the name {path} begins with a drive's letter\nPack it again without it.")
             plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
             plain = "/".join(part.rstrip(" .") for part in plain.split("/"))  # as Windows does
             other = seen.setdefault(plain, path)
@@ -355,7 +355,7 @@ def read_submission_in_process(
 
 
 def _apart(job: tuple[str, str | None, int], limits: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    """Return what came of a job: what `main` told, and the bytes behind it."""
+    """Return the result of a job: what `main` reported, and the bytes after it."""
     search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
     words = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
     with scratch_folder() as scratch:  # a helper that is killed leaves its files there
@@ -378,10 +378,10 @@ def _refusal(called: str, answer: dict[str, Any]) -> BotError | None:
     if "refused" in answer:
         return BotError(answer["refused"])
     if "slow" in answer:
-        return BotError(f"{called} can't be taken: to read it takes more than {answer['slow']:g} s.\nPack it anew.")
+        return BotError(f"{called} can't be taken: to read it takes more than {answer['slow']:g} s.\nPack it again.")
     if "failed" in answer:
         return BotError(
-            f"{called} can't be taken: {escape_control(answer['failed'])}.\nPack the bot's folder anew, as a zip or "
+            f"{called} can't be taken: {escape_control(answer['failed'])}.\nPack the bot's folder again, as a zip or "
             "a tar."
         )
     return None
@@ -410,7 +410,7 @@ def main() -> None:
         os._exit(0)
     except MemoryError:
         os._exit(_OVER)
-    except BrokenPipeError:  # who asked was killed
+    except BrokenPipeError:  # the caller was killed
         os._exit(1)
 
 

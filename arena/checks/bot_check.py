@@ -49,11 +49,11 @@ _LINE, _STDERR_LINE = 65_536, 1000  # characters of a line that a view has
 
 @dataclass(frozen=True, slots=True)
 class CheckStep(Finding):
-    """One step, which FAIL or OK ends, or NOTE: there is something to know, and nothing to mend; NOW hasn't ended.
+    """One step, which FAIL or OK ends, or NOTE: worth knowing, but nothing to fix; NOW hasn't ended.
 
     `sent` is the last line that the bot was sent and `got` its faulty line, as they crossed the pipe, None where there
-    is none. `stderr` are the last lines that it wrote to standard error; of a build those that tell most. `rows` is a
-    table, its head first. `log` is all that a build printed; `partial` tells that there is more in it than in `stderr`.
+    is none. `stderr` are the last lines that it wrote to standard error; of a build the most informative ones. `rows`
+    is a table, its head first. `log` is all that a build printed; `partial`: there is more in it than in `stderr`.
     """
 
     number: int = 0
@@ -65,7 +65,7 @@ class CheckStep(Finding):
     partial: bool = False
 
     def view(self) -> "CheckStepView":
-        """Return what programs and pages are told of it."""
+        """Return the form for programs and pages."""
         return CheckStepView(
             what=_printable(self.what),
             level=self.level,
@@ -82,7 +82,7 @@ class CheckStep(Finding):
 
 @dataclass(frozen=True, slots=True)
 class CheckStepView(Finding):
-    """A step as it is told: what can't be printed stands as an escape."""
+    """A step with printable texts: other characters are escaped."""
 
     number: int = 0
     sent: str | None = None
@@ -115,10 +115,10 @@ def _printable(text: str) -> str:
 BUILD_S = 600  # how long a build may take
 HELLO_S = Timing().start_ms / 1000  # as a match allows by default
 _START_S = 1.0  # a bot that takes longer to start is asked in as few games as have all kinds of requests
-SLOW_S = 3.0  # a hello that comes later is told as a note
+SLOW_S = 3.0  # a hello that comes later is reported as a note
 TIMEOUTS = Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)  # as a match allows by default
 LEAVE_S = 0.5  # as SPEC promises
-UNRESPONSIVE_S = 2.0  # a bot that is silent for so long after its hello is reported
+UNRESPONSIVE_S = 2.0  # a bot that is silent for longer after its hello is reported
 _REQUESTS = 60  # of the first process at least: a mistake may come at the fiftieth
 _MAX_GAMES = 12  # of one process
 _SUSPICIOUS_CHOICES = 20  # choices of the first legal move alone, of one process, that look like a mistake
@@ -207,13 +207,13 @@ class BotCheck:
     def __init__(self, exam: CheckSettings) -> None:
         self.exam = exam
         self.step = ""
-        self.game = ""  # whose requests are asked, where that isn't plain
+        self.game = ""  # which game the requests belong to, where that isn't plain
         self.times: list[float] = []
         self.hello_s = 0.0
         self.fit = True  # until a step before it runs has failed
         self.siblings: frozenset[str] = frozenset()  # what was in the bot's folder before it ran
         self.shares = False  # other bots run in the same folder meanwhile
-        self.peak_bytes = 0  # of any process; 0 where it isn't told
+        self.peak_bytes = 0  # of any process; 0 if it isn't known
         self.uncalled: dict[bytes, None] = {}  # lines in which the bot's kit names a method that it never calls
         self.others: set[str] = set()  # the kinds of request at which it ever chose another than the first legal move
         self.refused: tuple[bytes, ...] = ()  # lines of standard error about a write that was refused
@@ -382,7 +382,7 @@ class BotCheck:
         return self.found(Level.NOTE, text, "load less before the hello: a busier machine takes longer")
 
     def wants_more(self, table: ScriptedTable) -> bool:
-        """Return whether a process is to play another game: up to so many requests, and two games at least."""
+        """Return whether a process is to play another game: up to a number of requests, and two games at least."""
         tally = table.tally
         few = len(tally.choices) < _REQUESTS and tally.games < _MAX_GAMES and not self.slow(table)
         return few or tally.games < 2
@@ -403,7 +403,7 @@ class BotCheck:
         self.step = "error line"
         table.warn()
         table.play(enough=3)
-        yield self.ok("it goes on after an error line")
+        yield self.ok("it continues after an error line")
 
     def leaving(self, talk: BotConnection) -> CheckStep:
         """End the input, and see whether the process ends."""
@@ -477,22 +477,22 @@ class BotCheck:
             text = f"at its turns it always plays legal[0], {turns} times"
             yield self.found(Level.NOTE, text, "if that isn't meant: does turn() return its move?")
 
-    # -- what is left to tell
+    # -- what is left to report
 
     def writes(self, siblings: frozenset[str]) -> CheckStep:
         """Return whether the bot wrote, or tried to write, where it may not."""
         self.step = "files"
-        help = "write below the folder that the environment variable TMPDIR names, never beside the program"
+        help = "write below the folder that the environment variable TMPDIR names, never next to the program"
         files = sorted(_siblings(self.bot) - siblings)
         if self.exam.choice.isolates and self.refused:
             return replace(self.found(Level.NOTE, "a write was refused", help), stderr=self.refused)
         if not self.exam.choice.isolates and (files or (self.bot.build is None and is_changed(self.bot))):
             what = ", ".join(files[:3]) or "a file of its own"
             if self.shares and files:
-                text = f"it wrote beside itself, or another bot of its folder did: {what}"
+                text = f"it wrote next to itself, or another bot of its folder did: {what}"
                 return self.found(Level.NOTE, text, f"{help}; to see which it was, examine them one by one")
-            return self.found(Level.FAIL, f"it wrote beside itself: {what}", help)
-        return self.ok("it writes nothing beside itself")
+            return self.found(Level.FAIL, f"it wrote next to itself: {what}", help)
+        return self.ok("it writes nothing next to itself")
 
     def report_times(self) -> CheckStep:
         """Report times and memory with their limits."""
@@ -560,7 +560,7 @@ _LFS, _POINTER = b"version https://git-lfs.github.com/", 512  # how a pointer be
 _KIT = b"coup_kit: "
 _UNCALLED = b"coup_kit: the kit never calls "
 _PYTHON = b"Traceback (most recent call last):"
-_SHOWN = 8  # lines of standard error beside a step
+_SHOWN = 8  # lines of standard error with a step
 _SOURCE = 1 << 20  # bytes of a program that is read for help
 _ALL = 100_000  # lines: the first that a bot wrote are kept, too
 

@@ -20,7 +20,7 @@ _LAST_WORDS_S = 0.5  # how long a process whose output ended may take to end, an
 _LATE_S = 1.0  # how long an answer is waited for that is late: its bot is slow, and no buffer keeps it
 _STRAYS_KEPT = 3
 _READS = 16  # of 64 KiB: as much as a pipe can hold; one that never stops writing would keep us for ever
-_QUICK_S = 0.05  # an answer that took less is told by the wall
+_QUICK_S = 0.05  # an answer that took less is measured in wall time
 
 
 class ConnectionBrokenError(Exception):
@@ -38,7 +38,7 @@ class ConnectionBrokenError(Exception):
 
 
 class _Wait:
-    """How long something has been waited for, in s, without the time in which nobody could look."""
+    """How long something has been waited for, in s, without the time in which this process was stopped."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -56,7 +56,7 @@ class _Wait:
 class BotConnection:
     """The conversation with one box, which the caller closes. `times` are the seconds of each answer.
 
-    `quoted` returns what the process printed as it may be told.
+    `quoted` returns what the process printed, as it may be shown.
     """
 
     def __init__(
@@ -79,14 +79,14 @@ class BotConnection:
         self._ready: list[bytes] = []
         self._stale: tuple[int, bytes] | None = None  # the last reply to an earlier request, since the open one
         self._ended = False  # standard output has
-        self._tells = box.cpu_ns() is not None and box.spent() is not None
-        self._meter = Meter(box, self._tells, freezes=False, cores=limits.cores)
+        self._reports = box.cpu_ns() is not None and box.spent() is not None
+        self._meter = Meter(box, self._reports, freezes=False, cores=limits.cores)
         self._poll = select.poll()
         for descriptor in (box.stdout, box.stderr):
             self._poll.register(descriptor, select.POLLIN)
 
     def send(self, line: bytes, within_s: float = 2.0) -> None:
-        """Write a line that wants no answer; reading goes on meanwhile. Raises BrokenError if it isn't taken."""
+        """Write a line that needs no answer, reading meanwhile. Raises BrokenError if it isn't taken."""
         waited = _Wait(self._clock)
         while line:
             try:
@@ -118,7 +118,7 @@ class BotConnection:
     ) -> ParsedReply:
         """Send a request, and return the answer. Raises BrokenError, SandboxError.
 
-        `notify` is called after so many seconds of silence.
+        `notify` is called after `notify_s` of silence.
         """
         self._note_strays()
         self._stale = None
@@ -184,7 +184,7 @@ class BotConnection:
         return None
 
     def _charge(self, within_s: float) -> _Wait:
-        """Begin to charge a line that may cost the bot so much."""
+        """Begin to charge a line, with what it may cost."""
         self._meter.start(self._clock(), within_s)
         self._meter.mark(self._clock())
         return _Wait(self._clock)
@@ -198,7 +198,7 @@ class BotConnection:
 
     def _facts(self) -> Facts:
         """Return what the bot did with its time, as far as it is known."""
-        cpu_s = self._meter.cpu_s if self._tells else None
+        cpu_s = self._meter.cpu_s if self._reports else None
         stale = None if self._stale is None else self._stale[0]
         return facts_of(TimedOut(self._meter.own_s, cpu_s, stale))
 
@@ -222,7 +222,7 @@ class BotConnection:
         return ConnectionBrokenError(code, detail, sent, got, facts)
 
     def _line(self, waited: _Wait, within_s: float, sent: bytes, charged: bool = False) -> bytes | None:
-        """Return the next line, None if none comes in time. Raises BrokenError if nobody is there to write one.
+        """Return the next line, None if none comes in time. Raises ConnectionBrokenError if the process has ended.
 
         `charged`: the time in which the host kept the bot from a core doesn't count.
         """

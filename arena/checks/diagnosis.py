@@ -57,7 +57,7 @@ class FaultContext:
 
     @property
     def ended(self) -> bool:
-        """Whether the process is gone or never greeted, so that its last words may tell why."""
+        """Whether the process is gone or never greeted, so that its last output may say why."""
         return self.got is None and self.code in ("exited", "closed", "start_failed")
 
     @property
@@ -371,7 +371,7 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     (
         _said("o space left on device", _quiet),
         "its folder for temporary files is full",
-        "write less below TMPDIR, and remove what isn't needed: hello.limits.tmp_mb tells what it takes",
+        "write less below TMPDIR, and remove what isn't needed: hello.limits.tmp_mb is its size",
     ),
     (_program, "the program {name} isn't {where}", "{program}"),
     (
@@ -399,11 +399,11 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         "it crashed: {detail}",
         "to see where, build it with -g -fsanitize=address,undefined; never build with -march=native",
     ),
-    (_error, "it ended with an error: {name}", "fix that; standard error tells where"),
+    (_error, "it ended with an error: {name}", "fix that; standard error shows where"),
     (
         lambda seen: seen.ended and seen.facts.exit_code and seen.last_words,
         "the process has ended: {detail}",
-        "fix what standard error tells, or else read until standard input ends",
+        "fix what standard error shows, or else read until standard input ends",
     ),
     (
         lambda seen: seen.ended and seen.facts.exit_code == 0,

@@ -35,7 +35,7 @@ class Level(StrEnum):
     """How much a finding weighs, the weightiest first."""
 
     FAIL = "fail"  # needs a hand: the bot can't play, the run can't begin
-    WARN = "warn"  # bots of strangers need it
+    WARN = "warn"  # untrusted bots need it
     OK = "ok"
     NOTE = "note"  # good to know
     NOW = "now"  # it is being looked at
@@ -43,7 +43,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding. Its texts may hold what a bot or a stranger wrote: whoever prints them escapes them first.
+    """One finding. Its texts may quote untrusted output: escape them before printing.
 
     what: what was looked at. mend: a command for a person to run, "" where none mends it. do: what to do, in words.
     """
@@ -57,7 +57,7 @@ class Finding:
 
 _MIN_DISK_MB = 1_000  # copies of bots, builds and logs of a long run
 _SEATS = 4  # of a match, as most rulesets are played
-_HOST_MB = 512  # what the kernel, the referees and an engine need besides the bots
+_HOST_MB = 512  # what the kernel, the referees and an engine need in addition to the bots
 # Program -> what to install.
 _LANGUAGES = {
     "python3": "python3",
@@ -153,9 +153,9 @@ def _boxes(tried: dict[str, HostProblem | None]) -> Iterator[Finding]:
     refused = {name: untrusted_problem(SandboxChoice(name)) for name in works}
     safe = [name for name, trouble in refused.items() if trouble is None]
     if safe:
-        yield _finding("strangers' bots", Level.OK, f"may play here, in {' or '.join(safe)}")
+        yield _finding("untrusted bots", Level.OK, f"may play here, in {' or '.join(safe)}")
     else:
-        yield _finding("strangers' bots", Level.WARN, "may not play here; see the next lines")
+        yield _finding("untrusted bots", Level.WARN, "may not play here; see the next lines")
     taken = works[0] if works else "process, which keeps nothing from the bots"
     yield _finding("--sandbox auto", Level.OK if works else Level.WARN, f"takes {taken}")
     for name in ISOLATING_SANDBOXES:
@@ -210,18 +210,18 @@ def _memory(root: Path) -> Iterator[Finding]:
     if total is None:
         return
     has, each = int(total[1]) >> 10, Limits().memory_mb
-    room, needed = has - _HOST_MB, cores * _SEATS * each
+    free, needed = has - _HOST_MB, cores * _SEATS * each
     bots = f"{has} MB; the bots of {cores} matches side by side, one a core, may take {needed} MB"
-    if needed <= room:
+    if needed <= free:
         yield _finding("memory", Level.OK, bots)
         return
     text = f"{bots}, which can bring the kernel to kill and so voids matches"
-    jobs = room // (_SEATS * each)
+    jobs = free // (_SEATS * each)
     if jobs >= 1:
-        smaller = max(1, room // (cores * _SEATS))
+        smaller = max(1, free // (cores * _SEATS))
         trouble = HostProblem(text, Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")
     else:
-        trouble = HostProblem(text, Remedy.SMALLER_BOTS, (str(max(1, room // _SEATS)),))
+        trouble = HostProblem(text, Remedy.SMALLER_BOTS, (str(max(1, free // _SEATS)),))
     yield _finding("memory", Level.WARN, trouble)
 
 
@@ -237,7 +237,7 @@ def _disk() -> Finding:
 
 
 def _text(path: Path) -> str:
-    """Return a file of the kernel's, "" where there is none."""
+    """Return a file of the kernel's, "" if it doesn't exist."""
     try:
         return path.read_text(errors="replace")
     except OSError:

@@ -16,12 +16,12 @@ from arena.checks.bot_check import BotCheck, CheckSettings, CheckStep
 
 
 class _StoppedError(Exception):
-    """End an examination, since nobody waits for it any more."""
+    """A check is cancelled: its result isn't needed any more."""
 
 
 @contextmanager
 def open_check_threads(exam: CheckSettings, most: int) -> Iterator[tuple[ThreadPoolExecutor, CheckSettings]]:
-    """Give at most so many threads, and the exam that they share. An error ends the examinations that still run."""
+    """Yield at most `jobs` threads, and the settings that they share. An error ends the checks that still run."""
     stopped = threading.Event()
 
     def clock() -> float:

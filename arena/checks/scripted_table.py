@@ -81,7 +81,7 @@ class ScriptedTable:
         self.talk = talk
         self.spec = spec
         self.tally = ReplyCounts()
-        self.said: tuple[StatementMade, ...] = ()  # beside the bot's last answer, until it is told
+        self.said: tuple[StatementMade, ...] = ()  # with the bot's last answer, until it is sent
         self._unsaid: ConnectionBrokenError | None = None
         self.change: Change = lambda line: line
         self.notify: tuple[float, Callable[[], None]] | None = None
@@ -129,7 +129,7 @@ class ScriptedTable:
         return menu, index
 
     def require_valid_statements(self) -> None:
-        """Raise BrokenError for the first thing that the bot couldn't say: a match only drops it, and goes on."""
+        """Raise BrokenError for the first thing that the bot couldn't say: a match only drops it, and continues."""
         if self._unsaid is not None:
             raise self._unsaid
 
@@ -142,7 +142,7 @@ class ScriptedTable:
     def warn(self) -> None:
         """Send an error line that costs nothing."""
         rule = FAULTS["stray_line"]
-        message = "the examiner sends an error line, to see whether the bot goes on"
+        message = "the examiner sends an error line, to see whether the bot continues"
         self.talk.send(encode(_error(None, rule.code, message, None, 3)))
 
     def instead(self, move: Move, lives: int) -> None:

@@ -47,17 +47,17 @@ _READ_BYTES = 65536
 
 
 class RemoteSeat:
-    """The far side of the pipes. `tell` is called with each line that the seat gets, in the box's own thread."""
+    """The far side of the pipes. `on_line` is called with each line that the seat gets, in the box's own thread."""
 
-    def __init__(self, tell: Callable[[bytes], None]) -> None:
-        self._tell = tell
+    def __init__(self, on_line: Callable[[bytes], None]) -> None:
+        self._on_line = on_line
         self._answers, self._answer = socket.socketpair()
         self._answers.setblocking(False)
         self._answer.setblocking(False)
         self._ends = False
 
     def start(self) -> InProcessBox:
-        """Start the box; it is started anew where a bot's process would be: lines for the box before are lost."""
+        """Start the box; it is started again where a bot's process would be: lines for the box before are lost."""
         with suppress(BlockingIOError):
             while self._answers.recv(_READ_BYTES):
                 pass
@@ -65,7 +65,7 @@ class RemoteSeat:
         return InProcessBox("far", self._script)
 
     def answer(self, line: bytes) -> None:
-        """Send a line; nothing if the seat has left. Who sends faster than the referee reads, leaves."""
+        """Send a line, unless the seat has left. A sender that is faster than the referee reads leaves."""
         try:
             sent = self._answer.send(line)
         except BrokenPipeError:
@@ -90,9 +90,9 @@ class RemoteSeat:
         self._answer.close()
 
     def _script(self, peer: ScriptPeer) -> None:
-        for line in peer.lines_beside(self._answers.fileno()):
+        for line in peer.lines_with(self._answers.fileno()):
             if line is not None:
-                self._tell(line)
+                self._on_line(line)
                 continue
             answer = self._answers.recv(_READ_BYTES)
             if not answer or self._ends:
@@ -126,17 +126,17 @@ class WaitingFor:
 
 @dataclass(frozen=True, slots=True)
 class StateUpdate:
-    """A game has begun, or something happened in it, as those who were asked for may know it: None is an onlooker.
+    """A game has begun, or an event happened in it, as each of these seats may see it: None is a spectator.
 
-    A seat's next line tells the same again: events have the same numbers there.
+    A seat's next line repeats it: events have the same numbers there.
     """
 
-    told: Mapping[int | None, Message]
+    views: Mapping[int | None, Message]
 
 
 @dataclass(frozen=True, slots=True)
 class GameEnded:
-    """A game has ended; the match waits for `go_on`. This may come before the line that tells a seat so."""
+    """A game has ended; the match waits for `resume`. This may come before the seat's own line about it."""
 
     game: GameRecord
 
@@ -155,16 +155,16 @@ MatchEvent = LineReceived | WaitingFor | StateUpdate | GameEnded | MatchEnd
 
 
 class _GivenUpError(Exception):
-    """End a match that nobody waits for."""
+    """The match was given up."""
 
 
 class LiveMatch(MatchObserver):
     """A match with far seats at some places of the spec; `launch` starts the others.
 
-    `tell` is called with what happens, from several threads. `eyes`: for whom moves are told as they happen; None is an
-    onlooker. `pace_s`: how long they have to see a move before the match goes on, in s; less once all `people` are out.
-    `least_s`: how long at least a window takes in which one of `people` is asked, so that a fast answer of one tells
-    the others nothing. No clock runs meanwhile.
+    `notify` is called with each event, from several threads. `eyes`: the seats that get moves as they happen; None is a
+    spectator. `pace_s`: how long they have to see a move before the match continues, in s; less once all `people` are
+    out. `least_s`: how long at least a window takes in which one of `people` is asked, so that a fast answer of one
+    shows the others nothing. No clock runs meanwhile.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class LiveMatch(MatchObserver):
         spec: MatchSpec,
         far: Collection[int],
         launch: Callable[[int], Box],
-        tell: Callable[[MatchEvent], None],
+        notify: Callable[[MatchEvent], None],
         eyes: Collection[int | None] = (),
         pace_s: float = 0.0,
         people: Collection[int] = (),
@@ -181,7 +181,7 @@ class LiveMatch(MatchObserver):
         self.spec = spec
         self.games: list[GameRecord] = []
         self.logs: tuple[tuple[int, int, bytes], ...] = ()
-        self._tell = tell
+        self._notify = notify
         self._eyes = eyes
         self._launch = launch
         self._boxes: list[Box] = []  # of the others
@@ -189,7 +189,7 @@ class LiveMatch(MatchObserver):
         self._pace_s = pace_s
         self._people, self._least_s = frozenset(people), least_s
         self._closes_at = 0.0  # the window that is open, at the earliest
-        self._minds: dict[int, Knowledge] = {}  # of those for whom moves are told, by bot; of one game
+        self._minds: dict[int, Knowledge] = {}  # of those that get moves, by bot; of one game
         self._ending = threading.Event()
         self._wants: SimpleQueue[bool] = SimpleQueue()
         self._left = False
@@ -217,7 +217,7 @@ class LiveMatch(MatchObserver):
         self._wants.put(False)
 
     def end_process(self, bot: int) -> None:
-        """Forfeit the game that a far seat is playing, as a program does that ends; it is greeted anew for the next."""
+        """Forfeit the game that a remote seat is playing, as a program does that ends; the next one greets it again."""
         self._far[bot].end()
 
     def give_up(self) -> None:
@@ -257,7 +257,7 @@ class LiveMatch(MatchObserver):
             raise _GivenUpError
         if not self._people.isdisjoint(bots):
             self._closes_at = time.monotonic() + self._least_s
-        self._tell(WaitingFor(tuple(bots)))
+        self._notify(WaitingFor(tuple(bots)))
 
     def answered(self) -> None:
         """Keep the window open for its least time."""
@@ -277,7 +277,7 @@ class LiveMatch(MatchObserver):
             sight = None if seat is None else view_from_seat(state, seat)
             known = NOTHING_KNOWN if bot is None or sight is None else self._known(bot, sight, events)
             views[bot] = messages.make_moment(game, handles, state.board, sight, known, first, events)
-        self._tell(StateUpdate(views))
+        self._notify(StateUpdate(views))
         if events:
             plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
             self._ending.wait(self._pace_s if plays else self._pace_s / _HURRIES)
@@ -296,7 +296,7 @@ class LiveMatch(MatchObserver):
         if self._ending.is_set():  # the game isn't kept: it may have ended because its bots were ended
             return False
         self.games.append(game)
-        self._tell(GameEnded(game))
+        self._notify(GameEnded(game))
         if self._left or len(self.games) == len(self.spec.seatings):
             return False
         return self._wants.get()
@@ -314,7 +314,7 @@ class LiveMatch(MatchObserver):
             if not self._abandoned:  # else the boxes close while the referee uses them
                 raise
         finally:
-            self._tell(MatchEnd(problem))
+            self._notify(MatchEnd(problem))
 
     def _start(self, bot: int) -> Box:
         if bot in self._far:
@@ -324,7 +324,7 @@ class LiveMatch(MatchObserver):
         return box
 
     def _line(self, bot: int, line: bytes) -> None:
-        self._tell(LineReceived(bot, line))
+        self._notify(LineReceived(bot, line))
 
 
 class InteractiveMatch:
@@ -342,7 +342,7 @@ class InteractiveMatch:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Close it; who is interrupted doesn't wait."""
+        """Close it; an interrupted caller doesn't wait."""
         if isinstance(error, KeyboardInterrupt):
             self._playing.abandon()
         else:
@@ -399,7 +399,7 @@ class InteractiveMatch:
 
 
 class RecordFolder:
-    """A new folder for one record; for its owner alone, since a record tells all cards."""
+    """A new folder for one record; for its owner alone, since a record has all cards."""
 
     def __init__(self, folder: Path) -> None:
         """Make the folder. Raises OSError, also if it exists."""

@@ -83,7 +83,7 @@ def make_move_menu(
 
 
 def _letter(move: Mapping[str, Any], used: str) -> str:
-    """Return a letter that no line before has; "" if there is none."""
+    """Return a letter that no line before has; "" if all are taken."""
     word = str(move.get("action") or next(iter(move)))
     value = move.get(word)
     fixed = _LETTERS.get(word, "")
@@ -159,7 +159,7 @@ class OpenRequest:
 
 @dataclass(frozen=True, slots=True)
 class GameView:
-    """A game as a person sees it now; `seat` is None for an onlooker, `told` has a line for each turn."""
+    """A game as a person sees it now; `seat` is None for a spectator, `told` has a line for each turn."""
 
     number: int
     turn: int
@@ -174,7 +174,7 @@ class GameView:
 
 
 _RISK = "If it goes wrong you lose both cards."
-_SPECTATOR = -1  # the seat of who has none
+_SPECTATOR = -1  # the seat of a spectator
 
 
 class _Follower(Bot):
@@ -197,11 +197,11 @@ class PlayerView:
         self._fresh = 0  # the first line of it that wasn't shown to its end
         self._known = ""  # what of that line was shown
         self._going: list[Message] = []  # the events of the last line
-        self._next = 0  # the number of the first event that wasn't told
+        self._next = 0  # the number of the first event that wasn't shown
         self._asked_at = 0.0
         self._early: list[Message] = []  # moments of a game that the seat hasn't heard of yet
         self._over = False
-        self._watched_game: int | None = None  # the game that an onlooker sees
+        self._watched_game: int | None = None  # the game that a spectator sees
 
     @property
     def game(self) -> Game:
@@ -209,7 +209,7 @@ class PlayerView:
         return self._follower.game
 
     def take(self, message: Message) -> Message | None:
-        """Take in a message; return the answer to a hello, which needs no person. Others are `answer`'s."""
+        """Process a message; return the answer to a hello, which needs no person. Others are `answer`'s."""
         match message["type"]:
             case "moment":
                 self._take_moment(message)
@@ -223,7 +223,7 @@ class PlayerView:
                 self._over = message["type"] == "game_over"
         answer = self._follower.reply(message)
         if "events" in message:
-            self._tell(message["events"])
+            self._append(message["events"])
         if message["type"] == "game_start":
             early, self._early = self._early, []
             for moment in early:
@@ -235,13 +235,13 @@ class PlayerView:
         self._over = False
 
     def _take_moment(self, message: Message) -> None:
-        """Take in what has just happened: the kit follows it as it follows a request, which is what it looks like."""
+        """Process what has just happened, which has the form of a request, as the kit does."""
         you = message.get("you", {"seat": _SPECTATOR, "cards": []})
-        # Whose card an examiner has seen stands in the request that follows.
+        # The seat whose card was examined is in the request that follows.
         seen = {**message, "you": {name: value for name, value in you.items() if name != "seen"}}
         if (
             "you" not in message and message["game"] != self._watched_game
-        ):  # nobody else tells an onlooker that a game begins
+        ):  # no other message shows a spectator that a game begins
             self._watched_game = message["game"]
             self._begin()
             self._follower.reply({**seen, "type": "game_start"})
@@ -251,16 +251,16 @@ class PlayerView:
             seen["events"] = self._fresh_of(message["events"])
             self.request = {}
             self._follower.reply({**seen, "type": "request", "kind": "moment", "id": 0, "legal": [{"pass": True}]})
-            self._tell(seen["events"])
+            self._append(seen["events"])
 
     def _fresh_of(self, events: Sequence[Message]) -> list[Message]:
-        """Return the events that weren't told yet."""
+        """Return the events that weren't shown yet."""
         fresh = [event for event in events if event["n"] >= self._next]
         self._next += len(fresh)
         return fresh
 
     def allow(self, limit_ms: int) -> None:
-        """Give the open request so much time from now on, in place of what its line says."""
+        """Set the time of the open request from now on, in place of what its line says."""
         self.request["clock"] = {"limit_ms": limit_ms, "bank_ms": 0}
         self._asked_at = time.monotonic()
 
@@ -268,14 +268,14 @@ class PlayerView:
         """Return the index of the move that is played for a person who gave none: as `arena.coup.default` has it."""
         legal, kind, seat = self.request["legal"], self.request["kind"], self.request["you"]["seat"]
         if kind in ("lose", "draft", "examine_show"):
-            return random.randrange(len(legal))  # a fixed choice would tell the others what else is held
+            return random.randrange(len(legal))  # a fixed choice would reveal what else is held
         coups = [index for index, move in enumerate(legal) if move.get("action") == "coup"]
         if kind == "turn" and coups and legal[0] != {"action": "income"}:
             return min(coups, key=lambda index: (legal[index]["target"] - seat) % len(self.game.players))
         return 0  # income, pass, show if held, keep the hand
 
     def answer(self, choice: int, say: str | Sequence[Message] | None = None) -> Message:
-        """Return the answer to the open request: the index of a legal move, and what is said beside it.
+        """Return the answer to the open request: the index of a legal move, and what is said with it.
 
         say: statements, or what a person typed; see `statements`.
         """
@@ -317,8 +317,8 @@ class PlayerView:
 
     # --- what happened
 
-    def _tell(self, events: Sequence[Message]) -> None:
-        """Add events to what was told; a turn that goes on is told again, as a whole."""
+    def _append(self, events: Sequence[Message]) -> None:
+        """Add events to the text; a turn that continues is written again, as a whole."""
         for event in events:
             if event["event"] == "allegiances":  # the table shows them
                 continue
@@ -338,7 +338,7 @@ class PlayerView:
         return bool(event["event"] == "action" and set(going) != {"say"})
 
     def _in_words(self, event: Message) -> str:
-        """Return an event in the second person; what somebody wrote stays as it is."""
+        """Return an event in the second person; what players wrote stays as it is."""
         head, quote, text = describe_event(event, self.names).partition("“")
         return to_second_person(head) + quote + text
 
@@ -354,7 +354,7 @@ class PlayerView:
     # --- the table
 
     def table(self, columns: int) -> list[TableRow]:
-        """Return a line for each player: coins, cards, what is face up in brackets, and claims where there is room."""
+        """Return a line for each player: coins, cards, what is face up in brackets, and claims where there is space."""
         game, names = self.game, self.names
         wide = max(map(len, names))
         rows = []
@@ -485,7 +485,7 @@ class PlayerView:
         return OpenRequest(request["id"], request["kind"], self.question(), ends_at if timed else None, options)
 
     def _risks(self, move: Mapping[str, Any], bluff: bool) -> bool:
-        """Return whether a move may cost two cards: to doubt one's assassin, or to lie to him."""
+        """Return whether a move may cost two cards: to doubt an assassin, or to lie to one."""
         game = self.game
         aimed = game.pending.get("action") == "assassinate" and game.pending.get("target") == game.seat
         doubts = "challenge" in move and not game.claim.get("block")

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from arena.sandbox import Box, CpuUsage, SandboxError
 
 MAX_WALL_FACTOR = 10  # times what a line may take of its share of cores: 4 burning processes a core stretch it 5 times
-MIN_WALL_S = 5.0  # but at least so long: a limit of a millisecond says nothing about the host
+MIN_WALL_S = 5.0  # but at least this: a limit of a millisecond says nothing about the host
 _MIN_STEP_S = 0.001  # between two readings; the poll knows no less
 _NEW = CpuUsage(0, 0)  # what a task had spent before it was there
 _AGAIN_S = 0.005  # until a line that took its time by the wall is looked at again; the kernel's accounts lag by 4 ms
@@ -49,8 +49,8 @@ class Meter:
         "_lost_ns",
         "_mark",
         "_moved_ns",
+        "_reports",
         "_stretch",
-        "_tells",
         "allowed_s",
         "asked_at",
         "cpu_s",
@@ -60,9 +60,9 @@ class Meter:
         "settled",
     )
 
-    def __init__(self, box: Box, tells: bool, freezes: bool, cores: float) -> None:
+    def __init__(self, box: Box, reports: bool, freezes: bool, cores: float) -> None:
         self._box = box
-        self._tells = tells
+        self._reports = reports
         self._freezes = freezes
         self._cores = max(1.0, cores)
         self._stretch = MAX_WALL_FACTOR * max(cores, 1 / cores)
@@ -76,7 +76,7 @@ class Meter:
         self.settled = True
 
     def start(self, now: float, allowed_s: float) -> None:
-        """Begin to charge a line that may cost so much."""
+        """Begin to charge a line, with what it may cost."""
         self.settled = False
         self._mark = None
         self._moved_ns = -1
@@ -86,11 +86,11 @@ class Meter:
         self.own_s = self.cpu_s = 0.0
 
     def mark(self, now: float) -> None:
-        """Take the line's first reading; nothing if it was taken, or the kernel tells nothing.
+        """Take the line's first reading; nothing if it was taken, or the kernel counts nothing.
 
         What the bot has waited since the last reading counts for this line, at most the line's time so far.
         """
-        if self._tells and self._mark is None:
+        if self._reports and self._mark is None:
             before, tasks = self._last, self._tasks()
             self._mark = _Mark(self._cpu_ns(), tasks, min(_waited_ns(before, tasks), int((now - self.asked_at) * 1e9)))
             self._last, self._last_at, self._lost_ns = tasks, now, 0
@@ -161,13 +161,13 @@ class Meter:
     def _cpu_ns(self) -> int:
         reading = self._box.cpu_ns()
         if reading is None:
-            raise SandboxError("the sandbox doesn't tell CPU time, which this match's clock needs")
+            raise SandboxError("the sandbox doesn't report CPU time, which this match's clock needs")
         return reading
 
     def _tasks(self) -> dict[int, CpuUsage]:
         reading = self._box.spent()
         if reading is None:
-            raise SandboxError("the sandbox doesn't tell how long tasks wait, which this match's clock needs")
+            raise SandboxError("the sandbox doesn't report how long tasks wait, which this match's clock needs")
         return reading
 
 
@@ -191,7 +191,7 @@ _FILE = "/proc/thread-self/schedstat"  # time on a core and time of waiting, in 
 
 
 class RunQueueClock:
-    """How long the thread that made it has waited for a core, in ns; 0 where the kernel doesn't tell.
+    """How long the thread that made it has waited for a core, in ns; 0 if the kernel doesn't count it.
 
     Holds a descriptor until `close`: to open the file takes ten times as long as to read it.
     """

@@ -1,10 +1,10 @@
 """Faults and their consequences: one table, which logs, error lines, the web and the docs read.
 
 The rows of the limits (out of memory, and so on) are made of the sandbox's table of limits; N stands for the value,
-which a fault's detail tells.
+which a fault's detail shows.
 
-Whose fault something is, is its type: a `Fault` is the bot's and has a row here; an `ArenaError` is ours, voids the
-whole match, and is never rated.
+Its type says which side a failure belongs to: a `Fault` is the bot's and has a row here; an `ArenaError` is ours, voids
+the whole match, and is never rated.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Consequence(StrEnum):
 
     FREE = "free"  # the line is dropped
     LIFE = "life"  # a default move is played and one of the game's lives is gone
-    FORFEIT = "forfeit"  # the bot is out of this game and is started anew for the next
+    FORFEIT = "forfeit"  # the bot is out of this game and is started again for the next
 
 
 @dataclass(frozen=True, slots=True)

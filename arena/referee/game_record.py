@@ -96,7 +96,7 @@ class GameRecord:
     """One game that has ended. `seating`: the bot of each seat; `eliminated`: (seat, turn).
 
     `words` has the moves in notation, `by` the seat of each, `times` what each took by the match's clock, in us.
-    `said` has what was said, with the place of the move beside which it was.
+    `said` has what was said, with the index of the move that it came with.
     `starter` is the last winner's seat, which matters to rulesets in which the winner starts. `start` is how the game
     began, `draws` which cards were drawn after that. `digest` is the SHA-256 of all events with their private parts.
     """
@@ -120,14 +120,15 @@ class GameRecord:
     digest: str = ""
 
     def lost_by(self, bot: int) -> bool:
-        """Return whether a bot of the match lost, by its number. Who survives to a draw hasn't lost."""
+        """Return whether a bot of the match lost, by its number. A survivor of a draw hasn't lost."""
         return self.seating.index(bot) not in self.survivors
 
 
 class GameRecorder:
     """What was noted of a game so far; `feed` has its events.
 
-    Who asks the seats adds `words` and `times`, and `said` where there is talk; the referee adds `faults`.
+    The caller adds `words` and `times`, and `said` where there is talk; the referee adds
+    `faults`.
     """
 
     __slots__ = (
@@ -203,7 +204,7 @@ _OUT = (Exiled, Forfeited)  # a tuple: isinstance takes three times as long for 
 
 
 def _start(state: State) -> dict[str, Any]:
-    """Return how a game begins: who has the first turn, coins, hands (empty before a draft), and sides, if settled."""
+    """Return how a game begins: first seat, coins, hands (empty before a draft), and sides, if settled."""
     board = state.board
     start: dict[str, Any] = {
         "actor": board.actor,

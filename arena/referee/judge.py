@@ -61,7 +61,7 @@ def new_player_budget(lives: int, timing: Timing, drained: bool = False) -> Play
 
 
 def judge_reply(reply: Reply, legal: int, find: Find, account: PlayerBudget, allowed: RequestBudget) -> Verdict:
-    """Return the verdict on a reply to a request with so many legal moves, among which `find` looks a move up."""
+    """Return the verdict on a reply to a request with `legal` moves, among which `find` looks a move up."""
     if isinstance(reply, ReplyReceived):
         message, line, own_s = reply
         if own_s > allowed.free_s:

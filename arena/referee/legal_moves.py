@@ -63,7 +63,7 @@ class LegalMoves:
         self._payloads: tuple[Payload, ...] = ()  # made when a bot in this process first gets them
 
     def find(self, move: Payload) -> int | None:
-        """Return the index of the legal move that a reply's `move` is, None if it is none of them."""
+        """Return the index of the legal move that a reply's `move` is, None if it isn't legal."""
         if not self._by_payload:
             self._by_payload = {_move_key(move): index for index, move in enumerate(self.moves)}
         try:
@@ -86,7 +86,7 @@ _MAX_CACHED_MENUS = 5_000  # under 30 MB with ten seats; a process forks faster 
 
 
 def make_legal_moves(moves: tuple[Move, ...]) -> LegalMoves:
-    """Return the menu of a tuple of legal moves; the engine hands out the same tuples again and again."""
+    """Return the menu of a tuple of legal moves; the engine returns the same tuples repeatedly."""
     known = _MENUS.get(id(moves))  # hashing a list of moves costs more than encoding it, hence by identity
     if known is None or known.moves is not moves:
         if len(_MENUS) >= _MAX_CACHED_MENUS:

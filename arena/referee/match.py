@@ -63,7 +63,7 @@ class MatchSpec:
     """What a match is made of. `seatings` has one entry a game: the bot (index into `bots`) of each seat.
 
     `timings` has the times of each bot where they aren't the same for all, as the terms have them: a person has no
-    clock. A bot is told its own alone. `digests` of the bots' files are for the record.
+    clock. A bot gets its own alone. `digests` of the bots' files are for the record.
     """
 
     match: int
@@ -108,7 +108,7 @@ class MatchResult:
 
     `exchanges` has the first faulty exchange of each bot and kind of fault, in the order in which they came. `times`
     has for each bot what its requests took, in microseconds, as the record has them. `peaks` has for each bot the most
-    memory, in bytes, that a process of it has had; None where the sandbox doesn't tell.
+    memory, in bytes, that a process of it has had; None if the sandbox doesn't report it.
     """
 
     record: Record
@@ -121,7 +121,7 @@ class MatchResult:
 
 
 class MatchObserver:
-    """Is told, in the match's own thread, what happens. This one doesn't look."""
+    """An observer is called in the match's own thread with what happens. This one ignores it."""
 
     def asked(self, bots: Sequence[int]) -> None:
         """See that these bots, by their indices, are being waited for from now on."""
@@ -133,7 +133,7 @@ class MatchObserver:
         """See a game begin, or what happened in it, from event number `first` on, and the state that it led to."""
 
     def game_over(self, game: GameRecord) -> bool:
-        """See a game that has ended; tell whether the next one, if there is one, is wanted."""
+        """Handle a game that has ended; return whether the next one, if any, is wanted."""
         return True
 
 
@@ -153,9 +153,9 @@ def play_match(
 ) -> MatchResult:
     """Play all games of a match. `launch(i)` starts bot i of the spec, under the terms' limits.
 
-    `clock` gives seconds; `waited_ns` how long this thread has waited for a core, None for what the kernel tells.
-    `watch` is told what happens, and may end the match after any game. Raises ArenaError, after ending all processes,
-    if this machine failed.
+    `clock` gives seconds; `waited_ns` how long this thread has waited for a core, None for what the kernel reports.
+    `watch` is called with what happens, and may end the match after any game. Raises ArenaError, after ending all
+    processes, if this machine failed.
     """
     match = _Match(spec, launch, clock, waited_ns, watch or MatchObserver())
     try:
@@ -163,7 +163,7 @@ def play_match(
             return match.play()
     except SandboxError as problem:
         failure = ArenaError(str(problem))
-        failure.__cause__ = problem  # mypyc forgets `from`, and the cause tells whether a disk is full
+        failure.__cause__ = problem  # mypyc forgets `from`, and the cause shows whether a disk is full
         raise failure from problem
 
 
@@ -199,7 +199,7 @@ def hello(spec: MatchSpec, bot: int) -> bytes:
 
 
 def error_line(number: int, code: str, detail: str | None, got: bytes | None, used: Move | None, lives: int) -> bytes:
-    """Return the line that tells a bot what was wrong with its reply to a request, and what was played instead."""
+    """Return the line that reports a bot's fault in its reply to a request, and what was played instead."""
     rule = FAULTS[code]
     message = rule.message if detail is None else f"{rule.message}: {detail}"
     return encode(
@@ -244,11 +244,11 @@ class _Player:
         self.allowed = make_request_budget(timing, terms.limits)
         self.account = new_player_budget(terms.lives, timing)
         self.seat: Seat | None = None
-        self.absent = ProcessExited("start_failed")  # why there is no process, if there is none
+        self.absent = ProcessExited("start_failed")  # why there is no process, if so
         self.processes = 0
         self.forfeits = 0
         self.drained = False  # a timeout has emptied its bank, for the rest of the match
-        self.warned = 0  # stray lines that the bot has been told of
+        self.warned = 0  # unsolicited lines that were reported to the bot
         self.sent = b""  # the last line that asked it something
         self.refused: bytes | None = None  # what came instead of its hello
 
@@ -270,7 +270,7 @@ class _Match:
         self.watch = watch
         self.players = [_Player(bot, terms, spec.timing(bot)) for bot in range(spec.seats)]
         if any(timing.ponder != terms.timing.ponder for timing in spec.timings):
-            raise ValueError("all bots of a match may ponder, or none: who is frozen goes by the terms")
+            raise ValueError("all bots of a match may ponder, or none: freezing goes by the terms")
         own = any(player.timing.own for player in self.players)
         self.table = SeatPoller(clock, own, terms.timing.ponder, terms.limits.cores, waited_ns or self.waits)
         self.logs: list[tuple[int, int, bytes]] = []
@@ -343,7 +343,7 @@ class _Match:
         return seat
 
     def no_hello(self, player: _Player, reply: Reply) -> str | None:
-        """Return why a reply to the hello is none, None if it is one."""
+        """Return why a reply to the hello isn't valid, None if it is."""
         match reply:
             case ReplyReceived(message) if isinstance(message, Greeting):
                 return None
@@ -388,7 +388,7 @@ class _Match:
 
 
 class _Game:
-    """One game of a match: who sits where, what was sent, what is recorded."""
+    """One game of a match: the seats, what was sent, what is recorded."""
 
     def __init__(self, match: _Match, notes: GameRecorder, chance: KeyedRng) -> None:
         self.match = match
@@ -416,7 +416,7 @@ class _Game:
         return self.notes.record(state)
 
     def open(self, state: State) -> None:
-        """Give every bot a new account, and tell who plays."""
+        """Give every bot a new budget, and announce the players."""
         spec, number = self.match.spec, self.notes.game
         handles = [spec.handles[player.bot] for player in self.players]
         for seat, player in enumerate(self.players):
@@ -470,7 +470,7 @@ class _Game:
         sight: View,
         menu: legal_moves.LegalMoves,
     ) -> Ask:
-        """Return the request to a bot, which is told first what was wrong with lines that it sent unasked."""
+        """Return the request to a bot, after a report of its unsolicited lines, if there were some."""
         if seat.stray_count > player.warned and seat.gone is None:
             self.warn(player, seat)
         bank_s = player.account.bank_s
@@ -506,7 +506,7 @@ class _Game:
         return self.forfeit(player, wrong)
 
     def listen(self, reply: ReplyReceived, player: _Player, sight: View) -> None:
-        """Note what a seat says beside a legal move; what it can't say costs it nothing but these words."""
+        """Record the statement of a seat with a legal move. An invalid one is dropped, without another penalty."""
         notes = self.notes
         assert not isinstance(reply.message, Greeting)
         try:
@@ -522,7 +522,7 @@ class _Game:
             notes.said += [(len(notes.words), statement) for statement in said]
 
     def default(self, player: _Player, sight: View, wrong: FaultVerdict) -> MoveOrForfeit:
-        """Play a move for a bot, and tell it why."""
+        """Play a move for a bot, and send it the reason."""
         move = default_move(sight, self.moment, self.chance)
         self.note(player, wrong, format_move(move))
         self.notes.words.append(format_move(move))

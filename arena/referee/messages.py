@@ -77,7 +77,7 @@ class EventCursor(Generic[Form]):
         return len(self._public)
 
     def add(self, events: Sequence[Event]) -> None:
-        """Take in what happened."""
+        """Add events."""
         form, public = self._form, self._public
         for number, event in enumerate(events, start=len(public)):
             if type(event) not in PRIVATE:
@@ -124,7 +124,7 @@ _MAX_CACHED_FORMS = 10_000  # a few MB of texts
 
 
 def _flat(kind: type[Any]) -> Callable[[Any], Hashable]:
-    """Return what reads the kind of an event or a phase, and all fields of it that a message may tell."""
+    """Return what reads the kind of an event or a phase, and all its fields that a message may contain."""
     names = []
     for part in fields(kind):
         if part.type in (ActionMove, Claim):
@@ -138,7 +138,7 @@ _FLAT = {kind: _flat(kind) for kind in get_args(Event | Phase)}
 
 
 class SerializationCache(Generic[Form]):
-    """The forms that `make` gives to events or phases, which nobody may change."""
+    """The forms that `make` gives to events or phases, which must not be changed."""
 
     __slots__ = ("_forms", "_make")
 
@@ -147,7 +147,7 @@ class SerializationCache(Generic[Form]):
         self._make = make
 
     def of(self, value: Event | Phase, *more: int) -> Form:
-        """Return the form of an event or a phase, and of numbers that matter beside it."""
+        """Return the form of an event or a phase, and of numbers that matter with it."""
         key = (_FLAT[type(value)](value), *more)
         form = self._forms.get(key)
         if form is None:
@@ -179,14 +179,14 @@ _RULES_FIRST = (
     *("name", "seats", "deck", "start_coins", "two_player_starter_coins"),
     *("coup_cost", "assassinate_cost", "forced_coup", "turn_limit"),
 )
-_NOT_TOLD = ("min_seats", "max_seats")  # a bot needs the seats of its own table
+_NOT_SENT = ("min_seats", "max_seats")  # a bot needs the seats of its own table
 
 
 def make_ruleset(rules: Ruleset, seats: int) -> Message:
-    """Return the ruleset as it stands in the hello line: its fields, and what follows from them for so many seats."""
+    """Return the ruleset as in the hello line: its fields, and what follows from them for this number of seats."""
     copies = rules.copies(seats)
     values: Message = {
-        rule.name: to_json_value(rule.effective(rules, seats)) for rule in FIELDS if rule.name not in _NOT_TOLD
+        rule.name: to_json_value(rule.effective(rules, seats)) for rule in FIELDS if rule.name not in _NOT_SENT
     }
     values |= {
         "seats": seats,
@@ -248,10 +248,10 @@ def make_moment(
     first: int,
     events: Sequence[Event],
 ) -> Message:
-    """Return what a seat, or an onlooker (None), may know of what has just happened, from event number `first` on.
+    """Return what a seat, or a spectator (None), may know of what has just happened, from event number `first` on.
 
     `known` is what is certain to the seat. The message is for people who follow a game as it is played; no bot is sent
-    it. A seat's next line tells the same events.
+    it. A seat's next line has the same events.
     """
     seat = None if view is None else view.seat
     message: Message = {
@@ -305,7 +305,7 @@ def make_event(number: int, happened: Event, seat: int | None) -> Message:
 
 
 def make_full_event(number: int, happened: Event) -> Message:
-    """Return the event with all that it has: unless it went through `seen`, that is for nobody at the table."""
+    """Return the event with all that it has: no seat may get that unless it went through `seen`."""
     return _own(_shared(number, happened))
 
 
@@ -416,7 +416,7 @@ def make_players(
         {"coins": coins, "influence": influence, "revealed": [*_values(roles)] if roles else []}
         for coins, influence, roles in zip(coins, influence, revealed, strict=True)
     ]
-    for row, side in zip(rows, sides, strict=False):  # there are none before they are chosen
+    for row, side in zip(rows, sides, strict=False):  # empty before they are chosen
         row["allegiance"] = side._value_
     return rows
 

@@ -1,11 +1,11 @@
 """A match's record: write it, read it, and replay it through the engine.
 
 A record is JSONL: a header, one line a game, and an end line whose checksum covers all lines before it but their times.
-It holds what can't be recomputed (terms, key, seats, moves, faults, times) and, of what can, what lets `replay` tell
+It holds what can't be recomputed (terms, key, seats, moves, faults, times) and, of what can, what lets `replay` find
 that the engine still says the same (result, number of events and their digest), and what a reader without an engine
-needs: who made each move (`by`), how the game began (`start`), and the cards that were drawn (`draws`, see draws.py).
-The moves of a game stand in one string, in notation, in the order in which they were asked for; `said` has what was
-said beside them, if anything was. Times (`times_us`, one a move, by the match's clock) are left out of every
+needs: the seat of each move (`by`), how the game began (`start`), and the cards that were drawn (`draws`, see
+draws.py). The moves of a game stand in one string, in notation, in the order in which they were asked for; `said` has
+what was said with them, if anything was. Times (`times_us`, one a move, by the match's clock) are left out of every
 comparison. docs/records.md describes all of it for readers.
 
 Version 3 lacks `by`, `start` and `draws`; `read` has the engine add them.
@@ -197,22 +197,22 @@ def _header(payload: dict[str, Any]) -> MatchHeader:
 
 
 def _game(payload: dict[str, Any], version: int) -> GameRecord:
-    told = payload if version == VERSION else {"start": {}, "by": "", "draws": "", **payload}
+    facts = payload if version == VERSION else {"start": {}, "by": "", "draws": "", **payload}
     return GameRecord(
         game=payload["game"],
         seating=tuple(payload["seats"]),
         words=tuple(payload["moves"].split()),
-        by=tuple(map(int, told["by"])),
+        by=tuple(map(int, facts["by"])),
         times=_times(payload),
-        said=read_recorded_statements(payload.get("said", ()), tuple(map(int, told["by"]))),
+        said=read_recorded_statements(payload.get("said", ()), tuple(map(int, facts["by"]))),
         faults=tuple(map(_fault, payload["faults"])),
         eliminated=tuple((seat, turn) for seat, turn in payload["eliminated"]),
         winner=payload["winner"],
         reason=payload["reason"],
         survivors=tuple(payload["survivors"]),
         starter=payload["starter"],
-        start=dict(told["start"]),
-        draws=tuple(told["draws"].split()),
+        start=dict(facts["start"]),
+        draws=tuple(facts["draws"].split()),
         turns=payload["turns"],
         events=payload["events"],
         digest=payload["events_sha256"],
@@ -253,26 +253,26 @@ def _check(header: MatchHeader, game: GameRecord) -> None:
         raise ValueError(f"a fault of game {game.game} is of no bot of the match")
     for fault in game.faults:
         if not _are_counts(fault.count, fault.step or 0) or not _are_texts(*filter(None, (fault.got, fault.used))):
-            raise ValueError(f"a fault of game {game.game} has a number or a text that is none")
+            raise ValueError(f"game {game.game}: a fault has an invalid number or text")
     seats = [game.starter, *game.survivors, *(seat for seat, _ in game.eliminated)]
     seats += [] if game.winner is None else [game.winner]
     if not _are_counts(*seats) or max(seats) >= len(header.bots):
-        raise ValueError(f"game {game.game} tells of seats that aren't there")
+        raise ValueError(f"game {game.game} names seats that don't exist")
     if not _are_counts(game.game, game.turns, game.events, *(turn for _, turn in game.eliminated)):
-        raise ValueError(f"game {game.game} has counts that are none")
+        raise ValueError(f"game {game.game}: counts must be integers, at least 0")
     if game.reason not in _ENDINGS:
         raise ValueError(f"game {game.game} ended by {game.reason!r}")
 
 
 def _check_start(header: MatchHeader, game: GameRecord) -> None:
-    """Raise ValueError where a game can't have begun so at a table of so many."""
+    """Raise ValueError where a game of this number of seats can't have begun so."""
     start, seats = game.start, len(header.bots)
     sides = start.get("sides", ())
     strange = {word for hand in start["hands"] for word in hand} - _ROLES | set(sides) - _SIDES
     if strange:
         raise ValueError(f"the start of game {game.game} has {strange}")
     if not _are_counts(start["actor"], start["deck"], *start["coins"]) or start["actor"] >= seats:
-        raise ValueError(f"the start of game {game.game} has numbers that are none")
+        raise ValueError(f"the start of game {game.game} has invalid numbers")
     if len(start["hands"]) != seats or len(start["coins"]) != seats or len(sides) not in (0, seats):
         raise ValueError(f"the start of game {game.game} isn't one of {seats} seats")
 

@@ -55,10 +55,10 @@ class BoundedLog:
             self.mark(self.moment)
         self.total += len(data)
         self._line_open = not data.endswith(b"\n")
-        room = self._kept - len(self._head)
-        if room > 0:
-            self._head += data[:room]
-            data = data[room:]
+        left = self._kept - len(self._head)
+        if left > 0:
+            self._head += data[:left]
+            data = data[left:]
         self._tail += data[-self._kept :]
         if len(self._tail) > 2 * self._kept:
             del self._tail[: -self._kept]
@@ -117,7 +117,7 @@ class MalformedLine(NamedTuple):
 
 
 class TimedOut(NamedTuple):
-    """No answer in time. `cpu_s` is how much of the time the bot computed, None where the kernel doesn't tell.
+    """No answer in time. `cpu_s` is how much of the time the bot computed, None if the kernel doesn't count it.
 
     `stale` is the id of the last line that came meanwhile and answered an earlier request; None if none came.
     """
@@ -128,7 +128,7 @@ class TimedOut(NamedTuple):
 
 
 class ProcessExited(NamedTuple):
-    """Nobody is there to answer: the fault's code, how the process ended if it has, and what else is known.
+    """The process can't answer: the fault's code, how the process ended if it has, and what else is known.
 
     `hello` is the reply to the hello that the process failed by.
     """
@@ -327,7 +327,7 @@ class Seat:
         return self._strays[-1]
 
     def take_strays(self) -> tuple[int, bytes]:
-        """Return how many strays came and the first of them, and count anew."""
+        """Return the number of unsolicited lines and the first of them, and reset both."""
         taken = self.stray_count, self._strays[0] if self._strays else b""
         self.stray_count = 0
         self._strays.clear()

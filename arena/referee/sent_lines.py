@@ -1,4 +1,4 @@
-"""What a bot was sent in a match, made again from the record: for a debugger, and for a program that is asked anew.
+"""Recompute the lines that a bot was sent in a match from its record: for a debugger, and for what-if replays.
 
 The lines are those that were sent, but for three things that no record has: `bank_ms` may be 1 ms off, a line that was
 sent back in an error is cut where the record cuts it, and errors about stray lines and about talk are left out.
@@ -107,10 +107,10 @@ class _Reader:
         if word == format_move(FORFEIT):
             self.alive, self.forfeits = False, self.forfeits + 1
             return account, None
-        told = next((fault for fault in faults if fault.used is not None), None)
-        if told is None or not self.alive:
+        default = next((fault for fault in faults if fault.used is not None), None)
+        if default is None or not self.alive:
             return account, None
-        used = parse_move(told.used or "")
-        assert not isinstance(used, Forfeit), "a default move is none"
-        got = None if told.got is None else told.got.encode()
-        return account, error_line(self.number, told.code, told.detail, got, used, account.lives)
+        used = parse_move(default.used or "")
+        assert not isinstance(used, Forfeit), "a default move isn't a forfeit"
+        got = None if default.got is None else default.got.encode()
+        return account, error_line(self.number, default.code, default.detail, got, used, account.lives)

@@ -6,7 +6,7 @@ before anything is parsed. The deadline of a seat is absolute: what it prints me
 is drained whenever the table polls. Between two exchanges nothing is read: `exchange` begins by looking at what came
 unasked.
 
-Who owns what: a seat owns the conversation with one bot (seat.py), a meter its time (meter.py), the table the poll. No
+Ownership: a seat owns the conversation with one bot (seat.py), a meter its time (meter.py), the table the poll. No
 module writes another's fields. What came back leaves the table as a value (replies.py).
 
     table --- poll, descriptors
@@ -17,9 +17,9 @@ Two things wait until the bots take longer than _SLOW_S, since each costs as muc
 costs nothing while the referee waits anyway: the first reading of each meter, and, unless bots may ponder, to freeze
 those that aren't asked.
 
-Whose fault it is when nothing moves: a referee that wakes over _STALLED_S late stood still with the whole host, and
+When nothing moves: a referee that wakes over _STALLED_S late stood still with the whole host, and
 then no answer's lateness says anything about its bot. So did a referee that was stopped alone (SIGSTOP) while it
-waited: nobody knows how long its bots went on meanwhile. One that was stopped between two waits goes on, or while only
+waited: how long its bots ran meanwhile isn't known. One that was stopped between two waits continues, or while only
 seats without a clock were waited for.
 """
 
@@ -36,8 +36,8 @@ from protocol import Malformed
 _TICK_S = 0.02  # how often processes are looked at: one may die while a child holds its output open, or break a limit
 _SLOW_S = 0.001  # how long a bot is charged by the wall, and may run on while others are asked; the poll knows no less
 _LEAVE_S = 0.5  # how long a bot has to leave after match_over (SPEC.md)
-_OVERSLEPT_S = 0.05  # a referee this late itself can't tell what came in time: what then lies in the pipe counts
-_STALLED_S = 5.0  # bots that are limited in cores can't keep the referee waiting for a core so long
+_OVERSLEPT_S = 0.05  # a referee this late itself can't know what came in time: what then lies in the pipe counts
+_STALLED_S = 5.0  # bots that are limited in cores can't keep the referee waiting for a core longer
 _DRAIN_READS = 16  # reads of 64 KiB: as much as a pipe can hold; one that never stops writing would keep us for ever
 _DYING_S = 0.1  # how long a process that closed its output may take to end and so count as exited
 
@@ -52,7 +52,7 @@ class SeatPoller:
     """A set of seats polled together.
 
     `clock` returns seconds and must be monotonic. `own`: seats are charged their own time, and may use `cores` at once;
-    else wall time. `ponder`: they may go on between two lines. `waited_ns` tells how long the referee has waited for a
+    else wall time. `ponder`: they may run between two lines. `waited_ns` returns how long the referee has waited for a
     core.
     """
 
@@ -266,7 +266,7 @@ class SeatPoller:
     def _look_at_processes(self, waiting: Sequence[_Asked]) -> None:
         for seat, meter in waiting:
             if seat.box.exit() is not None:
-                # Its last lines may still lie in the pipe; after them, nobody is there to answer.
+                # Its last lines may still lie in the pipe; nothing answers after them.
                 while seat.waiting and seat.gone is None and wait_readable(seat.box.stdout):
                     self._receive(seat, meter, self._clock())
                 if seat.waiting and seat.gone is None:

@@ -12,9 +12,9 @@ from typing import Any
 from arena.coup import Board, Drafting, Role, StatementKind, StatementMade, Talk, to_json_value
 from protocol import SAY_LIMIT, TEXT_LIMIT
 
-Placed = tuple[int, StatementMade]  # the place, among the moves of the game, of the answer beside which it was said
+Placed = tuple[int, StatementMade]  # the place, among the moves of the game, of the answer with which it was said
 
-# What each statement has besides `says`.
+# What each statement has in addition to `says`.
 _PARTS = {
     "hold": ("role",),
     "lack": ("role",),
@@ -62,7 +62,7 @@ def _read_statement(statement: Any, seat: int) -> StatementMade:
 
 
 def require_sayable(statements: Sequence[StatementMade], board: Board) -> None:
-    """Raise SayError for what can't be said, all by one seat beside one answer."""
+    """Raise SayError for an invalid statement; all are of one seat with one answer."""
     texts = [statement.text for statement in statements if statement.text is not None]
     if len(statements) > SAY_LIMIT or len(texts) > 1:
         raise SayError(f"it has at most {SAY_LIMIT} statements, one of them a text")
@@ -88,7 +88,7 @@ def statement_payload(statement: StatementMade) -> dict[str, Any]:
 
 
 def list_statements(said: Sequence[Placed], first: int) -> list[StatementMade]:
-    """Return what was said beside the answers from a place on, in the order in which it is told."""
+    """Return what was said with the answers from a place on, in the order in which it is sent."""
     return sorted((statement for place, statement in said if place >= first), key=lambda statement: statement.seat)
 
 
@@ -118,4 +118,4 @@ def _acts(letter: str) -> bool:
 def _is_other(target: int, board: Board, seat: int) -> bool:
     if target == seat or not 0 <= target < board.seats:
         return False
-    return board.influence[target] > 0 or isinstance(board.phase, Drafting)  # before the deal nobody has a card
+    return board.influence[target] > 0 or isinstance(board.phase, Drafting)  # before the deal no seat has a card

@@ -119,7 +119,7 @@ def encode_event(number: int, happened: Event, seat: int | None) -> str:
 
 
 def encode_full_event(number: int, happened: Event) -> str:
-    """Return the event with all that it has: unless it went through `seen`, that is for nobody at the table."""
+    """Return the event with all that it has: no seat may get that unless it went through `seen`."""
     return f'{{"n":{number},{_EVENTS.of(happened)}'
 
 

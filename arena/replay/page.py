@@ -33,7 +33,7 @@ _EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE
 def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[str], connects: bool = False) -> str:
     """Return a page as HTML.
 
-    `title` is plain text, whatever it holds. `body` is HTML: the caller has escaped what strangers wrote. `styles` are
+    `title` is plain text, whatever it holds. `body` is HTML: the caller has escaped untrusted text. `styles` are
     the texts of style sheets (see `style`), `scripts` those of modules (see `script`); each runs once the page is read.
     `connects`: scripts may ask the server that the page came from, and no other.
     """
@@ -96,7 +96,7 @@ def _source_list(texts: Sequence[str]) -> str:
     return " ".join(f"'sha256-{value}'" for value in hashes) or "'none'"
 
 
-ROOM = 3000  # bytes of standard error for each game, on the average: in 24 games all that is kept of one bot
+LOG_BYTES = 3000  # bytes of standard error for each game, on the average: in 24 games all that is kept of one bot
 
 
 def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -125,10 +125,10 @@ def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _most(games: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many characters of each text of standard error a match's games have room for."""
+    """Return how many characters of each text of standard error a match's games can show."""
     texts = [entry["text"] for game in games for entry in game["stderr"]]
     most = max(map(len, texts), default=0)
-    while most > 200 and _size(_cut(text, most) for text in texts) > ROOM * len(games):
+    while most > 200 and _size(_cut(text, most) for text in texts) > LOG_BYTES * len(games):
         most //= 2
     return most
 

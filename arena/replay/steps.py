@@ -31,7 +31,7 @@ from arena.referee import GameRecord, MatchHeader, Record, lines_by_turn, messag
 
 @dataclass(frozen=True, slots=True)
 class SeatAnswer:
-    """What one asked seat gave: the move, in notation too, what it took in us, and the fault that it was played for.
+    """The answer of one seat: the move, in notation too, what it took in us, and the fault that it was played for.
 
     A forfeit has the fault that led to it.
     """
@@ -61,7 +61,7 @@ class ReplayStep:
     def payloads(self, seat: int | None = None) -> Iterator[dict[str, Any]]:
         """Yield the events as the seat was sent them; None knows all cards, and so what a claimant `held`.
 
-        A claimant that declines holds what it claimed, or doesn't: `unproven` tells that nobody at the table.
+        A claimant that declines holds what it claimed, or doesn't: `unproven` reveals that to no seat.
         """
         for number, event in enumerate(self.events, start=self.first):
             if seat is not None:
@@ -98,14 +98,14 @@ def list_steps(header: MatchHeader, game: GameRecord) -> Iterator[ReplayStep]:
 
 Logs = Mapping[str, Sequence[bytes]]  # a bot's name -> the standard error of its processes, in order
 
-# Requests whose answers the events tell to all. Who passed, or also wanted to speak, is told to nobody.
+# Requests whose answers are in public events. Passes, and further statements, stay secret.
 _OPEN = frozenset(("turn", "prove", "lose", "keep_shown", "examine_decide", "allegiance"))
 
 
 def make_replay_object(record: Record, logs: Logs | None = None, eyes: Collection[int] | None = None) -> dict[str, Any]:
-    """Return a match, with what its bots wrote to standard error beside the turns in which they did.
+    """Return a match, with its bots' standard error by turn.
 
-    eyes: None tells all cards. Else what those bots, by their places in the header, could know together, with their own
+    eyes: None shows all cards. Else what those bots, by their places in the header, could know together, with their own
     times, faults and standard error; of no bots: what everybody could. Nothing else may change a byte of it.
     Raises RecordError for a game that the engine doesn't play so.
     """
@@ -210,7 +210,7 @@ def _step(moment: ReplayStep, own: Sequence[int], whole: bool, known: Mapping[st
 
 
 def _copies(moment: ReplayStep, own: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield the events as an onlooker and these seats were sent them, all copies of one in one."""
+    """Yield the events as a spectator and these seats were sent them, all copies of one in one."""
     for number, event in enumerate(moment.events, start=moment.first):
         yield reduce(or_, (messages.make_event(number, event, seat) for seat in (None, *own)))
 

@@ -23,7 +23,7 @@ from ladder.store import FolderError
 
 VERSION = 8  # of run.json
 
-# What a seed is stretched with, lest a bot try seeds until one gives its `bot_seed`: 288 MiB, more than a bot has by
+# What a seed is stretched with: a bot can't try seeds until one gives its `bot_seed`. 288 MiB, more than a bot has by
 # default, and 1.4 s a seed (measured). With less memory it takes longer.
 _STRETCH_N, _STRETCH_R = 2**18, 9
 
@@ -35,7 +35,7 @@ class RunConfig:
     `skipped`: the bots that were requested and can't play, each with the reason.
     """
 
-    COMMAND: ClassVar[str] = "run"  # which begins it, and goes on with it
+    COMMAND: ClassVar[str] = "run"  # which starts and resumes it
 
     bots: tuple[Bot, ...]
     seats: int
@@ -84,11 +84,11 @@ class RunConfig:
         """Return the config that run.json holds. Raises FolderError for one of another version or form."""
         command = config.get("command", "run")
         if command != cls.COMMAND:
-            raise FolderError(f"this is no folder of arena {cls.COMMAND}: go on with arena {command} --resume")
+            raise FolderError(f"this isn't a folder of arena {cls.COMMAND}: resume it with arena {command} --resume")
         if config.get("run") != VERSION:
             raise FolderError(
                 f"run.json has version {config.get('run')!r}, this arena reads version {VERSION}: "
-                f"go on with the arena that began it ({config.get('arena')!r})"
+                f"resume it with the arena that began it ({config.get('arena')!r})"
             )
         try:
             values = {each.name: config[each.name] for each in fields(cls)}
@@ -129,7 +129,7 @@ def seed_key(seed: int | None) -> bytes:
     return os.urandom(32) if seed is None else _stretched(seed)
 
 
-@functools.cache  # a run that is planned anew without some bots has the same key
+@functools.cache  # a run that is planned again without some bots has the same key
 def _stretched(seed: int) -> bytes:
     return hashlib.scrypt(
         f"coup-arena seed {seed}".encode(),

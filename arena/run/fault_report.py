@@ -12,10 +12,10 @@ from protocol.event_text import describe_move
 
 @dataclass(frozen=True, slots=True)
 class FaultReport:
-    """One fault. What a bot sent or wrote is as it came: whoever prints it escapes it first.
+    """One fault. What a bot sent or wrote is as it came: escape it before printing.
 
     game: None where it isn't known any more. used: the move that was played instead, in words, None if none was.
-    log: what the caller named the standard error that `stderr` is from: the process's own part, None if there is none.
+    log: what the caller named the standard error that `stderr` is from: the process's own part, None without one.
     """
 
     match: int
@@ -38,7 +38,7 @@ def make_fault_report(
     argv: tuple[str, ...],
     alone: bool,
 ) -> FaultReport:
-    """Return what a kept exchange tells, by the match's record, if there is one, and its (name, standard error).
+    """Return the report of a stored fault sample, from the match's record, if any, and its (name, standard error).
 
     sandbox, argv, alone: as `Evidence` has them. Raises ValueError where the record doesn't have the fault.
     """
@@ -48,7 +48,7 @@ def make_fault_report(
         played, fault = _fault(found, kept)
         game, detail = played.game, fault.detail
         if FAULTS[kept.code].consequence is Consequence.LIFE:
-            used = _told(fault.used, [found.header.bots[number] for number in played.seating])
+            used = _describe_default(fault.used, [found.header.bots[number] for number in played.seating])
     log, stderr = _stderr(logs, kept, game)
     what, do = diagnose_fault(
         FaultContext(kept.code, detail, kept.sent, kept.got, stderr, sandbox, argv, alone, Facts(**dict(kept.facts)))
@@ -56,7 +56,7 @@ def make_fault_report(
     return FaultReport(kept.match, game, kept.code, what, do, kept.sent, kept.got, used, log, stderr)
 
 
-def _told(used: str | None, names: Sequence[str]) -> str | None:
+def _describe_default(used: str | None, names: Sequence[str]) -> str | None:
     """Return a move in words; `names` are the players' by seat."""
     move = parse_move(used) if used else Forfeit()
     return None if isinstance(move, Forfeit) else describe_move(legal_moves.move_payload(move), names)

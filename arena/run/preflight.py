@@ -98,7 +98,7 @@ class RunBuilds:
         self._unlock()
 
     def remove_dead(self) -> None:
-        """Remove what arenas that were killed in a build left beside this run's folder."""
+        """Remove what arenas that were killed in a build left next to this run's folder."""
         for path in self.path.parent.glob("*.building"):
             with suppress(OSError):  # it vanished, or can't be looked into
                 if _of_builds(path) and (path / _UNFINISHED).exists():
@@ -135,8 +135,8 @@ def _of_builds(path: Path) -> bool:
 
 
 _AT_ONCE = 16  # boxes of one user, as many as a sandbox's own counters allow for
-_MAX_WAIT_S = 12.0  # that an answer is waited for; a bot that may take longer is let go on
-_SHORT_S = 2.0  # a limit below it may be missed because so many start at once
+_MAX_WAIT_S = 12.0  # that an answer is waited for; a slower bot isn't checked further
+_SHORT_S = 2.0  # a limit below it may be missed because all start at once
 _WAKE_S = 0.5  # in which Ctrl-C is heard at the latest
 
 

@@ -34,7 +34,8 @@ def find_record_files(path: Path) -> list[Path]:
 def read_records(path: Path, leave_out: Callable[[str], object]) -> Iterator[tuple[Record, Path]]:
     """Yield the records at a path with their files, in the order of their matches.
 
-    At the end `leave_out` is told of each file that can't be read: which, and why. Raises KeptError if none can be.
+    At the end `leave_out` is called with each file that can't be read, and the reason. Raises RecordFileError if none
+    can be.
     """
     trouble = []
     files = find_record_files(path)
@@ -73,7 +74,7 @@ def read_logs(file: Path, record: Record) -> dict[str, list[bytes]]:
             try:
                 found.setdefault(bot, []).append(log.read_bytes())
             except OSError:
-                continue  # a log helps, and no more: the game can be told without it
+                continue  # a log helps, and no more: the game can be shown without it
     return found
 
 

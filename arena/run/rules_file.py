@@ -183,7 +183,7 @@ def _ruleset(data: dict[str, object], stem: str) -> Ruleset:
     rules = replace(rules, **{rule.name: rule.default for rule in left})
     conflict = unplayable_reason(rules)
     if conflict:
-        raise ValueError(f"nobody can play this: {conflict}.")
+        raise ValueError(f"this can't be played: {conflict}.")
     if rules.name in PRESETS and rules != PRESETS[rules.name]:
         raise ValueError(f'{to_toml(rules.name)} is the name of a preset, which these rules are not.\nAdd name = "..."')
     return rules

@@ -199,7 +199,7 @@ class Run:
     def play(self, jobs: int) -> Generator[PoolEvent, None, None]:
         """Play what isn't kept yet in `jobs` processes of this machine, and yield what happens.
 
-        Raises BotError if a bot's files change, HostError if this machine fails again and again, or has no room for
+        Raises BotError if a bot's files change, HostError if this machine fails again and again, or has no space for
         temporary files. An OSError is one of the results.
         """
         jobs = max(1, min(jobs, self.progress.plan.matches))

@@ -46,15 +46,15 @@ def verify_all(path: Path, *configs: type[RunConfig]) -> VerificationReport:
     whole record, or a plan that can't be read.
     """
     folder = _Folder(path, configs)
-    told: list[str] = []
+    examples: list[str] = []
     count = 0
     for found in folder.differences():
         text = escape_control(found)
-        told += [text if len(text) <= _LONG else f"{text[:_LONG]}..."] if len(told) < _SHOWN else []
+        examples += [text if len(text) <= _LONG else f"{text[:_LONG]}..."] if len(examples) < _SHOWN else []
         count += 1
-    told += [f"and {count - _SHOWN} more"] if count > _SHOWN else []
+    examples += [f"and {count - _SHOWN} more"] if count > _SHOWN else []
     planned = None if folder.plan is None else len(folder.tables)
-    return VerificationReport(len(folder.files), folder.games, folder.faults, planned, tuple(told))
+    return VerificationReport(len(folder.files), folder.games, folder.faults, planned, tuple(examples))
 
 
 class _Folder:

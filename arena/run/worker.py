@@ -88,7 +88,7 @@ class Worker:
         self._scratch: Path | None = None
 
     def play(self, job: Job) -> MatchOutput:
-        """Play the match. Raises ArenaError where this machine failed, NoRoomError if it did for want of room."""
+        """Play the match. Raises ArenaError where this machine failed, OutOfSpaceError if its disk was full."""
         if self._scratch is None:
             self._scratch = self._make_scratch()
         try:
@@ -197,7 +197,7 @@ def play_job(job: Job) -> MatchOutput:
     return _worker.play(job)
 
 
-_MAX_CACHE_BYTES = 4 << 30  # of a machine's cache: some thousand bots, which come again if they are needed again
+_MAX_CACHE_BYTES = 4 << 30  # of a machine's cache: some thousand bots; removed ones are sent again
 
 
 _fit: set[SandboxChoice] = set()  # what a trial box has worked for in this process; it takes a third of a second
@@ -240,7 +240,7 @@ def require_suitable_machine(arena: str, choice: SandboxChoice) -> None:
     if choice.isolates and choice not in _fit:
         why = untrusted_problem(choice)
         if why is not None:
-            raise WorkerRejectedError(f"strangers' bots can't play there in {choice.name}: {why}")
+            raise WorkerRejectedError(f"untrusted bots can't play there in {choice.name}: {why}")
         _fit.add(choice)
 
 
@@ -266,7 +266,7 @@ def play_work_item(parcel: WorkItem) -> MatchOutput:
     except OSError as problem:
         if problem.errno in DISK_FULL_ERRNOS:
             raise WorkerRejectedError(
-                f"no room for bots in {cache_folder()}: free some, or set ARENA_CACHE"
+                f"no space for bots in {cache_folder()}: free some, or set ARENA_CACHE"
             ) from problem
         raise ArenaError(str(problem)) from problem
 
@@ -322,7 +322,7 @@ class LatencyHistogram:
         return self._counts.total()
 
     def quantile_ms(self, share: float) -> float | None:
-        """Return the time that this share of the requests took at most, in ms; None if there are none."""
+        """Return the time that this share of the requests took at most, in ms; None without requests."""
         left = share * self._counts.total()
         for step in sorted(self._counts):
             left -= self._counts[step]

@@ -99,7 +99,7 @@ class ScriptPeer:
         """What the program has spent, as one task."""
         return CpuUsage(self.cpu_ns, self.waited_ns, self.sleeps, self.ready)
 
-    def lines_beside(self, end: int) -> Iterator[bytes | None]:
+    def lines_with(self, end: int) -> Iterator[bytes | None]:
         """Give lines until end of file, and None whenever a descriptor of the script's own can be read."""
         while True:
             while b"\n" in self._pending:

@@ -103,7 +103,7 @@ def test_a_good_host_is_told_in_ten_lines(tmp_path: Path) -> None:
 
 
 def test_what_weighs_most_comes_first(tmp_path: Path) -> None:
-    """What stops a run, what strangers' bots need, how the boxes stand, comfort."""
+    """What stops a run, what untrusted bots need, how the boxes stand, comfort."""
     worst = {"proc/swaps": "/dev/sda2", "proc/sys/kernel/core_pattern": "|/x"}
     levels = [finding.level.value for finding in found(tmp_path, worst).values()]
     assert levels == sorted(levels, key=["fail", "warn", "ok", "note"].index)
@@ -262,6 +262,6 @@ def test_without_control_groups_no_box_is_for_strangers(needs: Needs) -> None:
     rows = {row["what"]: row for row in told["findings"]}
     assert told["boxes"]["bubblewrap"] is None
     assert told["boxes"]["docker"] is not None
-    assert rows["strangers' bots"]["level"] == "warn"
+    assert rows["untrusted bots"]["level"] == "warn"
     assert rows["control groups"]["level"] == "warn"
     assert "mount -t cgroup2" in rows["control groups"]["mend"]

@@ -113,7 +113,7 @@ def test_a_worker_without_the_sandbox_refuses(workers: LocalExecutor, full: Work
     choice = SandboxChoice("docker", runtime="nobodys")
     problem = outcome(workers, replace(full, job=replace(full.job, choice=choice)))
     assert isinstance(problem, WorkerRejectedError)
-    assert str(problem) == f"strangers' bots can't play there in docker: {untrusted_problem(choice)}"
+    assert str(problem) == f"untrusted bots can't play there in docker: {untrusted_problem(choice)}"
 
 
 def test_a_worker_without_a_folder_for_bots_refuses(full: WorkItem, cache: Path, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_worker_without_room_for_bots_refuses(full_disk: Path, workers: LocalE
         entries.addfile(entry, io.BytesIO(bytes(100_000)))
     problem = outcome(workers, replace(full, archives=((bot, archive.getvalue()),)))
     assert isinstance(problem, WorkerRejectedError)
-    assert str(problem) == f"no room for bots in {full_disk}: free some, or set ARENA_CACHE"
+    assert str(problem) == f"no space for bots in {full_disk}: free some, or set ARENA_CACHE"
     assert list(full_disk.iterdir()) == []
 
 

@@ -227,5 +227,5 @@ def test_workers_that_may_not_play_get_no_match(cluster: Cluster, tmp_path: Path
         assert executor.width() == 0
     assert reasons.pop(0) == "ModuleNotFoundError: No module named 'ladder.pool'"
     assert reasons[0].startswith("it has version 9.")
-    assert reasons[1].startswith("strangers' bots can't play there in bubblewrap: ")
+    assert reasons[1].startswith("untrusted bots can't play there in bubblewrap: ")
     assert "bubblewrap is missing" in reasons[1]

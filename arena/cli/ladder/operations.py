@@ -108,12 +108,12 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
         if not choice.isolates and given["sandbox"] in (None, "auto"):
             why = "; ".join(f"{name}: {trouble}" for name, trouble in reasons.items())
             usage_error(
-                f"strangers' bots need a sandbox that isolates, and none works here ({why}).\n"
+                f"untrusted bots need a sandbox that isolates, and none works here ({why}).\n"
                 "See arena doctor; for a ladder of authors you trust: --sandbox process"
             )
         trouble = untrusted_problem(choice) if choice.isolates else None
         if trouble is not None:
-            usage_error(f"strangers' bots can't play here in {choice.name}: {trouble}\nSee arena doctor.")
+            usage_error(f"untrusted bots can't play here in {choice.name}: {trouble}\nSee arena doctor.")
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
             play = _play(given, choice, box)
 
