@@ -156,7 +156,7 @@ def _boxes(tried: dict[str, HostProblem | None]) -> Iterator[Finding]:
         yield _finding("untrusted bots", Level.OK, f"may play here, in {' or '.join(safe)}")
     else:
         yield _finding("untrusted bots", Level.WARN, "may not play here; see the next lines")
-    taken = works[0] if works else "process, which keeps nothing from the bots"
+    taken = works[0] if works else "process, without isolation"
     yield _finding("--sandbox auto", Level.OK if works else Level.WARN, f"takes {taken}")
     for name in ISOLATING_SANDBOXES:
         trouble = tried[name]

@@ -1,4 +1,4 @@
-"""The command `arena`. The composition root: imports everything, is imported by nobody, and alone prints and exits.
+"""The command `arena`. The composition root: imports everything, no package imports it, and it alone prints and exits.
 
 Exit codes: 0 ok, 1 failed while playing or verifying, 2 wrong use or input, 130 interrupted. Data goes to stdout,
 progress and notes to stderr. A command is imported when it is called, so that `arena --help` answers at once.
@@ -7,7 +7,7 @@ progress and notes to stderr. A command is imported when it is called, so that `
 import signal
 import threading
 
-# While modules are loaded, Ctrl-C ends the command at once, and no traceback tells where.
+# While modules are loaded, Ctrl-C ends the command at once, without a traceback.
 _loading = (
     threading.current_thread() is threading.main_thread()
     and signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -42,7 +42,7 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 class LadderClient:
-    """A server at an address. Raises ValueError for what is none."""
+    """A server's address. Raises ValueError for an invalid one."""
 
     def __init__(self, url: str, token: str) -> None:
         parts = urlsplit(url)
@@ -99,7 +99,7 @@ def token_file(file: Path | None) -> Path:
 
 
 def read_token(file: Path, url: str) -> str:
-    """Return the token in a file. Exits with 2 if there is none."""
+    """Return the token in a file. Exits with 2 if it has none."""
     try:
         token = file.read_text(encoding="ascii").strip()
         mode = file.stat().st_mode

@@ -61,7 +61,7 @@ _LINE = 160  # characters of a line of standard error
 def finding_lines(
     finding: Finding, widest: int = 16, before: str = "", between: Iterable[str] = (), columns: int = UNLIMITED_COLUMNS
 ) -> Iterator[str]:
-    """Yield a finding: level, subject and text; below it the command that mends it, whole, and what else to do.
+    """Yield a finding: level, subject and text; below it the command that fixes it, whole, and what else to do.
 
     widest: columns of the subject. before: stands before all. between: lines that stand before what to do. columns: of
     the longest line, where the terminal isn't narrower.
@@ -109,7 +109,7 @@ def _exchange(step: CheckStepView) -> Iterator[str]:
     if step.level == "fail" and step.sent is not None and step.got is None:
         yield f"{indent}got      nothing"
     for line in step.stderr:
-        text = _shorten(line, _LINE)  # whole where there is room: compilers point below what they mean
+        text = _shorten(line, _LINE)  # whole where there is space: compilers point below what they mean
         yield from (f"{indent}|  {part}" for part in (_wrap_text(text, len(indent) + 3) if narrow else [text]))
 
 
@@ -120,7 +120,7 @@ def _shorten(line: str, most: int) -> str:
 
 
 def _wrap_text(text: str, taken: int, columns: int = _COLUMNS) -> list[str]:
-    """Return a text as lines that fit beside what is taken of each."""
+    """Return a text as lines that fit next to what is taken of each."""
     return textwrap.wrap(
         text, max(20, min(terminal_columns(), columns) - taken), break_on_hyphens=False, break_long_words=True
     )

@@ -89,7 +89,7 @@ class _Command(options.GroupedCommand):
     metavar="P",
     help="The difference of win rates, in percent, that counts as better.",
 )
-@option("--max-pairs", type=click.IntRange(1), default=1500, metavar="N", help="Stop after so many pairs of games.")
+@option("--max-pairs", type=click.IntRange(1), default=1500, metavar="N", help="Stop after N pairs of games.")
 @option(
     "--ladder",
     metavar="LADDER",
@@ -117,9 +117,9 @@ class _Command(options.GroupedCommand):
 @option(
     "--clock",
     type=click.Choice(["auto", "own", "wall"]),
-    help="The time that is charged; auto: a bot's own time where the kernel tells it.  [auto]",
+    help="The time that is charged; auto: a bot's own time where the kernel reports it.  [auto]",
 )
-@option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the comparison in DIR.")
+@option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the comparison in DIR.")
 @json_option(CompareReport, RefusedComparison)
 def compare(
     bots: tuple[str, ...],
@@ -158,7 +158,7 @@ def compare(
     status, problem = play_session(this, folder, partial(_show_play, this, comparison, jobs or count_cores()))
     _report(this, comparison, folder, as_json, problem)
     if status == 130:
-        print_note(f"interrupted; go on with: {resume_command(config, folder)}")
+        print_note(f"interrupted; resume with: {resume_command(config, folder)}")
     sys.exit(status)
 
 
@@ -250,13 +250,13 @@ def _show_play(this: Run, comparison: Comparison, jobs: int) -> None:
     if comparison.ended:
         return
     line = _line(comparison)
-    with show_progress(lambda: Text(line), lambda: line) as tell, closing(this.play(jobs)) as events:
+    with show_progress(lambda: Text(line), lambda: line) as redraw, closing(this.play(jobs)) as events:
         for event in events:
             blocks = comparison.evidence.blocks
             comparison.take_in()
             if comparison.evidence.blocks > blocks:
                 line = _line(comparison)
-            tell()
+            redraw()
             if isinstance(event, JobFailed):
                 print_note(f"match {event.job.spec.match} failed: {event.reason}")
             if comparison.ended or (isinstance(event, JobFailed) and event.given_up):

@@ -36,7 +36,7 @@ def complete_name(context: click.Context, _parameter: click.Parameter, typed: st
 
 
 def _completions(names: Iterable[str], typed: str, pattern: str, before: str = "") -> list[CompletionItem]:
-    """Return the names that begin so, and files beside them; without such a name the shell completes files itself."""
+    """Return the names that begin so, and files; without such a name the shell completes files itself."""
     named = [CompletionItem(before + name) for name in names if name.startswith(typed)]
     if not named:
         return [CompletionItem(typed, type="file")]

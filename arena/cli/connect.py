@@ -32,7 +32,7 @@ from arena.cli.console import fail, option, print_note, print_text, treat_sigter
     "--reconnect-timeout",
     type=click.FloatRange(1, 86400),
     metavar="S",
-    help="Try for so long when the connection is lost.  [while the program's clock runs]",
+    help="How long to try when the connection is lost.  [while the program's clock runs]",
 )
 def connect(
     url: str,

@@ -59,7 +59,7 @@ def option(*declarations: str, help: str, **attributes: Any) -> Callable[[Decora
 
 
 def print_note(text: str) -> None:
-    """Print lines for people on stderr; what could act on their terminal (a stranger's file names) as escapes.
+    """Print lines for people on stderr; what could act on their terminal (file names of untrusted bots) as escapes.
 
     A terminal gets them folded at blanks, so that no word is cut.
     """
@@ -139,7 +139,7 @@ def show_progress(
 ) -> Iterator[Callable[[], None]]:
     """Give a function to call whenever something has happened.
 
-    On a terminal the function draws `live()` anew, at most once in `redraw_s` seconds; the drawing is gone at the end.
+    On a terminal the function redraws `live()`, at most once in `redraw_s` seconds; the drawing is gone at the end.
     Elsewhere the function says `line()` every `say_s` seconds.
     """
     terminal = make_console(stderr=True)
@@ -153,7 +153,7 @@ def show_progress(
 
 
 def _every(seconds: float, act: Callable[[], None], last: float) -> Callable[[], None]:
-    """Return a function that acts if the last act (at first `last`) is so many seconds ago."""
+    """Return a function that calls `act` unless the last call (at first `last`) is less than `every_s` ago."""
 
     def maybe() -> None:
         nonlocal last
@@ -212,7 +212,7 @@ def _to_stdout(kept: Path | None) -> Iterator[None]:
 
 
 def terminal_columns() -> int:
-    """Return the columns of the terminal that stdout is; WIDE where it is none."""
+    """Return the columns of the terminal that stdout is; WIDE where it isn't one."""
     from shutil import get_terminal_size
 
     return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else UNLIMITED_COLUMNS

@@ -23,7 +23,7 @@ from arena.sandbox.docker import image as images
 def doctor(as_json: bool) -> None:
     """Check this host: sandboxes, languages, and what makes times vary.
 
-    Prints what is found, with the command that mends it: first what stops a run (fail), then what untrusted bots need
+    Prints what is found, with the command that fixes it: first what stops a run (fail), then what untrusted bots need
     (warn), then what is good, and what would be better (note).
 
     Exit code 0 if a sandbox that isolates works, else 1.

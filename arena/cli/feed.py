@@ -76,7 +76,7 @@ def _of_game(lines: list[SentLine], game: int | None) -> bytes:
 
 
 def _record(path: Path, match: int | None) -> Record:
-    """Return the record that is meant. Exits with 2 where there is none, or several."""
+    """Return the record that is meant. Exits with 2 unless there is exactly one."""
     try:
         files = find_record_files(path)
         # In a run's folder the match has its name; elsewhere all are looked through.
@@ -92,7 +92,7 @@ def _record(path: Path, match: int | None) -> Record:
 
 
 def _bot(record: Record, game: int | None, seat: str) -> int:
-    """Return the bot of a name, a letter, or a seat. Exits with 2 where there is none."""
+    """Return the bot of a name, a letter, or a seat. Exits with 2 if it doesn't exist."""
     bots, handles = record.header.bots, record.header.handles
     for names in (bots, handles):
         if seat in names:
@@ -134,7 +134,7 @@ class Debuggee:
 
 
 def use_plain_processes(asked: RunOptions) -> RunOptions:
-    """Return what was asked for, in plain processes that nobody freezes. Exits with 2 if a sandbox was asked for."""
+    """Return the requested sandbox: plain processes that aren't frozen. Exits with 2 if a sandbox was asked for."""
     if asked.sandbox not in (None, "auto") and SandboxChoice(asked.sandbox).isolates:
         usage_error(f"--debug starts bots as plain processes, for a debugger: leave out --sandbox {asked.sandbox}")
     return replace(asked, sandbox="process", ponder=True)

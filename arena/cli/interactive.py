@@ -30,7 +30,7 @@ h      hint: how likely the others hold each role
 l      log: all that happened in this game
 ?      this help
 q      leave; also Ctrl-C and Ctrl-D
-/      say something beside your move, where the rules have talk
+/      say something with your move, where the rules have talk
 A move marked "bluff" claims a role that you don't hold. There is no clock for you."""
 
 _SAY = "hold ROLE, lack ROLE, attack NAME, spare NAME, doubt NAME ROLE"
@@ -38,7 +38,7 @@ _PATIENCE_S = 1.0  # before the screen says whom the table waits for
 
 
 class InteractiveGame:
-    """Tells a person what happens, and the match what the person answers; keeps each game as it ends."""
+    """A game in the terminal: prints what happens, passes on the person's answers, stores each game as it ends."""
 
     def __init__(self, screen: GameTerminal, sitting: InteractiveMatch, kept: RecordFolder) -> None:
         self._screen = screen
@@ -47,12 +47,12 @@ class InteractiveGame:
         self._sight: PlayerView = PlayerView()
         self._handles = sitting.spec.handles
         self._left = False
-        self._playing = False  # a game goes on
+        self._playing = False  # a game is being played
         self._ended: GameRecord | None = None  # a game that is over, until it is looked back on
         self._waiting: tuple[int, ...] = ()  # the bots that were asked last
         self._said_waiting = False
         self._said_help = False
-        self._say: list[dict[str, Any]] = []  # beside the next answer
+        self._say: list[dict[str, Any]] = []  # with the next answer
         self._table: list[TableRow] = []  # as it was last shown
         self.problem: str | None = None
 
@@ -237,7 +237,7 @@ class InteractiveGame:
                 return None
 
     def _asked_else(self, token: str, expected: str) -> bool:
-        """Do what a token asks for that is no move; tell whether the person stays."""
+        """Run a command that isn't a move; return whether the person stays."""
         screen, sight = self._screen, self._sight
         match token:
             case "h":
@@ -261,7 +261,7 @@ class InteractiveGame:
         return True
 
     def _compose(self) -> None:
-        """Ask what the person says beside its next move; the last one counts."""
+        """Ask for a statement with the person's next move; the last one counts."""
         screen, sight = self._screen, self._sight
         screen.say(_SAY + (", or a text" if sight.talk == "text" else ""), dim=True)
         screen.prompt("say > ")
@@ -269,7 +269,7 @@ class InteractiveGame:
         screen.say("All hear it when your move is made." if self._say else "You say nothing.")
 
     def _is_sure(self) -> bool:
-        """Return whether the person wants to leave a game that goes on."""
+        """Return whether the person wants to leave an unfinished game."""
         self._screen.prompt("Leave, and lose this game? y/n > ")
         token = self._screen.token()
         self._screen.echo(token if token in ("y", "n") else "")
@@ -305,7 +305,7 @@ class InteractiveGame:
                 return
             self._asked_else(token, "Enter or q")
 
-    def tell_after(self, folder: Path) -> None:
+    def print_summary(self, folder: Path) -> None:
         """Print the players' names, their wins, and where the records are."""
         sitting, screen = self._sitting, self._screen
         screen.say()

@@ -49,7 +49,7 @@ class LazyCommand(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Return a context of the command itself: click goes on with that."""
+        """Return a context of the command itself: click continues with that."""
         if extra.get("resilient_parsing") and args and args[-1].startswith("-"):
             args = args[:-1]  # its value is being completed: for the lack of it click would read no other word
         return self.load().make_context(info_name, args, parent, **extra)
@@ -65,7 +65,7 @@ COMMANDS = {
         "check": "Examine bots: do they start, and answer every kind of request?",
     },
     "arena.cli.compare": {
-        "compare": "Tell whether a new version of a bot is better than the old one.",
+        "compare": "Test whether a new version of a bot is better than the old one.",
     },
     "arena.cli.connect": {
         "connect": "Let a program of this machine play at a ladder's table.",
@@ -93,7 +93,7 @@ COMMANDS = {
         "replay": "Show recorded games in words, or as a page.",
     },
     "arena.cli.review": {
-        "review": "Tell why a bot loses: the decisions that cost most.",
+        "review": "Find the decisions that cost a bot the most wins.",
     },
     "arena.cli.rules": {
         "rules": "List the rulesets, or print the rules of one game as a sheet.",
@@ -102,7 +102,7 @@ COMMANDS = {
         "run": "Play bots against each other and print who is best.",
     },
     "arena.cli.stats": {
-        "stats": "Tell how often bots win, bluff, challenge and are at fault.",
+        "stats": "Print statistics on how bots play.",
     },
     "arena.cli.submit": {
         "submit": "Submit a bot to a ladder's server, and see its examination.",

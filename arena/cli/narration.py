@@ -29,7 +29,7 @@ class NarratedFault:
 
 @dataclass(frozen=True, slots=True)
 class NarratedTurn:
-    """A whole turn in words. actor: a seat. table: who has what after it."""
+    """A turn as text. actor: a seat. table: what each player has after it."""
 
     turn: int
     actor: int
@@ -40,7 +40,7 @@ class NarratedTurn:
 
 @dataclass(frozen=True, slots=True)
 class NarratedGame:
-    """A game in words. names: by seat. seat: whose knowledge is told, None for all cards. strays: faults at no move."""
+    """A game as text. names: by seat. seat: whose knowledge is shown, None for all cards. strays: faults at no move."""
 
     match: int
     game: int
@@ -59,7 +59,7 @@ class NarratedGames:
 
 
 class GameNarrator:
-    """One game of a record, told with all cards, or with those of one seat."""
+    """Writes one game of a record as text, with all cards, or with those that one seat knows."""
 
     def __init__(self, record: Record, game: GameRecord, seat: int | None = None) -> None:
         self.record = record
@@ -93,7 +93,7 @@ class GameNarrator:
             if fault.step is None and self.seat in (None, self.game.seating.index(fault.bot))
         ]
 
-    def told(self, since: int = 1) -> NarratedGame:
+    def narrate(self, since: int = 1) -> NarratedGame:
         """Return the game in words, from a turn on. Raises RecordError where the engine doesn't play it so."""
         turns = tuple(turn for turn in self._turns() if turn.turn >= since)
         header, strays = self.record.header, tuple(self.strays)
@@ -117,12 +117,12 @@ class GameNarrator:
         for given in step.given:
             if given.fault is not None and self.seat in (None, given.seat):
                 words = f"{given.fault} ({FAULTS[given.fault].message})"
-                if not isinstance(given.answer, Forfeit):  # the turn tells who forfeits
+                if not isinstance(given.answer, Forfeit):  # the turn shows who forfeits
                     words += f"; played instead: {describe_move(legal_moves.move_payload(given.answer), self.names)}"
                 yield NarratedFault(given.seat, words)
 
     def _texts(self, step: ReplayStep) -> list[tuple[str, str]]:
-        """Return what a step tells, coins aside: the words of events and their texts, after what nobody did."""
+        """Return the text of a step without coins: its events and statements, after reactions that no player chose."""
         events = [event for event in step.payloads(self.seat) if event["event"] != "coins"]
         texts = [
             (event["event"], describe_event(event, self.names) + BLUFF * self._is_bluff(event, step))

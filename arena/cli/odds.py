@@ -18,7 +18,7 @@ from arena.coup import odds as calculate
 
 @dataclass(frozen=True, slots=True)
 class OddsAnswer:
-    """The odds as a program is told them, by role; `held_by_influence` is for an opponent with so many cards."""
+    """The odds as JSON, by role; `held_by_influence` is by the number of an opponent's cards."""
 
     rules: str
     players: int
@@ -51,7 +51,7 @@ def odds(own: str, players: int, revealed: str, cards_left: str | None, name: st
 
     The odds of a uniform deal, before you learn from what anybody does: arena odds --own captain,contessa --players 2
 
-    It is told cards alone. The odds of a kit, and of a game's page, know what follows from the game, too: who was
+    Its input is cards alone. The odds of a kit, and of a game's page, know what follows from the game, too: who was
     caught lacks the role, where proving is automatic.
     """
     ruleset = load_ruleset_or_exit(name)
@@ -122,7 +122,7 @@ def _odds_table(
     notes = ["An opponent with so many cards has at least one of the role; nobody: no opponent has one."]
     if result.nobody is None:
         notes = [f"{notes[0].split(';')[0]}. For all opponents together give --cards-left."]
-    notes.append("The odds of the deal: what a player reveals, keeps or claims tells you more.")
+    notes.append("The odds of the deal: what a player reveals, keeps or claims shows you more.")
     return Group(
         Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{up}; {result.unseen} cards unseen"),
         Text(),

@@ -99,11 +99,11 @@ def choose_sandbox(
 
 
 def require_sandbox(choice: SandboxChoice) -> None:
-    """Exit with 2, saying how to get it, if a sandbox doesn't work here. Nothing else is taken in its place."""
+    """Exit with 2, saying how to get it, if a sandbox doesn't work here. No other one replaces it."""
     reason = unavailable_reason(choice.name, choice)
     if reason is not None:
         usage_error(
-            f"the sandbox {choice.name} doesn't work here: {reason}\nSee arena doctor. No other was taken instead."
+            f"the sandbox {choice.name} doesn't work here: {reason}\nSee arena doctor. No other one replaces it."
         )
 
 
@@ -113,7 +113,7 @@ def announce_sandbox(choice: SandboxChoice, reasons: dict[str, HostProblem], san
     for name, reason in reasons.items():
         print_note(f"  not {name}: {reason}")
     if reasons and not choice.isolates:
-        print_note("  WARNING: bots can read your files, each other and the network. arena doctor says how to mend it.")
+        print_note("  WARNING: bots can read your files, each other and the network. arena doctor says how to fix it.")
 
 
 def announce_clock(timing: Timing, sandbox: Sandbox) -> None:
@@ -122,7 +122,7 @@ def announce_clock(timing: Timing, sandbox: Sandbox) -> None:
         charged = "a bot's own time (the host's load isn't charged)"
     else:
         charged = (
-            "wall time" if sandbox.reports_waits else "wall time, since the kernel doesn't tell who waits for a core"
+            "wall time" if sandbox.reports_waits else "wall time, since the kernel doesn't report waits for a core"
         )
     if timing.ponder:
         others = "bots may compute while others think"
@@ -140,10 +140,10 @@ def require_enforced_limits(flags: dict[str, float | None], sandbox: Sandbox) ->
 
 
 def require_own_clock(timing: Timing, sandbox: Sandbox) -> None:
-    """Exit with 2 if own time is to be charged and the sandbox can't tell it."""
+    """Exit with 2 if own time is to be charged and the sandbox can't measure it."""
     if timing.own and not sandbox.reports_waits:
         usage_error(
-            f"the sandbox {sandbox.name} can't tell a bot's own time here; see arena doctor, or use --clock wall"
+            f"the sandbox {sandbox.name} can't measure a bot's own time here; see arena doctor, or use --clock wall"
         )
 
 

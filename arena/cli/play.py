@@ -21,7 +21,7 @@ from arena.play import InteractiveMatch, RecordFolder
 
 @click.command(cls=options.GroupedCommand)
 @click.argument("bots", nargs=-1, metavar="[BOT...]", shell_complete=complete_bot)
-@option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Play so many games.")
+@option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Play N games.")
 @option(
     "--seats",
     type=click.IntRange(2, 10),
@@ -46,8 +46,8 @@ def play(
 ) -> None:
     """Sit down at the table with bots, in the terminal or the browser.
 
-    BOT is as for arena run. You see what a bot in your seat would be told, and nothing else; what the players are
-    called is told after the match. What was played is kept: arena replay shows it, with all cards.
+    BOT is as for arena run. You see what a bot in your seat would get, and nothing else; what the players are
+    called is shown after the match. What was played is kept: arena replay shows it, with all cards.
     """
     name = _check_name(name)
     treat_sigterm_as_sigint()
@@ -73,7 +73,7 @@ def _check_name(name: str) -> str:
 
 
 def _sit(screen: GameTerminal, table: Any, names: list[str], given: dict[str, Any]) -> str | None:
-    """Play, keep what was played, and tell about it; return what this machine failed at, None if it didn't."""
+    """Play, store the games and print a summary; return this machine's failure, None without one."""
     spec = table.spec(given["games"], names, table.timings(1), given["show_names"])
     interrupted = False
     with _writing():
@@ -93,7 +93,7 @@ def _sit(screen: GameTerminal, table: Any, names: list[str], given: dict[str, An
                 folder.keep(sitting.record, sitting.logs)
         folder.discard()
         if not screen.gone:
-            host.tell_after(table.folder)
+            host.print_summary(table.folder)
     if interrupted:
         sys.exit(130)
     return host.problem

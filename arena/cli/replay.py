@@ -62,7 +62,7 @@ def replay(path: Path, html: Path | None, since: int | None, what_if: str | None
     holds only what this bot could know; with --lost-by BOT it holds all cards, and opens with what BOT knew.
 
     --what-if starts an edited bot as a plain process, sends it the lines of the recorded bot, and prints where its
-    choices differ. The games go on as they went. It draws new random numbers, except those from game_seed.
+    choices differ. The games continue as recorded. It draws new random numbers, except those from game_seed.
     """
     games = _choose_games(path, **chosen)
     first = next(games, None)
@@ -70,7 +70,7 @@ def replay(path: Path, html: Path | None, since: int | None, what_if: str | None
         wanted = [f"{chosen['lost_by']} lost"] * bool(chosen["lost_by"]) + ["has a fault of a bot"] * chosen["faults"]
         if wanted and (chosen["match"], chosen["game"]) == (None, None):
             usage_error(f"no game of {path} is one that {' and that '.join(wanted)}")
-        usage_error(f"{path} has no such game; arena stats {shlex.quote(str(path))} tells what there is")
+        usage_error(f"{path} has no such game; arena stats {shlex.quote(str(path))} lists what there is")
     games = chain((first,), games)
     try:
         if what_if is not None:
@@ -84,12 +84,12 @@ def replay(path: Path, html: Path | None, since: int | None, what_if: str | None
                 usage_error("--from is for the terminal: the page shows all turns")
             write_page(html, path, list(games), chosen["lost_by"], chosen["seat"])
             return
-        tellings = (GameNarrator(record, game, select_seat(record, game, chosen["seat"])) for record, game, _ in games)
+        narrators = (GameNarrator(record, game, select_seat(record, game, chosen["seat"])) for record, game, _ in games)
         if as_json:
-            print_json(NarratedGames(tuple(telling.told(since or 1) for telling in tellings)))
+            print_json(NarratedGames(tuple(narrator.narrate(since or 1) for narrator in narrators)))
             return
-        for telling in tellings:
-            print_narration(telling, since or 1)
+        for narrator in narrators:
+            print_narration(narrator, since or 1)
     except RecordError as problem:
         fail(str(problem))
 
@@ -122,12 +122,12 @@ def _choose_games(
 
 
 def _may_know(seat: str | None, record: Record, game: GameRecord, bot: int) -> bool:
-    """Whether the seat that was asked for knows a bot's faults: of others they are told to nobody."""
+    """Whether the seat that was asked for knows a bot's faults: no seat gets those of others."""
     return seat in (None, record.header.bots[bot], str(game.seating.index(bot)))
 
 
 def select_seat(record: Record, game: GameRecord, seat: str | None) -> int | None:
-    """Return the seat that was asked for by number or name, None for all. Exits with 2 where there is none."""
+    """Return the seat that was asked for by number or name, None for all. Exits with 2 if it doesn't exist."""
     if seat is None:
         return None
     names = [record.header.bots[bot] for bot in game.seating]
@@ -138,11 +138,11 @@ def select_seat(record: Record, game: GameRecord, seat: str | None) -> int | Non
     return int(seat)
 
 
-def print_narration(telling: GameNarrator, since: int = 1, pause_s: float = 0) -> None:
+def print_narration(narrator: GameNarrator, since: int = 1, pause_s: float = 0) -> None:
     """Write one game in words, with a pause after each turn."""
     columns = terminal_columns()
-    print_text(telling.title)
-    game = telling.told(since)
+    print_text(narrator.title)
+    game = narrator.narrate(since)
     for turn in game.turns:
         print_text(wrap_line(f"{turn.turn:>4}  {turn.words}", columns))
         for fault in turn.faults:
@@ -155,7 +155,7 @@ def print_narration(telling: GameNarrator, since: int = 1, pause_s: float = 0) -
 
 
 def _takes_styles() -> bool:
-    """Whether the terminal may be sent styles; where standard output is none, click takes them out."""
+    """Whether the terminal may be sent styles; where standard output isn't one, click removes them."""
     return "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb"
 
 

@@ -44,9 +44,9 @@ _CAUTION = (
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
 @option("--bot", metavar="NAME", required=True, shell_complete=complete_name, help="Whose lost games.")
-@option("--max-games", type=click.IntRange(1), default=100, help="Look at so many lost games, the first.")
+@option("--max-games", type=click.IntRange(1), default=100, help="Review the first N lost games.")
 @option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side, on Linux.  [number of cores]")
-@option("--top", type=click.IntRange(1), default=10, help="Show so many decisions.")
+@option("--top", type=click.IntRange(1), default=10, help="Show N decisions.")
 @option(
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -55,7 +55,7 @@ _CAUTION = (
 )
 @json_option(Review)
 def review(path: Path, bot: str, max_games: int, jobs: int | None, top: int, html: Path | None, as_json: bool) -> None:
-    """Tell why a bot loses: the decisions of its lost games that gave most away, and what they have in common.
+    """Find the decisions of a bot's lost games that cost the most wins, and what they have in common.
 
     RECORD is a file of a run's folder records/, DIR the run's folder. For each decision the cards that the bot couldn't
     see are imagined many times, and each move is played to the end: a better move counts where it wins clearly more.
@@ -64,7 +64,7 @@ def review(path: Path, bot: str, max_games: int, jobs: int | None, top: int, htm
     The page of --html has the games that were looked at, the chances beneath them, and links to the costly decisions.
     """
     if html is not None and max_games > MAX_GAMES:
-        usage_error(f"--max-games {max_games}: a page has room for {MAX_GAMES} games")
+        usage_error(f"--max-games {max_games}: a page has space for {MAX_GAMES} games")
     try:
         kept = list(read_records(path, lambda why: print_note(f"left out: {why}")))
     except RecordFileError as problem:
@@ -81,10 +81,10 @@ def review(path: Path, bot: str, max_games: int, jobs: int | None, top: int, htm
     def count() -> None:
         nonlocal read
         read += 1
-        tell()
+        redraw()
 
     try:
-        with show_progress(line, line) as tell:
+        with show_progress(line, line) as redraw:
             answer = look_at(records, bot, max_games, (jobs or count_cores()) if sys.platform == "linux" else 1, count)
     except (RecordError, UnknownRulesError, JobError) as problem:
         fail(f"{path}: {problem}")

@@ -171,7 +171,7 @@ def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
         own = bot.path.resolve()
         if own.is_dir() and place.is_relative_to(own) and not EXCLUDED_NAMES.intersection(place.relative_to(own).parts):
             usage_error(
-                f"{escape_control(folder)} lies in the folder of {escape_control(bot.name)}; name an --out beside it"
+                f"{escape_control(folder)} is in the folder of {escape_control(bot.name)}; name an --out next to it"
             )
 
 
@@ -237,7 +237,7 @@ def _announce_plan(config: RunConfig) -> None:
 
 
 def timing_of(asked: RunOptions, times: Timing, box: Sandbox) -> Timing:
-    """Return the clocks, and say what they charge. Exits with 2 if own time is asked for and can't be told."""
+    """Return the clocks, and print what they charge. Exits with 2 if own time is asked for and can't be measured."""
     timing = replace(
         times,
         own=box.reports_waits if asked.clock in (None, "auto") else asked.clock == "own",
@@ -285,7 +285,7 @@ def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Pat
     why = "\n".join(line for each in unfit for line in _rejection_lines(each))
     if not asked.skip_failing:
         more = "" if asked.skip_failing is None else "; --skip-failing plays without them"
-        usage_error(f"{why}\nNothing was played. arena check BOT tells more{more}.")
+        usage_error(f"{why}\nNothing was played. arena check BOT shows more{more}.")
     bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in unfit])
     if len(bots) < 2:
         usage_error(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: nothing was played.")
@@ -322,7 +322,7 @@ def resume_run(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:
 
 
 def _refuse_options() -> None:
-    """Exit with 2 if an option beside --resume would change the run."""
+    """Exit with 2 if an option with --resume would change the run."""
     context = click.get_current_context()
     options_of = {each.name: each for each in context.command.params}
     named = {name: "BOT" if name == "bots" else options_of[name].opts[0] for name in context.params}
@@ -336,11 +336,11 @@ def _refuse_options() -> None:
     ]
     if names:
         only = f"{', '.join(free[:-1])} and {free[-1]}"
-        usage_error(f"--resume goes on with the run as it was begun: it takes no {', '.join(names)} (only {only})")
+        usage_error(f"--resume continues the run as it was begun: it takes no {', '.join(names)} (only {only})")
 
 
 def _check_before_resume(config: RunConfig) -> None:
-    """Refuse to go on with other files or commands, in another sandbox or by another clock than the run began with."""
+    """Refuse to resume with other files or commands, in another sandbox or by another clock than the run began with."""
     require_unchanged(config.bots)
     require_unchanged_commands(config.bots, programs_of(config.sandbox.name))
     for bot in config.bots:
@@ -367,11 +367,11 @@ def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tupl
     except (BotError, FolderError) as problem:
         text = str(problem)
     except HostError as problem:
-        text = f"{problem}\nMend it (see arena doctor), and go on with: {resume_command(this.config, folder)}"
+        text = f"{problem}\nFix it (see arena doctor), and resume with: {resume_command(this.config, folder)}"
     except OSError as problem:
         go_on = resume_command(this.config, folder)
         text = (
-            f"the results can't be written: {os_error_reason(problem)}\nWhat is complete is kept; go on with: {go_on}"
+            f"the results can't be written: {os_error_reason(problem)}\nWhat is complete is kept; resume with: {go_on}"
         )
     else:
         return (1 if state.abandoned else 0), None
@@ -380,13 +380,13 @@ def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tupl
 
 
 def resume_command(config: RunConfig, folder: RunFolder) -> str:
-    """Return the command that goes on with a run."""
+    """Return the command that resumes a run."""
     return f"arena {config.COMMAND} --resume {shlex.quote(str(folder.path))}"
 
 
 @contextmanager
 def refusal_in_json(refused: Callable[..., Any]) -> Iterator[None]:
-    """Print why a run doesn't begin as --json promises, besides: `refused(error=...)` makes the answer."""
+    """Also print why a run doesn't begin as --json promises: `refused(error=...)` makes the report."""
     try:
         yield
     except CommandEnd as ended:
@@ -448,13 +448,13 @@ def _shapes() -> tuple[type, ...]:
 @option(
     "--clock",
     type=click.Choice(["auto", "own", "wall"]),
-    help="The time that is charged; auto: a bot's own time where the kernel tells it.  [auto]",
+    help="The time that is charged; auto: a bot's own time where the kernel reports it.  [auto]",
 )
 @option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
 @option("--strict", is_flag=True, help="The first fault forfeits the game.")
-@option("--show-names", is_flag=True, help="Tell bots the others' names instead of letters.")
+@option("--show-names", is_flag=True, help="Send bots the others' names instead of letters.")
 @option("--skip-failing", is_flag=True, help="Play without the bots that can't play, and say which.")
-@option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
+@option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the run in DIR.")
 @json_option(later=_shapes)
 @option("--csv", "as_csv", is_flag=True, help="Print the standings, and who beats whom, as CSV on stdout.")
 def run(
@@ -485,22 +485,22 @@ def run(
     status, problem = play_session(this, folder, partial(_show_play, this, jobs or count_cores()))
     _report(this, folder, as_json, as_csv, problem)
     if status == 130:
-        print_note(f"interrupted; go on with: {resume_command(this.config, folder)}")
+        print_note(f"interrupted; resume with: {resume_command(this.config, folder)}")
     sys.exit(status)
 
 
 def _show_play(this: Run, jobs: int) -> None:
     """Play to the end; show the progress, and print which attempts at matches failed."""
     live, line = run_report.LiveStandings(this.progress), partial(run_report.progress_line, this.progress)
-    with show_progress(lambda: live, line) as tell, closing(this.play(jobs)) as events:
+    with show_progress(lambda: live, line) as redraw, closing(this.play(jobs)) as events:
         for event in events:
-            tell()
+            redraw()
             if isinstance(event, JobFailed):
                 print_note(f"match {event.job.spec.match} failed: {event.reason}")
 
 
 def _report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
-    """Print the standings and what else there is to tell."""
+    """Print the standings and what else there is to report."""
     board = this.progress.board()
     if as_json or as_csv:
         from arena.run.report import make_run_report, run_report_to_csv  # pydantic, whose models are slow to make

@@ -44,19 +44,19 @@ class LiveStandings:
         """Yield the lines."""
         rows = self._progress.win_rates()
         last = progress_line(self._progress)
-        room = max(1, console.height - 3 - len(last) // options.max_width)  # the head, a note, and the cursor's line
-        shown = rows[:room]
+        height = max(1, console.height - 3 - len(last) // options.max_width)  # the head, a note, and the cursor's line
+        shown = rows[:height]
         wide = min(max(3, *(cell_len(bot) for bot, _, _ in shown)), max(_NAME_WIDTH, options.max_width - 19))
         yield Text(f"{'bot':<{wide}}  {'games':>6}  win rate", style="bold", no_wrap=True, overflow="crop")
         lines = [f"{_cut(bot, wide)}  {games:>6}  {rate:>8.1%}" for bot, games, rate in shown]
         yield Text("\n".join(lines), no_wrap=True, overflow="crop")
-        if len(rows) > room:
-            yield Text(f"and {len(rows) - room} more", style="dim")
+        if len(rows) > height:
+            yield Text(f"and {len(rows) - height} more", style="dim")
         yield last
 
 
 def _cut(name: str, width: int) -> str:
-    """Return a name in so many columns."""
+    """Return a name cut to a number of columns."""
     return set_cell_size(name, width) if cell_len(name) <= width else f"{set_cell_size(name, width - 1)}…"
 
 
@@ -271,14 +271,14 @@ def first_examples(exchanges: Sequence[StoredFaultSample]) -> list[StoredFaultSa
 
 
 def _example(folder: RunFolder, exchange: StoredFaultSample, bot: Bot, sandbox: str) -> FaultReport:
-    """Return what a kept exchange tells. Raises FolderError where the record doesn't have it."""
+    """Return the report of a stored fault sample. Raises FolderError where the record doesn't have it."""
     record = folder.read(exchange.match)
     logs = [(str(path), path.read_bytes()) for path in folder.log_files(exchange.match, exchange.bot)]
     try:
         return make_fault_report(exchange, record, logs, sandbox, bot.argv, bot.path.is_file())
     except ValueError as problem:
         file = folder.exchanges_file(exchange.bot)
-        raise FolderError(f"{file} was changed: {problem}; remove it, and go on") from None
+        raise FolderError(f"{file} was changed: {problem}; remove it, and resume") from None
 
 
 def example_lines(seen: FaultReport) -> Iterator[RenderableType]:

@@ -58,7 +58,7 @@ def stats_parts(stats: StatsReport, full: bool) -> Iterator[RenderableType]:
         for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
             yield from _pair(bot, pair)
         yield Text(
-            "* clearly: beyond chance, with so many rates compared; where nothing differs, 1 page in 20 has a star",
+            "** clearly: beyond chance, with this many rates compared; where nothing differs, 1 page in 20 has a star",
             "dim",
         )
         if stats.of_one_match:
@@ -304,7 +304,7 @@ def _heading(name: str) -> str:
 
 @click.command()
 @click.argument("paths", metavar="DIR|RECORD...", nargs=-1, type=click.Path(path_type=Path))
-@option("--bot", metavar="NAME", shell_complete=complete_name, help="Tell all about this bot.  [all bots, briefly]")
+@option("--bot", metavar="NAME", shell_complete=complete_name, help="Print all about this bot.  [all bots, briefly]")
 @option(
     "--with",
     "other",
@@ -323,11 +323,11 @@ def stats(
     as_csv: bool,
     html: Path | None,
 ) -> None:
-    """Tell what bots do: how often they win, bluff, challenge and block, whom they attack, how long they think.
+    """Print how bots play: how often they win, bluff, challenge and block, whom they attack, how long they think.
 
     DIR is a run's folder. All cards are known here, so a bluff counts as one whether it was called or not.
 
-    arena stats RUN --bot mybot --with mybot-2 tells what differs between two bots of one run.
+    arena stats RUN --bot mybot --with mybot-2 shows what differs between two bots of one run.
     """
     if not paths:
         usage_error("name a run's folder or a record, as arena run prints it at its end")
@@ -363,12 +363,12 @@ def _count(paths: Sequence[Path], pair: tuple[str, str] | None) -> tuple[StatsRe
     def line() -> str:
         return f"{fold.records + len(skipped)} of {format_count(len(files), 'record')} read, {fold.games} games"
 
-    with show_progress(line, line) as tell:
+    with show_progress(line, line) as redraw:
         for file in files:
             trouble = _add(fold, file)
             if trouble is not None:
                 skipped.append(trouble)
-            tell()
+            redraw()
     if not fold.records:
         more = f"; and {format_count(len(skipped) - 1, 'file')} more can't be read" if len(skipped) > 1 else ""
         usage_error(f"{skipped[0]}{more}")

@@ -103,10 +103,10 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
 def print_submission(label: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
     """Print the result of a submission."""
     if again:
-        print_note(f"{label} has the same files: nothing was taken in")
+        print_note(f"{label} has the same files: nothing was submitted")
     else:
         print_note(
-            f"{label} is taken in, and waits for its examination" + ("" if left is None else f"; {left} more today")
+            f"{label} was submitted, and waits for its checks" + ("" if left is None else f"; {left} more today")
         )
     if disabled is not None:
         print_note(f"the bot is disabled ({escape_control(disabled)}): what is fit plays once staff activates it")
@@ -173,7 +173,7 @@ def _pieces(head: bytes, file: IO[bytes], tail: bytes) -> Iterator[bytes]:
 @contextmanager
 def _archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
     """Give what is sent, and its name: a folder is packed into a temporary file."""
-    bot = Path(os.path.abspath(bot))  # whose last part is a name
+    bot = Path(os.path.abspath(bot))  # its last part is a name
     if bot.name == "bot.toml":
         bot = bot.parent
     name = "".join(f"%{ord(each):02X}" if each in '"\r\n\\' else each for each in bot.name)  # as browsers do
@@ -204,7 +204,7 @@ def _follow(server: LadderClient, where: str, sent: SubmissionReport, quiet: boo
             steps = _STEPS.validate_python(state["examination"]["steps"])
             ended = tuple(step for step in steps if step.level != "now")
             if ended[: len(printed)] != printed:
-                print_note("its examination began anew")
+                print_note("its checks began again")
                 printed = ()
             for step in () if quiet else ended[len(printed) :]:
                 print_text("\n".join(step_lines(step)))

@@ -43,7 +43,7 @@ OUT_OPTION = option(
 CLOCK_OPTION = option(
     "--clock",
     type=click.Choice(["auto", "own", "wall"]),
-    help="The time that bots are charged; auto: their own time where the kernel tells it.  [auto]",
+    help="The time that bots are charged; auto: their own time where the kernel reports it.  [auto]",
 )
 
 
@@ -66,7 +66,7 @@ class TableSetup:
     debuggee: Debuggee | None = None
 
     def timings(self, persons: int) -> tuple[Timing, ...]:
-        """Return the times of the bots, and of so many persons behind them, who have no clock; () if all are alike."""
+        """Return the times of the bots, then of `persons` people without a clock; () if all are alike."""
         times, own = self.terms.timing, self.debuggee
         if own is None and not persons:
             return ()
@@ -81,7 +81,7 @@ class TableSetup:
         open_names: bool = False,
         number: int = 0,
     ) -> MatchSpec:
-        """Return a match of so many games of these players, the `number`th at this table."""
+        """Return a match of `games` games of these players, the `number`th at this table."""
         key = derive_key(self.seed_key, f"match|{number}")
         rows = seat_orders(len(names), -(-games // len(names)) * len(names), keyed_shuffle(key, "seats"))
         terms = replace(self.terms, open_names=open_names)
@@ -92,7 +92,7 @@ class TableSetup:
 def open_table_setup(
     given: Mapping[str, Any], bots: Sequence[str], persons: int, debug: str | None = None, live: bool = True
 ) -> Iterator[TableSetup]:
-    """Give the table that was asked for, with so many persons at it besides.
+    """Yield the requested table, with `persons` people in addition.
 
     debug: the name of the bot under a debugger; `live`: what it writes may go to the terminal meanwhile.
 

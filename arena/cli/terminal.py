@@ -23,7 +23,7 @@ class GameTerminal:
         self._styled = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
         self._plain = not _encodes("·")
         self._typed = sys.stdin.isatty()  # a terminal shows what is typed, with the end of its line
-        self.gone = False  # nobody sees what is printed
+        self.gone = False  # nothing printed is seen
 
     @property
     def columns(self) -> int:

@@ -31,7 +31,7 @@ DEFAULT_PAUSE_S = 1.2  # a turn with a challenge takes about as long to read
 
 @click.command(cls=options.GroupedCommand)
 @click.argument("bots", nargs=-1, metavar="[BOT...]", shell_complete=complete_bot)
-@option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Watch so many games.")
+@option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Watch N games.")
 @option(
     "--seats",
     type=click.IntRange(2, 10),
@@ -60,10 +60,10 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
         _check_seat(seat, [bot.name for bot in table.bots])
         record = _play(table, given)
         folder = table.folder
-    tellings = [GameNarrator(record, game, select_seat(record, game, seat)) for game in record.games]
+    narrators = [GameNarrator(record, game, select_seat(record, game, seat)) for game in record.games]
     try:
-        for telling in tellings:
-            print_narration(telling, pause_s=speed if sys.stdout.isatty() else 0)
+        for narrator in narrators:
+            print_narration(narrator, pause_s=speed if sys.stdout.isatty() else 0)
     except RecordError as problem:
         fail(str(problem))
     finally:

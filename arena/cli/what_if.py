@@ -23,7 +23,7 @@ _MAX_PROCESS_S = 600.0  # for all requests of a process
 
 @dataclass(frozen=True, slots=True)
 class WhatIfReport:
-    """Of so many requests, those at which a program chooses otherwise than the recorded bot, or not at all."""
+    """The requests at which a program chooses otherwise than the recorded bot, or not at all."""
 
     requests: int
     rows: tuple[DecisionPair, ...]

@@ -1,4 +1,4 @@
-"""Two versions of a bot beside each other: pairs of games that differ in nothing but the version, until it is clear.
+"""Compare two versions of a bot in pairs of games that differ in nothing but the version, until the result is clear.
 
 `arena compare` without the command line. A comparison is a run (`arena.run`) of blocks; its evidence holds however
 often one looks. Must not know click, and prints nothing.

@@ -1,7 +1,7 @@
 """What blocks of pairs say of NEW against OLD: evidence that holds however often one looks, and an interval.
 
-A block is worth x, the mean over its pairs of what NEW won more than OLD, from -1 to 1. Somebody who doubts that NEW is
-better is offered a bet on each block: on the sign of x, with a stake that grows with its size. Of 1 it makes
+A block is worth x, the mean over its pairs of what NEW won more than OLD, from -1 to 1. A player that doubts that NEW
+is better is offered a bet on each block: on the sign of x, with a stake that grows with its size. Of 1 it makes
 
     1 + tanh(1.1 * x * points / v),  with tanh cut at .98;  v: the variance of a block, from the blocks before
 
@@ -14,9 +14,9 @@ better by `points`" is the same bet on points - x, and an end of the interval is
 x - m, or on m - x, reaches 20. Both suppose that x falls above its true mean as it falls below: docs/compare.md says
 how wrong the verdicts are where it doesn't.
 
-Whoever bets without that supposition may make 1 + s * x of 1 with s up to 1, since x may be -1. In blocks of 12 pairs x
-never comes near that, and at +5 points such a bet gains at most .04 a block, as a logarithm: it needs 75 blocks, 900
-pairs, where this one takes half. Pure.
+A player that bets without that supposition may make 1 + s * x of 1 with s up to 1, since x may be -1. In blocks of 12
+pairs x never comes near that, and at +5 points such a bet gains at most .04 a block, as a logarithm: it needs 75
+blocks, 900 pairs, where this one takes half. Pure.
 """
 
 import math
@@ -30,10 +30,10 @@ DECISION_THRESHOLD = 20.0  # evidence that decides; 1 in DECISION_THRESHOLD is t
 _FOR_POINTS, _TIMES = 0.9, 1.1
 _FOR_MORE, _DEVIATIONS = 0.1, 0.7
 _MAX_STAKE = 0.98  # staked of what there is, so that no block ends a bet
-_VARIANCE = 0.25  # of a pair, before any block tells; 0.2 where one pair in five ends differently
+_VARIANCE = 0.25  # of a pair, before the first block; 0.2 where one pair in five ends differently
 _WEIGHT = 5  # blocks that this guess is worth
 _HINT_BLOCKS = 15  # from which the studentised mixture means something
-_HINT_SPREAD = 5.0  # the mixture is sharpest at some 8 times so many blocks
+_HINT_SPREAD = 5.0  # the mixture is sharpest at some 8 times as many blocks
 _GUESSED = 4  # blocks from which one may guess how many more it takes
 _FAR = 10_000  # blocks; more are no guess
 _HALVINGS = 20  # of the range of an end: a millionth is left
@@ -41,7 +41,7 @@ _HALVINGS = 20  # of the range of an end: a millionth is left
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is known after so many blocks. Differences are from -1 to 1, evidence from 0 on.
+    """The result after a number of blocks. Differences are from -1 to 1, evidence from 0 on.
 
     `low` and `high`: each end alone holds with 95 %, at all looks together, where blocks fall above their true mean as
     below. `studentised_mixture` is its evidence that NEW is better, which is often sooner and promises less; 0 before
@@ -68,7 +68,7 @@ class Evidence:
         self._logs = [(0.0, 0.0)]  # after each block: for better, for not better
 
     def add(self, difference: float) -> None:
-        """Take in a block."""
+        """Add a block."""
         variance = self._variance()
         self._bets.append(_Bet(difference, _TIMES * self.min_effect / variance, _DEVIATIONS / math.sqrt(variance)))
         better, not_better = self._money

@@ -187,10 +187,10 @@ def _plot(report: CompareReport) -> str:
 def _level(level: float, at: float, points: float) -> str:
     kind = "wanted" if level == points else "zero" if not level else "grid"
     label = format_points(level).removesuffix(".0") if level else "0"
-    beside = f"'{_WIDTH - _RIGHT + 4}'" if kind == "wanted" else f"'{_LEFT - 6}' text-anchor='end'"
+    anchor = f"'{_WIDTH - _RIGHT + 4}'" if kind == "wanted" else f"'{_LEFT - 6}' text-anchor='end'"
     return (
         f"<line class='{kind}' x1='{_LEFT}' x2='{_WIDTH - _RIGHT}' y1='{at:.1f}' y2='{at:.1f}'/>"
-        f"<text class='axis' y='{at + 4:.1f}' x={beside}>{label}</text>\n"
+        f"<text class='axis' y='{at + 4:.1f}' x={anchor}>{label}</text>\n"
     )
 
 

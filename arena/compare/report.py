@@ -21,7 +21,7 @@ from ladder.run_standings import RunStandings
 
 VERSION: Literal[2] = 2
 _MIN_BLOCKS = 10  # from which an interval of theirs means something
-_LOOKS = 60  # at the evidence that the plot shows: each computes an interval anew
+_LOOKS = 60  # at the evidence that the plot shows: each computes an interval
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Gain = Annotated[float, Field(ge=-1, le=1)]

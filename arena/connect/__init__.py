@@ -1,7 +1,7 @@
 """A program of this machine at a table elsewhere: its lines go over a WebSocket, which the program doesn't notice.
 
 The program is the user's own process, with no sandbox around it. Must not know click, and prints nothing: what happens
-is told to the caller in words.
+is reported to the caller as text.
 """
 
 from arena.connect.client import ConnectError, connect_program

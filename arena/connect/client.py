@@ -73,7 +73,7 @@ class LocalProgram:
                 self.spoke = True
                 self._unasked += 1
                 if self._unasked > _MAX_LINES:
-                    self.why = f"it wrote {_MAX_LINES} lines that nobody asked for"
+                    self.why = f"it wrote {_MAX_LINES} unsolicited lines"
                     break
                 self._said.put_nowait((self, line))
         except ValueError:
@@ -96,14 +96,14 @@ _ENDS = {
     4011: "the match is void",
 }
 _IDLE = 1013  # the server's: nothing plays the table now
-_ANEW = 4010  # ours: another socket follows
+_RECONNECT = 4010  # ours: another socket follows
 _AGAIN_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _MIN_RECONNECT_S = 5.0  # of trying: a clock may be shorter
 _PULSE_S = 20.0
 _OPEN_S = 15.0
 _CLOSE_S = 2.0
 _MAX_MESSAGE_BYTES = 1 << 20  # of a line that comes
-_TELL_MS = 20  # the table is told of a delay that has changed by more
+_DELAY_CHANGE_MS = 20  # the table gets a delay that has changed by more
 
 
 class ConnectError(Exception):
@@ -129,13 +129,13 @@ async def connect_program(
     `say` is called with what happens. `reconnect_timeout_s`: how long to try after the socket was lost, None for as
     long as the program's clock runs. Raises ConnectError.
     """
-    carrying = _ConnectedProgram(url, token, command, say, reconnect_timeout_s)
+    connected = _ConnectedProgram(url, token, command, say, reconnect_timeout_s)
     try:
-        await carrying.run()
+        await connected.run()
     finally:
-        if carrying.program is not None:
-            await carrying.program.end()
-    return carrying.tidings
+        if connected.program is not None:
+            await connected.program.end()
+    return connected.reporter
 
 
 class _ConnectedProgram:
@@ -147,7 +147,7 @@ class _ConnectedProgram:
         say: Callable[[str], None],
         reconnect_timeout_s: float | None,
     ) -> None:
-        self.tidings = MatchReporter()
+        self.reporter = MatchReporter()
         self.program: LocalProgram | None = None
         self._url, self._token, self._command, self._say, self._reconnect_timeout_s = (
             url,
@@ -157,7 +157,7 @@ class _ConnectedProgram:
             reconnect_timeout_s,
         )
         self._met = False  # a socket was open
-        self._anew = True  # the program here knows nothing of the match
+        self._fresh = True  # the program here knows nothing of the match
         self._count = 0  # lines that came since
         self._said: ProgramOutput = asyncio.Queue()
         self._last = b""  # what the program said since the last of them
@@ -174,7 +174,7 @@ class _ConnectedProgram:
                 async with self._socket() as socket:
                     if lost_at is not None and not idle:
                         self._say(f"connected again after {time.monotonic() - lost_at:.1f} s")
-                    tries, lost_at, self._anew, self._met = 0, None, False, True
+                    tries, lost_at, self._fresh, self._met = 0, None, False, True
                     await self._carry(socket)
                     continue
             except ConnectionClosed as end:
@@ -198,7 +198,7 @@ class _ConnectedProgram:
             most_s = (
                 self._reconnect_timeout_s
                 if self._reconnect_timeout_s is not None
-                else max(_MIN_RECONNECT_S, self.tidings.away_s)
+                else max(_MIN_RECONNECT_S, self.reporter.away_s)
             )
             if lost_at is None:
                 lost_at = now
@@ -209,10 +209,10 @@ class _ConnectedProgram:
             tries += 1
 
     def _socket(self) -> connect:
-        if self._anew:
+        if self._fresh:
             self._count = 0
         return _Straight(
-            self._url if self._anew else f"{self._url}?after={self._count}",
+            self._url if self._fresh else f"{self._url}?after={self._count}",
             additional_headers={"Authorization": f"Bearer {self._token}"},
             max_size=_MAX_MESSAGE_BYTES,
             open_timeout=_OPEN_S,
@@ -246,7 +246,7 @@ class _ConnectedProgram:
             for task in (pulse, *ways):
                 task.cancel()
             await asyncio.gather(pulse, *ways, return_exceptions=True)
-        await socket.close(_ANEW, "the program has ended")
+        await socket.close(_RECONNECT, "the program has ended")
 
     async def _down(self, socket: ClientConnection) -> None:
         """Give the program what comes, and begin it and end it as its lines say."""
@@ -255,7 +255,7 @@ class _ConnectedProgram:
             line = frame if isinstance(frame, str) else frame.decode("utf-8", "replace")
             self._count += 1
             self._last = b""
-            for text in self.tidings.take(line):
+            for text in self.reporter.take(line):
                 self._say(text)
             if '"type":"hello"' in line[:40]:
                 await self._begin()
@@ -285,21 +285,21 @@ class _ConnectedProgram:
                 self._last = line.rstrip(b"\n")
                 await socket.send(self._last.decode("utf-8", "replace"))
             elif self._playing:
-                self.program, self._anew, self._last = None, True, b""
-                self.tidings.lost += 1
+                self.program, self._fresh, self._last = None, True, b""
+                self.reporter.lost += 1
                 if not program.spoke:
                     raise ConnectError(f"the program doesn't play: {program.why} before its first line")
-                self._say(f"the program is gone: {program.why}; this game is lost, the next one starts it anew")
+                self._say(f"the program is gone: {program.why}; this game is lost, the next one starts it again")
                 return
 
     async def _pulse(self, socket: ClientConnection) -> None:
-        """Measure the delay there and back, and tell it."""
+        """Measure the delay there and back, and send it."""
         with suppress(ConnectionClosed):
             while True:
                 delay_ms = round(1000 * await (await socket.ping()))
                 if self._delay_ms is None:
                     self._say(f"connected; the way there and back takes {delay_ms} ms")
-                if self._delay_ms is None or abs(delay_ms - self._delay_ms) > _TELL_MS:
+                if self._delay_ms is None or abs(delay_ms - self._delay_ms) > _DELAY_CHANGE_MS:
                     self._delay_ms = delay_ms
                 await socket.send(f'{{"type":"delay","ms":{self._delay_ms}}}')
                 await asyncio.sleep(_PULSE_S)

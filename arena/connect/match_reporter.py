@@ -8,9 +8,8 @@ from typing import Any
 class MatchReporter:
     """What has happened so far: `games` ended, of which `won` (a draw is a part of a win), and how many faults.
 
-    `of`: how many games a match has.
-    `lost`: how often the program has ended before its match did. `away_s`: how long a move may take at the most; who is
-    away for longer has lost his seat for the game.
+    `of`: how many games a match has. `lost`: how often the program has ended before its match did. `away_s`: how long a
+    move may take at the most; a program away for longer has lost its seat for the game.
     """
 
     def __init__(self) -> None:
@@ -24,7 +23,7 @@ class MatchReporter:
         self._players: list[str] = []
 
     def take(self, line: str) -> Iterator[str]:
-        """Take in a line for the program; yield what there is to say."""
+        """Process a line for the program; yield texts to print."""
         message: dict[str, Any] = json.loads(line)
         match message["type"]:
             case "hello":

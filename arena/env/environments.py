@@ -101,7 +101,7 @@ class _MissingBeforeReset:
 class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's name)
     """The game in AEC form. `rules`: a preset's name or a Ruleset; `seats`: 2 to 10.
 
-    Raises ValueError if the rules aren't for so many seats.
+    Raises ValueError if the rules aren't for this number of seats.
     """
 
     metadata = {"name": "coup_v0", "render_modes": ["ansi"], "is_parallelizable": False}  # noqa: RUF012 (PettingZoo's)

@@ -68,7 +68,7 @@ class Actions:
         self.waiting = LegalActions((), {WAIT: PASS}, self._mask([WAIT]))
 
     def menu(self, moves: tuple[Move, ...], seat: int) -> "LegalActions":
-        """Return the legal moves of a seat as actions, and keep them: the engine hands out the same tuples again."""
+        """Return the legal moves of a seat as actions, and keep them: the engine returns the same tuples again."""
         menus = self.menus[seat]
         if len(menus) >= _MAX_CACHED_MENUS:
             menus.clear()
@@ -203,7 +203,7 @@ class EnvironmentGames:
         self.actions = Actions(rules, seats)
         # The object's own and not its class's: there they would slow each look at the state that `reset` deals.
         self.state: State = _MissingBeforeReset()  # type: ignore[assignment]
-        # who is asked now, in the order in which their answers count
+        # the seats asked now, in the order in which their answers count
         self.asked: tuple[int, ...] = _MissingBeforeReset()  # type: ignore[assignment]
         self.course: GameTranscript = _MissingBeforeReset()  # type: ignore[assignment]
         self._own: OwnCards = {}
@@ -212,7 +212,7 @@ class EnvironmentGames:
         self._starter = 0
 
     def reset(self, seed: int | None) -> None:
-        """Deal a game. The same seed deals the same games; None goes on with the last seed, or draws one."""
+        """Deal a game. The same seed deals the same games; None continues with the last seed, or draws one."""
         if seed is not None:
             self._key = derive_key(b"arena.env", f"seed|{int(seed)}")
             self._number = self._starter = 0
@@ -230,7 +230,7 @@ class EnvironmentGames:
 
     @property
     def over(self) -> Over | None:
-        """Return how the game ended, None while it goes on."""
+        """Return how the game ended, None while it is played."""
         phase = self.state.board.phase
         return phase if isinstance(phase, Over) else None
 
@@ -265,7 +265,7 @@ class EnvironmentGames:
             raise ValueError(f"player_{seat} gave the action {action!r}; its mask allows {may}") from None
 
     def answer(self, seat: int, action: Any) -> tuple[int, ...]:
-        """Take in the answer of a seat that is asked; after the last one the game goes on.
+        """Take the answer of a seat that is asked; after the last one the game continues.
 
         Returns the seats that then left the game. Raises ValueError for an action that the mask forbids.
         """
@@ -395,7 +395,7 @@ class Opponent:
         self._player.greet(json.loads(hello(self._spec, self._seat)))
 
     def _events(self, course: GameTranscript) -> list[dict[str, Any]]:
-        """Return the events that the bot hasn't been told, as its seat sees them."""
+        """Return the events that the bot hasn't been sent, as its seat sees them."""
         self._feed.add(course.events[self._sent :])
         self._sent = len(course.events)
         return self._feed.take(self._seat)

@@ -36,7 +36,7 @@ from protocol.kits import coup_kit
 def sample(name: str) -> type[coup_kit.Bot]:
     """Return the class of the sample bot `name`, such as "sample:honest".
 
-    Raises BotError for a name that is none, ValueError for a sample that isn't written in Python with the kit.
+    Raises BotError for an invalid name, ValueError for a sample that isn't written in Python with the kit.
     """
     path = sample_file(name)
     if path is not None and path.is_dir():
@@ -77,7 +77,7 @@ class ReplyingBot(Protocol):
     """A bot that gets messages one by one and returns its reply, or None where nothing is asked."""
 
     def reply(self, message: Message, /) -> Message | None:
-        """Take in a message of the protocol, and return the reply to it, if it asks for one."""
+        """Process a message of the protocol, and return the reply, if it asks for one."""
 
 
 BotFactory = Callable[[], ReplyingBot]
@@ -152,7 +152,7 @@ class LocalPlayer:
             raise TypeError(f"{name!r} made a {type(player).__name__}, which has no method reply(message)")
         self._reply = player.reply
         self.number = 0
-        self.said: tuple[StatementMade, ...] = ()  # beside the last choice
+        self.said: tuple[StatementMade, ...] = ()  # with the last choice
 
     def greet(self, message: Message) -> None:
         """Send the bot the match header; it must reply with a hello."""
@@ -234,7 +234,7 @@ def play_match(spec: MatchSpec, players: Sequence[LocalPlayer], keep_moves: bool
 
 
 class _Game:
-    """One game: who sits where, what they were told, what is kept of it."""
+    """One game: its seats, what they were sent, what is stored."""
 
     def __init__(self, spec: MatchSpec, notes: GameRecorder, players: Sequence[LocalPlayer], keep_moves: bool) -> None:
         self.spec = spec
@@ -245,7 +245,7 @@ class _Game:
         self.times = [spec.timing(bot) for bot in notes.seating]
         self.feed = messages.MessageCursor(spec.seats)
         self.talk = spec.terms.rules.talk is not Talk.OFF
-        self.said: list[StatementMade] = []  # beside the present answers
+        self.said: list[StatementMade] = []  # with the current answers
 
     def play(self) -> GameRecord:
         """Play to the end of the game, and return its record."""

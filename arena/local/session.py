@@ -128,7 +128,7 @@ def _portable(problem: Exception) -> Exception:
     return problem
 
 
-_MATCH_GAMES = 12  # as in `arena run`: what a bot learns of others, it learns in so many games
+_MATCH_GAMES = 12  # as in `arena run`: what a bot learns of others, it learns in this many games
 
 
 def play(

@@ -66,7 +66,7 @@ class MoveEvaluator:
         self._problem: Exception | None = None
 
     def judge(self, lines: Sequence[SentLine], games: frozenset[int]) -> Iterator[MoveEvaluation]:
-        """Yield the decisions of these games, in order. The other games tell how the others behave."""
+        """Yield the decisions of these games, in order. The other games show how the others behave."""
         for each in lines:
             message = json.loads(each.line)
             self._weighed = None

@@ -78,7 +78,7 @@ class MistakePattern:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The lost games of a bot. `lost` were lost, `games` of them were looked at, with so many decisions.
+    """The lost games of a bot. `lost` were lost, `games` of them were looked at, with `decisions` decisions.
 
     costly: those that gave away more than playouts are wrong by, the dearest first.
     """
@@ -103,7 +103,7 @@ def lost_games(record: Record, bot: str) -> list[int]:
 def review_bot(
     records: Iterable[Record], bot: str, most: int, jobs: int = 1, done: Callable[[], None] = lambda: None
 ) -> Review:
-    """Return what a bot's first `most` lost games tell. The same records give the same review, whatever `jobs` is.
+    """Review a bot's first `most` lost games. The same records give the same review, whatever `jobs` is.
 
     jobs: how many processes look at matches, above 1 on Linux alone. done: is called after each match. Raises
     RecordError where the engine doesn't play a record so, UnknownRulesError for rules that no playout knows, ValueError
@@ -250,7 +250,7 @@ def _processes(lines: list[SentLine]) -> Iterator[list[SentLine]]:
 
 
 def _replies(printed: bytes) -> dict[int, ParsedReply]:
-    """Return the answers by their ids; what is none is passed over."""
+    """Return the answers by their ids; other lines are skipped."""
     replies = {}
     for line in printed.split(b"\n"):
         message = decode(line)

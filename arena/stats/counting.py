@@ -148,13 +148,13 @@ class _Match:
         self.out: Counter[tuple[str, int]] = Counter()
         self._names: tuple[str, ...] = ()
         self._made: _OpenClaim | None = None
-        self._challenger = ""  # whose challenge counted last
+        self._challenger = ""  # the challenger that counted last
 
     def play(self, game: GameRecord) -> None:
         """Count a game."""
         bots = self.record.header.bots
         self._names = tuple(bots[bot] for bot in game.seating)
-        alive: dict[int, tuple[int, ...]] = {}  # number of players left -> who, after the first has gone
+        alive: dict[int, tuple[int, ...]] = {}  # number of players left -> the players, after the first has gone
         for moment in list_steps(self.record.header, game):
             self._asked(moment)
             for event in moment.events:
@@ -291,7 +291,7 @@ _HIDDEN: _Sections = {
 def count_play_styles(record: Record) -> tuple[tuple[str, str], ...]:
     """Return (bot, its style as JSON) of each bot of a match: `{"public": {"challenged all": [3, 4], ...}, ...}`.
 
-    `turns` are those of all games, of so many games. Raises RecordError where the engine doesn't play it so.
+    `turns` and `games` are totals. Raises RecordError where the engine doesn't play it so.
     """
     fold = StatsAccumulator()
     fold.add(record)

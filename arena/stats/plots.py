@@ -1,7 +1,7 @@
 """The statistics as a page: a plot and a table for each section, in one file without scripts.
 
 A plot has a row for each bot, or, of one bot, for each name of the section: a point for the rate, a line for its
-interval. Beside an earlier version, the row has that one's, too. Every number of a plot stands in the table beneath.
+interval. With an earlier version, the row has that one's, too. Every number of a plot is in the table below it.
 """
 
 import html
@@ -24,7 +24,7 @@ from arena.stats.report import (
 _WIDTH = 360  # of a plot, in units of its own: on a phone about a pixel each
 _LEFT, _RIGHT = 112, 22
 _ROW = 22
-_LABEL = 17  # characters of a label that there is room for
+_LABEL = 17  # characters of a label that fit
 _SCALES = (0.05, 0.1, 0.25, 0.5, 1.0)  # where an axis may end
 
 
@@ -76,7 +76,7 @@ def _head(report: StatsReport) -> str:
         clear = sum(each.significant for each in every)
         lines.append(
             f"Compared with {pair.other.bot} (before): {clear} of {len(every)} rates differ "
-            "clearly *: beyond chance, with so many rates compared. Where nothing differs, 1 page in 20 has a star."
+            "clearly *: beyond chance, with this many rates compared. Where nothing differs, 1 page in 20 has a star."
         )
         legend = f"<p class='legend'>{_sign('now')}{_sign('before')}</p>\n"
     return "".join(f"<p class='muted'>{_safe(line)}</p>\n" for line in lines) + legend
@@ -130,7 +130,7 @@ def _name(section: str, name: str) -> str:
 
 
 def _end(rates: Sequence[Rate]) -> float:
-    """Return where the axis of a section ends, so that small shares can be told apart."""
+    """Return where the axis of a section ends, so that small shares can be distinguished."""
     most = max(rate.value if rate.high is None else rate.high for rate in rates)
     return next((scale for scale in _SCALES if most <= scale), 1.0)
 

@@ -54,7 +54,7 @@ class Proportion:
         return None if self.matches < 2 else self.within(student_t_quantile(self.matches - 1))
 
     def within(self, times: float, least: float = Z_95) -> Interval:
-        """Return the interval of so many standard errors about the share of two matches or more.
+        """Return the interval of `errors` standard errors around the share of two matches or more.
 
         It is no narrower than that of `least` errors of independent cases.
         """
@@ -74,7 +74,7 @@ class Proportion:
         return self.squares * self.matches / (self.matches - 1) / self.total**2
 
     def _design_effect(self) -> float:
-        """Return how many cases tell as much as one that is independent; 1 where the share is 0 or 1."""
+        """Return how many cases are worth one that is independent; 1 where the share is 0 or 1."""
         share = self.count / self.total
         return self.variance * self.total / (share * (1 - share)) if 0 < share < 1 else 1.0
 

@@ -82,7 +82,7 @@ class Profile(_Part):
     win_rate: Rates = Field(title="games won", description="of its games")
     win_rate_by_seat: Rates = Field(title="games won, by seat", description="of its games in that seat, from 0")
     win_rate_by_players_left: Rates = Field(
-        title="games won, by players left", description="of its games in which so many were left, it among them"
+        title="games won, by players left", description="of its games in which this many were left, it among them"
     )
     actions: Rates = Field(title="actions", description="of its turns")
     effective_actions: Rates = Field(
@@ -157,7 +157,7 @@ class RateDifference(_Part):
         "them match by match), null where either rate has none"
     )
     significant: bool = Field(
-        description="whether it differs by more than chance, so many rates being compared: where nothing differs, "
+        description="whether it differs by more than chance, this many rates being compared: where nothing differs, "
         "any of them is clear in 5 % of comparisons at most (Bonferroni)"
     )
 
@@ -266,7 +266,7 @@ def difference_of(
 ) -> RateDifference:
     """Return how a rate differs, from its tallies; `both` is what these have in the same matches.
 
-    It is one of so many rates that are `compared`.
+    It is one of the rates that are `compared`.
     """
     value, interval = proportion_difference(now[1], before[1], both)
     _, wide = proportion_difference(now[1], before[1], both, 1 - (1 - LEVEL) / compared)

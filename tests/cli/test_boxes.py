@@ -145,7 +145,7 @@ def test_auto_takes_the_strongest_that_works_and_says_in_one_line_what_it_blocks
     told = [line for line in ran.err.splitlines() if line.startswith("sandbox (auto): ")]
     assert len(told) == 1
     if name == "process":
-        assert "keeps nothing from the bots" in told[0]
+        assert "no isolation" in told[0]
         assert "WARNING: bots can read your files" in ran.err
     else:
         sandbox = make_sandbox(SandboxChoice(name), tmp_path / "scratch")
@@ -200,7 +200,7 @@ def test_a_sandbox_that_was_asked_for_is_never_replaced(place: Place, name: str)
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", name, "--out", "out", **environment)
     assert ran.code == 2
     assert ran.told[0].startswith(f"arena: the sandbox {name} doesn't work here: ")
-    assert ran.told[1] == "See arena doctor. No other was taken instead."
+    assert ran.told[1] == "See arena doctor. No other one replaces it."
     assert not (place.folder / "out").exists()
     place.demand_nothing_left()
 

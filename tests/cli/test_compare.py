@@ -93,7 +93,7 @@ def test_the_records_of_a_comparison_are_those_of_a_run(both: tuple[Place, Ran])
     assert "OLD" in told.out
     resumed = place.call("run", "--resume", "out")
     assert resumed.code == 2
-    assert "go on with arena compare --resume" in resumed.err
+    assert "resume it with arena compare --resume" in resumed.err
 
 
 def test_it_goes_on_where_it_was_killed_and_counts_nothing_twice(bots: Place) -> None:

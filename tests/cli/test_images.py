@@ -102,6 +102,6 @@ def test_without_an_engine_a_command_says_how_to_get_one(command: str, tmp_path:
     assert (ran.returncode, ran.stdout) == (2, "")
     (line,) = ran.stderr.splitlines()
     assert line.startswith(
-        f"arena: DOCKER_HOST=unix://{tmp_path}/nothing leads to no Docker engine (nobody answers there)"
+        f"arena: DOCKER_HOST=unix://{tmp_path}/nothing leads to no Docker engine (it doesn't answer)"
     )
     assert "run `unset DOCKER_HOST`" in line

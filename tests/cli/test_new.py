@@ -113,5 +113,8 @@ def test_a_bot_is_played_from_within_its_folder(place: Place) -> None:
     assert ran.code == 0, ran.err
     for command in ("run", "watch"):
         refused = place.call(command, ".", other, "--sandbox", "process", "--out", "mine")
-        assert (refused.code, refused.told) == (2, ["arena: mine lies in the folder of mybot; name an --out beside it"])
+        assert (refused.code, refused.told) == (
+            2,
+            ["arena: mine is in the folder of mybot; name an --out next to it"],
+        )
     assert sorted(path.name for path in place.folder.iterdir()) == ["arena-runs", "bot.py", "bot.toml"]

@@ -98,7 +98,7 @@ def test_a_challenge_is_asked_of_the_server_first(files: Path) -> None:
     [
         ("sys.exit(3)", "the program doesn't play: it ended with exit code 3 before its first line"),
         ("print('x' * 70000)", "a line of more than 65536 bytes"),
-        ("print('{\"type\":\"hello\"}' + 300 * '\\nx')", "it wrote 100 lines that nobody asked for"),
+        ("print('{\"type\":\"hello\"}' + 300 * '\\nx')", "it wrote 100 unsolicited lines"),
         (
             '\nprint(\'{"type":"hello"}\', flush=True); sys.stdin.readline(); sys.stdin.readline(); sys.exit(4)',
             "exit code 4",

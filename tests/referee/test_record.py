@@ -348,14 +348,14 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
     "a handle less": (broken(lambda lines: [{**lines[0], "handles": ["A"]}, lines[1]]), "4 bots have 1 handles"),
     "a winner who isn't there": (
         broken(lambda lines: [lines[0], {**lines[1], "winner": 4}]),
-        "seats that aren't there",
+        "seats that don't exist",
     ),
     "survivors in words": (broken(lambda lines: [lines[0], {**lines[1], "survivors": ["0"]}]), "seats that aren't"),
-    "turns in words": (broken(lambda lines: [lines[0], {**lines[1], "turns": "9"}]), "counts that are none"),
+    "turns in words": (broken(lambda lines: [lines[0], {**lines[1], "turns": "9"}]), "counts must be integers"),
     "another reason": (broken(lambda lines: [lines[0], {**lines[1], "reason": "boredom"}]), "boredom"),
     "a fault that came -1 times": (
         broken(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 0, "code": "exited", "count": -1}]}]),
-        "a number or a text that is none",
+        "an invalid number or text",
     ),
     "no start": (broken(lambda lines: [lines[0], {**lines[1], "start": {}}]), "hands"),
     "a start of one": (

@@ -301,13 +301,13 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     # Can't be played.
     "a draft of at least three": (
         'base = "classroom"\ndraft = true',
-        "nobody can play this: draft = true is for two players (docs/rules.md#draft), and min_seats = 3.",
+        "this can't be played: draft = true is for two players (docs/rules.md#draft), and min_seats = 3.",
         "",
     ),
-    "fewer players at most than at least": ("min_seats = 5\nmax_seats = 4", "nobody can play this: min_seats = 5", ""),
+    "fewer players at most than at least": ("min_seats = 5\nmax_seats = 4", "this can't be played: min_seats = 5", ""),
     "an exchange of two by the inquisitor that returns the claimed role": (
         'inquisitor = true\nexchange_draw = 2\nexchange_return = "claimed_role"',
-        "nobody can play this: exchange_return claimed_role",
+        "this can't be played: exchange_return claimed_role",
         "",
     ),
 }

@@ -51,7 +51,7 @@ from ladder.service import submit_bot as take_in
 @click.argument("bot", metavar="[BOT]", required=False, type=click.Path(path_type=Path))
 @option("--owner", "login", metavar="LOGIN", help="Whose bot it is.")
 @option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
-@option("--at", metavar="TIME", help="When it was handed in, such as 2026-12-01T23:50+01:00.  [now]")
+@option("--at", metavar="TIME", help="When it was submitted, such as 2026-12-01T23:50+01:00.  [now]")
 @option(
     "--from",
     "source",
@@ -266,7 +266,7 @@ def similar(folder: Path, as_json: bool) -> None:
     """List which bots of different owners are alike, for staff: how much of each one's own text is in the other.
 
     Of each bot the version that plays is compared, else the newest fit. Names, strings, comments and layout don't
-    matter; what kits, samples and reference bots hold doesn't count. A pair is listed from 50 % on. It accuses nobody.
+    matter; what kits, samples and reference bots hold doesn't count. A pair is listed from 50 % on. It accuses no user.
     """
     with open_ladder_or_exit(folder) as ladder:
         result = all_similar(ladder)

@@ -309,7 +309,7 @@ def _show(result: Grades, grade: Grade) -> None:
 @click.argument("login", metavar="LOGIN")
 @click.argument("deadline", metavar="DEADLINE")
 @option("--until", metavar="TIME", help="Its end, as 2026-12-03T12:00, in the deadline's zone if it has none.")
-@option("--days", type=click.IntRange(1, 366), metavar="N", help="Its end, so many days after the deadline.")
+@option("--days", type=click.IntRange(1, 366), metavar="N", help="Its end, N days after the deadline.")
 @option("--late-days", type=click.IntRange(0, 366), metavar="N", default=0, help="Take them from the person's own.")
 @option("--undo", is_flag=True, help="Take it back: the deadline is the class's again.")
 @audited
@@ -326,9 +326,9 @@ def extend(
     reason: str,
     as_json: bool,
 ) -> None:
-    """Give a person more time before a deadline. The person is told until when, and why; the grade tells it, too.
+    """Give a person more time before a deadline. The person sees until when, and why; the grade shows it, too.
 
-    Given anew, it takes the place of what was given before.
+    Given again, it replaces what was given before.
     """
     if undo and (until is not None or days is not None or late_days):
         usage_error("--undo takes all of it back; leave --until, --days and --late-days away")

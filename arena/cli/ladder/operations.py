@@ -100,7 +100,7 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
     """Make a ladder in a new folder.
 
     What is played (rules, limits, seats, sandbox) is fixed by this; quotas and deadlines stand in LADDER/ladder.toml.
-    Strangers' bots play only in an isolating sandbox with control groups. --sandbox process is for authors you trust.
+    Untrusted bots play only in an isolating sandbox with control groups. --sandbox process is for authors you trust.
     """
     with user_friendly_errors():
         read = [read_reference(reference) for reference in references or REFERENCES]
@@ -166,7 +166,7 @@ MAX_FAILED_ATTEMPTS = (
 @click.command()
 @FOLDER_ARGUMENT
 @option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side.  [number of cores]")
-@option("--matches", type=click.IntRange(1), metavar="N", help="Stop after so many matches.")
+@option("--matches", type=click.IntRange(1), metavar="N", help="Stop after N matches.")
 @option(
     "--until",
     type=click.Choice(["idle", "decided"]),
@@ -202,7 +202,8 @@ def run(
     """Examine what is submitted, play, and rate.
 
     Ctrl-C or SIGTERM stops it after the matches that are being played; a second one stops it at once. Nothing is lost
-    by either, nor by kill -9: the next run goes on. Where stderr is no terminal, each line has a time, a level and ids.
+    by either, nor by kill -9: the next run continues. Where stderr is no terminal, each line has a time, a level and
+    ids.
 
     Exit codes: 0 done, or stopped as asked; 1 this machine or the database failed; 2 wrong use; 130 stopped at once.
     """
@@ -245,7 +246,7 @@ def _tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | 
 
 
 def _stop_politely(service: LadderRunner) -> Callable[[], bool]:
-    """Let Ctrl-C and SIGTERM stop the service; return a function that tells whether one of them came."""
+    """Let Ctrl-C and SIGTERM stop the service; return a function that returns whether one of them came."""
     came = False
 
     def asked(_number: int, _frame: object) -> None:
@@ -280,7 +281,7 @@ def _serve(
     def live() -> RenderableType:
         return Text(line())
 
-    with show_progress(live, line, say=log.info, say_s=STATUS_S) as tell, closing(service.events()) as events:
+    with show_progress(live, line, say=log.info, say_s=STATUS_S) as redraw, closing(service.events()) as events:
         for event in events:
             metrics.hear(event)
             if asked() and not said:
@@ -303,7 +304,7 @@ def _serve(
                     before, why = why, service.queue.why_no_match()
                     if why not in (None, before):
                         log.warn(f"no match can be played: {why}")
-            tell()
+            redraw()
             if in_vain >= MAX_FAILED_ATTEMPTS and not failed:
                 failed = True
                 log.error(f"{MAX_FAILED_ATTEMPTS} attempts failed in a row, so it's this machine: see arena doctor")
@@ -340,7 +341,7 @@ def _say(event: RunnerUpdate, log: Journal, verbose: bool) -> None:
                 f"this machine's clock is {seconds:.0f} s behind the database's newest entry: see arena ladder doctor"
             )
         case SettingsUnreadable(reason):
-            log.warn(f"goes on with what ladder.toml said before: {reason}")
+            log.warn(f"keeps the previous settings of ladder.toml: {reason}")
         case PruneResult(records, logs):
             log.info(f"removed what ladder.toml keeps no longer: records of {records} matches, logs of {logs}")
 
@@ -400,7 +401,7 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
     """Write the whole ladder to one new FILE, a tar; the ladder may be running.
 
     Wherever the database is, the FILE can be restored to SQLite or to PostgreSQL. It holds the key of all deals: keep
-    it where nobody else reads.
+    it where no other user can read.
     """
     with open_ladder_or_exit(folder) as ladder:
         size = write_backup(ladder, file)

@@ -24,7 +24,7 @@ FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _NICE = 5  # a third of the server's weight
 MAX_SHUTDOWN_S = 60.0  # what a runner may take to end its matches, when the server ends
 RESTART_PAUSE_S = 0.5  # between two looks at a process, and before it starts again
-MAX_RESTARTS, HOUR_S = 5, 3600.0  # so often it is started again within so long
+MAX_RESTARTS, HOUR_S = 5, 3600.0  # restarts within this time, at most
 
 
 @click.command()

@@ -83,7 +83,7 @@ def add_owner(
 @owners.command("import")
 @FOLDER_ARGUMENT
 @click.argument("roster", metavar="ROSTER", type=click.Path(path_type=Path))
-@option("--partial", is_flag=True, help="Leave out lines that can't be taken in, and take in the others.")
+@option("--partial", is_flag=True, help="Skip lines that can't be imported, and import the others.")
 @ACTOR_OPTION
 @json_option(UserImport)
 def import_roster(folder: Path, roster: Path, partial: bool, actor: str, as_json: bool) -> None:
@@ -133,7 +133,7 @@ def merge(folder: Path, old: str, new: str, actor: str, reason: str, as_json: bo
 def leave(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
     """Let a person leave the course: as with a suspension, and without a line in grades.
 
-    What was played stays, also in the ratings of others. A roster that names the person brings nobody back.
+    What was played stays, also in the ratings of others. A roster that names the person doesn't bring them back.
     """
     with open_ladder_or_exit(folder) as ladder:
         changed = set_withdrawn(ladder, login, not undo, actor, reason)
@@ -186,7 +186,7 @@ def access() -> None:
 @option("--owner", "login", metavar="LOGIN", help="Those of one person.")
 @json_option(views.CredentialList)
 def list_access(folder: Path, login: str | None, as_json: bool) -> None:
-    """List links, sessions, tokens and passwords; what they say is known to nobody."""
+    """List links, sessions, tokens and passwords; their secrets aren't stored."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
         listed = views.list_credentials(reader, login)
     print_view(listed, as_json)

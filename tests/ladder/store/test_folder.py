@@ -245,7 +245,7 @@ def test_a_file_of_exchanges_that_was_changed_is_named(tmp_path: Path, text: str
     folder = fresh(tmp_path)
     folder.keep(match_of(0, exchanges=(exchange_of(0),)))
     folder.exchanges_file("a@1").write_bytes(text.encode("latin-1"))
-    with pytest.raises(FolderError, match=r"faults/a%000401\.jsonl was changed: .*; remove it, and go on"):
+    with pytest.raises(FolderError, match=r"faults/a%000401\.jsonl was changed: .*; remove it, and resume"):
         loaded(folder).exchanges("a@1")
 
 
