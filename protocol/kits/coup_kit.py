@@ -265,7 +265,7 @@ class Game:
         return text
 
     def say(self, says: str, what: str | int, target: int | None = None) -> None:
-        """Say something with your next answer; all players get it, and it isn't binding. Without talk it isn't sent.
+        """Say something beside your next answer; all hear it, and nobody is bound. Without talk it isn't sent.
 
         say("hold", "duke"), say("lack", "duke"), say("attack", 2), say("spare", 2), say("doubt", "duke", 2), and where
         the rules allow it, say("text", "Peace?"). At most 4, one of them a text. Others' words are events, "say".
@@ -523,7 +523,7 @@ class Bot:
             self._failed(method, message)
 
     def _failed(self, method: str, message: Message) -> None:
-        """Print where a method failed; then play on if the bot is careful, else let the failure end it."""
+        """Say where a method failed; then play on if the bot is careful, else let the failure end it."""
         where = message.get("type")
         if where == "request":
             where = (

@@ -145,7 +145,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (died("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"), "an empty text", "readline()"),
     (died("SyntaxError: Unexpected end of JSON input\n    at JSON.parse"), "an empty text", "end the loop"),
     (crashed(11), "it crashed: killed by signal", "-fsanitize=address"),
-    (died(f"{TRACEBACK}KeyError: 'duke'"), "it ended with an error: KeyError: 'duke'", "standard error tells where"),
+    (died(f"{TRACEBACK}KeyError: 'duke'"), "it ended with an error: KeyError: 'duke'", "standard error shows where"),
     (died(f"{TRACEBACK}my.Oops: no \x1b[2J"), r"my.Oops: no \x1b[2J", "fix that"),
     (died(f"{TRACEBACK}ValueError: a\n\nDuring handling ...\n\n{TRACEBACK}TypeError: b"), "TypeError: b", "fix"),
     (
@@ -156,7 +156,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (died('Exception in thread "main" java.lang.NullPointerException\n\tat Bot.main'), "NullPointerException", ""),
     (died("thread 'main' panicked at src/main.rs:2:5:\nboom"), "panicked at src/main.rs", "fix"),
     (died(f"{TRACEBACK}KeyError: 'duke'", code="start_failed"), "KeyError: 'duke'", "fix"),
-    (died("no weights, giving up"), "the process has ended: exited with code 1", "fix what standard error tells"),
+    (died("no weights, giving up"), "the process has ended: exited with code 1", "fix what standard error shows"),
     (FaultContext("exited", facts=Facts(exit_code=0)), "ended by itself", "run(MyBot())"),
     (silent(Facts(300), ("b.js",), "start_failed"), "what was seen", "process.stdout"),
 ]

@@ -646,7 +646,7 @@ def test_a_bot_whose_waits_are_not_told_voids_a_match_by_own_time(method: str) -
         def spent(self) -> dict[int, CpuUsage] | None:
             return None
 
-    with pytest.raises(ArenaError, match="doesn't tell"):
+    with pytest.raises(ArenaError, match="doesn't report"):
         play(bot(spends(clock, 1.0)), bot(first), clock=clock, own=True, wrap=lambda _, box: Blind(box, []))
 
 

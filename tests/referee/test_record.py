@@ -350,7 +350,7 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
         broken(lambda lines: [lines[0], {**lines[1], "winner": 4}]),
         "seats that don't exist",
     ),
-    "survivors in words": (broken(lambda lines: [lines[0], {**lines[1], "survivors": ["0"]}]), "seats that aren't"),
+    "survivors in words": (broken(lambda lines: [lines[0], {**lines[1], "survivors": ["0"]}]), "seats that don't"),
     "turns in words": (broken(lambda lines: [lines[0], {**lines[1], "turns": "9"}]), "counts must be integers"),
     "another reason": (broken(lambda lines: [lines[0], {**lines[1], "reason": "boredom"}]), "boredom"),
     "a fault that came -1 times": (
