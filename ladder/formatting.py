@@ -12,7 +12,7 @@ NO_INTERVALS = "There are too few matches for intervals."
 
 
 class ComparedStyleNumber(Protocol):
-    """So many of some cases, beside the mean of the field's shares."""
+    """A count out of some cases, and the mean of all bots' rates."""
 
     @property
     def name(self) -> str: ...

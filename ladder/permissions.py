@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 class AccessLevel(IntEnum):
-    """What somebody has to be, at least."""
+    """What a viewer has to be, at least."""
 
     ANYBODY = 0
-    PERSON = 1  # who has a login
+    PERSON = 1  # a user with a login
     MATE = 2  # in the owner's team now
     OWNER = 3  # of what the value is about
     STAFF = 4
@@ -23,7 +23,7 @@ class AccessLevel(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Somebody who looks at a ladder, or acts in it. login: None for the public, and for whoever has the folder."""
+    """The one that reads a ladder, or acts in it. login: None for the public, and for an operator with the folder."""
 
     login: str | None = None
     staff: bool = False
@@ -33,7 +33,7 @@ class Viewer:
     session: int | None = field(default=None, compare=False)  # the number of the one that the viewer came with
 
     def towards(self, owner: str | None) -> AccessLevel:
-        """Return what the viewer is to a thing of an owner's, by login; None: it is nobody's."""
+        """Return what the viewer is to a thing of an owner's, by login; None: it has no owner."""
         if self.staff:
             return AccessLevel.STAFF
         if self.login is None:
@@ -71,16 +71,16 @@ PERMISSIONS = {
     "see one's account": AccessLevel.PERSON,
     "keep an account": AccessLevel.PERSON,
     "administer": AccessLevel.STAFF,
-    "send a bot": AccessLevel.PERSON,  # to submit it, if it is his
+    "send a bot": AccessLevel.PERSON,  # to submit it, as its owner
     "submit": AccessLevel.MATE,
-    "keep a bot": AccessLevel.PERSON,  # if it is his: to do with it what follows
+    "keep a bot": AccessLevel.PERSON,  # as its owner: to do with it what follows
     "challenge": AccessLevel.MATE,
     "choose a version": AccessLevel.MATE,
     "read a version's files": AccessLevel.MATE,
     "see a final's results before its end": AccessLevel.STAFF,
     "see grades": AccessLevel.OWNER,
     "see a bot's cards": AccessLevel.MATE,
-    "see a person's cards": AccessLevel.OWNER,  # and those of his program, at a table with people
+    "see a person's cards": AccessLevel.OWNER,  # and those of the user's program, at a table with people
     "read a record": AccessLevel.STAFF,
     "read a log": AccessLevel.MATE,
     "read a build's log": AccessLevel.MATE,
@@ -90,9 +90,9 @@ PERMISSIONS = {
     "void": AccessLevel.STAFF,
     "hold a final": AccessLevel.STAFF,
     "open a table": AccessLevel.PERSON,
-    "keep a table": AccessLevel.PERSON,  # if he opened it: to make links anew, to close it
+    "keep a table": AccessLevel.PERSON,  # as its opener: to replace links, to close it
     "close a table": AccessLevel.OWNER,
-    "see a table": AccessLevel.ANYBODY,  # who has a place there, or may look on
+    "see a table": AccessLevel.ANYBODY,  # a player there, or a spectator
     "sit down": AccessLevel.ANYBODY,  # by the link or the token of a place
     "suspend": AccessLevel.STAFF,
     "let in": AccessLevel.STAFF,
@@ -198,7 +198,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "POST /submissions": ("send a bot", SUBMIT_SCOPE),
 }
 
-# Type of a value -> who may see which of its fields. A type that isn't here is shown to nobody.
+# Type of a value -> the viewers of each field. A type that isn't here is never shown.
 _ROWS: dict[str, dict[AccessLevel, str]] = {
     "AccountPage": {_OWNER: "person team bots credentials session due change"},
     "OwnBotSummary": {_MATE: "bot of playing newest state reason stopped"},
@@ -220,7 +220,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "HeadToHeadMatrix": {_ANYBODY: "labels rows first next change"},
     "BotStyle": {_ANYBODY: "matches public", _MATE: "hidden"},
     "StyleNumber": {_ANYBODY: "name count of field"},
-    # Even the mean would tell others' hidden numbers: an owner could subtract his own bot's.
+    # Even the mean would reveal others' hidden numbers: an owner could subtract their own bot's.
     "HiddenNumber": {_MATE: "name count of", _STAFF: "field"},
     "FieldStyle": {_ANYBODY: "games bots public", _STAFF: "hidden"},
     "SeatWinRate": {_ANYBODY: "seat games wins"},
@@ -309,7 +309,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "CollusionSuspects": {_STAFF: "owners gives games matches wins expected p"},
 }
 FIELD_LEVELS = {
-    name: {field: who for who, fields in row.items() for field in fields.split()} for name, row in _ROWS.items()
+    name: {field: level for level, fields in row.items() for field in fields.split()} for name, row in _ROWS.items()
 }
 
 

@@ -53,7 +53,7 @@ class HeadToHead:
 
 @dataclass(frozen=True, slots=True)
 class RunStandings:
-    """The standings, best first; who beats whom: `duels[a][b]` is a against b; and the wins of each seat."""
+    """The standings, best first; head-to-head results: `duels[a][b]` is a against b; and the wins of each seat."""
 
     standings: tuple[RunStanding, ...]
     duels: Mapping[str, Mapping[str, HeadToHead]]

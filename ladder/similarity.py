@@ -1,7 +1,7 @@
 """How much of each program's source text is in another program: fingerprints by winnowing, as MOSS takes them.
 
 copydetect reduces a text: names and strings become a letter, comments and blanks go. `main` is a process with limits,
-since strangers wrote the texts. With PYTHONHASHSEED set, the answer is the same each time.
+since the texts are untrusted. With PYTHONHASHSEED set, the answer is the same each time.
 """
 
 import json
@@ -13,8 +13,8 @@ from contextlib import suppress
 from itertools import combinations
 from typing import Any
 
-GRAM_CHARS = 25  # characters of reduced text that a fingerprint is of: shorter likeness is chance
-WINNOWING_WINDOW = 6  # likeness of K + WINDOW - 1 characters is surely found
+GRAM_CHARS = 25  # characters of reduced text that a fingerprint is of: shorter matches are chance
+WINNOWING_WINDOW = 6  # a match of K + WINDOW - 1 characters is surely found
 MIN_COMMON_CHARS = 200  # characters of reduced text, some 10 lines: less in common is no pair
 MAX_PROGRAM_CPU_S = 4.0  # of CPU, to read one program: 128 KB of code take 1
 
@@ -25,7 +25,7 @@ def hash_grams(kind: str, text: str) -> Any:
     from copydetect.utils import filter_code, hashed_kgrams
 
     short, _ = filter_code(text.replace("\r\n", "\n").replace("\r", "\n"), kind)
-    return np.asarray(hashed_kgrams(short, GRAM_CHARS), dtype=np.int64)  # copydetect gives floats where there are none
+    return np.asarray(hashed_kgrams(short, GRAM_CHARS), dtype=np.int64)  # copydetect gives floats without any
 
 
 def count_covered_chars(places: Any) -> int:
@@ -48,7 +48,7 @@ def compare_programs(programs: Sequence[tuple[str, str, str]], common: Sequence[
     prints: dict[int, tuple[Any, Any]] = {}  # each program's hashes, and their places in the reduced text
     for number, (_, kind, text) in enumerate(programs):
         signal.setitimer(signal.ITIMER_PROF, MAX_PROGRAM_CPU_S)
-        with suppress(Exception):  # a time-out, or of a lexer on a stranger's text
+        with suppress(Exception):  # a time-out, or of a lexer on untrusted text
             hashes, places = winnow(hash_grams(kind, text), WINNOWING_WINDOW, remove_duplicates=False)
             own = ~np.isin(hashes, given)
             prints[number] = hashes[own], places[own]

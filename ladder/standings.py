@@ -1,4 +1,4 @@
-"""Read model: a ladder's table, as a fold over all matches that rate. It is kept as JSON, and shown by whoever asks.
+"""Read model: a ladder's standings, accumulated over all rated matches, stored as JSON, and shown by viewer.
 
 Ratings are of versions. A row is a version that plays; those that don't play any more stay in the fit, since others met
 them. Nothing here depends on the order of the matches.
@@ -70,7 +70,7 @@ class StandingsRow(Standing):
 
 @dataclass(frozen=True, slots=True)
 class LeaderVerdict:
-    """Who leads by share, and whether it is, with 98 %, within 2 points of the best. leader: a label, None if unknown.
+    """The leader, and whether it is, with 98 %, within 2 points of the best. leader: a label, None if unknown.
 
     probability: that it is, at least.
     """
@@ -82,10 +82,10 @@ class LeaderVerdict:
 
 @dataclass(frozen=True, slots=True)
 class CollusionSuspects:
-    """What two owners' bots won where both sat, beside what all games make one expect. For the teacher alone.
+    """What two users' bots won where both played, and what all games make one expect. For the teacher alone.
 
     owners: logins; the first gives to the second, or, where not `gives`, both gain. p: at most so likely is it that a
-    field in which nobody favours anybody shows a pair as clear as this.
+    field without favours shows a pair as clear as this.
     """
 
     owners: tuple[str, str]
@@ -99,7 +99,7 @@ class CollusionSuspects:
 
 @dataclass(frozen=True, slots=True)
 class CollusionReport:
-    """Who favours whom in the first `games` games; it is looked for whenever they have grown by a twentieth."""
+    """Suspected collusion in the first `games` games; searched whenever they have grown by a twentieth."""
 
     games: int
     favours: tuple[CollusionSuspects, ...] | None
@@ -107,7 +107,7 @@ class CollusionReport:
 
 @dataclass(frozen=True, slots=True)
 class FieldStyle:
-    """What bots that play do, on average over so many of them: shares by name, as each bot's page has them."""
+    """What bots that play do, on average: rates by name, as each bot's page has them."""
 
     games: int
     bots: int

@@ -8,7 +8,7 @@ At a table where one wins and the others are equal, collusion looks like one of 
 
 A bot whose style suits it against another wins more against it, too. So variances are made larger by what opponents owe
 one another in this field (`styles`, without the pair that is looked at, which else would hide itself), and by how much
-more its matches vary than games do: the binomial is of fewer games by that factor. What is given can't be told from
+more its matches vary than games do: the binomial is of fewer games by that factor. Gifts can't be distinguished from
 style where it isn't much more than that; what both gain hardly depends on style.
 
 A report is an accusation, and most fields have no bot to accuse. So it is the chance of a single false report in a

@@ -151,10 +151,10 @@ def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
 def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | None) -> IssuedSecret:
     """Begin a session for the participant whose account at a provider this is; email: one that the provider verified.
 
-    The email tells who that is the first time. From then on the subject alone does, which a provider never gives to
+    The email identifies the user the first time. From then on the subject alone does, which a provider never gives to
     another account. Staff doesn't sign in so, and a person has one account there: rights follow no email.
 
-    Raises NotLetInError for a person who isn't in the roster, or waits for approval: a provider's word adds nobody.
+    Raises NotLetInError for a person who isn't in the roster, or waits for approval: a provider can't add a user.
     """
     now, digest = ladder.clock(), hash_secret(f"{issuer} {subject}")
 
@@ -181,7 +181,7 @@ def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | 
 def _by_email(connection: Connection, email: str | None) -> User:
     """Return the participant of a verified email who has no account at a provider yet. Raises NotLetInError."""
     if not email:
-        raise AuthenticationError("the provider tells no verified email of yours: verify it there, and come again")
+        raise AuthenticationError("the provider sent no verified email of yours: verify it there, and come again")
     owners = [owner for owner in all_users(connection, merged=True) if not owner.waiting]
     ids = {
         owner.merged_into or owner.id
@@ -190,7 +190,7 @@ def _by_email(connection: Connection, email: str | None) -> User:
     }
     found = [owner for owner in owners if owner.id in ids]
     if len(found) != 1:
-        many = "several people of the roster have" if found else "nobody in the roster has"
+        many = "several people of the roster have" if found else "no person in the roster has"
         raise AuthenticationError(f'{many} the email "{escape_control(email)}": ask the staff')
     [owner] = found
     if owner.staff:
@@ -214,7 +214,7 @@ def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
 
 
 def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
-    """Return as whom a session or a token lets somebody look, and act. Raises NotLetInError, also for who is out."""
+    """Return the viewer of a session or a token. Raises AuthenticationError, also for a withdrawn or suspended user."""
 
     def look(connection: Connection) -> tuple[Credential | None, Viewer | None, str | None]:
         entry = find_credential(connection, hash_secret(secret))
@@ -245,7 +245,7 @@ def require_not_locked_out(connection: Connection, owner: User) -> None:
 def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | None = None) -> bool:
     """End a credential, and the sessions that began by it; return False if it has ended already.
 
-    Raises LadderError if there is none, or it isn't this person's.
+    Raises LadderError if it doesn't exist, or isn't this person's.
     """
     now = ladder.clock()
 
@@ -374,7 +374,7 @@ def _plain(password: str) -> str:
 
 @cache
 def _hasher() -> "tuple[PasswordHasher, str]":
-    """Return what hashes, and the hash of nobody's password."""
+    """Return the hasher, and the hash of an unused password."""
     from argon2 import PasswordHasher
 
     hasher = PasswordHasher(time_cost=2, memory_cost=19 << 10, parallelism=1)
@@ -387,7 +387,7 @@ def _hash(password: str) -> str:
 
 
 def _fits(credential: Credential | None, password: str) -> bool:
-    """Return whether this is the password; it takes as long where there is none."""
+    """Return whether this is the password; it takes as long without one."""
     from argon2.exceptions import VerifyMismatchError
 
     hasher, nobodys = _hasher()
@@ -451,7 +451,7 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
 def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
     """Let an account that waits take part; return False if it does already. Raises LadderError.
 
-    Its email goes: it told staff who that may be, and no one verified it. A roster, or staff, gives the account one.
+    Its email is removed: it was a hint for staff, never verified. A roster, or staff, gives the account one.
     """
 
     def act(connection: Connection) -> bool:

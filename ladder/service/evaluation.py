@@ -107,7 +107,7 @@ DAY_S = 86_400.0
 class PersonalDeadline:
     """One person's end of a deadline, in seconds since 1970.
 
-    at: the deadline, or the person's extension. closes: `at` with the grace. last: what comes later counts for nobody.
+    at: the deadline, or the person's extension. closes: `at` with the grace. last: what comes later doesn't count.
     """
 
     at: float
@@ -280,7 +280,7 @@ def pending_versions(
 def describe_extended_users(
     connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float
 ) -> str:
-    """Return who has more time than a deadline, and still has it, in words; "" for nobody."""
+    """Return the users that still have more time than a deadline, as text; "" without any."""
     if deadline is None:
         return ""
     due = effective_deadlines(connection, settings, deadline)

@@ -57,14 +57,14 @@ from ladder.store.database import (
 from ladder.views import BaselineResult, FinalState, ViewContext, standings_for_reader, summarize_final
 
 FINAL_NAME = re.compile("[A-Za-z0-9_-]{1,40}")
-FINAL_GAMES = 240  # of a version, if nobody says: a share's interval is then about 6 points to each side
+FINAL_GAMES = 240  # of a version by default: a share's interval is then about 6 points to each side
 
 
 def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, who: str) -> FinalState:
     """Make a final of the versions that play now, or of a deadline's, and queue its matches.
 
     Each version plays at least `games` games. The key's SHA-256 is in the ladder's folder before a match is queued.
-    Who has more time plays with what has come by now; the act says who it is. Raises LadderError.
+    A user with more time plays with what they have submitted; the audit log names them. Raises LadderError.
     """
     if not FINAL_NAME.fullmatch(name):
         raise LadderError(f'a final can\'t be called "{escape_control(name)}".\nTake letters, digits, "-" and "_".')
@@ -101,7 +101,7 @@ def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) ->
 
 
 def find_final_state(ladder: Ladder, reader: ViewContext, name: str) -> FinalState | None:
-    """Return a final as `see_final` does, None if there is none."""
+    """Return a final as `see_final` does, None if it doesn't exist."""
     final = find_final(reader.connection, name)
     if final is None:
         return None

@@ -40,7 +40,7 @@ class StoredRelease:
 
 @dataclass(frozen=True, slots=True)
 class ReproducedRelease:
-    """A release that was made again from the ladder alone, beside the one that is kept: what differs, in words."""
+    """A release reproduced from the ladder alone, and its differences to the stored one, as text."""
 
     name: str
     same: bool
@@ -57,12 +57,12 @@ def release_grades(
 ) -> PublishedGrades:
     """Keep the grades of a final or a deadline as they are now, under a new name. Raises LadderError.
 
-    why: needed where grades of the same were handed out before.
+    why: needed where grades of the same were released before.
     """
     if not FINAL_NAME.fullmatch(name):
         raise LadderError(f'a release can\'t be called "{escape_control(name)}".\nTake letters, digits, "-" and "_".')
     if (final is None) == (deadline is None):
-        raise LadderError("grades are handed out of one final or one deadline.\nName it: --final or --deadline.")
+        raise LadderError("grades are released of one final or one deadline.\nName it: --final or --deadline.")
     of = ("deadline", deadline) if deadline is not None else ("final", str(final))
     at = ladder.clock()
     with ladder.database.read() as connection:
@@ -71,7 +71,7 @@ def release_grades(
             settings = ladder.settings
             require_checks_finished(connection, settings, settings.deadline(deadline), at, ladder.path)
     basis, grades = compute_grades(ladder, who, final, deadline)
-    kept = StoredRelease(why or "handed out", basis, grades)
+    kept = StoredRelease(why or "released", basis, grades)
     new = Release(name, of, at, who, _adapter().dump_json(kept).decode())
 
     def act(connection: Connection) -> None:
@@ -92,7 +92,7 @@ def _require_new_release(connection: Connection, name: str, of: tuple[str, str],
         raise LadderError(f'"{name}" was handed out already, and stays as it is.\nTake another name.')
     before = [each.name for each in known if each.scope == of]
     if before and not why:
-        raise LadderError(f'grades of the {" ".join(of)} were handed out before, as "{before[-1]}".\nSay why: --reason')
+        raise LadderError(f'grades of the {" ".join(of)} were released before, as "{before[-1]}".\nSay why: --reason')
 
 
 def _find(connection: Connection, name: str) -> Release:
@@ -108,7 +108,7 @@ def _find(connection: Connection, name: str) -> Release:
 
 
 def list_release_summaries(connection: Connection, viewer: Viewer = STAFF_VIEWER) -> tuple[ReleaseSummary, ...]:
-    """Return what was handed out, the newest first."""
+    """Return the releases, the newest first."""
     return tuple(
         _line(each, _adapter().validate_json(each.data), viewer) for each in reversed(all_releases(connection))
     )
@@ -141,14 +141,14 @@ def get_published_grades(
 
 
 def _logins_now(connection: Connection) -> dict[str | None, str]:
-    """Return the login under which somebody is known now, by every login that the person ever had."""
+    """Return the current login of each user, by every login that they ever had."""
     owners = all_users(connection, merged=True)
     logins = {owner.id: owner.login for owner in owners}
     return {owner.login: logins[owner.merged_into or owner.id] for owner in owners}
 
 
 def find_newest_release(connection: Connection, kind: str, name: str | None) -> str | None:
-    """Return the name of the newest release of a deadline or a final, or of all; None if there is none."""
+    """Return the name of the newest release of a deadline or a final, or of all; None without one."""
     newest = reversed(all_releases(connection))
     return next((each.name for each in newest if name is None or each.scope == (kind, name)), None)
 
@@ -180,7 +180,7 @@ def _changes(
     now = _logins_now(connection)
 
     def own_last(row: Grade | UserGradingInputs) -> bool:
-        """Return whether a row is of the login that stayed: it holds where somebody had two."""
+        """Return whether a row is of the login that stayed: it holds where a user had two."""
         return row.owner.login == now[row.owner.login]
 
     grades = [{now[row.owner.login]: row for row in sorted(each.told.grades, key=own_last)} for each in (before, after)]

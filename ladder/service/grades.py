@@ -76,11 +76,11 @@ class CandidateVersion:
 
 @dataclass(frozen=True, slots=True)
 class UserGradingInputs:
-    """One owner, with the versions that stand for him; the best one's grade is his. Times are seconds since 1970.
+    """A user, with the versions that count; the best one's grade is theirs. Times are seconds since 1970.
 
     In a team, the versions are those of all who were in it at the deadline; each is as late as its own owner is.
-    nothing: why there is none. due: the deadline, or his own; extension: that one, and `extended` in words. left: late
-    days of his own after this deadline.
+    nothing: why no version counts. due: the deadline, or their own; extension: that one, and `extended` in words. left:
+    late days of theirs after this deadline.
     """
 
     owner: UserSummary

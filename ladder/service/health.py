@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 _PATIENCE_S = 5.0  # for a database that doesn't answer
-_MIN_FREE_BYTES = 500 << 20  # free on a disk: an evening's matches, and room for boxes
+_MIN_FREE_BYTES = 500 << 20  # free on a disk: a day's matches, and space for boxes
 _MAX_WAIT_S = 600.0  # a submission is examined within a minute; an evening with sixty takes five
 _MAX_DEATHS = 3  # of workers: fewer happen to any table
 _DAY_S = 86_400.0
@@ -91,7 +91,7 @@ def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
 def _start_it(url: str) -> str:
     if url.startswith("sqlite"):
         return "make its folder writable, or restore a backup: arena ladder restore FILE NEW-FOLDER"
-    return "start PostgreSQL, or mend the URL in ladder.toml"
+    return "start PostgreSQL, or fix the URL in ladder.toml"
 
 
 def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
         text = f"{free / 1e9:.1f} GB free below {place}" if free else f"full: nothing is free below {place}"
         if free < _MIN_FREE_BYTES:
             do = "set TMPDIR or ARENA_CACHE to a larger disk" if what != "ladder" else "remove old backups, or move it"
-            yield Finding(f"disk: {what}", Level.FAIL, text, do=f"make room: {do}")
+            yield Finding(f"disk: {what}", Level.FAIL, text, do=f"free space: {do}")
         elif what != "ladder" and is_noexec(str(place)):
             text = f"{place} is mounted noexec: compiled bots that play as plain processes can't be started there"
             yield Finding(f"disk: {what}", Level.WARN, text, do="set TMPDIR or ARENA_CACHE to another folder")
@@ -176,7 +176,7 @@ def _boxes(ladder: Ladder) -> Finding:
         return Finding("sandbox", Level.FAIL, " ".join(str(problem).splitlines()), do=do)
     if not choice.isolates:
         return Finding("sandbox", Level.NOTE, "bots are plain processes: for authors you trust")
-    return Finding("sandbox", Level.OK, f"{choice.name} works, for bots of strangers too")
+    return Finding("sandbox", Level.OK, f"{choice.name} works, also for untrusted bots")
 
 
 def _runners(ladder: Ladder) -> Iterator[Finding]:
@@ -195,7 +195,7 @@ def _runners(ladder: Ladder) -> Iterator[Finding]:
         elif each.is_dead:
             level = Level.FAIL if each.leases else Level.NOTE
             yield Finding(
-                "runner", level, f"{text}: it is dead", f"arena ladder run {ladder.path}", "start another: it goes on"
+                "runner", level, f"{text}: it is dead", f"arena ladder run {ladder.path}", "start another: it continues"
             )
         elif each.is_dead is None:
             yield Finding("runner", Level.NOTE, f"{text}: on another machine", do="look there whether it lives")
@@ -277,10 +277,10 @@ def _table(ladder: Ladder) -> Finding:
     if result.first:
         return Finding("table", Level.OK, "it was computed for the first time")
     if result.same is None:
-        return Finding("table", Level.NOTE, f"it was {result.news} matches behind the results; it was computed anew")
+        return Finding("table", Level.NOTE, f"it was {result.news} matches behind the results; it was recomputed")
     if not result.same:
-        text = f"it differed from a new one by {result.largest:.2g}, and was computed anew"
-        return Finding("table", Level.FAIL, text, do="tell the arena's authors: both ways should give the same")
+        text = f"it differed from a new one by {result.largest:.2g}, and was recomputed"
+        return Finding("table", Level.FAIL, text, do="report it to the arena's authors: both ways should give the same")
     return Finding("table", Level.OK, "as a new one from all results")
 
 

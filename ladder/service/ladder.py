@@ -98,7 +98,7 @@ class CreatedLadder:
 
 
 class Ladder:
-    """An open ladder. Close it. `clock` tells seconds since 1970."""
+    """An open ladder. Close it. `clock` returns seconds since 1970."""
 
     def __init__(
         self, path: Path, database: Database, play: LadderFormat, key: bytes, clock: Callable[[], float] = time.time
@@ -123,7 +123,7 @@ class Ladder:
 
     @property
     def last_settings(self) -> LadderSettings:
-        """Return what ladder.toml says, or said before it was changed to what can't be read: for what goes on."""
+        """Return what ladder.toml says, or its last readable content: for what runs already."""
         try:
             return self.settings
         except LadderError:
@@ -228,7 +228,7 @@ def create_ladder(
 def open_ladder(
     path: Path, patience_s: float = RETRY_TIMEOUT_S, hear: Callable[[str | None], None] = lambda why: None
 ) -> Ladder:
-    """Open the ladder in a folder; a database that is away is waited for, and `hear` is told.
+    """Open the ladder in a folder; an unreachable database is waited for, and `hear` is called.
 
     Raises LadderError, AwayError.
     """
@@ -285,7 +285,7 @@ def require_sandbox(ladder: Ladder) -> None:
         trouble = untrusted_problem(choice)
     if trouble is not None:
         raise LadderError(
-            f"this ladder's bots play in {choice.name}, which strangers can't be let into here: {trouble}\n"
+            f"this ladder's bots play in {choice.name}, which can't run untrusted bots here: {trouble}\n"
             "See arena doctor. No other sandbox was taken instead."
         )
 

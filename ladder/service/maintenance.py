@@ -57,14 +57,14 @@ class BackupFile:
 def write_backup(ladder: Ladder, file: Path) -> int:
     """Write the ladder to a new file; return its size in bytes. Raises LadderError, DatabaseError, OSError.
 
-    While it is made, the disk needs room for the database twice.
+    While it is made, the disk needs space for the database twice.
     """
     if os.path.lexists(file):
         raise LadderError(f"{file} is there already, and is not overwritten.\nName another file.")
-    with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as beside:
-        copy, made = Path(beside, _DATABASE), Path(beside, "tar")
+    with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as scratch:
+        copy, made = Path(scratch, _DATABASE), Path(scratch, "tar")
         clone_to_file(ladder.database, copy)
-        sums = Path(beside, _SUMS)
+        sums = Path(scratch, _SUMS)
         named = {SETTINGS_FILE: ladder.path / SETTINGS_FILE, _DATABASE: copy}
         sums.write_text("".join(f"{_digest(path)}  {name}\n" for name, path in named.items()), encoding="ascii")
         with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as out:
@@ -92,18 +92,18 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
     was_there = folder.exists()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        with tempfile.TemporaryDirectory(prefix=".restore.", dir=folder) as beside:
-            _unpack(file, Path(beside))
-            with closing(Database(f"sqlite:///{Path(beside, _DATABASE).absolute()}")) as copy:
+        with tempfile.TemporaryDirectory(prefix=".restore.", dir=folder) as scratch:
+            _unpack(file, Path(scratch))
+            with closing(Database(f"sqlite:///{Path(scratch, _DATABASE).absolute()}")) as copy:
                 prepare_schema(copy)  # it may be an older arena's
                 copy.write(lambda connection: end_runners(connection, time.time()))
             if url is None:
                 url = f"sqlite:///{_DATABASE}"
-                Path(beside, _DATABASE).replace(folder / _DATABASE)
+                Path(scratch, _DATABASE).replace(folder / _DATABASE)
             else:
                 with closing(Database(resolve_database_url(url, folder))) as target:
-                    clone_from_file(Path(beside, _DATABASE).absolute(), target)
-            settings = with_database(Path(beside, SETTINGS_FILE).read_text(encoding="utf-8"), url)
+                    clone_from_file(Path(scratch, _DATABASE).absolute(), target)
+            settings = with_database(Path(scratch, SETTINGS_FILE).read_text(encoding="utf-8"), url)
             (folder / SETTINGS_FILE).write_text(settings, encoding="utf-8")  # last: without it the folder is no ladder
             (folder / SETTINGS_FILE).chmod(0o600)
     except BaseException:
@@ -226,7 +226,7 @@ _DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """Records and logs of so many matches were removed, since their time was over."""
+    """How many matches' records and logs were removed, since their time was over."""
 
     records: int
     logs: int

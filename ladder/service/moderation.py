@@ -116,7 +116,7 @@ def activate_version(
 
 
 def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
-    """Let no version of a bot play, nor one that waits; return False if it is disabled. Raises LadderError."""
+    """Disable a bot, and what it has queued; return False if it is disabled already. Raises LadderError."""
 
     def act(connection: Connection) -> bool:
         bot = get_bot(connection, name)
@@ -140,9 +140,9 @@ def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
 
 
 def set_frozen(ladder: Ladder, frozen: bool, who: str, why: str) -> bool:
-    """Let no rated match begin, or let them begin again; return False if it is so already.
+    """Stop or resume starting rated matches; return False if it is so already.
 
-    Examinations, challenges and finals go on in a frozen ladder; what is being played is played to its end.
+    Checks, challenges and finals continue in a frozen ladder; what is being played is played to its end.
     """
 
     def act(connection: Connection) -> bool:
@@ -178,7 +178,7 @@ def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool
 
 
 def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: str) -> bool:
-    """Suspend a person, or undo it: no bot of his plays, is submitted or counts. Return False if it is so already.
+    """Suspend a user, or undo it: no bot of theirs plays, is submitted or counts. Return False if it is so already.
 
     Matches with the person's bots that wait are cancelled, but for those of finals: others' results hang on them.
     Raises LadderError for an unknown login, and for the staff's own.
@@ -201,7 +201,7 @@ def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: st
 def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) -> bool:
     """Let a person leave the course, or come back; return False if it is so already.
 
-    Who left isn't in grades; else it is as with a suspension. Raises LadderError as `set_suspended`.
+    A withdrawn user isn't in grades; else it is as with a suspension. Raises LadderError as `set_suspended`.
     """
 
     def act(connection: Connection) -> bool:
@@ -251,7 +251,7 @@ def extend_deadline(
     """Give a person more time before a deadline; return False if it is so already.
 
     until: when it is over, as ISO 8601 has it, in the deadline's zone if it names none; or `days` after the deadline;
-    or, without either, the person's own `late_days` after it. In any case they are taken from him. Raises LadderError.
+    or, without either, the person's own `late_days` after it. In any case they are used up. Raises LadderError.
     """
     settings = ladder.settings
     deadline = settings.deadline(name)

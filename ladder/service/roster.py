@@ -31,9 +31,9 @@ ROSTER_COLUMNS: dict[str, tuple[str, ...]] = {
 IDENTITY_COLUMNS = ("student_id", "email", "login", "canvas_id", "moodle_id")  # the columns that tell who somebody is
 
 SEPARATORS = ",;\t"  # a colon, too, where the header has none of them: Moodle offers it
-MAX_VALUE_CHARS = 100  # characters, as the database has room for
+MAX_VALUE_CHARS = 100  # characters, as in the database
 MAX_ROSTER_BYTES = 8_000_000
-# Logins that are nobody's, and whose they are: what was decided tells them apart from people's.
+# Logins that belong to no user: actors of the audit log.
 RESERVED_LOGINS = {"staff": "the reference bots'", "ladder": "the ladder's own"}
 _NO_PERSON = re.compile(r"(muted|manual posting.*)?", re.IGNORECASE)  # cells of a row of Canvas' that is no student's
 # What a spreadsheet or a script makes of a text that it takes for a number, a date or a formula.
@@ -66,7 +66,7 @@ class RosterEntry:
 
 @dataclass(frozen=True, slots=True)
 class RosterRemark:
-    """What is said of a line of a roster: why it can't be taken in, or what somebody should know."""
+    """A remark on a line of a roster: why it can't be imported, or what staff should know."""
 
     line: int
     text: str
@@ -74,7 +74,7 @@ class RosterRemark:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """The people of a roster, in its order; the lines that can't be read; those that are passed over, being nobody."""
+    """The people of a roster, in its order; the unreadable lines; the skipped lines, which are no user."""
 
     people: tuple[RosterEntry, ...]
     wrong: tuple[RosterRemark, ...] = ()
@@ -82,7 +82,7 @@ class Roster:
 
 
 def parse_roster(data: bytes, file: str) -> Roster:
-    """Return a roster. Raises LadderError for what is none."""
+    """Return a roster. Raises LadderError if it isn't one."""
     rows = read_rows(data, file)
     if not rows:
         raise LadderError(f"{file} is empty.\nA roster has a header, such as login,name,section, and a line for each.")
@@ -120,7 +120,7 @@ def parse_roster(data: bytes, file: str) -> Roster:
 def make_roster_entry(
     login: str, name: str | None, email: str | None, section: str | None, pseudonym: str | None
 ) -> RosterEntry:
-    """Return one person, as a roster would tell it. Raises LadderError."""
+    """Return one person, as in a roster. Raises LadderError."""
     person = RosterEntry(1, login, name, email, None, section, pseudonym)
     try:
         _check_all(person)
@@ -183,7 +183,7 @@ def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
 
 
 def _places(header: Sequence[str], file: str) -> dict[str, int]:
-    """Return which column is where. Raises LadderError for a header that doesn't tell who somebody is.
+    """Return which column is where. Raises LadderError for a header that identifies no user.
 
     Canvas' own columns come first: what a teacher has added, and called the same, is passed over.
     """
@@ -197,7 +197,7 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
         if column in places:
             raise LadderError(
                 f'{file}, line 1: "{escape_control(header[places[column]])}" and "{escape_control(heading)}" both '
-                f"tell the {column}.\n"
+                f"give the {column}.\n"
                 "Leave one away."
             )
         if column is not None:
@@ -222,7 +222,7 @@ def normalize_heading(heading: str) -> str:
 
 
 def _is_canvas_extra(row: Sequence[str], places: dict[str, int]) -> bool:
-    """Return whether a row is one of Canvas' that is nobody's: points, posting policies."""
+    """Return whether a row of Canvas' is no user: points, posting policies."""
     return row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(each) for each in row)
 
 
@@ -240,7 +240,7 @@ def _is_test_student(person: RosterEntry) -> bool:
 
 
 def _person(line: int, row: dict[str, str]) -> RosterEntry:
-    """Return the person of a row, of which each column tells this. Raises ValueError."""
+    """Return the person of a row, with what each column gives. Raises ValueError."""
     texts = {
         field.name: row.get(field.name) or None for field in fields(RosterEntry) if field.name not in ("line", "staff")
     }
@@ -305,7 +305,7 @@ def _shortened(person: RosterEntry) -> list[str]:
 
 
 def _refuse_twin(person: RosterEntry, first: dict[tuple[str, str], int]) -> None:
-    """Raise ValueError for a person of whom a line before tells the same; `first` are the lines that did, by what."""
+    """Raise ValueError for a person that an earlier line identifies alike; `first` are these lines, by identifier."""
     values = [
         (field, str(getattr(person, field)).casefold())
         for field in (*IDENTITY_COLUMNS, "pseudonym")
@@ -325,7 +325,7 @@ class UserMatcher:
     """
 
     def __init__(self, owners: Iterable[User]) -> None:
-        """Take in owners, the merged ones among them."""
+        """Add users, the merged ones among them."""
         self._owners: dict[int, User] = {}
         self._called: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         self._now: set[tuple[str, str]] = set()  # the keys of owners that weren't merged
@@ -348,8 +348,8 @@ class UserMatcher:
         identities = {key: (words, self._called[key]) for key, words in self._known(person)}
         owner_ids = set().union(*(ids for _, ids in identities.values()))
         if len(owner_ids) > 1:
-            whose = ", ".join(f"{what} is {self._logins(ids)}'s" for what, ids in identities.values())
-            raise ValueError(f"{whose}: mend the line, or merge them (arena ladder owners merge)")
+            conflict = ", ".join(f"{what} is {self._logins(ids)}'s" for what, ids in identities.values())
+            raise ValueError(f"{conflict}: fix the line, or merge them (arena ladder owners merge)")
         if not owner_ids:
             return None
         [owner] = (self._owners[id] for id in owner_ids)
@@ -377,7 +377,7 @@ class UserMatcher:
         return [owner.login for owner in self._owners.values() if name and owner.name.casefold() == name]
 
     def _known(self, person: RosterEntry) -> list[tuple[tuple[str, str], str]]:
-        """Return what is told of a person and is an owner's, each with its words; the same is told once."""
+        """Return a person's identifiers that are a user's, each with its text, without repeats."""
         known: dict[tuple[str, str], str] = {}
         for field in IDENTITY_COLUMNS:
             value = getattr(person, field) or ""

@@ -73,7 +73,7 @@ SETTINGS_POLL_S = 2.0
 class LadderRunner:
     """Serves a ladder with a pool of workers. Iterate over `events`; `stop` lets it end after what is being done.
 
-    silent_s: so long other runners are without a beat before their matches are given to others.
+    silent_s: how long other runners may be without a heartbeat before their matches are given to others.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class LadderRunner:
         if trouble is not None:
             return trouble
         text = f"now matches: {len(doing) - exams}, examinations: {exams}; submissions that wait: {waiting}"
-        idle = None if len(doing) > exams else self.queue.why_no_match()
+        idle = None if len(doing) > exams else self.queue.no_match_reason()
         return text if idle is None else f"{text}; no match: {idle}"
 
     def _width(self) -> int:

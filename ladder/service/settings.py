@@ -1,4 +1,4 @@
-"""What an organiser may change during a term: ladder.toml. It is read anew by each command, and never written again.
+"""Read ladder.toml: what an organiser may change during a term. Each command reads it again, and none writes it.
 
 What is played (rules, limits, seats, sandbox, key) isn't here but in the database, since results under other terms
 couldn't be compared.
@@ -60,10 +60,10 @@ min_window_seconds = 1.0    # how long each person is asked, so that a quick ans
 public = false              # true: pages are readable without signing in
 # base_url = "https://coup.example.org"    # the address behind a proxy
 
-# [sign_in]                 # by a provider of OpenID Connect, beside links and passwords
+# [sign_in]                 # by a provider of OpenID Connect, in addition to links and passwords
 # issuer = "https://id.example.org"
 # client_id = "coup"
-# client_secret_file = "secret"       # beside this file; or client_secret = "..."
+# client_secret_file = "secret"       # next to this file; or client_secret = "..."
 
 # [[deadlines]]
 # name = "first"
@@ -145,7 +145,7 @@ class RetentionSettings(_Table):
 
 
 class UserTableSettings(_Table):
-    """Who plays at tables with people, and how many are open at a time."""
+    """Whether guests may play at tables with people, and how many tables are open at a time."""
 
     allow_guests: bool = False
     max_per_user: Annotated[int, Field(ge=1)] = 2
@@ -155,14 +155,14 @@ class UserTableSettings(_Table):
 
 
 class WebSettings(_Table):
-    """Who reads the ladder's pages, and where people find them."""
+    """Whether the ladder's pages are public, and their address."""
 
     public: bool = False
     base_url: Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$")] | None = None
 
 
 class OpenIDSettings(_Table):
-    """The provider of OpenID Connect that tells who somebody is."""
+    """The OpenID Connect provider that identifies users."""
 
     issuer: Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^?#@\s]+$")]
     client_id: Annotated[str, Field(min_length=1)]
@@ -234,7 +234,7 @@ class Baseline(_Table):
 
 
 class GradingSettings(_Table):
-    """How grades are handed out."""
+    """How grades are released."""
 
     gradebook_column: Annotated[str, Field(max_length=60, pattern=r"^[^()=+@-][^()]*( \(\d+\))?$")] = "Coup"
 

@@ -140,7 +140,7 @@ class StandingsUpdater:
     def _compute(self, contestants: list[StandingsEntrant], now: float) -> None:
         known, matches = self._seats, self._seats.matches(contestants)
         seats = self._ladder.play.seats
-        self.fit = None  # with its arrays: there is room for one
+        self.fit = None  # with its arrays: memory is for one
         table, self.fit = compute_standings(contestants, known.forfeits, known.faults, matches, seats, now, self._start)
         if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < MIN_GROWTH:
             self._findings = find_collusion_suspects(contestants, self.fit)
@@ -216,7 +216,7 @@ class StandingChange:
 
 @dataclass(frozen=True, slots=True)
 class RebuiltStandings:
-    """The table of so many matches and games, beside the one that was kept; first: there was none.
+    """The recomputed standings of these matches and games, compared with the stored ones; first: there were none.
 
     same: whether both say the same, largest: the largest difference of a rating or a share; None where they are of
     different matches or versions. news: matches that the kept one didn't know yet, or knew and that are void now.

@@ -84,10 +84,10 @@ _NAMING = 'Name the bot otherwise: --name NAME, on a page "Name of the bot"'
 
 @dataclass(frozen=True, slots=True)
 class AcceptedSubmission:
-    """A submission that was taken in. `late`: the deadline in whose grace it came, `left`: submissions of today.
+    """An accepted submission. `late`: the deadline in whose grace it came, `left`: submissions of today.
 
     again: nothing was, since the files were there already. disabled: why it won't play although it be fit, until staff
-    activates it; None if it may. received: when it was handed in, in seconds since 1970; None for a reference bot.
+    activates it; None if it may. received: when it was submitted, in seconds since 1970; None for a reference bot.
     """
 
     label: str
@@ -103,9 +103,9 @@ class AcceptedSubmission:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A bot's files, to be taken in under a name. by: who submits them.
+    """A bot's files, to be submitted under a name. by: the login that submits them.
 
-    received: when they were handed in, as staff says, in seconds since 1970, in place of what staff said of the same
+    received: when they were submitted, as staff says, in seconds since 1970, in place of what staff said of the same
     files before; None: now, by the owner.
     """
 
@@ -234,7 +234,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
 
 
 def _same(versions: Sequence[Version], submission: Submission, received: float) -> Version | None:
-    """Return the version that the files are already: the one that stood then, or the next one to be handed in.
+    """Return the version that the files are already: the one that stood then, or the next one to be submitted.
 
     Where staff corrects a time, also one whose time staff said.
     """
@@ -345,7 +345,7 @@ def save_reference(connection: Connection, reference: ReferenceBot, at: float) -
 
 
 def submit_reference(ladder: Ladder, argument: str) -> AcceptedSubmission:
-    """Take in a bot of the staff's, by what a user calls a bot. Raises as `read_reference` and `put_reference` do."""
+    """Submit a bot of the staff's, by what a user calls a bot. Raises as `read_reference` and `put_reference` do."""
     reference, now = read_reference(argument), ladder.clock()
     return ladder.database.write(lambda connection: save_reference(connection, reference, now))
 
@@ -467,7 +467,7 @@ _OTHERS = {"node_modules", "site-packages", "vendor", "third_party", "venv", ".v
 def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:
     """Compare of each bot the version that plays, else the newest fit; without `compare` say how many these are.
 
-    What kits, samples and reference bots hold is nobody's own. Raises LadderError.
+    The code of kits, samples and reference bots doesn't count. Raises LadderError.
     """
     with ladder.database.read() as connection:
         playing = active_versions(connection)
@@ -501,24 +501,24 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
 
 def _source(archive: bytes) -> tuple[str, str, list[str]]:
     """Return a name with the ending of the commonest language, all source texts as one, and files that are left out."""
-    texts, endings, left_out, room = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
+    texts, endings, left_out, free = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
     with tarfile.open(fileobj=io.BytesIO(archive)) as entries:
         for entry in sorted((each for each in entries if each.isreg()), key=lambda each: (each.size, each.name)):
             path = PurePosixPath(entry.name)
             file = entries.extractfile(entry)
             if file is None or path.suffix.lower() not in _ENDINGS:
                 continue  # data, a document, a program
-            if _OTHERS & set(path.parts[:-1]) or entry.size > room or b"\0" in (data := file.read()):
+            if _OTHERS & set(path.parts[:-1]) or entry.size > free or b"\0" in (data := file.read()):
                 left_out.append(entry.name)
                 continue
-            room -= entry.size
+            free -= entry.size
             endings[path.suffix.lower()] += entry.size
             texts.append(data.decode("utf-8-sig", "replace"))
     return f"a{endings.most_common(1)[0][0]}", "\n".join(texts), left_out
 
 
 def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]) -> Any:
-    """Return what `ladder.similarity.compare` tells. Raises LadderError."""
+    """Return the result of `ladder.similarity.compare`. Raises LadderError."""
     if find_spec("copydetect") is None:
         raise LadderError(f"this needs the package copydetect.\nInstall it: {with_extra('similar')}")
     asked = json.dumps({"programs": programs, "common": common}).encode()

@@ -43,13 +43,13 @@ from ladder.store.database import (
     take_slot,
 )
 
-_NO_SEAT = "This link is used up, was made anew, or its table has closed: ask for another one."
+_NO_SEAT = "This link was used or replaced, or its table has closed: ask for another one."
 FROZEN_REASON = "the ladder is frozen"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTableRequest:
-    """What somebody wants opened. rules: a preset, None for the ladder's own. clock_s: of people; None: no clock.
+    """A request to open a table. rules: a preset, None for the ladder's own. clock_s: of people; None: no clock.
 
     bots: names or versions. me: the opener has a place. program: the name of the opener's own program that has a place;
     people, programs: places for others. watch: others may look on.
@@ -68,7 +68,7 @@ class OpenTableRequest:
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """An evening that was opened. secrets: of its places, by number, which are told this once."""
+    """A new table. secrets: of its slots, by number; they are shown only once."""
 
     evening: TableSession
     secrets: dict[int, str]
@@ -76,7 +76,7 @@ class OpenedSession:
 
 @dataclass(frozen=True, slots=True)
 class TableAccess:
-    """What somebody is at a table: place None, he looks on."""
+    """A client's part at a table: place None is a spectator."""
 
     evening: TableSession
     place: int | None
@@ -99,7 +99,7 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
     own = [PERSON] * wanted.me + [PROGRAM] * (wanted.program is not None)
     kinds = [BOT] * len(wanted.bots) + own + [PERSON] * wanted.people + [PROGRAM] * wanted.programs
     if PERSON not in kinds and PROGRAM not in kinds:
-        raise LadderError("nobody would sit there but bots.\nHave a place for a person or a program.")
+        raise LadderError("the table would have only bots.\nHave a place for a person or a program.")
     problem = rules.problem(len(kinds))
     if problem:
         raise LadderError(problem)
@@ -117,7 +117,7 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
             return get_session(connection, known)
         bots = [get_accepted_version(connection, name) for name in wanted.bots]
         if is_frozen(connection):
-            raise LadderError(f"{FROZEN_REASON}, and nobody opens a table.\nAsk the staff.")
+            raise LadderError(f"{FROZEN_REASON}: no table can be opened.\nAsk the staff.")
         for version in bots:
             if not _may_play(connection, version):
                 raise LadderError(f"{escape_control(version.label)} may not play.\nName another bot.")
@@ -149,7 +149,7 @@ def get_session(connection: Connection, id: int) -> TableSession:
 
 
 def unplayable_reason(connection: Connection, evening: TableSession) -> str | None:
-    """Return why no match may begin at a table, None if one may: the ladder is frozen, or somebody may not play."""
+    """Return why no match may begin at a table, None if one may: the ladder is frozen, or a player may not play."""
     if is_frozen(connection):
         return FROZEN_REASON
     for place in evening.slots:
@@ -163,7 +163,7 @@ def unplayable_reason(connection: Connection, evening: TableSession) -> str | No
 
 
 def find_table_access(ladder: Ladder, id: int, viewer: Viewer, secret: str | None) -> TableAccess | None:
-    """Return what a person is at a table, by his account or a guest's secret; None if there is no such table.
+    """Return a user's part at a table, by account or a guest's secret; None without such a table.
 
     Who looks on has no place: whether he may is the caller's to know.
     """
@@ -192,7 +192,7 @@ def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | N
 
 
 def find_table_server(ladder: Ladder, evening: TableSession) -> RunnerRecord | None:
-    """Return the process of this machine that plays a table, else the one with the fewest; None if there is none."""
+    """Return the process of this machine that plays a table, else the one with the fewest; None without one."""
 
     def look(connection: Connection) -> RunnerRecord | None:
         runners = [runner for runner in list_live_runners(connection, evenings=True) if is_port_on_this_machine(runner)]
@@ -204,9 +204,9 @@ def find_table_server(ladder: Ladder, evening: TableSession) -> RunnerRecord | N
 
 
 def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str = "") -> str | None:
-    """Let a person have the place of a link; return a guest's secret, None for a participant, whom his session lets in.
+    """Give a person the slot of a link; return a guest's secret, None for a user, whose session is enough.
 
-    Who comes again with his own secret, from another device, keeps it. Raises LadderError.
+    A guest that returns with their secret, from another device, keeps it. Raises LadderError.
     """
     secret, now = secrets.token_urlsafe(24), ladder.clock()
     guests = ladder.settings.tables.allow_guests
@@ -243,7 +243,7 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
 
 
 def renew_slot_secret(ladder: Ladder, id: int, place: int, viewer: Viewer) -> str:
-    """Make the link or the token of a place anew: the one before lets nobody in any more. Raises LadderError."""
+    """Replace the link or the token of a slot; the old one is revoked. Raises LadderError."""
     secret = secrets.token_urlsafe(24)
 
     def act(connection: Connection) -> None:

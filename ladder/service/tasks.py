@@ -66,7 +66,7 @@ class RoundScheduler:
         self._spent: defaultdict[int, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=RECENT_MATCHES))
 
     def queue(self, connection: Connection) -> int:
-        """Queue the next round; return how many matches it has: none where `why_none` says why."""
+        """Queue the next round; return how many matches it has: 0 where `idle_reason` says why."""
         self._count(connection)
         self._time(connection)
         number = last_round_number(connection) + 1
@@ -74,7 +74,7 @@ class RoundScheduler:
         tables = plan_next_round(self._field(connection), self._ladder.play.seats, self._met, shuffle, number)
         return len(queue_matches(connection, RATED, tables, self._ladder.clock(), round=number))
 
-    def why_none(self) -> str | None:
+    def idle_reason(self) -> str | None:
         """Return why the current versions play no round, or None if they do."""
         return no_round_reason(self._ladder.database.look(self._field), self._ladder.play.seats)
 
@@ -109,7 +109,7 @@ class RoundScheduler:
 
 @dataclass(frozen=True, slots=True)
 class MatchFinished:
-    """A match was played; `new` is False if it had ended before. To keep it took so many seconds."""
+    """A match was played; `new` is False if it had ended before. `took_s`: seconds to store it."""
 
     id: int
     new: bool
@@ -120,7 +120,7 @@ class MatchFinished:
 class CheckFinished:
     """A version was examined; `reason` says why it is unfit, None if it is fit.
 
-    plays: from now on. A fit one doesn't if a newer one is fit, or somebody has decided otherwise since.
+    plays: from now on. A fit one doesn't if a newer one is fit, or an owner or staff has decided otherwise since.
     """
 
     label: str
@@ -177,21 +177,21 @@ class DependencyRestored:
 
 @dataclass(frozen=True, slots=True)
 class ClockBehind:
-    """This machine's clock is so many seconds behind the newest entry: it was set back, or another is ahead."""
+    """This machine's clock is behind the newest entry: it was set back, or another is ahead."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsUnreadable:
-    """ladder.toml can't be read as it is now; what it said before goes on to hold."""
+    """ladder.toml can't be read now; its previous content stays in force."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class StandingsUpdated:
-    """The table was computed anew, over so many games, in so many seconds."""
+    """The standings were recomputed: over how many games, in how many seconds."""
 
     games: int
     seconds: float
@@ -228,7 +228,7 @@ def event_kind(event: type) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
 
 
-_PAUSE_S = 2.0  # after a failure of the host nothing new begins for so long: what failed may be coming back
+_PAUSE_S = 2.0  # after a failure of the host nothing new begins this long: what failed may be coming back
 _LOOK_S = 0.5  # between two looks at a queue that was empty
 
 
@@ -272,7 +272,7 @@ class TaskSource:
         return tuple(self._doing)
 
     def take(self) -> Task | None:
-        """Return the next task, leased to this runner; None if there is none now. Raises DatabaseError."""
+        """Return the next task, leased to this runner; None if nothing waits. Raises DatabaseError."""
         if self._again:
             return self._begin(self._again.pop(0))
         if self.stopping or time.monotonic() < self._not_before:
@@ -333,11 +333,11 @@ class TaskSource:
         while self._news:
             yield self._news.pop(0)
 
-    def why_no_match(self) -> str | None:
+    def no_match_reason(self) -> str | None:
         """Return in one line why no rated match is to be played, or None."""
         if self._ladder.database.look(is_frozen):
             return "the ladder is frozen"
-        return self._rounds.why_none()
+        return self._rounds.idle_reason()
 
     def completed(self, task: Task) -> None:
         """Hear that a task was done. Until `kept` it stays among those that this runner holds: its lease does."""
@@ -382,8 +382,8 @@ class TaskSource:
         job = Job(spec, tuple(table), ladder.play.sandbox)
         return Task(match.id, WorkItem(job))
 
-    def _archives(self, parcel: WorkItem, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
-        lacking = [bot for bot in parcel.job.bots if bot.digest in digests]
+    def _archives(self, item: WorkItem, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
+        lacking = [bot for bot in item.job.bots if bot.digest in digests]
         return self._ladder.database.look(
             lambda connection: tuple((bot, get_archive(connection, bot.digest, bot.file)) for bot in lacking)
         )

@@ -53,7 +53,7 @@ MAX_PAIRS_TRIED = 50  # that are tried before a number is added
 
 
 def draw_pseudonym(key: bytes, login: str, taken: Collection[str]) -> str:
-    """Return a pseudonym that isn't taken. Without the key it tells nothing about the person.
+    """Return a pseudonym that isn't taken. Without the key it reveals nothing about the person.
 
     `taken` are pseudonyms in lower case.
     """
@@ -69,14 +69,14 @@ def draw_pseudonym(key: bytes, login: str, taken: Collection[str]) -> str:
     raise AssertionError("counting doesn't end")
 
 
-MAX_LISTED_REMARKS = 20  # lines that can't be taken in, and are told; the others are counted
+MAX_LISTED_REMARKS = 20  # lines that can't be imported, and are shown; the others are counted
 
 
 @dataclass(frozen=True, slots=True)
 class UserImport:
     """How many people are new, how many changed, and how many owners the roster doesn't name; they stay.
 
-    left_out: the lines that weren't taken in, with the reason. remarks: what else somebody should know of a line.
+    left_out: the lines that weren't imported, with the reason. remarks: what else staff should know of a line.
     """
 
     added: int
@@ -97,13 +97,13 @@ def import_users(
     then: ImportCallback = lambda connection, taken: None,
     partial: bool = False,
 ) -> UserImport:
-    """Take in people as owners; known ones are brought up to date, and keep what isn't told, login and pseudonym.
+    """Import people as users; known ones are updated, and keep what isn't given, login and pseudonym.
 
     As one act, which says that they come from this source, and with what `then` writes; with `partial` without those
-    who can't be taken in. Of an owner who was merged with another a roster fills in what isn't known of the other.
-    Raises LadderError with all who can't be taken in: their line can't be read, it is unclear who they are, a
+    that can't be imported. Of a user who was merged with another a roster fills in what isn't known of the other.
+    Raises LadderError with all that can't be imported: their line can't be read, it is unclear who they are, a
     pseudonym is another's, or a known owner would become staff, or no longer be. One who comes without a roster has to
-    be named by his own login.
+    be named by their own login.
     """
     roster = people if isinstance(people, Roster) else None
     persons = people.people if isinstance(people, Roster) else tuple(people)
@@ -138,7 +138,7 @@ def import_users(
 
 
 class _Intake:
-    """Takes in one person after the other: which owners are to be written, and what is to be known of their lines."""
+    """Imports one person after the other: collects users to write, and remarks on their lines."""
 
     def __init__(self, owners: Sequence[User], people: Sequence[RosterEntry], key: bytes, by_login: bool) -> None:
         self.directory = UserMatcher(owners)
@@ -156,12 +156,12 @@ class _Intake:
         self._by_login = by_login
 
     def take(self, person: RosterEntry) -> None:
-        """Take in a person. Raises ValueError for one who can't be."""
+        """Import a person. Raises ValueError if that isn't possible."""
         merged = self.directory.was_merged(person)
         owner = self.directory.who(person) or self._new(person)
         name, line = escape_control(owner.login), self._lines.get(owner.id)
         if self._by_login and not self.directory.is_called(owner, person.login):
-            raise ValueError(f"the email \"{escape_control(person.email or '')}\" is somebody's who is here, {name}'s")
+            raise ValueError(f'the email "{escape_control(person.email or "")}" belongs to {name}')
         if owner.id > 0 and person.staff not in (None, owner.staff):
             raise ValueError(f"{name} is {'' if owner.staff else 'not '}staff: an account stays what it was made as")
         if line is not None and not merged:
@@ -227,8 +227,8 @@ def _refusal(wrong: Sequence[RosterRemark], source: str | None) -> LadderError:
         lines = [f"{source}, {lines[0]}."]
     else:
         more = [f"and {len(wrong) - MAX_LISTED_REMARKS} more lines"] if len(wrong) > MAX_LISTED_REMARKS else []
-        lines = [f"{source}: {len(wrong)} lines can't be taken in.", *lines, *more]
-    remedy = "Nobody was taken in: mend it, or take in the others alone: --partial, or the box on the page."
+        lines = [f"{source}: {len(wrong)} lines can't be imported.", *lines, *more]
+    remedy = "No line was imported: fix it, or import the others alone: --partial, or the box on the page."
     return LadderError("\n".join([*lines, remedy]))
 
 
@@ -237,7 +237,7 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
 
     Bots, challenges, tables, more time and former teams are the other's from now on; what was played stays. Rated
     matches that haven't begun, and at whose table bots of both would meet, are cancelled. The old login leads to the
-    other owner in commands, rosters and at a provider; its links, sessions, tokens and password let nobody in any more.
+    other owner in commands, rosters and at a provider; its links, sessions, tokens and password are revoked.
 
     Raises LadderError for an unknown login, the staff's own, one and the same, and where only one of both is staff,
     suspended, or gone while the old one isn't.
@@ -287,14 +287,14 @@ TEAM_COLUMNS = {
     **dict.fromkeys(("number", "student id", "id number", "sis user id", "user id"), "student_id"),
     **dict.fromkeys(("team", "group", "group name"), "team"),
 }
-_MAX_TEAM_CHARS = 100  # characters of a name, as the database has room for
+_MAX_TEAM_CHARS = 100  # characters of a name, as in the database
 
 
 @dataclass(frozen=True, slots=True)
 class TeamChanges:
     """How many people joined a team, how many left one, and how many rated matches were cancelled for it.
 
-    Somebody who moved counts in both; somebody whose time was corrected counts as joined. A waiting match is cancelled
+    A user that moved counts in both; one whose time was corrected counts as joined. A waiting match is cancelled
     where two of a team would sit at its table.
     """
 
@@ -365,7 +365,7 @@ def import_teams(
                 problems.append(f'line {person.line}: "{escape_control(owner.login)}" is in two teams')
         if problems:
             more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
-            raise LadderError(f"{file}, {'; '.join(problems[:3])}{more}.\nNobody joined: mend it, and try again.")
+            raise LadderError(f"{file}, {'; '.join(problems[:3])}{more}.\nNo user joined: fix it, and try again.")
         return _join(connection, list(people.values()), who, file, move, ladder.clock(), since)
 
     require_past(ladder, since)
@@ -396,13 +396,13 @@ def _join(
             continue
         if was not in (None, team) and not move:
             raise LadderError(
-                f"{escape_control(owner.login)} is in the team {escape_control(was)}.\nNobody joined. Let people "
+                f"{escape_control(owner.login)} is in the team {escape_control(was)}.\nNo user joined. Let people "
                 "move: --move"
             )
         others = [row for row in rows if row.login == owner.login and (row != old or was != team)]
         if any(at < (row.left_at or row.joined_at) for row in others):
             raise LadderError(
-                f"{escape_control(owner.login)} was in a team after that time.\nNobody joined. Name a later one."
+                f"{escape_control(owner.login)} was in a team after that time.\nNo user joined. Name a later one."
             )
         text = f"left {was}, joined {team}" if was not in (None, team) else f"joined {team}"
         text += "" if since is None else f" as of {format_local_time(at)}"

@@ -91,7 +91,7 @@ def _bytes(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class SlotUsage:
-    """Hold what a bot took in a match: requests, microseconds of all of them and of the slowest, bytes of memory."""
+    """The cost of a bot in a match: requests, microseconds of all of them and of the slowest, bytes of memory."""
 
     requests: int = 0
     time_us: int = 0
@@ -159,13 +159,13 @@ class Store(Protocol):
 
 def replace_file(path: Path, text: str) -> None:
     """Replace a file by one with this text, which is on the disk when this returns. Raises OSError."""
-    beside = path.with_name(path.name + ".tmp")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)  # never the group's
+    scratch = path.with_name(path.name + ".tmp")
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)  # never the group's
     with open(descriptor, "w", encoding="utf-8") as out:
         out.write(text)
         out.flush()
         os.fsync(out.fileno())
-    beside.replace(path)
+    scratch.replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -309,7 +309,7 @@ class RunFolder:
     def refuse_existing(self) -> None:
         """Raise FolderError if there is something where the folder is to be made."""
         if os.path.exists(self.path / "run.json"):  # Path.exists raises where the name is too long
-            raise FolderError(f"{self.path} exists; name another --out, or go on with --resume {self.path}")
+            raise FolderError(f"{self.path} exists; name another --out, or continue with --resume {self.path}")
         if os.path.lexists(self.path):
             raise FolderError(f"{self.path} exists; name another --out")
 
@@ -336,7 +336,7 @@ class RunFolder:
             self._locked = None
 
     def config(self) -> dict[str, Any]:
-        """Return what run.json holds. Raises FolderError if there is none that can be read, or others may write it."""
+        """Return what run.json holds. Raises FolderError if it can't be read, or others may write it."""
         try:
             text = (self.path / "run.json").read_text(encoding="utf-8")
             for path in (self.path, self.path / "run.json"):
@@ -361,7 +361,7 @@ class RunFolder:
         if status.st_uid != os.geteuid():
             raise FolderError(
                 f"{path} belongs to user {status.st_uid}, and says which programs are started as you: "
-                "go on as that user, or start a new run"
+                "continue as that user, or start a new run"
             )
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise FolderError(
@@ -370,9 +370,9 @@ class RunFolder:
             )
 
     def load(self) -> None:
-        """Take in the matches that earlier sessions kept, in match order.
+        """Read the matches that earlier sessions stored, in match order.
 
-        results.jsonl then ends where the first match is missing, so that `keep` can go on with it in order.
+        results.jsonl then ends where the first match is missing, so that `keep` can continue it in order.
         Raises FolderError at a record that isn't whole.
         """
         for folder in (self.path, self.records, self.path / "faults"):
@@ -460,7 +460,7 @@ class RunFolder:
             except FileNotFoundError:
                 self._faulty[bot] = ()
             except (KeyError, TypeError, ValueError) as problem:
-                raise FolderError(f"{file} was changed: {problem}; remove it, and go on") from None
+                raise FolderError(f"{file} was changed: {problem}; remove it, and resume") from None
         return self._faulty[bot]
 
     def _keep_exchanges(self, played: PlayedMatch) -> None:

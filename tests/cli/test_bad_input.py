@@ -99,7 +99,7 @@ def test_an_existing_folder_is_never_written_to(place: Place, played: Path) -> N
         refused(place.call("run", "a.py", "b.py", *TINY, "--out", name), f"{name} exists; name another --out")
     assert list((place.folder / "empty").iterdir()) == []
     before = tree(played)
-    refused(place.call("run", "a.py", "b.py", *TINY, "--out", "out"), "or go on with --resume out")
+    refused(place.call("run", "a.py", "b.py", *TINY, "--out", "out"), "or continue with --resume out")
     assert tree(played) == before
 
 

@@ -301,7 +301,7 @@ def _serve(
                 case AttemptFailed() | WorkerRefused():
                     in_vain += 1
                 case Idle() if not service.queue.doing and service.queue.empty:
-                    before, why = why, service.queue.why_no_match()
+                    before, why = why, service.queue.no_match_reason()
                     if why not in (None, before):
                         log.warn(f"no match can be played: {why}")
             redraw()

@@ -1,7 +1,7 @@
 """A ladder's database: what is kept for a term, in SQLite or PostgreSQL.
 
 `Database` opens one; `read` and `write` give connections, which all other functions take. Importing this takes half a
-second, so other rooms import it late.
+second, so other packages import it late.
 """
 
 from ladder.store.database.audit_log import (

@@ -104,5 +104,5 @@ def find_freeze_entry(connection: Connection) -> AuditEntry | None:
 
 
 def is_frozen(connection: Connection) -> bool:
-    """Return whether no rated match begins, since the ladder is frozen; finals go on."""
+    """Return whether no rated match begins, since the ladder is frozen; finals continue."""
     return find_freeze_entry(connection) is not None

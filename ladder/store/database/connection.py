@@ -52,10 +52,10 @@ _ONE_WRITES = text(
     "SELECT set_config('idle_in_transaction_session_timeout', :idle, true), pg_advisory_xact_lock(:lock)"
 )
 _ONE_STATE = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-_IDLE_S = 30.0  # a writer that says nothing for so long is stopped or cut off; PostgreSQL then lets the others write
+_IDLE_S = 30.0  # a writer that is idle for longer is stopped or cut off; PostgreSQL then lets the others write
 _READ_ONLY = "coup_read_only"  # of a connection that can't write: why
 _UNWRITABLE = (
-    "the database can't be written: {}; make room on its disk, or make its file and folder writable, and start again"
+    "the database can't be written: {}; free space on its disk, or make its file and folder writable, and start again"
 )
 
 
@@ -70,7 +70,8 @@ class DatabaseUnavailableError(DatabaseError):
 class Database:
     """A ladder's database. Its URL is SQLAlchemy's, such as sqlite:////home/ada/spring/ladder.db.
 
-    hear: is told once why the database is away, and None when it is back. `losses` counts that.
+    hear: is called once with the reason why the database is unreachable, and with None when it is back. `losses` counts
+    that.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class Database:
             yield connection
 
     def write(self, act: Callable[[Connection], T]) -> T:
-        """Call a function in a transaction, and return what it returns; nobody else writes meanwhile.
+        """Call a function in a transaction, and return what it returns; no other writer meanwhile.
 
         A database that is away or busy is waited for, and the function then called again. Raises DatabaseError if it
         stays away, or takes no more; nothing is written then. A call that writes nothing after another whose commit was
@@ -200,7 +201,7 @@ def _engine(url: URL) -> Engine:
         except sqlite3.OperationalError as problem:
             if path == ":memory:" or "locked" in str(problem):
                 raise
-            # Nothing can be written beside the file: on a full disk, or where all is read-only.
+            # Nothing can be written next to the file: on a full disk, or where all is read-only.
             log_there = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
             way = "readonly_shm=1" if log_there else "immutable=1"
             reading = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro&{way}", uri=True, **options)
@@ -286,7 +287,7 @@ def prepare_schema(database: Database, new: bool = False, fill: Callable[[Connec
     def act(connection: Connection) -> None:
         revision = _revision(connection)
         if new and revision is not None:
-            raise DatabaseError("the database holds a ladder already; name another, or go on with this one")
+            raise DatabaseError("the database holds a ladder already; name another, or continue with this one")
         if not new and revision is None:
             raise DatabaseError("the database holds no ladder; make one with arena ladder init")
         if revision == NEWEST_REVISION:

@@ -1,4 +1,4 @@
-"""What happened in a ladder, with a number that grows: for whoever follows it, and to tell that there is something new.
+"""Store what happened in a ladder, with a number that grows: for readers that follow it, and as the revision of pages.
 
 An event is written in the transaction that made it true, by the function of the store that did so.
 """
@@ -27,7 +27,7 @@ EVENT_TYPES = (
     NOT_SIGNED_IN,
 )
 """Kinds of events: a version was submitted, its examination has begun, has come further and has ended; a match was
-played or given up; somebody, or the ladder, decided something; the table is new; owners came or changed; a table for
+played or given up; a user, or the ladder, decided something; the table is new; owners came or changed; a table for
 people was opened, begins a match, has played one, or ended; a session began, or a sign-in failed."""
 
 
@@ -73,7 +73,7 @@ def events_after(connection: Connection, after: int, limit: int) -> Sequence[Eve
 
 
 def last_event_id(connection: Connection) -> int:
-    """Return the id of the newest event, 0 if there is none."""
+    """Return the id of the newest event, 0 without one."""
     return connection.scalar(select(func.max(events.c.id))) or 0
 
 

@@ -66,7 +66,7 @@ def insert_final(connection: Connection, final: Final) -> Final:
 
 
 def find_final(connection: Connection, name: str) -> Final | None:
-    """Return the final of a name, None if there is none."""
+    """Return the final of a name, None if it doesn't exist."""
     return next((final for final in all_finals(connection) if final.name == name), None)
 
 
@@ -94,7 +94,7 @@ def reveal_final(connection: Connection, id: int) -> None:
 def requeue_abandoned(connection: Connection, id: int) -> int:
     """Queue a final's matches again that were given up, with their places, so their deals; return how many.
 
-    Their attempts count anew.
+    Their attempts are counted from 0.
     """
     lost = select(matches.c.id).where(matches.c.final == id, matches.c.outcome == ABANDONED)
     connection.execute(update(failed_attempts).where(failed_attempts.c.match.in_(lost)).values(is_last=False))
@@ -111,7 +111,7 @@ def list_final_matches(connection: Connection, id: int) -> list[FinalMatch]:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Grades that were handed out at a time, in seconds since 1970. of: ("deadline" or "final", its name).
+    """Grades that were released at a time, in seconds since 1970. of: ("deadline" or "final", its name).
 
     data: JSON, the caller's.
     """

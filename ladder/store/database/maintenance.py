@@ -56,7 +56,7 @@ _TIMES = (
 class RunnerLoad:
     """A runner that hasn't ended, how much is leased to it, and its matches among that.
 
-    dead: its process is no more; None: nobody knows.
+    dead: its process has ended; None: unknown.
     """
 
     runner: RunnerRecord
@@ -172,7 +172,7 @@ def _count(connection: Connection, table: Table) -> int:
     return connection.scalar(select(func.count()).select_from(table)) or 0
 
 
-_AT_ONCE = 200  # matches: a few milliseconds, in which nobody else writes
+_AT_ONCE = 200  # matches: a few milliseconds, in which no other writer can write
 _PAGES = 500  # of SQLite, likewise
 
 

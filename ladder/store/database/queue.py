@@ -23,7 +23,7 @@ from ladder.store.database.versions import WAITING, AttemptCost, release_check, 
 RATED, QUALIFYING, CHALLENGE, FINAL = "rated", "qualifying", "challenge", "final"
 LEASED, ENDED = "leased", "ended"
 PLAYED, ABANDONED, CANCELLED = "played", "given_up", "cancelled"
-_FIRST = {CHALLENGE: 0, FINAL: 1, RATED: 2, QUALIFYING: 3}  # who waits for a challenge watches a screen
+_FIRST = {CHALLENGE: 0, FINAL: 1, RATED: 2, QUALIFYING: 3}  # a user that waits for a challenge watches a screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def versions_in_match(connection: Connection, match: int) -> tuple[int, ...]:
 
 
 def find_qualifying_match(connection: Connection, table: Sequence[int]) -> int | None:
-    """Return the qualifying match that waits for an examination of the table's first version, None if there is none."""
+    """Return the qualifying match that waits for an examination of the table's first version, None without one."""
     query = (
         select(matches.c.id)
         .join(match_players, match_players.c.match == matches.c.id)
@@ -88,13 +88,13 @@ def find_qualifying_match(connection: Connection, table: Sequence[int]) -> int |
 def claim_match(
     connection: Connection, runner: str, holding: Collection[int], at: float, kinds: Iterable[str] = tuple(_FIRST)
 ) -> QueuedMatch | None:
-    """Lease the next match to a runner, None if there is none: challenges first, then in order of id.
+    """Lease the next match to a runner, None if nothing waits: challenges first, then in order of id.
 
     What hosts failed comes after the rest of its kind, and waits for a while. A rated match at whose table one no
     longer plays, or two don't meet any more, is cancelled.
 
     `holding` are the matches that it plays now. One that is leased to it and isn't among them was leased in a
-    transaction whose answer was lost. One that it plays although others were let play it isn't begun anew.
+    transaction whose answer was lost. One that it plays although it was leased to others isn't begun again.
     """
     columns = (matches.c.id, matches.c.kind, matches.c.final, matches.c.plan_index, matches.c.attempts)
     new = matches.c.id.not_in(list(holding))
@@ -349,7 +349,7 @@ def _host() -> str:
 
 
 def _start_time(pid: int) -> str:
-    """Return when a process began, in the kernel's ticks; "" if there is none, or it is dead already."""
+    """Return when a process began, in the kernel's ticks; "" if it doesn't exist, or is dead already."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
         return "" if fields[0] in "ZX" else fields[19]

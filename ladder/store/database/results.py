@@ -52,7 +52,7 @@ ended: the number of the match among all that were played, by the order of their
 def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     """Write a match that was played; return False if it has ended already: the first end counts.
 
-    Whoever played it, and whether its lease had gone to another by then, doesn't matter: it is the same match.
+    The runner that played it, and whether its lease had gone to another by then, don't matter: it is the same match.
     """
     match = played.match
     state, kind = connection.execute(select(matches.c.status, matches.c.kind).where(matches.c.id == match)).one()
@@ -219,14 +219,14 @@ def _results(connection: Connection, match: int | None) -> Iterator[GameResult]:
         tables = by_match(stream(match_players, seat.match, seat.version, order=(seat.match, seat.slot)))
         order = (fault.match, fault.game, fault.number)
         faulty = by_match(stream(faults, fault.match, fault.game, fault.seat, fault.code, fault.count, order=order))
-        told = next(faulty, None)
+        entry = next(faulty, None)
         for id, rows in by_match(stream(games, *games.c, order=(games.c.match, games.c.game))):
             table = next([labels[version] for _, version in found] for other, found in tables if other == id)
             of_game: dict[int, list[tuple[int, str, int]]] = {}
-            if told is not None and told[0] == id:
-                for _, game, number, code, count in told[1]:
+            if entry is not None and entry[0] == id:
+                for _, game, number, code, count in entry[1]:
                     of_game.setdefault(game, []).append((number, code, count))
-                told = next(faulty, None)
+                entry = next(faulty, None)
             for row in rows:
                 yield _result(row, table, of_game.get(row.game, ()))
 
@@ -368,7 +368,7 @@ def set_match_rated(connection: Connection, match: int, rates: bool) -> None:
 
 
 def find_record(connection: Connection, match: int) -> str | None:
-    """Return the record of a match, None if there is none: it wasn't played, or the record's time was over."""
+    """Return the record of a match, None without one: it wasn't played, or the record's time was over."""
     data = connection.scalar(select(records.c.data).where(records.c.match == match))
     return None if data is None else zlib.decompress(data).decode()
 
@@ -534,7 +534,7 @@ def save_snapshot(
 
 
 def find_snapshot(connection: Connection, day: str) -> tuple[str, str] | None:
-    """Return the day of the newest board of that day or one before it, and that board; None if there is none.
+    """Return the day of the newest board of that day or one before it, and that board; None without one.
 
     The board has no rows, unless it is the newest of all: those of a day are its points.
     """
@@ -591,9 +591,9 @@ MAX_STYLE_MATCHES = 50  # matches of which a style is: some thousand decisions; 
 
 @dataclass(frozen=True, slots=True)
 class PlayStyle:
-    """What a version did in so many matches. Numbers are counts and cases, by name; the worker says which are public.
+    """What a version did in some matches. Numbers are counts and cases, by name; the worker says which are public.
 
-    public: what anybody sees at the table. hidden: what takes cards that nobody may have seen.
+    public: what all players see at the table. hidden: what depends on cards that no player may have seen.
     """
 
     matches: int = 0

@@ -193,7 +193,7 @@ grade_releases = Table(
     Column("data", LargeBinary, nullable=False),  # what it was made from and what came of it: JSON, compressed
 )
 
-# What happened, for whoever follows it, for a while. An id never comes twice, also where all rows were removed.
+# What happened, for readers that follow it, for a while. An id never comes twice, also where all rows were removed.
 events = Table(
     "events",
     METADATA,

@@ -22,7 +22,7 @@ class SessionSlot:
     """A place of an evening's table.
 
     version: of a bot, by id, label: what it is called. login: the participant who sits there, whose program does, or
-    who owns the bot. name: of who sits there. digest: of the secret by which somebody may sit down.
+    the bot's owner. name: of the player. digest: of the secret with which a player joins.
     """
 
     kind: str
@@ -118,7 +118,7 @@ def find_session_opened_at(connection: Connection, owner: int, at: float) -> int
 
 
 def find_session(connection: Connection, id: int) -> TableSession | None:
-    """Return an evening, None if there is none of the id."""
+    """Return a table session, None if no one has the id."""
     return next(iter(find_sessions(connection, [id])), None)
 
 

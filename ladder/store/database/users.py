@@ -26,14 +26,14 @@ from ladder.store.database.schema_tables import (
 
 LINK, SESSION, TOKEN, PASSWORD = "link", "session", "token", "password"
 OPENID = "openid"  # an account at a provider; its digest is that of issuer and subject
-JOIN = "join"  # a link of the staff's by which any number of people sign up; it signs nobody in
+JOIN = "join"  # a link of the staff's by which any number of people sign up; it starts no session
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
     """One of them. scope: read, or submit, which may read too; of a link to join: join, or ask.
 
-    by: who made it. session: what a link was changed into. Times are seconds since 1970.
+    by: its maker's login. session: what a link was changed into. Times are seconds since 1970.
     """
 
     user_id: int
@@ -186,7 +186,7 @@ def merge_user_rows(connection: Connection, old: User, new: User, at: float) -> 
     """Let one owner become another: bots, challenges, tables, more time and memberships of teams are the other's.
 
     The old one is in no team any more. The other gets what is known of the old one alone. What let the old one in lets
-    nobody in any more, but for an account at a provider, which is the other's now. The row of the old one stays, so
+    revoked, but for an account at a provider, which is the other's now. The row of the old one stays, so
     that the login leads to the other.
     """
     for table, column in (
@@ -225,7 +225,7 @@ def all_users(connection: Connection, merged: bool = False) -> list[User]:
 
 _NOW = team_members.c.left_at.is_(None)
 
-# Whose a bot is, where two of one never meet: minus the team's id, of an owner without a team the owner's.
+# The party of a bot, where two of one never meet: minus the team's id, of an owner without a team the owner's.
 PARTY = func.coalesce(
     select(-func.max(team_members.c.team_id))
     .where(team_members.c.user_id == bots.c.owner_id, _NOW)
@@ -247,9 +247,9 @@ class Membership:
 
 
 def join_team(connection: Connection, team: str, owner: int, at: float) -> None:
-    """Let an owner be in a team from a time on, and in no other; the team is made if there is none of the name.
+    """Put a user into a team from a time on, and out of any other; a new name creates the team.
 
-    Who is in it is so since that time. The act that says so is the caller's to note.
+    A member's time is corrected to that one. The caller writes the audit log.
     """
     id = connection.scalar(select(teams.c.id).where(teams.c.name == team))
     if id is None:
@@ -301,7 +301,7 @@ def get_party(connection: Connection, owner: User) -> dict[int, str]:
 class Extension:
     """A person's own end of a deadline, by the deadline's name. until: seconds since 1970, None: the deadline's own.
 
-    late_days: of the person's own that it took. why: the reason, as it is told to the person.
+    late_days: of the person's own that it took. why: the reason, as shown to the person.
     """
 
     user_id: int

@@ -174,7 +174,7 @@ def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list
 
 
 def get_or_create_bot(connection: Connection, name: str, owner: int, at: float, reference: bool = False) -> int:
-    """Return the id of a bot, which is made if there is none of the name. Whose it is, is the caller's to check."""
+    """Return the id of a bot, which is created if the name is new. The caller checks its owner."""
     known = find_bot(connection, name)
     if known is not None:
         return known.id
@@ -185,7 +185,7 @@ def get_or_create_bot(connection: Connection, name: str, owner: int, at: float, 
 
 
 def find_bot(connection: Connection, name: str) -> BotRecord | None:
-    """Return the bot of a name, None if there is none."""
+    """Return the bot of a name, None if it doesn't exist."""
     row = connection.execute(_BOT.where(bots.c.name == name)).one_or_none()
     return None if row is None else BotRecord(*row)
 
@@ -209,7 +209,7 @@ def add_version(
 ) -> int:
     """Add a bot's next version, to be examined; return its id. Its file is there already.
 
-    received: when its owner handed it in, `at` if nobody says. by: who submits it.
+    received: when its owner submitted it, `at` by default. by: the login that submits it.
     """
     last = connection.scalar(select(func.max(versions.c.number)).where(versions.c.bot == bot)) or 0
     values = {
@@ -235,7 +235,7 @@ def set_received_at(connection: Connection, version: int, received: float) -> No
 
 
 def get_version_by_id(connection: Connection, id: int) -> Version:
-    """Return a version. Raises KeyError if there is none of the id."""
+    """Return a version. Raises KeyError if no version has the id."""
     rows = _versions(connection, _VERSION.where(versions.c.id == id))
     if not rows:
         raise KeyError(id)
@@ -298,7 +298,7 @@ def version_labels_by_id(connection: Connection) -> dict[int, str]:
 def count_submissions_since(connection: Connection, party: Collection[int], at: float) -> int:
     """Count the versions of these owners' bots that were submitted from a time on.
 
-    A reference bot's don't count, nor do those of which staff said when they were handed in.
+    A reference bot's don't count, nor do those for which staff gave the time of submission.
     """
     query = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot))
     query = query.where(versions.c.received_at == versions.c.submitted_at)
@@ -335,12 +335,12 @@ def get_archive(connection: Connection, digest: str, file: str | None) -> bytes:
 
 
 def claim_check(connection: Connection, runner: str, holding: Sequence[int], at: float) -> Version | None:
-    """Give a runner the version that is next to be examined, None if there is none.
+    """Lease the version that is next to be checked to a runner, None if nothing waits.
 
     Reference bots come first. Owners take turns, each with the oldest of theirs; those of who is suspended or left
     wait. What hosts failed to examine is last, and waits for a while.
     `holding` are those that it examines now. One that is its own and isn't among them was given in a transaction whose
-    answer was lost. One that it examines although others were let examine it isn't begun anew.
+    answer was lost. One that it checks although it was leased to others isn't begun again.
     """
     new = versions.c.id.not_in(holding)
     lost = and_(versions.c.status == CHECKING, versions.c.runner == runner)
@@ -393,7 +393,7 @@ def save_check_steps(
 ) -> None:
     """Keep steps of an examination before its end, each with its number, as `get_steps` returns them.
 
-    A step takes the place of those of its number and after: an examination that begins anew says them again. Nothing
+    A step takes the place of those of its number and after: a check that begins again reports them again. Nothing
     happens where the runner doesn't examine the version any more.
     """
     held = select(versions.c.id).where(versions.c.id == version, versions.c.runner == runner)
@@ -412,14 +412,14 @@ def _forget_steps(connection: Connection, version: int, first: int = 0) -> None:
 def finish_check(
     connection: Connection,
     version: int,
-    told: Sequence[tuple[str, bytes]],
+    results: Sequence[tuple[str, bytes]],
     reason: str | None,
     words: Sequence[str] | None,
     built: str | None,
     at: float,
     language: str | None = None,
 ) -> bool:
-    """Write what an examination found, once: `told` are its steps, each with what a build printed.
+    """Write the result of a check, once: `results` are its steps, each with what a build printed.
 
     What was kept of them before gives way. Without a `reason` the version is fit, and plays. Returns whether this call
     wrote it.
@@ -466,14 +466,14 @@ def get_build_log(connection: Connection, version: int) -> bytes:
     return b"".join(connection.scalars(select(check_steps.c.build_log).where(has_one).order_by(check_steps.c.step)))
 
 
-# --- who plays --------------------------------------------------------------------------------------------------------
+# --- active versions --------------------------------------------------------------------------------------------------
 
 
 def is_newest_version(connection: Connection, version: Version) -> bool:
     """Return whether a version should play once it is fit.
 
-    It should unless it is disabled, one that was received later is fit, or somebody has decided who plays for the bot
-    since it was submitted.
+    It should unless it is disabled, one that was received later is fit, or an owner or staff has chosen the bot's
+    active version since it was submitted.
     """
     later = tuple_(versions.c.received_at, versions.c.number) > tuple_(version.received_at, version.number)
     newer = select(versions.c.id).where(versions.c.bot == version.bot, later, versions.c.status == ACCEPTED)

@@ -214,7 +214,7 @@ def test_twenty_problems_are_told_and_the_others_counted(ladder: Ladder) -> None
     assert lines[20:] == [
         'line 22: "b" is no email',
         "and 2 more lines",
-        "Nobody was taken in: mend it, or take in the others alone: --partial, or the box on the page.",
+        "No line was imported: fix it, or import the others alone: --partial, or the box on the page.",
     ]
 
 

@@ -46,7 +46,7 @@ def test_a_folder_is_its_owners_alone(tmp_path: Path) -> None:
 def test_a_folder_is_made_once(tmp_path: Path) -> None:
     """What exists is never written to; a run there can be gone on with, which is said."""
     folder = fresh(tmp_path)
-    with pytest.raises(FolderError, match=r"run exists; name another --out, or go on with --resume"):
+    with pytest.raises(FolderError, match=r"run exists; name another --out, or continue with --resume"):
         again(folder).create({"run": 2})
     assert folder.config() == {"run": 1}
     (tmp_path / "other").mkdir()
