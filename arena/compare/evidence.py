@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 DECISION_THRESHOLD = 20.0  # evidence that decides; 1 in DECISION_THRESHOLD is the chance of a wrong verdict
-# Of the money: how much is staked for so many times the points, how much for such a part of a block's SD. Of what was
-# simulated this takes the fewest pairs at +5 points, and a third of what it took at +18 where a point counts.
+# Of the money: how much is staked for each multiple of the points, and for this part of a block's SD. Of the simulated
+# ones, this takes the fewest pairs at +5 points, and a third of what it took at +18 where a point counts.
 _FOR_POINTS, _TIMES = 0.9, 1.1
 _FOR_MORE, _DEVIATIONS = 0.1, 0.7
 _MAX_STAKE = 0.98  # staked of what there is, so that no block ends a bet
@@ -87,7 +87,7 @@ class Evidence:
         return next((better >= enough for better, other in self._logs if max(better, other) >= enough), None)
 
     def summary(self, blocks: int | None = None) -> Summary:
-        """Return the evidence after so many blocks, all if None."""
+        """Return the evidence after a number of blocks, all if None."""
         blocks = len(self._bets) if blocks is None else blocks
         bets = self._bets[:blocks]
         better, not_better = self._logs[blocks]

@@ -61,9 +61,7 @@ def _differences(report: CompareReport) -> str:
     )
     names = ("adds, points", "gain, points", "pairs", "OLD won", "NEW won")
     body = "".join(_difference(report, row) for row in report.divergences)
-    parts = [
-        _table("Where they differ", ("OLD's choice, and NEW's", *names), body) if body else "<p>There is none.</p>\n"
-    ]
+    parts = [_table("Where they differ", ("OLD's choice, and NEW's", *names), body) if body else "<p>None found.</p>\n"]
     if body:
         parts.append(
             _muted(

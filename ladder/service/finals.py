@@ -191,9 +191,9 @@ def number_owners(versions: Sequence[Version]) -> list[int]:
 
     Reference bots may meet one another.
     """
-    whose = [("bot", version.bot) if version.is_reference else ("owner", version.party) for version in versions]
-    numbers = {who: number for number, who in enumerate(dict.fromkeys(whose))}
-    return [numbers[who] for who in whose]
+    parties = [("bot", version.bot) if version.is_reference else ("owner", version.party) for version in versions]
+    numbers = {who: number for number, who in enumerate(dict.fromkeys(parties))}
+    return [numbers[who] for who in parties]
 
 
 def get_commitment_file(ladder: Ladder, name: str) -> Path:

@@ -28,7 +28,7 @@ ROSTER_COLUMNS: dict[str, tuple[str, ...]] = {
     "canvas_id": ("id",),  # in Canvas' own exports alone
     "moodle_id": ("identifier",),
 }
-IDENTITY_COLUMNS = ("student_id", "email", "login", "canvas_id", "moodle_id")  # the columns that tell who somebody is
+IDENTITY_COLUMNS = ("student_id", "email", "login", "canvas_id", "moodle_id")  # the columns that identify a user
 
 SEPARATORS = ",;\t"  # a colon, too, where the header has none of them: Moodle offers it
 MAX_VALUE_CHARS = 100  # characters, as in the database
@@ -204,7 +204,7 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
             places[column] = place
     if not any(column in places for column in IDENTITY_COLUMNS):
         raise LadderError(
-            f"{file}, line 1: no column tells the login, the email or the student_id: "
+            f"{file}, line 1: no column gives the login, the email or the student_id: "
             f"{escape_control(', '.join(header))[:200]}.\n"
             "The header needs one of them, such as login,name,section."
         )
@@ -319,7 +319,7 @@ def _refuse_twin(person: RosterEntry, first: dict[tuple[str, str], int]) -> None
 
 class UserMatcher:
     """Users by student_id, email, login, and the platforms' ids: without ASCII letters' case. A merged user leads to
-    the other. The email of an account that waits for approval is nobody's.
+    the other. The email of an account that waits for approval doesn't count.
 
     An email and a login are one kind: what is a login to one platform is an email to another.
     """
@@ -333,7 +333,7 @@ class UserMatcher:
             self.add(owner)
 
     def add(self, owner: User) -> None:
-        """Take in one more, with an id of its own."""
+        """Add one more, with an id of its own."""
         id = owner.id if owner.merged_into is None else owner.merged_into
         if owner.merged_into is None:
             self._owners[id] = owner
@@ -357,9 +357,9 @@ class UserMatcher:
             raise ValueError(f"{escape_control(owner.login)} waits for approval: approve or refuse the account first")
         if not any(kind == "student_id" for kind, _ in identities) and _contradicts(person, owner):
             what, _ = next(iter(identities.values()))
-            whose = f"{what} is {escape_control(owner.login)}'s, whose student_id is "
-            whose += escape_control(owner.student_id or "")
-            raise ValueError(f"{whose}: correct the line, or give a new student_id by a roster of login,student_id")
+            conflict = f"{what} is {escape_control(owner.login)}'s, whose student_id is "
+            conflict += escape_control(owner.student_id or "")
+            raise ValueError(f"{conflict}: correct the line, or give a new student_id by a roster of login,student_id")
         return owner
 
     def was_merged(self, person: RosterEntry) -> bool:

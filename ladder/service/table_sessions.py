@@ -158,7 +158,7 @@ def unplayable_reason(connection: Connection, evening: TableSession) -> str | No
     for login in {evening.login, *(place.login for place in evening.slots if place.login)}:
         owner = find_user(connection, login)
         if owner is not None and (owner.suspended or owner.withdrawn):
-            return f"somebody who sits there, or opened it, {'is suspended' if owner.suspended else 'left the course'}"
+            return f"a player, or its opener, {'is suspended' if owner.suspended else 'left the course'}"
     return None
 
 
@@ -250,7 +250,7 @@ def renew_slot_secret(ladder: Ladder, id: int, place: int, viewer: Viewer) -> st
         evening = _kept(connection, id, viewer)
         free = 0 <= place < len(evening.slots) and _by_secret(evening.slots[place])
         if evening.status == CLOSED or not free:
-            raise LadderError(f"place {place} of table {id} is nobody's to give away.\nSee its page.")
+            raise LadderError(f"place {place} of table {id} can't be given away.\nSee its page.")
         set_slot_secret(connection, id, place, hash_secret(secret))
 
     ladder.database.write(act)

@@ -184,7 +184,7 @@ class _Intake:
         same = self.directory.namesakes(person)
         if person.login is None:
             like = f"; {escape_control(same[0])} has the name, which is not enough" if same else ""
-            raise ValueError(f"nobody has this identifier, and it has no login, no email and no student_id{like}")
+            raise ValueError(f"no user has this identifier, and it has no login, no email and no student_id{like}")
         if person.pseudonym is not None and person.pseudonym.casefold() in self._pseudonyms:
             raise ValueError(f'the pseudonym "{escape_control(person.pseudonym)}" is another owner\'s')
         if same:
@@ -206,14 +206,14 @@ def _line(remark: RosterRemark) -> int:
 
 
 def _update(owner: User, person: RosterEntry) -> User:
-    """Return an owner with what is told of the person: what isn't told stays."""
+    """Return a user with what is given of the person: what isn't given stays."""
     fields = ("name", "email", "student_id", "section", "canvas_id", "moodle_id")
     values = {field: getattr(person, field) or getattr(owner, field) for field in fields}
     return replace(owner, **values, staff=owner.staff if person.staff is None else person.staff)
 
 
 def _fill_in(owner: User, person: RosterEntry) -> User:
-    """Return an owner with what a roster tells of one that was merged with him, where nothing was told of himself."""
+    """Return a user with what a roster gives of one merged into it, where the user's own is missing."""
     fields = ("email", "student_id", "section", "canvas_id")
     values = {field: getattr(owner, field) or getattr(person, field) for field in fields}
     return replace(owner, **values, moodle_id=person.moodle_id or owner.moodle_id)
@@ -258,7 +258,7 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
         _check(before, into)
         now = ladder.clock()
         log_action(connection, AuditEntry(who, "merge", f"{before.login} is {into.login}: {why}", now, user_id=into.id))
-        leave_team(connection, before.id, now)  # who stays keeps his own
+        leave_team(connection, before.id, now)  # the remaining user keeps their own
         merge_user_rows(connection, before, into, now)
         cancel_unplayable(connection, now)
         return True
@@ -343,7 +343,7 @@ def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> Te
 def import_teams(
     ladder: Ladder, data: bytes, file: str, who: str, move: bool = False, since: float | None = None
 ) -> TeamChanges:
-    """Let people be in the teams that a CSV tells: its columns are a person's login, email or student_id, and the team.
+    """Put people into the teams of a CSV: its columns are a person's login, email or student_id, and the team.
 
     A row without a team is passed over. Raises LadderError, with lines: all join or none.
     """
@@ -360,7 +360,7 @@ def import_teams(
                 continue
             if owner is None:
                 text = " ".join(filter(None, (person.student_id, person.email, person.login)))
-                problems.append(f'line {person.line}: nobody is known as "{escape_control(text)}"')
+                problems.append(f'line {person.line}: no user is known as "{escape_control(text)}"')
             elif people.setdefault(owner.id, (owner, team))[1] != team:
                 problems.append(f'line {person.line}: "{escape_control(owner.login)}" is in two teams')
         if problems:
@@ -391,7 +391,7 @@ def _join(
         old = before.get(owner.login)
         was = None if old is None else old.team
         if owner.staff:
-            raise LadderError(f"{escape_control(owner.login)} is staff, who is in no team.\nNobody joined.")
+            raise LadderError(f"{escape_control(owner.login)} is staff, which is in no team.\nNobody joined.")
         if was == team and (old is None or since in (None, old.joined_at)):
             continue
         if was not in (None, team) and not move:
@@ -432,11 +432,11 @@ def _check_team(team: str) -> str:
 def _rows(data: bytes, file: str) -> list[tuple[RosterEntry, str]]:
     """Return the people of a CSV who are in a team, each with the team. Raises LadderError for what is no such CSV."""
     rows = read_rows(data, file)
-    told = rows[0][1] if rows else []
-    header = [TEAM_COLUMNS.get(normalize_heading(heading), "") for heading in told]
+    found = rows[0][1] if rows else []
+    header = [TEAM_COLUMNS.get(normalize_heading(heading), "") for heading in found]
     if "team" not in header or not set(header) & {"login", "email", "student_id"}:
         raise LadderError(
-            f"{file}, line 1: the header tells no team and person: {escape_control(', '.join(told))[:200]}.\n"
+            f"{file}, line 1: the header names no team and person: {escape_control(', '.join(found))[:200]}.\n"
             "It needs team or group, and one of login, email and student_id, such as login,team."
         )
     cells = [(line, dict(zip(header, row, strict=False))) for line, row in rows[1:]]

@@ -78,7 +78,7 @@ def last_event_id(connection: Connection) -> int:
 
 
 def last_event_at(connection: Connection) -> float:
-    """Return when the newest event was, by the clock of who wrote it, in seconds since 1970; 0 if there is none."""
+    """Return when the newest event was, by its writer's clock, in seconds since 1970; 0 without one."""
     return connection.scalar(select(events.c.occurred_at).order_by(events.c.id.desc()).limit(1)) or 0.0
 
 

@@ -109,7 +109,7 @@ def find_wrong_totals(connection: Connection) -> list[int]:
 
 
 def latest_timestamp(connection: Connection) -> float:
-    """Return the time of the newest fact, in seconds since 1970; 0 if there is none."""
+    """Return the time of the newest fact, in seconds since 1970; 0 without one."""
     times = [connection.scalar(select(func.max(column))) for column in _TIMES]
     return max((time for time in times if time is not None), default=0.0)
 

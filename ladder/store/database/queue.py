@@ -193,7 +193,7 @@ def challenges_since(connection: Connection, party: Collection[int], at: float) 
 
 
 def has_requested_match(connection: Connection) -> bool:
-    """Return whether a match waits that somebody has asked for."""
+    """Return whether a requested match waits."""
     asked = and_(matches.c.status == WAITING, matches.c.kind.in_((CHALLENGE, FINAL)))
     return connection.execute(select(matches.c.id).where(asked).limit(1)).first() is not None
 

@@ -336,7 +336,7 @@ def recent_usage(connection: Connection, version: int, count: int) -> list[tuple
 
 
 def last_end_number(connection: Connection) -> int:
-    """Return the number of the last match that was played, in the order of their ends; 0 if there is none."""
+    """Return the number of the last match that was played, in the order of their ends; 0 without one."""
     return connection.scalar(select(func.max(matches.c.end_sequence))) or 0
 
 
@@ -402,7 +402,7 @@ def list_failed_attempts(connection: Connection, match: int) -> list[tuple[float
 
 
 def has_recent_forfeits(connection: Connection, version: int, matches_in_a_row: int) -> bool:
-    """Return whether a version that plays forfeited games in each of its last so many matches that rate, not fewer."""
+    """Return whether a version that plays forfeited games in each of its last `matches` rated matches, not fewer."""
     if connection.execute(select(bots.c.id).where(bots.c.active_version_id == version)).first() is None:
         return False
     query = (
@@ -556,7 +556,7 @@ def list_snapshot_days(connection: Connection, count: int) -> list[str]:
 
 
 def find_latest_snapshot(connection: Connection) -> str | None:
-    """Return the board that was written last, also by a clock that was set back; None if there is none yet."""
+    """Return the board that was written last, also by a clock that was set back; None without one."""
     return connection.scalar(
         select(standings_snapshots.c.data).order_by(standings_snapshots.c.sequence.desc()).limit(1)
     )

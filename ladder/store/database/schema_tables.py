@@ -90,12 +90,12 @@ credentials = Table(
     Column("kind", String(10), nullable=False),  # link, session, token, password, openid, join
     Column("token_sha256", String(64), nullable=False, unique=True),
     Column("scope", String(10), nullable=False),  # read, submit; of a link to join: join, ask
-    Column("created_by", Text, nullable=False),  # who made it
+    Column("created_by", Text, nullable=False),  # its maker's login
     Column("created_at", Float, nullable=False),
     Column("expires_at", Float, nullable=False),
     Column("revoked", Boolean, nullable=False),
     Column("session_id", Integer),  # that a link was changed into; no foreign key, which rows of copies would break
-    Column("password_hash", Text),  # of a password, by Argon2, while it lets somebody in
+    Column("password_hash", Text),  # of a password, by Argon2, while it is valid
 )
 
 bots = Table(
@@ -132,7 +132,7 @@ versions = Table(
     Column("last_audit_id", Integer, nullable=False),  # the last act before it was submitted
     # When its owner handed it in, which deadlines ask for: `at`, unless staff said another time.
     Column("received_at", Float, nullable=False, server_default="0"),
-    Column("submitted_by", Text),  # who submitted it; null: an arena that didn't write it down
+    Column("submitted_by", Text),  # the login that submitted it; null: an arena that didn't store it
     UniqueConstraint("bot", "number"),
 )
 
@@ -181,7 +181,7 @@ deadline_extensions = Table(
     Column("reason", Text, nullable=False),
 )
 
-# Grades that were handed out. A row is never changed.
+# Released grades. A row is never changed.
 grade_releases = Table(
     "grade_releases",
     METADATA,
@@ -204,7 +204,7 @@ events = Table(
     Column("match", ForeignKey("matches.id")),
     Column("audit_id", ForeignKey("audit_log.id")),
     Column("table_session_id", ForeignKey("table_sessions.id")),
-    Column("details", Text),  # of a sign-in: whose, and by what
+    Column("details", Text),  # of a sign-in: the login, and the way
     sqlite_autoincrement=True,
 )
 
@@ -215,7 +215,7 @@ runners = Table(
     Column("id", String(40), primary_key=True),
     Column("host", Text, nullable=False),  # with the boot's id: process numbers mean nothing beyond it
     Column("pid", Integer, nullable=False),
-    Column("process_start", Text, nullable=False),  # the process's start, as its kernel tells it
+    Column("process_start", Text, nullable=False),  # the process's start, as its kernel reports it
     Column("heartbeat", Integer, nullable=False),
     Column("capacity", Integer, nullable=False),  # matches side by side
     Column("started_at", Float, nullable=False),
@@ -250,7 +250,7 @@ matches = Table(
     Column("round", Integer),
     Column("final", ForeignKey("finals.id")),
     Column("plan_index", Integer),  # in the final's plan
-    Column("requested_by", ForeignKey("users.id")),  # who asked for a challenge
+    Column("requested_by", ForeignKey("users.id")),  # the user that requested a challenge
     Column("status", String(10), nullable=False),
     Column("runner", String(40)),
     Column("attempts", Integer, nullable=False),
@@ -258,7 +258,7 @@ matches = Table(
     Column("last_failure_at", Float),  # the last attempt
     Column("outcome", String(10)),
     Column("reason", Text),
-    Column("is_rated", Boolean, nullable=False),  # it was played, its kind rates, and nobody voided it
+    Column("is_rated", Boolean, nullable=False),  # it was played, its kind rates, and it isn't void
     Column("queued_at", Float, nullable=False),
     Column("end_sequence", Integer, unique=True),  # of those that were played: counts from 1 in the order of their ends
     Column("ended_at", Float),
@@ -396,17 +396,17 @@ standings_snapshots = Table(
     Column("data", Text, nullable=False),
 )
 
-# A table that somebody opened for people and programs from home, with its matches, which rate nobody.
+# A table that a user opened for people and remote bots, with its matches, which aren't rated.
 table_sessions = Table(
     "table_sessions",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("opened_by", ForeignKey("users.id"), nullable=False, index=True),  # who opened it
+    Column("opened_by", ForeignKey("users.id"), nullable=False, index=True),  # the user that opened it
     Column("opened_at", Float, nullable=False),
     Column("rules", Text, nullable=False),  # a preset's name, or that of the ladder's own rules
     Column("games", Integer, nullable=False),  # of a match
     Column("move_time_s", Integer),  # that people have for a move; null: no clock. Programs have limits of their own
-    Column("allow_spectators", Boolean, nullable=False),  # who may read the ladder may look on
+    Column("allow_spectators", Boolean, nullable=False),  # whether readers of the ladder may watch
     Column("status", String(10), nullable=False, index=True),  # open, playing, ended
     Column("end_reason", Text),  # it ended
     Column("table_server", String(40)),  # that plays it
@@ -421,10 +421,8 @@ session_slots = Table(
     Column("kind", String(10), nullable=False),  # bot, person, program
     Column("version", ForeignKey("versions.id")),  # of a bot
     Column("user_id", ForeignKey("users.id")),  # the participant who sits there, or whose program does
-    Column("name", Text),  # of who sits there and is no bot; null: nobody does yet
-    Column(
-        "token_sha256", String(64), unique=True
-    ),  # of the secret of a link or a token, while it lets somebody sit down
+    Column("name", Text),  # of the person or program; null: not joined yet
+    Column("token_sha256", String(64), unique=True),  # of the secret of a link or a token, while it is valid
     sqlite_with_rowid=False,
 )
 
@@ -435,9 +433,7 @@ session_matches = Table(
     Column("table_session_id", ForeignKey("table_sessions.id"), primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("games", Integer, nullable=False),  # that the record has
-    Column(
-        "is_complete", Boolean, nullable=False
-    ),  # until then the record is nobody's to read: it has all cards to come
+    Column("is_complete", Boolean, nullable=False),  # until then the record must not be read: it has all cards to come
     Column("updated_at", Float, nullable=False),
     Column("data", LargeBinary),  # the record; null: its time was over
 )

@@ -111,7 +111,7 @@ def insert_session(
 
 
 def find_session_opened_at(connection: Connection, owner: int, at: float) -> int | None:
-    """Return the evening that an owner opened at a time, None if there is none."""
+    """Return the evening that an owner opened at a time, None without one."""
     return connection.scalar(
         select(table_sessions.c.id).where(table_sessions.c.opened_by == owner, table_sessions.c.opened_at == at)
     )
@@ -197,7 +197,7 @@ def end_session(connection: Connection, id: int, why: str, at: float) -> bool:
 
 
 def sessions_of_server(connection: Connection, runner: str | None) -> Sequence[int]:
-    """Return the evenings that haven't ended and that a runner plays; None: that nobody has begun to play."""
+    """Return the evenings that haven't ended and that a runner plays; None: that no process plays yet."""
     query = select(table_sessions.c.id).where(
         table_sessions.c.table_server == runner if runner else table_sessions.c.table_server.is_(None)
     )
@@ -207,13 +207,13 @@ def sessions_of_server(connection: Connection, runner: str | None) -> Sequence[i
 def take_slot(
     connection: Connection, id: int, place: int, owner: int | None, name: str, digest: str | None, at: float
 ) -> None:
-    """Let somebody have a place: a participant by `owner`, a guest by the digest of a secret of his own."""
+    """Give a slot to a player: a user by `owner`, a guest by the digest of a secret of their own."""
     _set_slot(connection, id, place, user_id=owner, name=name, token_sha256=digest)
     record_event(connection, TABLE_CHANGED, at, evening=id)
 
 
 def set_slot_secret(connection: Connection, id: int, place: int, digest: str) -> None:
-    """Let another secret be the one by which somebody may sit down at a place, and no earlier one."""
+    """Replace the secret with which a player joins a slot; earlier ones are void."""
     _set_slot(connection, id, place, token_sha256=digest)
 
 
@@ -250,7 +250,7 @@ def list_session_matches(connection: Connection, id: int) -> list[SessionMatch]:
 
 
 def find_session_record(connection: Connection, id: int, number: int) -> str | None:
-    """Return the record of a match that has ended, None if there is none: also while it is being played."""
+    """Return the record of a match that has ended, None without one: also while it is being played."""
     row = session_matches.c
     query = select(row.data).where(row.table_session_id == id, row.number == number, row.is_complete)
     data = connection.scalar(query)

@@ -50,7 +50,7 @@ class Credential:
     password_hash: str | None = field(default=None, repr=False)
 
     def is_valid(self, now: float) -> bool:
-        """Return whether it still lets somebody in; a link does so once."""
+        """Return whether it is still valid; a link is for one use."""
         return not self.revoked and now < self.expires_at and self.session_id is None
 
 
@@ -78,7 +78,7 @@ def insert_credential(connection: Connection, new: Credential) -> int:
 
 
 def find_credential(connection: Connection, digest: str) -> Credential | None:
-    """Return the credential of a digest, None if there is none."""
+    """Return the credential of a digest, None without one."""
     row = connection.execute(_ALL.where(credentials.c.token_sha256 == digest)).one_or_none()
     return None if row is None else Credential(*row)
 
@@ -162,7 +162,7 @@ def save_users(connection: Connection, people: Iterable[User], at: float) -> tup
 
 
 def set_user_suspended(connection: Connection, owner: int, suspended: bool) -> None:
-    """Let nothing of an owner play, or let it play again. The act that says so is the caller's to note."""
+    """Store that a user is suspended, or isn't any more. The caller writes the audit log."""
     connection.execute(update(users).where(users.c.id == owner).values(suspended=suspended))
 
 
@@ -172,7 +172,7 @@ def set_user_withdrawn(connection: Connection, owner: int, gone: bool) -> None:
 
 
 def set_user_approved(connection: Connection, owner: int) -> None:
-    """Let an account that waited take part, without its email: no one verified it. The caller notes the act."""
+    """Let an account that waited take part, without its email: no one verified it. The caller writes the audit log."""
     connection.execute(update(users).where(users.c.id == owner).values(waiting=False, email=None))
 
 
@@ -208,7 +208,7 @@ _MERGED = ("email", "section", "student_id", "canvas_id", "moodle_id")
 
 
 def find_user(connection: Connection, login: str) -> User | None:
-    """Return the owner of a login, or the one that the login's became; None if there is none."""
+    """Return the owner of a login, or the one that it was merged into; None without one."""
     row = connection.execute(select(*_COLUMNS).where(users.c.login == login)).one_or_none()
     if row is not None and row.merged_into is not None:
         row = connection.execute(select(*_COLUMNS).where(users.c.id == row.merged_into)).one()

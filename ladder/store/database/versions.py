@@ -112,7 +112,7 @@ class Version:
     rejection_reason: str | None
     submitted_at: float
     received_at: float  # when its owner handed it in: `at`, unless staff said another time
-    submitted_by: str | None  # who submitted it
+    submitted_by: str | None  # the login that submitted it
     checked_at: float | None
     is_active: bool
     login: str
@@ -429,7 +429,7 @@ def finish_check(
         return False
     rows = [
         {"version": version, "step": number, "data": data, "build_log": log or None}
-        for number, (data, log) in enumerate(told, 1)
+        for number, (data, log) in enumerate(results, 1)
     ]
     _forget_steps(connection, version)
     if rows:
@@ -541,7 +541,7 @@ def set_active_version(connection: Connection, version: Version, who: str, why: 
 
 
 def deactivate_bot(connection: Connection, bot: int, what: str, who: str, why: str, at: float) -> None:
-    """Let no version of a bot play any more; `what` is disable or bench."""
+    """Stop all versions of a bot; `what` is disable or bench."""
     active = connection.scalar(select(bots.c.active_version_id).where(bots.c.id == bot))
     log_action(connection, AuditEntry(who, what, why, at, bot=bot, version=active))
     connection.execute(update(bots).where(bots.c.id == bot).values(active_version_id=None))
