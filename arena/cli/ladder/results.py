@@ -196,7 +196,7 @@ _PAUSE_S = 1.0
 @FOLDER_ARGUMENT
 @option("--after", type=click.IntRange(0), metavar="N", default=0, help="Those after the event of this number.")
 @option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="How many.")
-@option("--follow", is_flag=True, help="Print new events until Ctrl-C.")
+@option("--follow", is_flag=True, help="Print new events, too, until interrupted.")
 @json_option(views.EventList)
 def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) -> None:
     """Print what happened, each with its number, the oldest first.
