@@ -6,7 +6,7 @@ SPEC.md is the contract in words, `schema.json` the same for machines, `examples
 - `messages`  pydantic models of every line, which define and test the wire (and print schema.json)
 - `coup`      the Coup payloads in those lines: moves, events, state
 
-This package must not know the engine, the referee, processes or files. The door re-exports `framing` only: a bot that
+This package must not know the engine, the referee, processes or files. The public API has `framing` only: a bot that
 imports `protocol.kits.coup_kit` passes through here and must need nothing but the standard library.
 """
 

@@ -80,7 +80,7 @@ def make_app(
         redirect_slashes=False,
         form_limits={"max_fields": MAX_FORM_FIELDS, "max_files": 1},
     )
-    app.state.door = AppState(ladder, url.rstrip("/"), public, sheet)
+    app.state.shared = AppState(ladder, url.rstrip("/"), public, sheet)
     routes = [route for router in NOUNS for route in router.routes if isinstance(route, APIRoute)]
     names = {route_name(method, route.path) for route in routes for method in route.methods or ()}
     names |= {f"WS {route.path}" for route in sockets_router.routes if isinstance(route, APIWebSocketRoute)}
@@ -98,7 +98,7 @@ def make_app(
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, lambda request, problem: _refuse(request, 500, INTERNAL_ERROR))
-    app.add_middleware(_Headers, secure=app.state.door.secure)
+    app.add_middleware(_Headers, secure=app.state.shared.secure)
     return app
 
 

@@ -169,7 +169,7 @@ def _draw(
         headers = {"ETag": tag, "Cache-Control": "no-store" if _is_personal(visit) else "private, no-cache"}
         if visit.request.headers.get("if-none-match") == tag:
             return None, headers
-        kept = visit.door.drawn
+        kept = visit.state.drawn
         if shared and of in kept:
             return kept[of], headers
         found = make(reader)

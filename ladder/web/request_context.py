@@ -154,7 +154,7 @@ class RequestContext:
     """One request. session: its cookie's secret. why: for what reason a session or a token lets nobody in."""
 
     request: HTTPConnection
-    door: AppState
+    state: AppState
     viewer: Viewer = PUBLIC_VIEWER
     session: str | None = None
     why: str | None = None
@@ -162,7 +162,7 @@ class RequestContext:
     @property
     def ladder(self) -> Ladder:
         """Return the ladder."""
-        return self.door.ladder
+        return self.state.ladder
 
     @property
     def here(self) -> str:
@@ -183,19 +183,19 @@ class RequestContext:
     @property
     def reads(self) -> bool:
         """Return whether the ladder is the visitor's to read."""
-        return self.viewer.may("read the ladder") or self.door.public
+        return self.viewer.may("read the ladder") or self.state.public
 
     def let_in(self, response: Response, issued: IssuedSecret) -> Response:
         """Give a response the session's cookie."""
-        lasts, secure = int(CREDENTIAL_LIFETIMES_S["session"]), self.door.secure  # the session itself may end sooner
+        lasts, secure = int(CREDENTIAL_LIFETIMES_S["session"]), self.state.secure  # the session itself may end sooner
         response.set_cookie(
-            self.door.cookie, issued.secret, max_age=lasts, secure=secure, httponly=True, samesite="lax"
+            self.state.cookie, issued.secret, max_age=lasts, secure=secure, httponly=True, samesite="lax"
         )
         return response
 
     def let_out(self, response: Response) -> Response:
         """Take the session's cookie away."""
-        response.delete_cookie(self.door.cookie, secure=self.door.secure, httponly=True, samesite="lax")
+        response.delete_cookie(self.state.cookie, secure=self.state.secure, httponly=True, samesite="lax")
         response.headers["Clear-Site-Data"] = '"cache"'
         return response
 
@@ -227,7 +227,7 @@ class AuthorizedRoute(APIRoute):
         async def gated(request: Request) -> Response:
             if request.method == "POST":
                 request.state.visit = visit = await run_in_threadpool(authorize, request)
-                wait = visit.door.limits.wait_s("form", visit.sender)
+                wait = visit.state.limits.wait_s("form", visit.sender)
                 if wait:
                     raise HTTPError(429, f"That was too often. Try again in {wait} s.", visit, wait)
                 body = b"" if self.body_field is None else await _body(request, visit)
@@ -244,7 +244,7 @@ class AuthorizedRoute(APIRoute):
 
 async def _once(visit: RequestContext, form: bytes, answer: Coroutine[Any, Any, Response]) -> Response:
     """Return the answer to a form; one that came twice gets the first one's answer, unless that was refused."""
-    posted, key = visit.door.posted, (visit.session, visit.here, form)
+    posted, key = visit.state.posted, (visit.session, visit.here, form)
     if key in posted:
         answer.close()
     else:
@@ -276,7 +276,7 @@ def authorize(request: Request) -> RequestContext:
     visit = _come(request, request.method)
     act, scope = ROUTES[route_name(request.method, request.scope["route"].path)]
     viewer = visit.viewer
-    allowed = viewer.in_scope(scope) and (viewer.may(act) or (act == "read the ladder" and visit.door.public))
+    allowed = viewer.in_scope(scope) and (viewer.may(act) or (act == "read the ladder" and visit.state.public))
     if not allowed and viewer.login is None:
         if visit.plain or request.method not in ("GET", "HEAD"):
             raise HTTPError(401, visit.why or "Sign in first, or send a token: Authorization: Bearer TOKEN", visit)
@@ -321,7 +321,7 @@ def current_context(request: Request) -> RequestContext:
     try:
         return _come(request, request.method)
     except (HTTPError, DatabaseError):
-        return RequestContext(request, request.app.state.door)
+        return RequestContext(request, request.app.state.shared)
 
 
 def client_network(request: HTTPConnection) -> str:
@@ -331,13 +331,13 @@ def client_network(request: HTTPConnection) -> str:
 
 
 @contextmanager
-def hold_connection(door: AppState, request: HTTPConnection, person: str | None) -> Iterator[bool]:
+def hold_connection(state: AppState, request: HTTPConnection, person: str | None) -> Iterator[bool]:
     """Hold a place for a socket or a feed of an address, and of a person if known; tell whether there was one."""
-    with door.addresses.held(client_network(request)) as free:
+    with state.addresses.held(client_network(request)) as free:
         if not free or person is None:
             yield free
             return
-        with door.people.held(person) as free:
+        with state.people.held(person) as free:
             yield free
 
 
@@ -349,12 +349,12 @@ def find_bearer_token(request: HTTPConnection) -> str | None:
 
 def _come(request: HTTPConnection, method: str) -> RequestContext:
     """Return the visit of a request, as whom its token or its cookie says. Raises RefusedError for another site's."""
-    visit = RequestContext(request, request.app.state.door)
+    visit = RequestContext(request, request.app.state.shared)
     token = find_bearer_token(request)
     if token is not None:
         return _as(visit, token, "token", lambda why: HTTPError(401, why, visit))
-    session = request.cookies.get(visit.door.cookie)
-    if method not in ("GET", "HEAD") and _from_elsewhere(request, visit.door):
+    session = request.cookies.get(visit.state.cookie)
+    if method not in ("GET", "HEAD") and _from_elsewhere(request, visit.state):
         raise HTTPError(403, "This form came from another site. Open the page here, and send it again.", visit)
     return visit if session is None else _as(visit, session, "session", None)
 
@@ -365,11 +365,11 @@ def _as(visit: RequestContext, secret: str, kind: str, refuse: Callable[[str], H
     except AuthenticationError as problem:
         if refuse is not None:
             raise refuse(f"{str(problem).capitalize()}.") from None
-        return RequestContext(visit.request, visit.door, why=str(problem))
-    return RequestContext(visit.request, visit.door, viewer, secret if kind == "session" else None)
+        return RequestContext(visit.request, visit.state, why=str(problem))
+    return RequestContext(visit.request, visit.state, viewer, secret if kind == "session" else None)
 
 
-def _from_elsewhere(request: HTTPConnection, door: AppState) -> bool:
+def _from_elsewhere(request: HTTPConnection, state: AppState) -> bool:
     """Return whether a page of another site sent this. Browsers say so; what is no browser brings no cookie either."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
@@ -377,7 +377,7 @@ def _from_elsewhere(request: HTTPConnection, door: AppState) -> bool:
     origin = request.headers.get("origin")
     if origin is not None:
         scheme = request.url.scheme.replace("ws", "http")
-        return origin not in (door.url, f"{scheme}://{request.headers.get('host')}")
+        return origin not in (state.url, f"{scheme}://{request.headers.get('host')}")
     return bool(request.cookies)
 
 

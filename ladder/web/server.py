@@ -95,7 +95,7 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         app: Any = self.config.app
-        app.state.door.ending.set()
+        app.state.shared.ending.set()
         super().handle_exit(sig, frame)
 
 

@@ -147,7 +147,7 @@ def count_try(visit: RequestContext, what: str, name: str | None = None) -> None
     A name alone has no count: any visitor could use up its owner's tries.
     """
     who = visit.sender if name is None else f"{client_network(visit.request)} {name}"
-    wait = visit.door.limits.wait_s(what, who[:100])
+    wait = visit.state.limits.wait_s(what, who[:100])
     if wait:
         raise HTTPError(429, f"That was too often. Try again in {wait} s.", visit, wait)
 
@@ -174,7 +174,7 @@ def make_token(
     count_try(visit, "account")
     login = actor_login(visit)
     issued = issue_secret(visit.ladder, login, "token", login, scope, days * _DAY_S)
-    return render_form(visit, "token.html", made=issued, url=visit.door.url)
+    return render_form(visit, "token.html", made=issued, url=visit.state.url)
 
 
 @account_router.post("/account/password", include_in_schema=False)
@@ -232,7 +232,7 @@ def begin(visit: CurrentContext, then: str = "/") -> Response:
     response = RedirectResponse(to, 303, {"Cache-Control": "no-store"})
     value = _sign({**kept, "then": safe_redirect_path(then), "ends": visit.ladder.clock() + MAX_SIGN_IN_S}, secret)
     response.set_cookie(
-        _cookie(visit), value, max_age=MAX_SIGN_IN_S, secure=visit.door.secure, httponly=True, samesite="lax"
+        _cookie(visit), value, max_age=MAX_SIGN_IN_S, secure=visit.state.secure, httponly=True, samesite="lax"
     )
     return response
 
@@ -255,7 +255,7 @@ def end(visit: CurrentContext, state: str = "", code: str = "", error: str = "")
     email = str(claims.get("email") or "") if claims.get("email_verified") is True else None
     issuer, subject = str(claims["iss"]), str(claims["sub"])
     response = let_in(visit, kept["then"], lambda: sign_in_by_provider(visit.ladder, issuer, subject, email))
-    response.delete_cookie(_cookie(visit), secure=visit.door.secure, httponly=True, samesite="lax")
+    response.delete_cookie(_cookie(visit), secure=visit.state.secure, httponly=True, samesite="lax")
     return response
 
 
@@ -275,7 +275,7 @@ def _client(visit: RequestContext, settings: OpenIDSettings, secret: str) -> Any
         settings.client_id,
         secret,
         scope="openid email profile",
-        redirect_uri=f"{visit.door.url}/sign-in/openid/callback",
+        redirect_uri=f"{visit.state.url}/sign-in/openid/callback",
         code_challenge_method="S256",
         default_timeout=PROVIDER_TIMEOUT_S,
     )
@@ -340,7 +340,7 @@ def _json(client: Any, url: str, signed: bool = False) -> Any:
 
 
 def _cookie(visit: RequestContext) -> str:
-    return "__Host-openid" if visit.door.secure else "openid"
+    return "__Host-openid" if visit.state.secure else "openid"
 
 
 def _sign(kept: dict[str, Any], secret: str) -> str:

@@ -233,7 +233,7 @@ def links(
     cards = list(
         zip(chosen, issue_secrets(visit.ladder, logins, "link", actor_login(visit), lasts_s=days * DAY_S), strict=True)
     )
-    address = f"{visit.door.url}/sign-in?link="
+    address = f"{visit.state.url}/sign-in?link="
     if shape == "cards":
         return render_form(visit, "links.html", cards=cards, address=address)
     out = io.StringIO()
@@ -280,7 +280,7 @@ def make_join_link(
         visit.ladder, STAFF_USER.login, "join", actor_login(visit), APPROVAL_SCOPE if ask else "join", days * DAY_S
     )
     return render_form(
-        visit, "join_link.html", made=made, asks=ask, address=f"{visit.door.url}/join?link={made.secret}"
+        visit, "join_link.html", made=made, asks=ask, address=f"{visit.state.url}/join?link={made.secret}"
     )
 
 

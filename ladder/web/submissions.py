@@ -112,10 +112,10 @@ async def receive_submission(visit: RequestContext) -> AcceptedSubmission:
 
 
 async def _take(visit: RequestContext, stream: AsyncIterator[bytes]) -> AcceptedSubmission:
-    viewer, door = visit.viewer, visit.door
+    viewer, state = visit.viewer, visit.state
     assert viewer.login is not None, "who sends a bot has signed in"
     count_try(visit, "upload")
-    with door.uploads.held(viewer.login) as held:
+    with state.uploads.held(viewer.login) as held:
         if not held:
             raise HTTPError(503, "Too many uploads come at once. Try again in a moment.", visit, RETRY_AFTER_S)
         async with contextmanager_in_threadpool(scratch_folder()) as scratch:
@@ -125,7 +125,7 @@ async def _take(visit: RequestContext, stream: AsyncIterator[bytes]) -> Accepted
                 raise HTTPError(400, STAFF_HAS_NO_BOTS, visit)
             received = parse_time(visit.ladder, at) if at else None
             submission = (form.path, owner, form.said("name") or None, received, viewer.login)
-            async with door.readers:
+            async with state.readers:
                 return await run_in_threadpool(submit_bot, visit.ladder, *submission)
 
 

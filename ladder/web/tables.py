@@ -158,7 +158,12 @@ def sit_down(
     response = RedirectResponse(f"/tables/{id}/play", 303)
     if secret is not None:
         response.set_cookie(
-            visit.door.guest_cookie(id), secret, GUEST_COOKIE_S, secure=visit.door.secure, httponly=True, samesite="lax"
+            visit.state.guest_cookie(id),
+            secret,
+            GUEST_COOKIE_S,
+            secure=visit.state.secure,
+            httponly=True,
+            samesite="lax",
         )
     return response
 
@@ -166,7 +171,7 @@ def sit_down(
 @tables_router.get("/tables/{id}/play", include_in_schema=False)
 def play(visit: CurrentContext, id: RowId) -> Response:
     """Return the page at which one plays, or looks on."""
-    seat = find_table_access(visit.ladder, id, visit.viewer, visit.request.cookies.get(visit.door.guest_cookie(id)))
+    seat = find_table_access(visit.ladder, id, visit.viewer, visit.request.cookies.get(visit.state.guest_cookie(id)))
     if seat is None:
         raise HTTPError(404, "There is no such table.", visit)
     may = seat.place is not None or (seat.evening.allow_spectators and visit.reads)
@@ -174,7 +179,7 @@ def play(visit: CurrentContext, id: RowId) -> Response:
         return RedirectResponse(f"/tables/{id}", 303)
     rules = get_rules(visit.ladder, seat.evening.rules)
     rows, home = [asdict(row) for row in action_table(rules)], (f"/tables/{id}", f"table {id}")
-    text = table_page(rules.name, visit.door.sheet(rules), f"/tables/{id}/socket", rows, home)
+    text = table_page(rules.name, visit.state.sheet(rules), f"/tables/{id}/socket", rows, home)
     headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
     return Response(text, 200, headers, "text/html; charset=utf-8")
 
@@ -221,7 +226,7 @@ def _ways(visit: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
 
 
 def _way(visit: RequestContext, id: int, number: int, place: SessionSlot, secret: str | None) -> SlotInvite:
-    name, url = place.label or place.name, visit.door.url
+    name, url = place.label or place.name, visit.state.url
     if place.kind == PROGRAM:
         socket = f"ws{url.removeprefix('http')}/tables/{id}/program"
         return SlotInvite(number, place.kind, name, socket=socket, token=secret)
@@ -238,8 +243,8 @@ MAX_STREAM_S = 600.0  # of a feed; the browser comes again, and is looked at ane
 class ChangePoller:
     """Looks at the number of the last event while anybody listens: one task for all of them."""
 
-    def __init__(self, door: AppState) -> None:
-        self.door = door
+    def __init__(self, state: AppState) -> None:
+        self.state = state
         self._listeners = 0
         self._task: asyncio.Task[None] | None = None
         self.change: int | None = None
@@ -259,7 +264,7 @@ class ChangePoller:
     async def _look(self) -> None:
         while True:
             with suppress(DatabaseError):  # it is away: pages say so
-                self.change = await run_in_threadpool(self.door.last_change)
+                self.change = await run_in_threadpool(self.state.last_change)
             await asyncio.sleep(CHANGE_POLL_S)
 
 
@@ -272,13 +277,13 @@ async def changes(visit: Annotated[RequestContext, Depends(authorize)]) -> Strea
 def watch_of(app: Any) -> ChangePoller:
     """Return the one that all feeds and sockets of an application share."""
     if not hasattr(app.state, "watch"):
-        app.state.watch = ChangePoller(app.state.door)
+        app.state.watch = ChangePoller(app.state.shared)
     watch: ChangePoller = app.state.watch
     return watch
 
 
 async def _feed(visit: RequestContext) -> AsyncIterator[str]:
-    with hold_connection(visit.door, visit.request, visit.viewer.login) as held:
+    with hold_connection(visit.state, visit.request, visit.viewer.login) as held:
         if not held:
             yield "retry: 60000\n\n"
             return
@@ -292,7 +297,7 @@ async def _words(watch: ChangePoller) -> AsyncIterator[str]:
         seen = watch.change
         for beat in range(int(MAX_STREAM_S / MIN_MESSAGE_INTERVAL_S)):
             with suppress(TimeoutError):
-                await asyncio.wait_for(watch.door.ending.wait(), MIN_MESSAGE_INTERVAL_S)
+                await asyncio.wait_for(watch.state.ending.wait(), MIN_MESSAGE_INTERVAL_S)
                 return
             if watch.change != seen:
                 yield "data: changed\n\n" if seen is not None else ":\n\n"
@@ -322,10 +327,10 @@ async def program(socket: WebSocket, id: RowId, after: Annotated[int | None, Que
 
 
 async def _carry(socket: WebSocket, id: int, is_program: bool, after: int | None = None) -> None:
-    door: AppState = socket.app.state.door
+    state: AppState = socket.app.state.shared
     try:
         seat = await run_in_threadpool(_seat, socket, id, is_program)
-        runner = await run_in_threadpool(find_table_server, door.ladder, seat.evening)
+        runner = await run_in_threadpool(find_table_server, state.ladder, seat.evening)
         viewer = await run_in_threadpool(_account, socket)
     except HTTPError as problem:
         await socket.send_denial_response(JSONResponse({"error": problem.what}, problem.status))
@@ -334,7 +339,7 @@ async def _carry(socket: WebSocket, id: int, is_program: bool, after: int | None
         await socket.send_denial_response(JSONResponse({"error": "the database is away"}, 503))
         return
     person = viewer.login or (None if seat.place is None else f"{id}/{seat.place}")
-    with hold_connection(door, socket, person) as held:
+    with hold_connection(state, socket, person) as held:
         if held:
             await _carry_held(socket, seat, runner, is_program, after)
         else:
@@ -390,15 +395,15 @@ async def _withdrawn(socket: WebSocket, seat: TableAccess, is_program: bool) -> 
 
 def _seat(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
     """Return what who asks for a socket is at a table. Raises RefusedError, DatabaseError."""
-    door: AppState = socket.app.state.door
+    state: AppState = socket.app.state.shared
     token = find_bearer_token(socket)
     if is_program:
-        seat = None if token is None else find_program_access(door.ladder, id, _account(socket), token)
+        seat = None if token is None else find_program_access(state.ladder, id, _account(socket), token)
         if seat is None:
             raise HTTPError(401, "Show the token of a program's place: Authorization: Bearer TOKEN")
         return seat
     visit = authorize_websocket(socket)
-    seat = find_table_access(door.ladder, id, visit.viewer, socket.cookies.get(door.guest_cookie(id)))
+    seat = find_table_access(state.ladder, id, visit.viewer, socket.cookies.get(state.guest_cookie(id)))
     if seat is None:
         raise HTTPError(404, "There is no such table.")
     if seat.place is None and not (visit.reads and seat.evening.allow_spectators):

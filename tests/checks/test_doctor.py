@@ -214,10 +214,10 @@ def test_a_terminal_gets_folded_texts_and_whole_commands(place: Place) -> None:
 
 def test_a_hanging_engine_costs_the_doctor_seconds(place: Place) -> None:
     """A daemon that takes the call and never answers: 5 s, not the 20 s of a call to one that is known to work."""
-    with socket.socket(socket.AF_UNIX) as door:
+    with socket.socket(socket.AF_UNIX) as listener:
         path = place.folder / "sock"
-        door.bind(str(path))
-        door.listen(8)
+        listener.bind(str(path))
+        listener.listen(8)
 
         def asks() -> None:
             found = place.run("doctor", "--json", DOCKER_HOST=f"unix://{path}").json["findings"]

@@ -261,9 +261,9 @@ def test_after_a_killed_run_an_engine_is_looked_for_once(tmp_path: Path, host: s
 def test_after_a_killed_run_an_engine_that_hangs_costs_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes the question and says nothing: a start waits as long as for an engine that it needs, once."""
     monkeypatch.chdir(tmp_path)
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind("sock")  # a socket's path may have 107 bytes, so it is a relative one
-        door.listen(8)
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.bind("sock")  # a socket's path may have 107 bytes, so it is a relative one
+        peer.listen(8)
 
         def begins() -> float:
             return clean_up(f"unix://{tmp_path}/sock", tmp_path)[0]
@@ -289,10 +289,10 @@ class Answering:
     def _serve(self, answer: bytes) -> None:
         with contextlib.suppress(OSError):
             while True:
-                door, _ = self.listener.accept()
-                with door:
-                    door.recv(65536)
-                    door.sendall(answer)
+                peer, _ = self.listener.accept()
+                with peer:
+                    peer.recv(65536)
+                    peer.sendall(answer)
 
     def close(self) -> None:
         self.listener.shutdown(socket.SHUT_RDWR)

@@ -259,7 +259,7 @@ def test_what_comes_as_another_type_is_not_read(web: Pages, path: str, kind: str
 
 def test_guesses_at_one_password_from_one_address_are_a_hundred_in_an_hour(web: Pages) -> None:
     now = [0.0]
-    limits = type(web.client.app.state.door.limits)(lambda: now[0])  # type: ignore[attr-defined]
+    limits = type(web.client.app.state.shared.limits)(lambda: now[0])  # type: ignore[attr-defined]
     allowed = 0
     for now[0] in range(3600):
         allowed += not limits.wait_s("password", "192.0.2.7 ada")
@@ -270,15 +270,15 @@ def test_guesses_at_one_password_from_one_address_are_a_hundred_in_an_hour(web: 
 def still(web: Pages) -> Any:
     """Give back what all requests share, once no time goes by for what is counted."""
     state = web.client.app.state  # type: ignore[attr-defined]
-    state.door = replace(state.door, limits=type(state.door.limits)(lambda: 0.0))
-    return state.door
+    state.shared = replace(state.shared, limits=type(state.shared.limits)(lambda: 0.0))
+    return state.shared
 
 
 def test_forms_are_counted_before_they_are_parsed(web: Pages) -> None:
     """By person, else by address: a form that can't be read is a try, too."""
-    visitor, door = web.visitor("nobody"), still(web)
+    visitor, state = web.visitor("nobody"), still(web)
     assert visitor.post("/sign-in", data={}).status_code == 400
-    while not door.limits.wait_s("form", "testclient"):
+    while not state.limits.wait_s("form", "testclient"):
         pass
     assert visitor.post("/sign-in", data={}).status_code == 429
     assert web.visitor("ada").post("/account/tokens", data={}).status_code == 400
@@ -307,8 +307,8 @@ def test_only_what_reads_a_stream_runs_on_the_event_loop(web: Pages) -> None:
 
 
 def test_a_host_with_many_addresses_is_one(web: Pages) -> None:
-    door = still(web)
-    while not door.limits.wait_s("form", "2001:db8::/64"):
+    state = still(web)
+    while not state.limits.wait_s("form", "2001:db8::/64"):
         pass
     for host, status in (("2001:db8::1:2:3:4", 429), ("2001:db8:0:1::1", 400), ("fe80::1%lo", 400)):
         visitor = TestClient(web.client.app, base_url=URL, client=(host, 1))
@@ -317,8 +317,8 @@ def test_a_host_with_many_addresses_is_one(web: Pages) -> None:
 
 
 def test_a_person_and_an_address_have_so_many_sockets_and_feeds_at_a_time(web: Pages) -> None:
-    door = web.client.app.state.door  # type: ignore[attr-defined]
-    for places, name in ((door.people, "ada"), (door.addresses, "testclient")):
+    state = web.client.app.state.shared  # type: ignore[attr-defined]
+    for places, name in ((state.people, "ada"), (state.addresses, "testclient")):
         with ExitStack() as stack:
             while stack.enter_context(places.held(name)):
                 pass

@@ -305,10 +305,10 @@ families = [attempt(number) for number in range(2, 46)]
 pair = socket.socketpair()
 try:
     socket.socket(socket.AF_UNIX).connect("\\0{name}")
-    door = "open"
+    status = "open"
 except ConnectionRefusedError:
-    door = "closed"
-print(json.dumps([families, door]))
+    status = "closed"
+print(json.dumps([families, status]))
 """
     with socket.socket(socket.AF_UNIX) as host:
         host.bind(f"\0{name}")
