@@ -39,7 +39,7 @@ define begin_ladder
 test -f $(LADDER)/ladder.toml || { $(BIN)/arena ladder init $(LADDER) --rules coup --sandbox process && \
   for bot in $(BOTS); do \
     name=my_$$(basename $$bot | tr . _); \
-    $(BIN)/arena ladder owners add $(LADDER) owner_of_$$name && \
+    $(BIN)/arena ladder users add $(LADDER) owner_of_$$name && \
     $(BIN)/arena ladder submit $(LADDER) $$bot --owner owner_of_$$name --name $$name || exit; \
   done; }
 endef

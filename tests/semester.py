@@ -174,7 +174,7 @@ class Term:
         )  # fmt: skip
         rows = "".join(f"student{n},Student Number {n},Group {n % 2},s{n}@example.edu\n" for n in range(scale.owners))
         (self.folder / "roster.csv").write_text(f"Login,Name,Section,Email address\n{rows}")
-        self.ladder("owners import", "roster.csv")
+        self.ladder("users import", "roster.csv")
         share = 100 / scale.seats
         self.settle(BASELINES.format(games=scale.final_games, share=share))
 

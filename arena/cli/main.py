@@ -43,7 +43,7 @@ class LazyCommand(click.Command):
     def load(self) -> click.Command:
         """Return the command itself."""
         with require_extras():
-            command: click.Command = getattr(import_module(self._module), str(self.name))
+            command: click.Command = getattr(import_module(self._module), str(self.name).replace("-", "_"))
         return command
 
     def make_context(

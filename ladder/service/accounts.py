@@ -492,5 +492,5 @@ def _find(connection: Connection, link: str, now: float) -> Credential | None:
 def _get_applicant(connection: Connection, login: str) -> User:
     owner = find_user(connection, login)
     if owner is None:
-        raise LadderError(f'there is no account "{escape_control(login)}".\nSee arena ladder owners list.')
+        raise LadderError(f'there is no account "{escape_control(login)}".\nSee arena ladder users list.')
     return owner

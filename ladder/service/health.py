@@ -223,7 +223,7 @@ def _tables(ladder: Ladder) -> Finding:
     if not count:
         return Finding("tables", Level.OK, "none is open")
     if not played_here:
-        mend = f"arena ladder tables {ladder.path}"
+        mend = f"arena ladder serve-tables {ladder.path}"
         return Finding("tables", Level.NOTE, f"{text}; no process plays them", mend, "arena ladder serve does it, too")
     return Finding("tables", Level.OK, text)
 

@@ -295,11 +295,11 @@ def get_user(connection: Connection, login: str) -> User:
     owner = find_user(connection, login)
     if owner is not None and owner.waiting:
         raise LadderError(
-            f"{escape_control(login)} waits for approval.\nDecide first: arena ladder owners approve, or refuse"
+            f"{escape_control(login)} waits for approval.\nDecide first: arena ladder users approve, or refuse"
         )
     if owner is None:
         near = get_close_matches(login, [each.login for each in all_users(connection)], 1)
-        hint = f"Did you mean {escape_control(near[0])}?" if near else "Import the roster: arena ladder owners import"
+        hint = f"Did you mean {escape_control(near[0])}?" if near else "Import the roster: arena ladder users import"
         raise LadderError(f'there is no owner "{escape_control(login)}".\n{hint}')
     return owner
 

@@ -349,7 +349,7 @@ class UserMatcher:
         owner_ids = set().union(*(ids for _, ids in identities.values()))
         if len(owner_ids) > 1:
             conflict = ", ".join(f"{what} is {self._logins(ids)}'s" for what, ids in identities.values())
-            raise ValueError(f"{conflict}: fix the line, or merge them (arena ladder owners merge)")
+            raise ValueError(f"{conflict}: fix the line, or merge them (arena ladder users merge)")
         if not owner_ids:
             return None
         [owner] = (self._owners[id] for id in owner_ids)

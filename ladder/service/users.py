@@ -277,7 +277,7 @@ def _check(old: User, new: User) -> None:
         raise LadderError(f"of {names} one is suspended.\nDecide first: arena ladder suspend, with --undo or without.")
     if new.withdrawn and not old.withdrawn:
         raise LadderError(
-            f"{escape_control(new.login)} left the course.\nDecide first: arena ladder owners leave --undo"
+            f"{escape_control(new.login)} left the course.\nDecide first: arena ladder users withdraw --undo"
         )
 
 

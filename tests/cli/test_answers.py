@@ -27,7 +27,7 @@ def commands(command: click.Command, words: str = "") -> Iterator[tuple[str, cli
 COMMANDS = dict(commands(cli))
 SEEN_BY_ONE = ("--game", 1, "--seat", "one", "--from", 2)
 # What they kept, the other commands tell; feed writes the protocol's own lines.
-FOR_PEOPLE = {"play", "watch", "connect", "feed", "ladder serve", "ladder site", "ladder tables"}
+FOR_PEOPLE = {"play", "watch", "connect", "feed", "ladder serve", "ladder export-site", "ladder serve-tables"}
 
 
 @each("name", COMMANDS.keys() - FOR_PEOPLE)

@@ -149,7 +149,7 @@ def test_a_trained_bot_plays_on_a_ladder(place: Place, needs: Needs, box: str) -
     trained(place.folder / "trained", "coup", 2, "drawn")
     for words in (
         ("init", "spring", "--seats", 2, "--match-games", 4, "--sandbox", box, "--reference", "sample:honest"),
-        ("owners", "add", "spring", "ann"),
+        ("users", "add", "spring", "ann"),
         ("submit", "spring", "trained", "--owner", "ann"),
         ("run", "spring", "--until", "idle", "--jobs", 1),
         ("run", "spring", "--matches", 2, "--jobs", 1),

@@ -8,15 +8,15 @@ COMMANDS = {
     "arena.cli.ladder.operations": {
         "init": "Make a ladder in a new folder.",
         "run": "Examine what is submitted, play, and rate.",
-        "tables": "Play at the tables that people open on its pages.",
+        "serve-tables": "Run the tables that users open on the pages.",
         "doctor": "Check a ladder, which may be running: disks, clock, sandbox.",
         "backup": "Write the whole ladder to one new FILE, a tar.",
         "restore": "Make a ladder in a new folder from a backup.",
     },
     "arena.cli.ladder.users": {
-        "owners": "List the owners of bots, and import a roster.",
-        "teams": "Let people be in teams, and list them.",
-        "access": "Let people in who haven't the ladder's file: links and tokens.",
+        "users": "List users, import a roster, merge and withdraw users.",
+        "teams": "List teams, and change their members.",
+        "access": "List, issue and revoke sign-in links and tokens.",
     },
     "arena.cli.ladder.bots": {
         "submit": "Submit a version of a bot: a file, a folder, a zip or a tar.",
@@ -32,7 +32,7 @@ COMMANDS = {
     },
     "arena.cli.ladder.serve": {
         "serve": "Serve its pages, and examine, play and rate beside them.",
-        "site": "Write what the public may read as files, for any web space.",
+        "export-site": "Write the public pages as static files.",
     },
     "arena.cli.ladder.results": {
         "standings": "Print the table: ranks and shares with 95 % intervals.",

@@ -229,7 +229,7 @@ def grades(
     if login is not None:
         grade = next((grade for grade in current.grades if grade.owner.login == login), None)
         if grade is None:
-            usage_error(f'there is no owner "{login}"; see arena ladder owners list {folder}')
+            usage_error(f'there is no owner "{login}"; see arena ladder users list {folder}')
         if as_json:
             print_json(grade)
         else:

@@ -1,7 +1,7 @@
 """Implement the commands that operate a ladder: create, run, serve tables, check, back up and restore.
 
 `init` creates a ladder's folder, database, match settings and reference bots. `run` checks, plays and rates until it
-is stopped. `tables` plays at the tables that users open. `doctor` reports the ladder's health. `backup` and `restore`
+is stopped. `serve-tables` runs the tables that users open. `doctor` reports the ladder's health. `backup` and `restore`
 convert a ladder to one file and back."""
 
 import os
@@ -129,7 +129,7 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
                 f"made {folder}: {play.terms.rules.name} at {play.seats} seats, {play.match_games} games a match"
             )
             print_note(f"the key of all deals has the SHA-256 {ladder.commitment}")
-            print_note(f"next: arena ladder owners import {folder} roster.csv; arena ladder run {folder}")
+            print_note(f"next: arena ladder users import {folder} roster.csv; arena ladder run {folder}")
             print_note(f"with pages in the browser: arena ladder serve {folder}")
 
 
@@ -348,13 +348,13 @@ def _say(event: RunnerUpdate, log: Journal, verbose: bool) -> None:
 
 @click.command()
 @FOLDER_ARGUMENT
-def tables(folder: Path) -> None:
-    """Play at the tables that people open on the ladder's pages, until Ctrl-C or SIGTERM.
+def serve_tables(folder: Path) -> None:
+    """Run the tables that users open on the ladder's pages, until Ctrl-C or SIGTERM.
 
-    `arena ladder serve` starts it, too. What is being played when it ends is void; games that had ended are kept.
+    `arena ladder serve` starts it, too. A match in progress when it stops is void; its finished games are kept.
     """
     with require_extras():
-        from ladder.tables.server import serve_tables
+        from ladder.tables import server
     log = Journal(plain=sys.stderr.isatty())
 
     def hear(why: str | None) -> None:
@@ -362,7 +362,7 @@ def tables(folder: Path) -> None:
 
     with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, hear) as ladder:
         require_sandbox(ladder)
-        serve_tables(ladder, log.info)
+        server.serve_tables(ladder, log.info)
 
 
 @click.command()

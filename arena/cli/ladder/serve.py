@@ -1,4 +1,4 @@
-"""Implement `arena ladder serve` (the pages and a runner) and `arena ladder site` (the public pages as files)."""
+"""Implement `arena ladder serve` (the pages and a runner) and `arena ladder export-site` (the pages as files)."""
 
 import ctypes
 import os
@@ -72,7 +72,7 @@ def serve(
 
         treat_sigterm_as_sigint()
         runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
-        tables = [] if no_runner or no_tables else ["tables", str(folder)]
+        tables = [] if no_runner or no_tables else ["serve-tables", str(folder)]
         gives_way = _give_way if ladder.play.terms.timing.own else _end_with_parent  # pages and tables come first then
         # uvicorn ends, and passes the signal on
         with (
@@ -156,10 +156,10 @@ def _end_with_parent() -> None:
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("to", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
-def site(folder: Path, to: Path) -> None:
-    """Write what the public may read as files, for any web space: table, bots, finals, the newest 200 matches.
+def export_site(folder: Path, to: Path) -> None:
+    """Write the public pages as static files: standings, bots, finals, the newest 200 matches.
 
-    Run it again to bring the files up to date: each is replaced at once.
+    Run it again to update the files: each is replaced atomically.
     """
     with require_extras():
         from ladder.web import export_static_site

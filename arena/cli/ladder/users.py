@@ -38,30 +38,30 @@ from ladder.service import (
 
 
 @click.group()
-def owners() -> None:
-    """List the owners of bots, import a roster, approve accounts, merge two owners, let one leave."""
+def users() -> None:
+    """List users, import a roster, approve accounts, merge two users, withdraw a user."""
 
 
-@owners.command("list")
+@users.command("list")
 @FOLDER_ARGUMENT
 @json_option(views.UserList)
-def list_owners(folder: Path, as_json: bool) -> None:
-    """List all owners, with their pseudonyms: for the teacher."""
+def list_users(folder: Path, as_json: bool) -> None:
+    """List all users with their logins and pseudonyms, for staff."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
         listing = views.list_users(reader)
     print_view(listing, as_json)
 
 
-@owners.command("add")
+@users.command("add")
 @FOLDER_ARGUMENT
 @click.argument("login")
-@option("--name", metavar="NAME", help="The person's name.  [the login]")
-@option("--email", metavar="EMAIL", help="The person's email.")
-@option("--section", metavar="NAME", help="The person's section of the class.")
-@option("--pseudonym", metavar="NAME", help="What tables call the person.  [two words, drawn]")
+@option("--name", metavar="NAME", help="The user's name.  [the login]")
+@option("--email", metavar="EMAIL", help="The user's email.")
+@option("--section", metavar="NAME", help="The user's section of the class.")
+@option("--pseudonym", metavar="NAME", help="The name in standings.  [two random words]")
 @ACTOR_OPTION
 @json_option(UserImport)
-def add_owner(
+def add_user(
     folder: Path,
     login: str,
     name: str | None,
@@ -71,7 +71,7 @@ def add_owner(
     actor: str,
     as_json: bool,
 ) -> None:
-    """Add one owner, or bring one up to date."""
+    """Add one user, or update one."""
     with open_ladder_or_exit(folder) as ladder:
         taken = import_users(ladder, [make_roster_entry(login, name, email, section, pseudonym)], actor, "one person")
     if as_json:
@@ -80,18 +80,18 @@ def add_owner(
         _print_import(taken)
 
 
-@owners.command("import")
+@users.command("import")
 @FOLDER_ARGUMENT
 @click.argument("roster", metavar="ROSTER", type=click.Path(path_type=Path))
-@option("--partial", is_flag=True, help="Skip lines that can't be imported, and import the others.")
+@option("--partial", is_flag=True, help="Skip lines with errors, and import the others.")
 @ACTOR_OPTION
 @json_option(UserImport)
 def import_roster(folder: Path, roster: Path, partial: bool, actor: str, as_json: bool) -> None:
-    """Import a class's roster, in CSV; those who are known are brought up to date.
+    """Import a class's roster in CSV; known users are updated.
 
-    The header names the columns: login, email or number, and if there are any, name (or first and last name), section,
-    pseudonym, staff. What Canvas and Moodle export is read as it is. Who is known by number, email or login is the same
-    person, whichever roster names him. Pseudonyms that aren't told are drawn, and stay.
+    The header names the columns: login, email or student_id, and optionally name (or first and last name), section,
+    pseudonym, staff. Exports of Canvas and Moodle are read unchanged. Users match by student_id, email or login.
+    Without a pseudonym a user keeps the old one, or gets two random words.
     """
     with open_ladder_or_exit(folder) as ladder:
         try:
@@ -104,61 +104,61 @@ def import_roster(folder: Path, roster: Path, partial: bool, actor: str, as_json
         return
     _print_import(taken)
     if taken.absent:
-        print_note(f"{format_count(taken.absent, 'owner')} not in {roster.name} stay as they were")
+        print_note(f"{format_count(taken.absent, 'user')} not in {roster.name}: unchanged")
 
 
-@owners.command("merge")
+@users.command("merge")
 @FOLDER_ARGUMENT
 @click.argument("old", metavar="FROM")
 @click.argument("new", metavar="INTO")
 @audited
 @json_option(ActionResult)
 def merge(folder: Path, old: str, new: str, actor: str, reason: str, as_json: bool) -> None:
-    """Let two owners be one person: all of FROM is INTO's from now on.
+    """Merge the user FROM into the user INTO, which owns everything of FROM from now on.
 
-    The login FROM leads to INTO, and its links, sessions, tokens and password let nobody in any more. What was played
-    stays; rated matches to come, at whose table bots of both would meet, are cancelled.
+    The login FROM leads to INTO; links, sessions, tokens and password of FROM are revoked. Results stay. Queued rated
+    matches in which bots of both would meet are cancelled.
     """
     with open_ladder_or_exit(folder) as ladder:
         changed = merge_users(ladder, old, new, actor, reason)
     print_decision(changed, f"{old} is {new}", as_json)
 
 
-@owners.command("leave")
+@users.command("withdraw")
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
-@option("--undo", is_flag=True, help="Let the person come back: what played before plays again.")
+@option("--undo", is_flag=True, help="Readmit the user: versions that were active play again.")
 @audited
 @json_option(ActionResult)
-def leave(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
-    """Let a person leave the course: as with a suspension, and without a line in grades.
+def withdraw(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
+    """Withdraw a user from the course: as a suspension does, and grades don't list the user.
 
-    What was played stays, also in the ratings of others. A roster that names the person doesn't bring them back.
+    Results stay, also in the ratings of others. Importing a roster readmits no user.
     """
     with open_ladder_or_exit(folder) as ladder:
         changed = set_withdrawn(ladder, login, not undo, actor, reason)
     print_decision(changed, f"{login} is {'' if undo else 'no longer '}in the course", as_json)
 
 
-@owners.command("approve")
+@users.command("approve")
 @FOLDER_ARGUMENT
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
 @ACTOR_OPTION
 @json_option(ActionResult)
 def approve_some(folder: Path, logins: tuple[str, ...], actor: str, as_json: bool) -> None:
-    """Let accounts take part that wait for approval: their people signed up by a link."""
+    """Approve accounts that signed up by a link."""
     with open_ladder_or_exit(folder) as ladder:
         new = sum(approve_applicant(ladder, login, actor) for login in logins) > 0
     print_decision(new, f"approved: {', '.join(logins)}", as_json)
 
 
-@owners.command("refuse")
+@users.command("refuse")
 @FOLDER_ARGUMENT
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
 @audited
 @json_option(ActionResult)
 def refuse_some(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
-    """Remove accounts that wait for approval; their logins are free then."""
+    """Remove accounts that wait for approval, and free their logins."""
     with open_ladder_or_exit(folder) as ladder:
         new = sum(refuse_applicant(ladder, login, actor, reason) for login in logins) > 0
     print_decision(new, f"removed: {', '.join(logins)}", as_json)
@@ -168,9 +168,9 @@ def _print_import(taken: UserImport) -> None:
     for each in taken.remarks:
         print_note(f"line {each.line}: {each.text}")
     for each in taken.left_out:
-        print_note(f"line {each.line} is left out: {each.text}")
-    left = f", {format_count(len(taken.left_out), 'line')} left out" if taken.left_out else ""
-    print_note(f"{format_count(taken.added, 'owner')} added, {taken.changed} changed{left}")
+        print_note(f"line {each.line} is skipped: {each.text}")
+    left = f", {format_count(len(taken.left_out), 'line')} skipped" if taken.left_out else ""
+    print_note(f"{format_count(taken.added, 'user')} added, {taken.changed} changed{left}")
 
 
 _DAY_S = 86_400.0
@@ -178,15 +178,15 @@ _DAY_S = 86_400.0
 
 @click.group()
 def access() -> None:
-    """Let people in who haven't the ladder's file: by links for one sign-in, and by tokens for programs."""
+    """List, issue and revoke credentials: links for one sign-in, and tokens for programs."""
 
 
 @access.command("list")
 @FOLDER_ARGUMENT
-@option("--owner", "login", metavar="LOGIN", help="Those of one person.")
+@option("--owner", "login", metavar="LOGIN", help="Only those of this user.")
 @json_option(views.CredentialList)
 def list_access(folder: Path, login: str | None, as_json: bool) -> None:
-    """List links, sessions, tokens and passwords; their secrets aren't stored."""
+    """List links, sessions, tokens and passwords, without their secrets."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
         listed = views.list_credentials(reader, login)
     print_view(listed, as_json)
@@ -196,8 +196,13 @@ def list_access(folder: Path, login: str | None, as_json: bool) -> None:
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
 @option("--kind", type=click.Choice(["link", "token", "join"]), default="link", help="What to make.")
-@option("--scope", type=click.Choice(TOKEN_SCOPES), default="submit", help="What for: submit may read, too.")
-@option("--days", type=click.FloatRange(0.01, 3650), metavar="N", help="For how long.  [link 1, join 14, token 180]")
+@option("--scope", type=click.Choice(TOKEN_SCOPES), default="submit", help="Permission; submit includes read.")
+@option(
+    "--days",
+    type=click.FloatRange(0.01, 3650),
+    metavar="N",
+    help="Days of validity.  [link 1, join 14, token 180]",
+)
 @option("--require-approval", is_flag=True, help="With --kind join: staff approves each account.")
 @ACTOR_OPTION
 @json_option(IssuedSecret)
@@ -214,7 +219,7 @@ def add_access(
     """Make a link for one sign-in, or a token for a program. Its secret is printed this once.
 
     --kind join makes a link by which any number of people sign up. With --require-approval each of them waits until
-    staff approves the account: arena ladder owners approve.
+    staff approves the account: arena ladder users approve.
     """
     if require_approval and kind != "join":
         usage_error("--require-approval is for --kind join.")
@@ -248,21 +253,21 @@ def add_access(
 @audited
 @json_option(ActionResult)
 def revoke_access(folder: Path, id: int, actor: str, reason: str, as_json: bool) -> None:
-    """Let a link, a session, a token or a password let nobody in any more, nor sessions that began by it."""
+    """Revoke a link, session, token or password, and the sessions that began with it."""
     with open_ladder_or_exit(folder) as ladder:
         new = revoke_credential(ladder, id, actor, reason)
-    print_decision(new, f"{id} lets nobody in", as_json)
+    print_decision(new, f"credential {id} is revoked", as_json)
 
 
-MOVE_OPTION = option("--move", is_flag=True, help="Let people who are in another team leave it.")
-SINCE_OPTION = option("--since", metavar="TIME", help="From when on: a grade asks who was in a team then.  [now]")
+MOVE_OPTION = option("--move", is_flag=True, help="Move users who are in another team.")
+SINCE_OPTION = option("--since", metavar="TIME", help="Start of the membership, which grades use.  [now]")
 
 
 @click.group()
 def teams() -> None:
-    """Let people be in teams, and list them.
+    """List teams, and change their members.
 
-    Bots of a team never meet in a rated match; quotas are the team's; members see one another's bots as their own.
+    Bots of a team never meet in a rated match. Members share quotas, and see each other's bots as their own.
     """
 
 
@@ -270,7 +275,7 @@ def teams() -> None:
 @FOLDER_ARGUMENT
 @json_option(views.TeamList)
 def list_teams(folder: Path, as_json: bool) -> None:
-    """List all teams, with who is in them since when, and who was until when."""
+    """List all teams with their present and former members."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
         listed = views.list_teams(reader)
     print_view(listed, as_json)
@@ -294,9 +299,9 @@ def join(
     reason: str,
     as_json: bool,
 ) -> None:
-    """Let people be in a team, which is made if there is none of the name.
+    """Add users to a team, which is created if it doesn't exist.
 
-    Rated matches that haven't begun are cancelled where two of the team would sit at one table. Finals go on.
+    Queued rated matches in which two bots of the team would meet are cancelled. Finals continue.
     """
     with open_ladder_or_exit(folder) as ladder:
         at = parse_time(ladder, since) if since else None
@@ -310,7 +315,7 @@ def join(
 @audited
 @json_option(TeamChanges)
 def leave_team(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
-    """Let people be in no team: from now on they see nothing of the others' bots, and may meet them."""
+    """Remove users from their teams: they no longer see the others' bots, and may meet them."""
     with open_ladder_or_exit(folder) as ladder:
         done = leave_teams(ladder, logins, actor, reason)
     _print_team(done, as_json)
@@ -324,9 +329,9 @@ def leave_team(folder: Path, logins: tuple[str, ...], actor: str, reason: str, a
 @ACTOR_OPTION
 @json_option(TeamChanges)
 def take_in(folder: Path, file: Path, move: bool, since: str | None, actor: str, as_json: bool) -> None:
-    """Let people be in the teams of a CSV, whose header names login, email or student_id, and team or group.
+    """Add users to the teams of a CSV, whose header names login, email or student_id, and team or group.
 
-    All join or none. What Canvas exports of a group set is read as it is.
+    All join or none. Canvas' export of a group set is read unchanged.
     """
     with open_ladder_or_exit(folder) as ladder:
         try:
@@ -341,8 +346,8 @@ def _print_team(done: TeamChanges, as_json: bool) -> None:
     if as_json:
         print_json(done)
     elif not done.changed:
-        print_note("it is so already: nothing was decided")
+        print_note("no change")
     else:
         print_note(f"{done.joined} joined a team, {done.left} left one")
         if done.cancelled:
-            print_note(f"{format_count(done.cancelled, 'rated match', 'es')} cancelled that can't be played any more")
+            print_note(f"{format_count(done.cancelled, 'rated match', 'es')} cancelled")

@@ -180,7 +180,7 @@ def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -
 
 
 def test_a_bot_of_who_left_says_so_to_its_owner_and_staff(own: Term) -> None:
-    own.arena("owners leave", "ada", "--reason", "dropped out")
+    own.arena("users withdraw", "ada", "--reason", "dropped out")
     assert "its owner left the course: dropped out" in own.arena("bot", "late").out
     assert (
         "ada is no longer in the course: dropped out"
@@ -196,7 +196,7 @@ def test_a_bot_of_who_left_says_so_to_its_owner_and_staff(own: Term) -> None:
             with ladder.reading(viewer) as reader:
                 told = (views.list_users(reader), views.view_bot(reader, "late"), views.list_events(reader))
                 assert ("dropped" in repr(told)) is sees
-    own.arena("owners leave", "ada", "--undo", "--reason", "is back")
+    own.arena("users withdraw", "ada", "--undo", "--reason", "is back")
     assert "left the course" not in own.arena("bot", "late").out.partition("\nacts:")[0]
 
 

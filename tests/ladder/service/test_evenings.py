@@ -69,7 +69,7 @@ def test_who_looks_after_a_ladder_is_told_of_tables_and_of_who_sits_there(ladder
     opened(ladder, people=1)
     text, mend = told()
     assert text == "1 open, at 0 of them a match; people who have sat down: 1; no process plays them"
-    assert mend.startswith("arena ladder tables ")
+    assert mend.startswith("arena ladder serve-tables ")
     id, _ = opened(ladder)
     ladder.database.write(lambda connection: set_session_playing(connection, id, True, 3.0))
     ladder.database.write(lambda connection: register_runner(connection, 20, 3.0, port=1, secret="x"))

@@ -262,11 +262,11 @@ def test_who_left_is_out_until_he_returns(ladder: Ladder) -> None:
 
 def test_the_commands_say_what_is_so(ladder: Ladder) -> None:
     term = Term(ladder.path)
-    assert term.arena("owners add", "zed", "--email", "zed@x.edu").code == 0
-    assert "zed@x.edu" in term.arena("owners list").out
-    refused = term.arena("owners add", "kay", "--email", "ZED@x.edu", code=2)
+    assert term.arena("users add", "zed", "--email", "zed@x.edu").code == 0
+    assert "zed@x.edu" in term.arena("users list").out
+    refused = term.arena("users add", "kay", "--email", "ZED@x.edu", code=2)
     assert refused.told[0] == "arena: the email \"ZED@x.edu\" is somebody's who is here, zed's."
-    assert term.arena("owners leave", "ada", "--reason", "moved").err == "ada is no longer in the course\n"
-    assert term.json("owners leave", "ada", "--undo", "--reason", "back") == {"changed": True}
-    assert term.arena("owners merge", "zed", "ada", "--reason", "one person").err == "zed is ada\n"
-    assert term.json("owners merge", "zed", "ada", "--reason", "one person") == {"changed": False}
+    assert term.arena("users withdraw", "ada", "--reason", "moved").err == "ada is no longer in the course\n"
+    assert term.json("users withdraw", "ada", "--undo", "--reason", "back") == {"changed": True}
+    assert term.arena("users merge", "zed", "ada", "--reason", "one person").err == "zed is ada\n"
+    assert term.json("users merge", "zed", "ada", "--reason", "one person") == {"changed": False}

@@ -47,7 +47,7 @@ def test_what_was_made_and_taken_in_is_told_to_programs(place: Place) -> None:
     made = place.call("ladder", "init", "spring", *MORE["init"], "--json").json
     assert made["folder"] == "spring"
     assert re.fullmatch("[0-9a-f]{64}", made["commitment"])
-    added = place.call("ladder", "owners", "add", "spring", "ada", "--json").json
+    added = place.call("ladder", "users", "add", "spring", "ada", "--json").json
     assert {name: added[name] for name in ("added", "changed", "absent")} == {"added": 1, "changed": 0, "absent": 0}
     for again in (False, True):
         taken = place.call("ladder", "submit", "spring", place.bot("mybot.py"), "--owner", "ada", "--json").json

@@ -279,19 +279,19 @@ def test_the_command_imports_a_roster(ladder: Ladder, tmp_path: Path) -> None:
     """And says in two lines what is wrong with one, or takes in the rest of it."""
     term, roster = Term(ladder.path), tmp_path / "roster.csv"
     roster.write_text(CANVAS)
-    assert term.arena("owners import", roster).err.splitlines() == [
+    assert term.arena("users import", roster).err.splitlines() == [
         "line 6: passed over: Test Student is Canvas' test student",
         "line 7: passed over: Test Student is Canvas' test student",
-        "2 owners added, 0 changed",
+        "2 users added, 0 changed",
     ]
     roster.write_text("login\nada\nada\n")
-    assert len(term.arena("owners import", roster, code=2).told) == 2
-    assert term.arena("owners import", roster, "--partial").err.splitlines() == [
-        'line 3 is left out: the login "ada" is that of line 2', "0 owners added, 0 changed, 1 line left out",
-        "1 owner not in roster.csv stay as they were",
+    assert len(term.arena("users import", roster, code=2).told) == 2
+    assert term.arena("users import", roster, "--partial").err.splitlines() == [
+        'line 3 is skipped: the login "ada" is that of line 2', "0 users added, 0 changed, 1 line skipped",
+        "1 user not in roster.csv: unchanged",
     ]  # fmt: skip
     left_out = [{"line": 3, "text": 'the login "ada" is that of line 2'}]
-    assert term.json("owners import", roster, "--partial") == {
+    assert term.json("users import", roster, "--partial") == {
         "added": 0, "changed": 0, "absent": 1, "left_out": left_out, "remarks": [],
     }  # fmt: skip
 

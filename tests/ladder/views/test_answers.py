@@ -23,7 +23,7 @@ LOOKS: dict[str, tuple[object, list[list[str]]]] = {
     "queue": (views.QueuePage, [[]]),
     "log": (views.BotLogs, [["MATCH", "late"]]),
     "final": (views.FinalState | views.FinalList, [[]]),
-    "owners list": (views.UserList, [[]]),
+    "users list": (views.UserList, [[]]),
     "doctor": (Checkup, [[]]),
     "rerate": (RebuiltStandings, [[]]),
 }

@@ -126,7 +126,7 @@ def club(place: Place, folder: Path, **environment: str) -> Iterator[Club]:
 
 def dealer(place: Place, folder: Path, **environment: str) -> "subprocess.Popen[str]":
     """Start the process that plays tables."""
-    return place.start("ladder", "tables", folder, **cache(place), **environment)
+    return place.start("ladder", "serve-tables", folder, **cache(place), **environment)
 
 
 class Player:

@@ -100,10 +100,10 @@ def test_commands_do_the_same(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
         for login in ("cyd", "dan", "eli"):
             create_account(ladder, secret, login, login.title(), "")
-    assert "waiting" in own.arena("owners list").out
-    assert own.json("owners approve", "cyd") == {"changed": True}
-    assert own.json("owners approve", "cyd") == {"changed": False}
-    assert own.json("owners refuse", "dan", "eli", "--reason", "unknown here") == {"changed": True}
-    logins = {row["login"]: row["waiting"] for row in own.json("owners list")["rows"]}
+    assert "waiting" in own.arena("users list").out
+    assert own.json("users approve", "cyd") == {"changed": True}
+    assert own.json("users approve", "cyd") == {"changed": False}
+    assert own.json("users refuse", "dan", "eli", "--reason", "unknown here") == {"changed": True}
+    logins = {row["login"]: row["waiting"] for row in own.json("users list")["rows"]}
     assert logins["cyd"] is False
     assert not {"dan", "eli"} & logins.keys()

@@ -66,7 +66,7 @@ def provider() -> Iterator[str]:
 @pytest.fixture
 def web(own: Term) -> Iterator[Pages]:
     for login in ("ada", "bob", "eve"):
-        own.arena("owners add", login, "--email", f"{login}@example.org")
+        own.arena("users add", login, "--email", f"{login}@example.org")
     with pages(own) as made:
         yield made
 
@@ -126,7 +126,7 @@ def test_who_is_not_let_in_is_told_why(web: Pages, own: Term, provider: str, sub
     assert came.status_code == 403
     assert why.casefold() in came.text.casefold(), came.text
     assert visitor.get("/account").status_code == 303
-    assert "mallory" not in own.arena("owners list").out
+    assert "mallory" not in own.arena("users list").out
 
 
 def test_what_was_not_begun_in_this_browser_ends_nowhere(web: Pages, own: Term, provider: str) -> None:

@@ -25,7 +25,7 @@ def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
         for name in ODD:
             submit_bot(ladder, write(tmp_path / "odd.py", f"{BOT}# {name}"), "eve", name)
     for _ in range(2):
-        ran = own.arena("site", tmp_path / "site")
+        ran = own.arena("export-site", tmp_path / "site")
     files = [path for path in (tmp_path / "site").rglob("*") if path.is_file()]
     assert f"{len(files)} files" in ran.err
     pages = [path for path in files if path.suffix == ".html"]

@@ -142,7 +142,7 @@ def tables_of(server: int) -> list[int]:
     told = subprocess.run(
         ["ps", "-o", "pid=,args=", "--ppid", str(server)], capture_output=True, text=True, check=False
     )
-    return [int(line.split()[0]) for line in told.stdout.splitlines() if " ladder tables " in line]
+    return [int(line.split()[0]) for line in told.stdout.splitlines() if " ladder serve-tables " in line]
 
 
 @pytest.mark.needs("postgresql", why_no_postgres())
