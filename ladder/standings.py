@@ -23,7 +23,7 @@ _DIGITS = 6  # of a rating that make an order: where an earlier fit began shows 
 
 @dataclass(frozen=True, slots=True)
 class StandingsEntrant:
-    """A version that is fit. `predecessor` is the version before it of the same bot, None for the first."""
+    """An accepted version. `predecessor` is the version before it of the same bot, None for the first."""
 
     version: int
     label: str

@@ -240,7 +240,7 @@ class Term:
         yield from newest.values()
 
     def check(self) -> None:
-        """Demand that each version is fit or unfit as it should be, with its reason, and that the newest fit plays."""
+        """Assert that each version has its status and reason, and that the newest accepted one plays."""
         playing = {each.owner: each.label for each in self.handed if each.good}
         for owner in dict.fromkeys(each.owner for each in self.handed):
             page = self.told("bot", f"bot-of-{owner}")
@@ -248,7 +248,7 @@ class Term:
                 about = version.get("version", version)
                 label = f"bot-of-{owner}@{about['number']}"
                 good = next(each.good for each in self.handed if each.label == label)
-                assert about["state"] == ("fit" if good else "unfit"), (label, about)
+                assert about["state"] == ("accepted" if good else "rejected"), (label, about)
                 assert good or about["reason"], label
         rows = self.told("standings")["rows"]
         assert {f"{row['bot']}@{row['number']}" for row in rows if not row["reference"]} == set(playing.values())

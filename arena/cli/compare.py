@@ -259,7 +259,7 @@ def _show_play(this: Run, comparison: Comparison, jobs: int) -> None:
             redraw()
             if isinstance(event, JobFailed):
                 print_note(f"match {event.job.spec.match} failed: {event.reason}")
-            if comparison.ended or (isinstance(event, JobFailed) and event.given_up):
+            if comparison.ended or (isinstance(event, JobFailed) and event.abandoned):
                 return  # no block counts before one that this machine couldn't play
 
 

@@ -275,34 +275,34 @@ def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Pat
         print_note(f"{bot.name} has said nothing for 2 s after its hello; it is waited for")
 
     try:
-        unfit = preflight_all(config, box, scratch, mute)
+        rejected = preflight_all(config, box, scratch, mute)
     except SandboxError as problem:
         if is_disk_full(problem, scratch):
             fail(f"{no_space_message(scratch.parent)}\nNothing was played yet.")
         fail(f"this machine can't start the bots: {problem}")
-    if not unfit:
+    if not rejected:
         return config
-    why = "\n".join(line for each in unfit for line in _rejection_lines(each))
+    why = "\n".join(line for each in rejected for line in _rejection_lines(each))
     if not asked.skip_failing:
         more = "" if asked.skip_failing is None else "; --skip-failing plays without them"
         usage_error(f"{why}\nNothing was played. arena check BOT shows more{more}.")
-    bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in unfit])
+    bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in rejected])
     if len(bots) < 2:
         usage_error(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: nothing was played.")
-    skipped = tuple((each.bot.name, _reason(each)) for each in unfit)
+    skipped = tuple((each.bot.name, _reason(each)) for each in rejected)
     print_note(f"{why}\nskipped: {', '.join(name for name, _ in skipped)}")
     return replace(of_bots(asked, bots, config.terms, config.sandbox), skipped=skipped)
 
 
-def _reason(unfit: RejectedBot) -> str:
+def _reason(rejected: RejectedBot) -> str:
     """Return in one line why a bot can't play."""
-    return escape_control(unfit.step.text)
+    return escape_control(rejected.step.text)
 
 
-def _rejection_lines(unfit: RejectedBot) -> Iterator[str]:
+def _rejection_lines(rejected: RejectedBot) -> Iterator[str]:
     """Yield why a bot can't play: the exchange, the end of its standard error, and what to do."""
-    step = unfit.step
-    yield f"{unfit.bot.name} can't play: {_reason(unfit)}"
+    step = rejected.step
+    yield f"{rejected.bot.name} can't play: {_reason(rejected)}"
     if step.got is not None:
         yield f"  got: {show_value(step.got, 200)}"
     yield from (f"  | {show_value(line, 200)}" for line in step.stderr)

@@ -33,7 +33,7 @@ _STEPS = TypeAdapter(tuple[CheckStepView, ...])
 
 @dataclass(frozen=True, slots=True)
 class SubmissionReport:
-    """What became of a submission. state: queued, examined (at the moment), fit, or unfit for a `reason`.
+    """What became of a submission. state: queued, checking, accepted, or rejected for a `reason`.
 
     late: the deadline in whose grace it came; left: submissions of today; disabled: why it won't play although it be
     fit. steps: of its examination.
@@ -93,11 +93,11 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
     if as_json:
         print_json(sent)
     elif not no_wait:
-        if sent.state == "unfit" and not has_failure(sent.steps):
-            print_error(sent.reason or "it is unfit")
+        if sent.state == "rejected" and not has_failure(sent.steps):
+            print_error(sent.reason or "it is rejected")
         else:
             print_text(verdict_line(sent.label, sent.steps))
-    sys.exit(1 if sent.state == "unfit" else 0)
+    sys.exit(1 if sent.state == "rejected" else 0)
 
 
 def print_submission(label: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
@@ -109,7 +109,7 @@ def print_submission(label: str, again: bool, left: int | None, late: str | None
             f"{label} was submitted, and waits for its checks" + ("" if left is None else f"; {left} more today")
         )
     if disabled is not None:
-        print_note(f"the bot is disabled ({escape_control(disabled)}): what is fit plays once staff activates it")
+        print_note(f"the bot is disabled ({escape_control(disabled)}): what is accepted plays once staff activates it")
     if late is not None:
         print_note(f"it comes after the deadline {late}, in its grace: it counts, as late")
 
@@ -209,7 +209,7 @@ def _follow(server: LadderClient, where: str, sent: SubmissionReport, quiet: boo
             for step in () if quiet else ended[len(printed) :]:
                 print_text("\n".join(step_lines(step)))
             printed = ended
-            if version["state"] not in ("queued", "examined"):
+            if version["state"] not in ("queued", "checking"):
                 return replace(sent, state=version["state"], reason=version["reason"], steps=steps)
             if version["state"] != last == "queued":
                 print_note("it is being examined")

@@ -182,7 +182,7 @@ def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Call
     return failed
 
 
-def _alone(unfit: RejectedBot, exam: CheckSettings) -> RejectedBot | None:
+def _alone(rejected: RejectedBot, exam: CheckSettings) -> RejectedBot | None:
     """Look once more at a bot, while no other runs."""
-    step = smoke_test(unfit.bot, exam, lambda: None)
-    return RejectedBot(unfit.bot, step) if step.level is Level.FAIL else None
+    step = smoke_test(rejected.bot, exam, lambda: None)
+    return RejectedBot(rejected.bot, step) if step.level is Level.FAIL else None

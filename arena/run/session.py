@@ -90,7 +90,7 @@ class Progress:
     @property
     def abandoned(self) -> list[FailedMatch]:
         """Return the last failed attempt of each match that was abandoned."""
-        return [attempt for attempt in self._store.voids() if attempt.given_up]
+        return [attempt for attempt in self._store.voids() if attempt.is_last]
 
     @property
     def fresh_games(self) -> int:
@@ -252,9 +252,9 @@ class Run:
                 self.store.keep(played.match)
                 self.progress.count(played)
                 return 0
-            case JobFailed(job, problem, given_up):
-                self.store.void(FailedMatch(job.spec.match, str(problem), given_up))
-                return lost + given_up
+            case JobFailed(job, problem, abandoned):
+                self.store.void(FailedMatch(job.spec.match, str(problem), abandoned))
+                return lost + abandoned
         return lost
 
 

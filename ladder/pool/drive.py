@@ -32,11 +32,11 @@ class JobCompleted(Generic[Job, Result]):
 
 @dataclass(frozen=True, slots=True)
 class JobFailed(Generic[Job]):
-    """A match was void; it is played again unless `given_up`."""
+    """A match was void; it is played again unless `abandoned`."""
 
     job: Job
     problem: BaseException
-    given_up: bool
+    abandoned: bool
 
     @property
     def reason(self) -> str:
@@ -68,7 +68,7 @@ class JobSource(Protocol[Job]):
         """Return the job that is to begin now, None if no job is left or all must wait."""
 
     def failed(self, job: Job, problem: BaseException) -> bool:
-        """Take a job back that the host failed or whose worker died; return whether it is given up."""
+        """Take a job back that the host failed or whose worker died; return whether it is abandoned."""
 
     def completed(self, job: Job) -> None:
         """Hear that a job was played."""
@@ -106,7 +106,7 @@ class RetryingJobs(Generic[Job]):
         return None if self._again else next(self._new, None)
 
     def failed(self, job: Job, problem: BaseException) -> bool:
-        """Count a failure; return whether the job is given up."""
+        """Count a failure; return whether the job is abandoned."""
         died = isinstance(problem, WorkerDiedError)
         counts = self._counts.setdefault(id(job), [0, 0])
         counts[died] += 1

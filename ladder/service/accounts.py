@@ -30,10 +30,10 @@ from ladder.store.database import (
     JOIN,
     LADDER_ACTOR,
     LINK,
-    NOT_SIGNED_IN,
     OPENID,
     PASSWORD,
     SESSION,
+    SIGN_IN_FAILED,
     TOKEN,
     AuditEntry,
     Credential,
@@ -208,7 +208,7 @@ def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
     def act(connection: Connection) -> None:
         owner = find_user(connection, login) if login else None
         said = why if owner is None else f"{owner.login}: {why}"
-        record_event(connection, NOT_SIGNED_IN, ladder.clock(), said=said)
+        record_event(connection, SIGN_IN_FAILED, ladder.clock(), said=said)
 
     ladder.database.write(act)
 

@@ -79,7 +79,7 @@ def evaluate_versions(
 ) -> Evaluation:
     """Measure the chosen versions among themselves, by all rated matches, or by those of a final.
 
-    fit: all fit versions, in order of id, where they aren't those of now. moment: matches count that rated then.
+    fit: all accepted versions, in order of id, where they aren't those of now. moment: matches count that rated then.
     Rated matches are those of all versions: the opponents of the chosen ones count in the fit, and in no share.
     A chosen version is measured by its own games, not by its predecessor's.
     """
@@ -124,7 +124,7 @@ DeadlineLookup = Callable[[int | None], PersonalDeadline]
 """Each owner's end of a deadline, by the owner's id; None: the class's."""
 
 VersionPicker = Callable[[Iterable[Version], DeadlineLookup], list[Version]]
-"""Returns which of fit versions count at a deadline."""
+"""Returns which of accepted versions count at a deadline."""
 
 
 def effective_deadline(
@@ -187,7 +187,7 @@ def find_grace_deadline(connection: Connection, settings: LadderSettings, owner:
 
 
 def make_version_picker(connection: Connection) -> VersionPicker:
-    """Return the function that decides which of fit versions count at a deadline.
+    """Return the function that decides which of accepted versions count at a deadline.
 
     Of each bot it is the version that was active when the deadline closed for its owner: the newest of those received
     by then, or the one that a person activated by then and after that. When an examination ended doesn't matter.

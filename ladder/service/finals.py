@@ -113,14 +113,14 @@ def find_final_state(ladder: Ladder, reader: ViewContext, name: str) -> FinalSta
 
 
 def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
-    """Let the matches of a final be played again that were given up, with the same deals. Raises LadderError."""
+    """Let the matches of a final be played again that were abandoned, with the same deals. Raises LadderError."""
 
     def act(connection: Connection) -> FinalState:
         final = _get_final(connection, name)
         if final.revealed:
             raise LadderError(f"the key of the final {name} is public: its deals are known.\nHold another final.")
         if count := requeue_abandoned(connection, final.id):
-            why = f"{name}: what was given up plays again, {count} of its matches"
+            why = f"{name}: what was abandoned plays again, {count} of its matches"
             log_action(connection, AuditEntry(who, "final", why, ladder.clock()))
         return summarize_final(connection, final)
 
@@ -132,7 +132,7 @@ def reveal_final_results(
 ) -> tuple[Final, Evaluation]:
     """Return a final that has ended, measured; its key is public from now on. Raises LadderError before.
 
-    `incomplete`: also where matches were given up.
+    `incomplete`: also where matches were abandoned.
     """
 
     def act(connection: Connection) -> Final:
@@ -143,7 +143,7 @@ def reveal_final_results(
             lost = summarize_final(connection, final).lost
             if lost and not incomplete:
                 raise LadderError(
-                    f"{len(lost)} of the matches of the final {name} were given up, such as {lost[0][0]}.\n"
+                    f"{len(lost)} of the matches of the final {name} were abandoned, such as {lost[0][0]}.\n"
                     f"Play them again: arena ladder final {ladder.path} {name} --replay; or reveal it so: --incomplete"
                 )
             log_action(connection, AuditEntry(who, "reveal", f"the final {name} has ended", ladder.clock()))

@@ -113,7 +113,7 @@ def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
     yield from _runners(ladder)
     yield _queue(ladder)
     yield _tables(ladder)
-    yield _given_up(ladder)
+    yield _abandoned_matches(ladder)
     yield _deaths(ladder)
     yield _retention(ladder)
     if deep:
@@ -228,14 +228,14 @@ def _tables(ladder: Ladder) -> Finding:
     return Finding("tables", Level.OK, text)
 
 
-def _given_up(ladder: Ladder) -> Finding:
+def _abandoned_matches(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
         failures = abandoned_since(connection, ladder.clock() - 7 * _DAY_S)
     if not failures:
-        return Finding("given up", Level.OK, "no match in the last 7 days")
+        return Finding("abandoned", Level.OK, "no match in the last 7 days")
     last = failures[0]
     text = f"{len(failures)} matches in the last 7 days; the last, {last.match}: {escape_control(last.reason)}"
-    return Finding("given up", Level.FAIL, text, do="see arena doctor on the machine that failed; they don't rate")
+    return Finding("abandoned", Level.FAIL, text, do="see arena doctor on the machine that failed; they don't rate")
 
 
 def _deaths(ladder: Ladder) -> Finding:
@@ -302,7 +302,7 @@ class RunnerMetrics:
         self._ratings = Summary("coup_rating_seconds", "Time to compute the standings.", registry=registry)
         self._checks = Counter("coup_runner_checks", "Checks by this runner.", ["outcome"], registry=registry)
         self._events = Counter("coup_runner_events", "Other events of this runner.", ["event"], registry=registry)
-        for outcome in ("fit", "unfit"):
+        for outcome in ("accepted", "rejected"):
             self._checks.labels(outcome)
         for kind in (
             AttemptFailed,
@@ -337,7 +337,7 @@ class RunnerMetrics:
                 self._rated.set(games)
                 self._ratings.observe(seconds)
             case CheckFinished(reason=reason):
-                self._checks.labels("fit" if reason is None else "unfit").inc()
+                self._checks.labels("accepted" if reason is None else "rejected").inc()
             case (
                 AttemptFailed()
                 | WorkerRefused()
@@ -360,17 +360,17 @@ class RunnerMetrics:
             states, people = self._ladder.database.look(count_session_states)
         except (DatabaseError, LadderError):
             return
-        ended = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "cause"])
+        ended = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "outcome"])
         waiting = GaugeMetricFamily("coup_queue", "Tasks that are queued or in progress.", labels=["kind", "state"])
         for (kind, end), count in sorted(counts.matches.items()):
             (waiting if end in ("queued", "leased") else ended).add_metric([kind, end], count)
-        for state in ("queued", "examined"):
-            label = "leased" if state == "examined" else state
+        for state in ("queued", "checking"):
+            label = "leased" if state == "checking" else state
             waiting.add_metric(["check", label], counts.versions.get(state, 0))
         yield ended
         yield waiting
         versions = GaugeMetricFamily("coup_versions", "Versions by the result of their check.", labels=["state"])
-        for state in ("fit", "unfit"):
+        for state in ("accepted", "rejected"):
             versions.add_metric([state], counts.versions.get(state, 0))
         yield versions
         played = sum(count for (_, end), count in counts.matches.items() if end == "played")

@@ -354,14 +354,14 @@ def get_version(connection: Connection, text: str) -> Version:
 
 
 def get_accepted_version(connection: Connection, text: str) -> Version:
-    """Return the fit version that a text names: "honest@3", or "honest" for the one that plays, else the newest fit.
+    """Return the accepted version that a text names: "honest@3"; "honest" is the active one, else the newest accepted.
 
     Raises LadderError.
     """
     if "@" in text:
         version = get_version(connection, text)
         if version.status != ACCEPTED or version.is_locked_out:
-            raise LadderError(f"{escape_control(version.label)} isn't fit to play.\nSee arena ladder bot.")
+            raise LadderError(f"{escape_control(version.label)} isn't accepted.\nSee arena ladder bot.")
         return version
     fit = [
         each
@@ -369,7 +369,7 @@ def get_accepted_version(connection: Connection, text: str) -> Version:
         if each.status == ACCEPTED and not each.is_locked_out
     ]
     if not fit:
-        raise LadderError(f"{escape_control(text)} has no version that is fit to play.\nSee arena ladder bot.")
+        raise LadderError(f"{escape_control(text)} has no version that is accepted.\nSee arena ladder bot.")
     return next((each for each in fit if each.is_active), fit[-1])
 
 

@@ -59,9 +59,9 @@ class ActionResult:
 
 
 def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
-    """Let a fit version of a person's own bot, or a teammate's, play; return False if it does already.
+    """Let an accepted version of a person's own bot, or a teammate's, play; return False if it does already.
 
-    One that was disabled or benched isn't the owner's to choose. Raises LadderError.
+    One that was disabled or auto-disabled isn't the owner's to choose. Raises LadderError.
     """
 
     def check(connection: Connection, bot: BotRecord, version: Version) -> None:
@@ -86,7 +86,7 @@ def activate_version(
     why: str,
     check: Callable[[Connection, BotRecord, Version], None] = lambda connection, bot, version: None,
 ) -> bool:
-    """Let a fit version of a bot play, whatever played before, unless `check` raises; return False if it does already.
+    """Let an accepted version of a bot play, whatever played before, unless `check` raises; return False if it plays.
 
     Raises LadderError.
     """
@@ -102,8 +102,8 @@ def activate_version(
         check(connection, bot, wanted)
         if wanted.status != ACCEPTED:
             raise LadderError(
-                f"{escape_control(wanted.label)} can't play: it {_unfit(wanted.status, wanted.rejection_reason)}.\n"
-                "Activate a fit version."
+                f"{escape_control(wanted.label)} can't play: it {_rejection(wanted.status, wanted.rejection_reason)}.\n"
+                "Activate an accepted version."
             )
         if wanted.is_active and versions[-1].status in (ACCEPTED, REJECTED):
             return False  # a newer one that waits would take its place
@@ -121,7 +121,7 @@ def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
     def act(connection: Connection) -> bool:
         bot = get_bot(connection, name)
         decided = [
-            each.action for each in list_audit_entries(connection, bot.id, what=("activate", "bench", "disable"))
+            each.action for each in list_audit_entries(connection, bot.id, what=("activate", "auto_disable", "disable"))
         ]
         if decided[-1:] == ["disable"]:
             return False
@@ -239,10 +239,8 @@ def _stop(connection: Connection, version: int | None, reason: str, now: float) 
         cancel_queued_matches(connection, reason, now, version=version, kinds=(RATED,))
 
 
-def _unfit(state: str, reason: str | None) -> str:
-    return (
-        f"failed its examination ({escape_control(reason or '')})" if state == "unfit" else "waits for its examination"
-    )
+def _rejection(state: str, reason: str | None) -> str:
+    return f"failed its check ({escape_control(reason or '')})" if state == "rejected" else "waits for its check"
 
 
 def extend_deadline(

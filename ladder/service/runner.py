@@ -178,22 +178,22 @@ class LadderRunner:
     def _keep(self, played: MatchOutput) -> Iterator[RunnerUpdate]:
         match = _with_costs(played)
         now = self.ladder.clock()
-        bench = self.ladder.last_settings.auto_disable.after_matches
+        streak = self.ladder.last_settings.auto_disable.after_matches
 
         def act(connection: Connection) -> tuple[bool, list[VersionAutoDisabled]]:
             new = save_match(connection, match, now)
-            benched = []
+            auto_disabled = []
             for version in versions_in_match(connection, match.match) if new else ():
-                if has_recent_forfeits(connection, version, bench):
-                    benched += auto_disable_version(
-                        connection, version, f"it forfeited games in its last {bench} matches", now
+                if has_recent_forfeits(connection, version, streak):
+                    auto_disabled += auto_disable_version(
+                        connection, version, f"it forfeited games in its last {streak} matches", now
                     )
-            return new, benched
+            return new, auto_disabled
 
         began = time.monotonic()
-        new, benched = self.ladder.database.write(act)
+        new, auto_disabled = self.ladder.database.write(act)
         yield MatchFinished(match.match, new, time.monotonic() - began)
-        yield from benched
+        yield from auto_disabled
 
     # --- examinations
 
@@ -225,7 +225,7 @@ class LadderRunner:
             cancel_queued_matches(connection, "its examination ended before", now, version, (QUALIFYING,))
             plays = reason is None and is_newest_version(connection, this)
             if plays:
-                set_active_version(connection, this, LADDER_ACTOR, "fit, so it plays", now)
+                set_active_version(connection, this, LADDER_ACTOR, "accepted, so it plays", now)
             return CheckFinished(this.label, reason, plays)
 
         exam = self.ladder.database.write(act)
@@ -302,8 +302,8 @@ def auto_disable_version(connection: Connection, version: int, why: str, now: fl
     row = get_version_by_id(connection, version)
     if row.is_reference or not row.is_active:
         return []
-    deactivate_bot(connection, row.bot, "bench", LADDER_ACTOR, why, now)
-    cancel_queued_matches(connection, f"{row.label} is benched", now, version, (RATED,))
+    deactivate_bot(connection, row.bot, "auto_disable", LADDER_ACTOR, why, now)
+    cancel_queued_matches(connection, f"{row.label} is auto-disabled", now, version, (RATED,))
     return [VersionAutoDisabled(row.label, why)]
 
 

@@ -179,7 +179,7 @@ def make_rating_point(row: StandingsRow) -> RatingPoint:
 
 
 def list_entrants(versions: list[Version]) -> list[StandingsEntrant]:
-    """Return the versions that are fit as the table has them, each after its predecessor: the fit one before it."""
+    """Return accepted versions as entrants of the standings. The predecessor of one is the accepted one before it."""
     before: dict[int, int] = {}
     contestants = []
     for version in versions:

@@ -86,7 +86,7 @@ _NAMING = 'Name the bot otherwise: --name NAME, on a page "Name of the bot"'
 class AcceptedSubmission:
     """An accepted submission. `late`: the deadline in whose grace it came, `left`: submissions of today.
 
-    again: nothing was, since the files were there already. disabled: why it won't play although it be fit, until staff
+    again: nothing was, since the files were there already. disabled: why it won't play even if accepted, until staff
     activates it; None if it may. received: when it was submitted, in seconds since 1970; None for a reference bot.
     """
 
@@ -465,7 +465,7 @@ _OTHERS = {"node_modules", "site-packages", "vendor", "third_party", "venv", ".v
 
 
 def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:
-    """Compare of each bot the version that plays, else the newest fit; without `compare` say how many these are.
+    """Compare of each bot the version that plays, else the newest accepted; without `compare` say how many these are.
 
     The code of kits, samples and reference bots doesn't count. Raises LadderError.
     """

@@ -92,7 +92,7 @@ class RoundScheduler:
         ]
 
     def _count(self, connection: Connection) -> None:
-        """Count the tables that were queued since the last round; given up and cancelled ones count, too."""
+        """Count the tables that were queued since the last round; abandoned and cancelled ones count, too."""
         for match, table in tables_after(connection, self._seen, RATED):
             self._seen = match
             self._played.update(table)
@@ -118,9 +118,9 @@ class MatchFinished:
 
 @dataclass(frozen=True, slots=True)
 class CheckFinished:
-    """A version was examined; `reason` says why it is unfit, None if it is fit.
+    """A version was examined; `reason` says why it is rejected, None if it is accepted.
 
-    plays: from now on. A fit one doesn't if a newer one is fit, or an owner or staff has decided otherwise since.
+    plays: from now on. An accepted one doesn't if a newer one is, or an owner or staff has decided otherwise since.
     """
 
     label: str
@@ -138,12 +138,12 @@ class VersionAutoDisabled:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed:
-    """An attempt failed through a machine; the match, or a version's examination, is done again unless `given_up`."""
+    """An attempt failed through a machine; the match, or a version's examination, is done again unless `abandoned`."""
 
     id: int
     exam: bool
     reason: str
-    given_up: bool
+    abandoned: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,7 @@ class TaskSource:
         return self._begin(task)
 
     def failed(self, task: Task, problem: BaseException) -> bool:
-        """Give a task back; return whether it is given up. What a machine refused, or lacked, was no attempt.
+        """Give a task back; return whether it is abandoned. What a machine refused, or lacked, was no attempt.
 
         What there is to say of it is in `news`: nothing where others have ended the task.
         """
@@ -315,18 +315,18 @@ class TaskSource:
 
         def act(connection: Connection) -> bool | None:
             if task.exam:
-                given_up = release_check(connection, task.id, self._runner, reason, now, cost)
-                if given_up:
-                    cancel_queued_matches(connection, "its examination was given up", now, task.id, (QUALIFYING,))
-                return given_up
+                abandoned = release_check(connection, task.id, self._runner, reason, now, cost)
+                if abandoned:
+                    cancel_queued_matches(connection, "its examination was abandoned", now, task.id, (QUALIFYING,))
+                return abandoned
             return record_failed_attempt(connection, task.id, self._runner, reason, now, cost, died)
 
-        given_up = self._ladder.database.write(act)
-        if cost in (AttemptCost.ATTEMPT, AttemptCost.ALL) and given_up is not None:
-            self._news.append(AttemptFailed(task.id, task.exam, reason, given_up))
+        abandoned = self._ladder.database.write(act)
+        if cost in (AttemptCost.ATTEMPT, AttemptCost.ALL) and abandoned is not None:
+            self._news.append(AttemptFailed(task.id, task.exam, reason, abandoned))
         elif cost is AttemptCost.NOTHING:
             self._news.append(WorkerRefused(reason))
-        return bool(given_up)
+        return bool(abandoned)
 
     def news(self) -> Iterator[RunnerEvent]:
         """Return what there is to say of tasks that failed, once."""
@@ -418,7 +418,7 @@ def describe_failure(problem: BaseException) -> str:
 
 
 def make_portable_bot(version: Version) -> PortableBot:
-    """Return a fit version as it travels to a worker."""
+    """Return an accepted version as it travels to a worker."""
     assert version.status == ACCEPTED
     assert version.command is not None
     if version.built_digest is not None:  # a folder, also where a bare file got its kit

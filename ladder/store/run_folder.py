@@ -119,11 +119,11 @@ class PlayedMatch:
 
 @dataclass(frozen=True, slots=True)
 class FailedMatch:
-    """Hold an attempt at a match that the host failed. `given_up`: it was the last attempt of this session."""
+    """Hold an attempt at a match that the host failed. `is_last`: it was the last attempt of this session."""
 
     match: int
     reason: str
-    given_up: bool
+    is_last: bool
 
 
 class Store(Protocol):

@@ -10,10 +10,10 @@ from sqlalchemy import select
 from arena.checks import Finding
 from ladder.permissions import hide_fields
 from ladder.store.database import (
+    CHECK_STEP,
     METADATA,
-    NOT_SIGNED_IN,
+    SIGN_IN_FAILED,
     SIGNED_IN,
-    STEP,
     USERS_CHANGED,
     Event,
     all_bots,
@@ -37,10 +37,9 @@ bots, matches, users = (METADATA.tables[name] for name in ("bots", "matches", "u
 class EventSummary:
     """One event.
 
-    what: submitted, begun (an examination), step (it has come further), examined, match (it was played or given up),
-    decided, rated (the table is new), people (owners came, or changed), table (one for people was opened, plays, or
-    ended), signed in, not signed in. version: its label. table: its number. decision: what was decided. said: of a
-    sign-in, whose it was and by what.
+    what: submitted, check_started, check_step, check_finished, match_ended, decision, standings_updated, users_changed,
+    table_changed, signed_in, sign_in_failed. version: its label. table: its number. decision: what was decided. said:
+    of a sign-in, whose it was and by what.
     """
 
     id: int
@@ -71,7 +70,7 @@ def list_events(reader: ViewContext, after: int = 0, limit: int = 100) -> EventL
 def _line(reader: ViewContext, event: Event) -> EventSummary | None:
     """Return an event as the reader may know it, None if it isn't the reader's to hear of."""
     connection = reader.connection
-    if event.type in (USERS_CHANGED, SIGNED_IN, NOT_SIGNED_IN) and not reader.viewer.may("hear of people"):
+    if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not reader.viewer.may("hear of people"):
         return None
     if event.match is not None and reader.sealed:
         final = connection.scalar(select(matches.c.final).where(matches.c.id == event.match))
@@ -80,7 +79,7 @@ def _line(reader: ViewContext, event: Event) -> EventSummary | None:
     version = None if event.version is None else get_version_by_id(connection, event.version)
     act = None if event.audit_id is None else get_audit_entry(connection, event.audit_id)
     owner = None if version is None else version.login
-    if event.type == STEP and not reader.viewer.sees(VersionCheckView, "steps", owner):
+    if event.type == CHECK_STEP and not reader.viewer.sees(VersionCheckView, "steps", owner):
         return None
     if act is not None and version is None:
         of = select(users.c.login)

@@ -87,7 +87,7 @@ class DecisionSummary:
 
 _DID = {
     "activate": "let {version} play",
-    "bench": "benched {version}",
+    "auto_disable": "auto-disabled {version}",
     "disable": "let no version play",
     "extend": "gave the owner another deadline",
     "final": "decided on a final",

@@ -157,7 +157,7 @@ class VersionTotals:
 
 @dataclass(frozen=True, slots=True)
 class BotVersion:
-    """A version. state: queued, examined (at the moment), fit, unfit, for a `reason`. Times: seconds since 1970.
+    """A version. state: queued, checking, accepted, or rejected for a `reason`. Times: seconds since 1970.
 
     received: when the owner handed it in, as staff says where that isn't when it was submitted.
     rated, all: what its matches add up to, those that rate, and all that were played. faults: how many of each kind, in
@@ -356,15 +356,15 @@ def inactive_reason(page: BotPage) -> str:
         of_owner = [act for act in page.acts or () if act.what in (out, back)]
         if of_owner and of_owner[-1].what == out:
             return f"its owner {told}: {of_owner[-1].why}"
-    decided = [act for act in page.acts or () if act.what in ("activate", "bench", "disable")]
+    decided = [act for act in page.acts or () if act.what in ("activate", "auto_disable", "disable")]
     last = decided[-1] if decided else None
-    if last is not None and last.what in ("bench", "disable"):
-        word = "benched" if last.what == "bench" else "disabled"
+    if last is not None and last.what in ("auto_disable", "disable"):
+        word = "auto-disabled" if last.what == "auto_disable" else "disabled"
         return f"it is {word}: {last.why}"
     newest = page.versions[-1]
-    if newest.state == "unfit":
-        return f"no version plays, since version {newest.number} is unfit: {newest.reason or ''}"
-    if newest.state == "fit":  # what was decided about the owner is not the reader's to know
+    if newest.state == "rejected":
+        return f"no version plays, since version {newest.number} is rejected: {newest.reason or ''}"
+    if newest.state == "accepted":  # what was decided about the owner is not the reader's to know
         return "no version plays now: ask the staff"
     return f"no version plays yet; version {newest.number} waits for its examination"
 

@@ -62,7 +62,7 @@ class MatchParticipant:
 class MatchSummary:
     """A match in one line, its table in the order of places.
 
-    state: queued, leased, ended. cause, of one that ended: played, given_up, cancelled. by: the pseudonym of who asked
+    state: queued, leased, ended. cause, of one that ended: played, abandoned, cancelled. by: the pseudonym of who asked
     for a challenge. final: the name of the final that it belongs to, place: in its plan. Times are seconds since 1970.
     """
 
@@ -236,7 +236,7 @@ class MatchReplay:
     """A match to be played again, with what of standard error is the viewer's to read.
 
     match: from `arena.replay.steps`, for the viewer's own bots or with all cards. why: if there is none, "unended";
-    "unplayed", where it was given up or cancelled; of its record "not kept", or "unreadable" for this arena.
+    "unplayed", where it was abandoned or cancelled; of its record "not kept", or "unreadable" for this arena.
     """
 
     line: MatchSummary

@@ -343,7 +343,7 @@ moderation_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=Fal
 
 @moderation_router.post("/bots/{name}/activate")
 def activate(visit: CurrentContext, name: str, why: Reason, version: Annotated[RowId, Form()]) -> Response:
-    """Let another fit version of a bot play."""
+    """Let another accepted version of a bot play."""
     new = activate_version(visit.ladder, name, version, actor_login(visit), why)
     return redirect_after(visit, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
 
@@ -523,12 +523,12 @@ def hold(
 
 @finals_router.post("/finals/{name}/replay", include_in_schema=False)
 def play_again(visit: CurrentContext, name: str) -> Response:
-    """Let the matches of a final be played again that were given up."""
+    """Let the matches of a final be played again that were abandoned."""
     return RedirectResponse(f"/finals/{retry_final(visit.ladder, name, actor_login(visit)).name}", 303)
 
 
 @finals_router.post("/finals/{name}/reveal", include_in_schema=False)
 def tell(visit: CurrentContext, name: str, incomplete: Annotated[bool, Form()] = False) -> Response:
-    """Reveal a final that has ended; `incomplete` also where matches were given up."""
+    """Reveal a final that has ended; `incomplete` also where matches were abandoned."""
     reveal_final_results(visit.ladder, name, actor_login(visit), visit.viewer, incomplete)
     return RedirectResponse(f"/finals/{name}", 303)

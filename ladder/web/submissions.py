@@ -60,7 +60,7 @@ def ask(
 
 @my_bots_router.post("/bots/{name}/choose")
 def choose(visit: CurrentContext, name: str, version: Annotated[int, Form(ge=1, le=2**31 - 1)]) -> Response:
-    """Let another fit version of one's own bot play."""
+    """Let another accepted version of one's own bot play."""
     new = choose_version(visit.ladder, name, version, actor_login(visit))
     return redirect_after(visit, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
 

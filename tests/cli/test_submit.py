@@ -71,7 +71,7 @@ def test_each_step_is_told_before_the_examination_has_ended(server: tuple[Place,
                 events = views.list_events(reader, limit=1000).rows
             heard[login] = {event.what for event in events if (event.version or "").startswith("ada@")}
     assert heard["ada"] - heard["bob"] == {"step"}
-    wait_for(lambda: '"state":"fit"' in web.get("/api/bots/ada", ada))
+    wait_for(lambda: '"state":"accepted"' in web.get("/api/bots/ada", ada))
     assert "2 now" not in web.get("/bots/ada", ada)
 
 
@@ -91,7 +91,7 @@ def test_a_folder_is_sent_and_its_examination_printed_as_check_prints_it(server:
     again = place.run("submit", f"{web.url}/submit", "mine/bot.toml", "--token", "token", "--json")
     assert "the same files" in again.err
     told = json.loads(again.out)
-    assert (told["label"], told["state"], told["again"]) == (label, "fit", True)
+    assert (told["label"], told["state"], told["again"]) == (label, "accepted", True)
 
 
 def test_a_bot_that_fails_ends_the_command_with_1(server: tuple[Place, LadderServer]) -> None:

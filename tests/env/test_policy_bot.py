@@ -158,7 +158,7 @@ def test_a_trained_bot_plays_on_a_ladder(place: Place, needs: Needs, box: str) -
         assert ran.code == 0, ran.out + ran.err
     told = place.run("ladder", "bot", "spring", "trained", "--json").json
     (version,) = told["versions"]
-    assert (version["state"], version["active"], version["faults"]) == ("fit", True, {})
+    assert (version["state"], version["active"], version["faults"]) == ("accepted", True, {})
     assert version["rated"]["games"] == 8
     place.demand_nothing_left()
 

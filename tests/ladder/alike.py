@@ -99,7 +99,7 @@ def renamed(text: str = BOT) -> str:
 
 
 def take(ladder: Ladder, path: Path, login: str, files: dict[str, str | bytes]) -> None:
-    """Submit a folder with these files as an owner's bot, which is called as the folder is, and let it be fit."""
+    """Submit a folder with these files as an owner's bot, which is called as the folder is, and let it be accepted."""
     for name, text in files.items():
         (path / name).parent.mkdir(exist_ok=True, parents=True)
         (path / name).write_bytes(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)

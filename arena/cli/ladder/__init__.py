@@ -23,7 +23,7 @@ COMMANDS = {
         "similar": "List which bots' sources are alike.",
         "bot": "Print all about a bot: its versions, and why one doesn't play.",
         "queue": "Print what waits: versions for their examination, and matches.",
-        "activate": "Let another fit version of a bot play.",
+        "activate": "Let another accepted version of a bot play.",
         "disable": "Let no version of a bot play.",
         "freeze": "Let no rated match begin.",
         "suspend": "Let nothing of a person play, be submitted or count.",

@@ -73,8 +73,8 @@ def submit(
 ) -> None:
     """Submit a version of a bot: a file, a folder, a zip or a tar; or sample:NAME.
 
-    The ladder's runner examines it; if it is fit, it plays in place of the version before. With --at it is received at
-    that time, as you say, which is written down; no quota of a day holds then.
+    The ladder's runner checks it; if it is accepted, it plays in place of the version before. With --at it is received
+    at that time, as you say, which is written down; no quota of a day holds then.
 
     With --from, each subfolder is submitted for the owner whose login is its name. Exit code 1 if one was refused.
     """
@@ -179,7 +179,7 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
 @audited
 @json_option(ActionResult)
 def activate(folder: Path, bot: str, version: int | None, actor: str, reason: str, as_json: bool) -> None:
-    """Let another fit version of a bot play: an earlier one, or one that was disabled or benched.
+    """Let another accepted version of a bot play: an earlier one, or one that was disabled.
 
     It is named honest@3, or honest 3. Rated matches of the version that played, which haven't begun, are cancelled.
     """
@@ -265,7 +265,7 @@ def print_decision(new: bool, now: str, as_json: bool) -> None:
 def similar(folder: Path, as_json: bool) -> None:
     """List which bots of different owners are alike, for staff: how much of each one's own text is in the other.
 
-    Of each bot the version that plays is compared, else the newest fit. Names, strings, comments and layout don't
+    Of each bot the version that plays is compared, else the newest accepted. Names, strings, comments and layout don't
     matter; what kits, samples and reference bots hold doesn't count. A pair is listed from 50 % on. It accuses no user.
     """
     with open_ladder_or_exit(folder) as ladder:

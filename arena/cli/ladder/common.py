@@ -5,7 +5,7 @@ Commands that play a ladder's version use a copy of it on this machine. `arena l
 terminal, and to a journal lines with time, level and ids:
 
     2026-11-22T12:30:05Z info runner=5f3a91c2 match=4711 played
-    2026-11-22T12:30:06Z warning runner=5f3a91c2 version=ada@3 benched: it forfeited games in its last 5 matches"""
+    2026-11-22T12:30:06Z warning runner=5f3a91c2 version=ada@3 auto-disabled: it forfeited in its last 5 matches"""
 
 import getpass
 import os
@@ -156,7 +156,19 @@ def format_signed(value: float | None, times: float = 100, digits: int = 1) -> s
     return "-" if value is None else f"{times * value:+.{digits}f}"
 
 
-_TIMES = {"at", "closes", "ended_at", "ends", "examined", "received", "since", "submitted", "until"}
+_TIMES = {
+    "at",
+    "closes",
+    "ended_at",
+    "ends",
+    "examined",
+    "joined_at",
+    "left_at",
+    "received",
+    "since",
+    "submitted",
+    "updated_at",
+}
 
 
 def print_view(view: Any, as_json: bool) -> None:

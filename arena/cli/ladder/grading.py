@@ -57,8 +57,8 @@ from ladder.views import Grade, GradeChanges, Grades, list_finals
 @click.argument("name", required=False)
 @option("--games", type=click.IntRange(1), metavar="N", help=f"Hold it, with N games or more each.  [{FINAL_GAMES}]")
 @option("--deadline", metavar="DEADLINE", help="Hold it with the versions that count at a deadline.  [now]")
-@option("--replay", "replayed", is_flag=True, help="Play its matches again that were given up, the same deals.")
-@option("--incomplete", is_flag=True, help="Reveal it although matches were given up.")
+@option("--replay", "replayed", is_flag=True, help="Play its matches again that were abandoned, the same deals.")
+@option("--incomplete", is_flag=True, help="Reveal it although matches were abandoned.")
 @option("--export", type=click.Path(path_type=Path), help="Write key and records into a folder, for arena verify.")
 @option("--show-logins", is_flag=True, help="Owners' logins in place of their pseudonyms: for the teacher.")
 @ACTOR_OPTION

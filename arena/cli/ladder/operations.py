@@ -320,13 +320,13 @@ def _say(event: RunnerUpdate, log: Journal, verbose: bool) -> None:
             fit = (
                 "plays from now on"
                 if plays
-                else "is fit, and doesn't play: what people or a newer version decided stands"
+                else "is accepted, and doesn't play: what people or a newer version decided stands"
             )
-            log.info(fit if reason is None else f"is unfit: {reason}", version=label)
+            log.info(fit if reason is None else f"is rejected: {reason}", version=label)
         case VersionAutoDisabled(label, why):
-            log.warn(f"benched: {why}", version=label)
-        case AttemptFailed(id, exam, reason, given_up):
-            what = f"failed{', and is given up' if given_up else ''}: {reason}"
+            log.warn(f"auto-disabled: {why}", version=label)
+        case AttemptFailed(id, exam, reason, abandoned):
+            what = f"failed{', and is abandoned' if abandoned else ''}: {reason}"
             log.warn(what, **{"examination" if exam else "match": id})
         case WorkerRefused(reason):
             log.warn(f"a worker refuses: {reason}")

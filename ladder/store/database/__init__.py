@@ -27,9 +27,9 @@ from ladder.store.database.connection import (
     put_settings,
 )
 from ladder.store.database.events import (
-    NOT_SIGNED_IN,
+    CHECK_STEP,
+    SIGN_IN_FAILED,
     SIGNED_IN,
-    STEP,
     USERS_CHANGED,
     Event,
     delete_events,

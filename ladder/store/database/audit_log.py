@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from sqlalchemy import Connection, func, insert, select
 
-from ladder.store.database.events import DECIDED, record_event
+from ladder.store.database.events import DECISION, record_event
 from ladder.store.database.schema_tables import audit_log
 from ladder.store.database.users import User
 
@@ -16,7 +16,7 @@ from ladder.store.database.users import User
 class AuditEntry:
     """One decision.
 
-    what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
+    what: activate, disable (by a person), auto_disable (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
     suspend, unsuspend, leave, return, merge (two owners), issue (a link or a token), revoke, import (people),
     refuse (an account), receive (a version, at a time that staff says), extend (a
     person's deadline), release (grades), team (who joined or left one).
@@ -40,7 +40,7 @@ def log_action(connection: Connection, act: AuditEntry) -> int:
     """Write an act, and the event that it is; return its id."""
     values = {field.name: getattr(act, field.name) for field in fields(act) if field.name != "id"}
     id = int(connection.execute(insert(audit_log).values(values).returning(audit_log.c.id)).scalar_one())
-    record_event(connection, DECIDED, act.created_at, act.version, act.match, id)
+    record_event(connection, DECISION, act.created_at, act.version, act.match, id)
     return id
 
 

@@ -10,25 +10,11 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from ladder.store.database.schema_tables import events
 
-SUBMITTED, BEGUN, STEP, CHECK_FINISHED, MATCH = "submitted", "begun", "step", "examined", "match"
-DECIDED, STANDINGS_UPDATED, USERS_CHANGED, TABLE_CHANGED = "decided", "rated", "people", "table"
-SIGNED_IN, NOT_SIGNED_IN = "signed in", "not signed in"
-EVENT_TYPES = (
-    SUBMITTED,
-    BEGUN,
-    STEP,
-    CHECK_FINISHED,
-    MATCH,
-    DECIDED,
-    STANDINGS_UPDATED,
-    USERS_CHANGED,
-    TABLE_CHANGED,
-    SIGNED_IN,
-    NOT_SIGNED_IN,
-)
-"""Kinds of events: a version was submitted, its examination has begun, has come further and has ended; a match was
-played or given up; a user, or the ladder, decided something; the table is new; owners came or changed; a table for
-people was opened, begins a match, has played one, or ended; a session began, or a sign-in failed."""
+SUBMITTED, CHECK_STARTED, CHECK_STEP, CHECK_FINISHED = "submitted", "check_started", "check_step", "check_finished"
+MATCH_ENDED, DECISION, STANDINGS_UPDATED = "match_ended", "decision", "standings_updated"
+USERS_CHANGED, TABLE_CHANGED = "users_changed", "table_changed"
+SIGNED_IN, SIGN_IN_FAILED = "signed_in", "sign_in_failed"
+"""Types of events. A table changes where it opens, a match of it begins or is saved, or it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +47,7 @@ def record_event(
     evening: int | None = None,
     said: str | None = None,
 ) -> None:
-    """Write an event, of one of the kinds WHAT."""
+    """Write an event of a type."""
     values = {"version": version, "match": match, "audit_id": act, "table_session_id": evening, "details": said}
     connection.execute(insert(events).values(occurred_at=at, type=what, **values))
 

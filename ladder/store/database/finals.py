@@ -92,7 +92,7 @@ def reveal_final(connection: Connection, id: int) -> None:
 
 
 def requeue_abandoned(connection: Connection, id: int) -> int:
-    """Queue a final's matches again that were given up, with their places, so their deals; return how many.
+    """Queue a final's matches again that were abandoned, with their places, so their deals; return how many.
 
     Their attempts are counted from 0.
     """

@@ -129,7 +129,7 @@ def list_runner_loads(connection: Connection) -> list[RunnerLoad]:
 
 
 def abandoned_since(connection: Connection, at: float) -> list[AbandonedMatch]:
-    """Return the matches that were given up from a time on, the last first."""
+    """Return the matches that were abandoned from a time on, the last first."""
     query = (
         select(matches.c.id, matches.c.reason)
         .where(matches.c.status == ENDED, matches.c.outcome == ABANDONED, matches.c.ended_at >= at)

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Select, and_, func, insert, select, update
 
-from ladder.store.database.events import MATCH, record_event
+from ladder.store.database.events import MATCH_ENDED, record_event
 from ladder.store.database.schema_tables import bots, failed_attempts, match_players, matches, runners, users, versions
 from ladder.store.database.users import IS_ACTIVE_USER, PARTY
 from ladder.store.database.versions import WAITING, AttemptCost, release_check, release_lease, retry_is_due
 
 RATED, QUALIFYING, CHALLENGE, FINAL = "rated", "qualifying", "challenge", "final"
 LEASED, ENDED = "leased", "ended"
-PLAYED, ABANDONED, CANCELLED = "played", "given_up", "cancelled"
+PLAYED, ABANDONED, CANCELLED = "played", "abandoned", "cancelled"
 _FIRST = {CHALLENGE: 0, FINAL: 1, RATED: 2, QUALIFYING: 3}  # a user that waits for a challenge watches a screen
 
 
@@ -157,19 +157,19 @@ def record_failed_attempt(
     cost: AttemptCost = AttemptCost.ATTEMPT,
     died: bool = False,
 ) -> bool | None:
-    """Note that an attempt had no result; return whether the match is given up, else it is queued again.
+    """Note that an attempt had no result; return whether the match is abandoned, else it is queued again.
 
     died: the worker did. Returns None where the runner doesn't hold the match any more: nothing happens then.
     """
-    given_up = release_lease(connection, matches, match, runner, cost, at)
-    if given_up or (given_up is not None and cost is AttemptCost.ATTEMPT):
-        values = {"match": match, "runner": runner, "reason": reason, "is_last": given_up, "worker_died": died}
+    abandoned = release_lease(connection, matches, match, runner, cost, at)
+    if abandoned or (abandoned is not None and cost is AttemptCost.ATTEMPT):
+        values = {"match": match, "runner": runner, "reason": reason, "is_last": abandoned, "worker_died": died}
         connection.execute(insert(failed_attempts).values(**values, failed_at=at))
-    if given_up:
+    if abandoned:
         ended = {"status": ENDED, "outcome": ABANDONED, "reason": reason, "ended_at": at}
         connection.execute(update(matches).where(matches.c.id == match).values(**ended))
-        record_event(connection, MATCH, at, match=match)
-    return given_up
+        record_event(connection, MATCH_ENDED, at, match=match)
+    return abandoned
 
 
 def cancel_queued_matches(

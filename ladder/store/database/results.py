@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, delete, func, insert, select, update
 
 from ladder.results import CONSEQUENTIAL_FAULTS, GameResult
-from ladder.store.database.events import MATCH, STANDINGS_UPDATED, record_event
+from ladder.store.database.events import MATCH_ENDED, STANDINGS_UPDATED, record_event
 from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED
 from ladder.store.database.schema_tables import (
     audit_log,
@@ -96,7 +96,7 @@ def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
         .where(matches.c.id == match)
         .values(status=ENDED, outcome=PLAYED, is_rated=kind in _RATING, runner=None, end_sequence=last + 1, ended_at=at)
     )
-    record_event(connection, MATCH, at, match=match)
+    record_event(connection, MATCH_ENDED, at, match=match)
     return True
 
 
@@ -564,7 +564,7 @@ def find_latest_snapshot(connection: Connection) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class LadderCounts:
-    """Matches by (kind, what became of them): queued, leased, played, given_up, cancelled; versions by state.
+    """Matches by (kind, what became of them): queued, leased, played, abandoned, cancelled; versions by state.
 
     voids: attempts that hosts failed.
     """

@@ -121,12 +121,12 @@ versions = Table(
     Column("built_digest", String(64)),
     Column("command", Text),  # the command that starts it, as JSON, from the examination
     Column("language", String(20)),  # in which it is written, from the examination
-    Column("status", String(10), nullable=False, index=True),  # queued, examined (at the moment), fit, unfit
+    Column("status", String(10), nullable=False, index=True),  # queued, checking, accepted, rejected
     Column("runner", String(40)),  # that examines it
     Column("attempts", Integer, nullable=False),  # at an examination that failed through the host
     Column("lost_runners", Integer, nullable=False, server_default="0"),  # of runners and machines that examined it
     Column("last_failure_at", Float),  # the last attempt
-    Column("rejection_reason", Text),  # why it is unfit
+    Column("rejection_reason", Text),  # why it is rejected
     Column("submitted_at", Float, nullable=False),
     Column("checked_at", Float),
     Column("last_audit_id", Integer, nullable=False),  # the last act before it was submitted
@@ -241,7 +241,7 @@ finals = Table(
     ),  # JSON: a number for each version; equal ones don't meet
 )
 
-# state: queued, leased, ended. cause, of one that ended: played, given_up, cancelled.
+# status: queued, leased, ended. outcome, of one that ended: played, abandoned, cancelled.
 matches = Table(
     "matches",
     METADATA,

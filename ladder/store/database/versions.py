@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from ladder.store.database.audit_log import AuditEntry, list_audit_entries, log_action
-from ladder.store.database.events import BEGUN, CHECK_FINISHED, STEP, SUBMITTED, record_event
+from ladder.store.database.events import CHECK_FINISHED, CHECK_STARTED, CHECK_STEP, SUBMITTED, record_event
 from ladder.store.database.schema_tables import archives, audit_log, bots, check_steps, users, versions
 from ladder.store.database.users import IS_ACTIVE_USER, PARTY
 
@@ -47,7 +47,7 @@ class AttemptCost(Enum):
 def release_lease(
     connection: Connection, table: Table, id: int, runner: str, cost: AttemptCost, at: float
 ) -> bool | None:
-    """Queue a match, or a version's examination, again; return whether it is to be given up.
+    """Queue a match, or a version's examination, again; return whether it is to be abandoned.
 
     table: `matches` or `versions`. Returns None where the runner doesn't hold it any more: nothing happens then.
     """
@@ -75,7 +75,7 @@ def retry_is_due(table: Table, at: float) -> ColumnElement[bool]:
     return or_(failed_at.is_(None), failed_at > at, failed_at <= at - _WAIT_S * table.c.attempts)
 
 
-QUEUED, CHECKING, ACCEPTED, REJECTED = WAITING, "examined", "fit", "unfit"
+QUEUED, CHECKING, ACCEPTED, REJECTED = WAITING, "checking", "accepted", "rejected"
 LADDER_ACTOR = "ladder"  # the name for decisions that no person made
 
 
@@ -127,7 +127,7 @@ class Version:
 
     @property
     def is_check_abandoned(self) -> bool:
-        """Whether it is unfit through no fault of its own: its examination was given up."""
+        """Whether it is rejected through no fault of its own: its examination was abandoned."""
         return self.status == REJECTED and self.checked_at is None
 
 
@@ -353,7 +353,7 @@ def claim_check(connection: Connection, runner: str, holding: Sequence[int], at:
                 update(versions).where(versions.c.id == rows[0].id).values(status=CHECKING, runner=runner)
             )
             _forget_steps(connection, rows[0].id)  # of an examination whose runner doesn't know of it
-            record_event(connection, BEGUN, at, rows[0].id)
+            record_event(connection, CHECK_STARTED, at, rows[0].id)
             return rows[0]
     return None
 
@@ -374,18 +374,18 @@ def _turn() -> ScalarSelect[int]:
 def release_check(
     connection: Connection, version: int, runner: str, reason: str, at: float, cost: AttemptCost = AttemptCost.ATTEMPT
 ) -> bool | None:
-    """Let a version be examined again; return whether it is given up as unfit, for a reason: how hosts failed.
+    """Let a version be examined again; return whether it is abandoned and rejected, for a reason: how hosts failed.
 
     Returns None where the runner doesn't examine the version any more: nothing happens then.
     """
-    given_up = release_lease(connection, versions, version, runner, cost, at)
-    if given_up is not None:
+    abandoned = release_lease(connection, versions, version, runner, cost, at)
+    if abandoned is not None:
         _forget_steps(connection, version)
-    if given_up:
+    if abandoned:
         values = {"status": REJECTED, "rejection_reason": f"it could not be examined: {reason}"}
         connection.execute(update(versions).where(versions.c.id == version).values(**values))
         record_event(connection, CHECK_FINISHED, at, version)
-    return given_up
+    return abandoned
 
 
 def save_check_steps(
@@ -402,7 +402,7 @@ def save_check_steps(
     for number, data, log in rows:
         _forget_steps(connection, version, number)
         connection.execute(insert(check_steps).values(version=version, step=number, data=data, build_log=log or None))
-    record_event(connection, STEP, at, version)
+    record_event(connection, CHECK_STEP, at, version)
 
 
 def _forget_steps(connection: Connection, version: int, first: int = 0) -> None:
@@ -421,8 +421,7 @@ def finish_check(
 ) -> bool:
     """Write the result of a check, once: `results` are its steps, each with what a build printed.
 
-    What was kept of them before gives way. Without a `reason` the version is fit, and plays. Returns whether this call
-    wrote it.
+    Earlier steps are replaced. Without a `reason` the version is accepted. Returns whether this call wrote it.
     """
     row = get_version_by_id(connection, version)
     if row.status not in (QUEUED, CHECKING):
@@ -470,9 +469,9 @@ def get_build_log(connection: Connection, version: int) -> bytes:
 
 
 def is_newest_version(connection: Connection, version: Version) -> bool:
-    """Return whether a version should play once it is fit.
+    """Return whether a version should play once it is accepted.
 
-    It should unless it is disabled, one that was received later is fit, or an owner or staff has chosen the bot's
+    It should unless it is disabled, one that was received later is accepted, or an owner or staff has chosen the bot's
     active version since it was submitted.
     """
     later = tuple_(versions.c.received_at, versions.c.number) > tuple_(version.received_at, version.number)
@@ -513,11 +512,11 @@ def disabled_versions(connection: Connection) -> dict[int, str]:
 
 
 def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
-    """Return the versions of a bot that play only if staff says so, with the reason: disabled or benched ones."""
+    """Return the versions of a bot that play only if staff says so, with the reason: disabled or auto-disabled ones."""
     barred: dict[int, str] = {}
-    for act in list_audit_entries(connection, bot, what=("activate", "bench")):
-        if act.version is not None and act.action == "bench":
-            barred[act.version] = f"benched: {act.reason}"
+    for act in list_audit_entries(connection, bot, what=("activate", "auto_disable")):
+        if act.version is not None and act.action == "auto_disable":
+            barred[act.version] = f"auto-disabled: {act.reason}"
         else:
             barred.pop(act.version or 0, None)
     return barred | {version: f"disabled: {why}" for version, why in disabled_versions(connection).items()}
@@ -535,13 +534,13 @@ def chosen_versions(connection: Connection) -> list[tuple[int, float]]:
 
 
 def set_active_version(connection: Connection, version: Version, who: str, why: str, at: float) -> None:
-    """Let a fit version play, in place of the one that did."""
+    """Let an accepted version play, in place of the one that did."""
     log_action(connection, AuditEntry(who, "activate", why, at, bot=version.bot, version=version.id))
     connection.execute(update(bots).where(bots.c.id == version.bot).values(active_version_id=version.id))
 
 
 def deactivate_bot(connection: Connection, bot: int, what: str, who: str, why: str, at: float) -> None:
-    """Stop all versions of a bot; `what` is disable or bench."""
+    """Stop all versions of a bot; `what` is disable or auto_disable."""
     active = connection.scalar(select(bots.c.active_version_id).where(bots.c.id == bot))
     log_action(connection, AuditEntry(who, what, why, at, bot=bot, version=active))
     connection.execute(update(bots).where(bots.c.id == bot).values(active_version_id=None))

@@ -86,8 +86,8 @@ def played(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -> 
         match event:
             case JobCompleted(job, result):
                 told.append((job.name, result))
-            case JobFailed(job, problem, given_up):
-                told.append((job.name, f"{problem}{', given up' if given_up else ''}"))
+            case JobFailed(job, problem, abandoned):
+                told.append((job.name, f"{problem}{', abandoned' if abandoned else ''}"))
     return told, stage
 
 
@@ -135,15 +135,15 @@ def test_a_void_match_is_played_again() -> None:
 
 
 def test_a_match_that_is_void_three_times_is_given_up_and_told() -> None:
-    """After 3 the match is given up and listed; the others are played."""
+    """After 3 the match is abandoned and listed; the others are played."""
     assert MAX_FAILED_ATTEMPTS == 3
     told, stage = played(script(a=[HostError("1"), HostError("2"), HostError("3"), HostError("4")]), "ab", width=1)
-    assert told == [("a", "1"), ("a", "2"), ("a", "3, given up"), ("b", "B")]
+    assert told == [("a", "1"), ("a", "2"), ("a", "3, abandoned"), ("b", "B")]
     assert stage.submitted == list("aaab")
 
 
 def test_each_match_has_voids_of_its_own() -> None:
-    """Also where a job lies in memory where one that was given up lay before, which happens among so many."""
+    """Also where a job lies in memory where one that was abandoned lay before, which happens among so many."""
     names = [f"j{number}" for number in range(300)]
     left = {name: 2 + number % 2 for number, name in enumerate(names)}
 
@@ -154,7 +154,7 @@ def test_each_match_has_voids_of_its_own() -> None:
         return job.name.upper()
 
     told, stage = played(play, names, width=1)
-    assert [name for name, ending in told if ending == "x, given up"] == names[1::2]
+    assert [name for name, ending in told if ending == "x, abandoned"] == names[1::2]
     assert [name for name, ending in told if ending == name.upper()] == names[::2]
     assert all(stage.submitted.count(name) == 3 for name in names)
 
@@ -171,7 +171,7 @@ def test_a_match_that_ends_every_worker_is_given_up_some_time() -> None:
     """Else the run would never end."""
     told, _ = played(script(a=[WorkerDiedError("dead")] * 50), "ab")
     assert told.count(("a", "dead")) == MAX_WORKER_DEATHS - 1
-    assert ("a", "dead, given up") in told
+    assert ("a", "dead, abandoned") in told
     assert ("b", "B") in told
 
 

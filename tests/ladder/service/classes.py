@@ -1,4 +1,4 @@
-"""A class's ladder for tests: owners, reference bots, and versions that are fit without an examination."""
+"""A class's ladder for tests: owners, reference bots, and versions that are accepted without an examination."""
 
 import itertools
 import shutil
@@ -48,7 +48,7 @@ def copied(made: Path, folder: Path) -> Ladder:
 def hand_in(
     ladder: Ladder, login: str, name: str, at: float = 1e6, reason: str | None = None, code: str = QUICK_BOT
 ) -> int:
-    """Submit a new version of a bot at a time; it is fit, unless a reason is given, and plays. Return its id."""
+    """Submit a new version of a bot at a time; it is accepted, unless a reason is given, and plays. Return its id."""
     ladder.clock = Clock(at)
     path = ladder.path / f"{name}.py"
     path.write_text(f"{code}# {next(NUMBERS)}\n")

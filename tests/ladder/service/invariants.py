@@ -92,16 +92,16 @@ def _ends(connection: Connection) -> Iterator[str]:
         voided[match] = what
     ends = []
     for row in connection.execute(select(matches).order_by(matches.c.id)):
-        played, given_up = row.outcome == "played", row.outcome == "given_up"
+        played, abandoned = row.outcome == "played", row.outcome == "abandoned"
         rates = played and row.kind in ("rated", "final") and voided.get(row.id) != "void"
         checks = {
             "its state and its cause disagree": (row.status == "ended") == (row.outcome is not None),
-            "it has no known cause": row.outcome in (None, "played", "given_up", "cancelled"),
+            "it has no known cause": row.outcome in (None, "played", "abandoned", "cancelled"),
             "it has a runner, or lacks one": (row.status == "leased") == (row.runner is not None),
             "it has a number among the played": played == (row.end_sequence is not None),
             "it has too many attempts": row.attempts <= MAX_ATTEMPTS and row.lost_runners <= MAX_LOST_RUNNERS,
             "its attempts aren't its voids": failed[row.id] >= row.attempts,  # a final's that plays again counts anew
-            "it was given up for nothing": given_up
+            "it was abandoned for nothing": abandoned
             == (row.attempts == MAX_ATTEMPTS or row.lost_runners == MAX_LOST_RUNNERS)
             == bool(last[row.id]),
             "it rates wrongly": row.is_rated == rates,
@@ -166,24 +166,24 @@ def _examinations(connection: Connection) -> Iterator[str]:
         )
     )
     newest: dict[int, int] = {}
-    highest = select(versions.c.bot, func.max(versions.c.number)).where(versions.c.status == "fit")
+    highest = select(versions.c.bot, func.max(versions.c.number)).where(versions.c.status == "accepted")
     for bot, number in connection.execute(highest.group_by(versions.c.bot)):
         newest[bot] = number
     for row in connection.execute(select(versions)):
-        ended = row.status in ("fit", "unfit")
-        fit = row.status == "fit"
+        ended = row.status in ("accepted", "rejected")
+        fit = row.status == "accepted"
         allowed = {int(fit), int(fit and row.number == newest[row.bot])}  # an older one may be examined after a newer
         checks = {
             "it has steps, and waits for its examination": row.status != "queued" or not told[row.id],
             "a step of its examination lacks": told[row.id] == last.get(row.id, 0),
             "a step still goes on": not ended or row.id not in going_on,
-            "it has no steps": row.status != "fit" or told[row.id] > 0,
-            "its reason and its state disagree": (row.status == "unfit") == (row.rejection_reason is not None),
+            "it has no steps": row.status != "accepted" or told[row.id] > 0,
+            "its reason and its state disagree": (row.status == "rejected") == (row.rejection_reason is not None),
             "it began to play other than once": begun[row.id] in allowed,
             "it played more than one qualifying match": qualified[row.id] <= 1,
             "its qualifying match hasn't ended": not ended or not waiting[row.id],
             "it waits for more than one qualifying match": waiting[row.id] <= 1,
-            "its runner is wrong": (row.status == "examined") == (row.runner is not None),
+            "its runner is wrong": (row.status == "checking") == (row.runner is not None),
         }
         yield from (f"version {row.id}: {what}" for what, holds in checks.items() if not holds)
     playing = dict(
@@ -199,7 +199,7 @@ def _said_to_play(connection: Connection) -> dict[int, int]:
     """Return which version of each bot plays, by bot, as the acts say."""
     playing: dict[int, int] = {}
     query = select(audit_log.c.action, audit_log.c.bot, audit_log.c.version).where(
-        audit_log.c.action.in_(("activate", "disable", "bench"))
+        audit_log.c.action.in_(("activate", "disable", "auto_disable"))
     )
     for what, bot, version in connection.execute(query.order_by(audit_log.c.id)):
         if what == "activate":
@@ -213,7 +213,7 @@ def left_open(connection: Connection) -> Iterator[str]:
     """Yield what is leased or lives although no runner is at work."""
     for what, query in {
         "matches are leased": select(matches.c.id).where(matches.c.status == "leased"),
-        "versions are being examined": select(versions.c.id).where(versions.c.status == "examined"),
+        "versions are being examined": select(versions.c.id).where(versions.c.status == "checking"),
         "runners haven't ended": select(runners.c.id).where(runners.c.ended.is_(False)),
     }.items():
         found = connection.scalars(query).all()

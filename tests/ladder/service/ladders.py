@@ -54,7 +54,7 @@ def owners(ladder: Ladder, *logins: str) -> None:
 
 
 def pass_all(ladder: Ladder) -> None:
-    """Let all that waits be fit and play: for tests that are about what follows an examination."""
+    """Let all that waits be accepted and play: for tests that are about what follows an examination."""
     versions = METADATA.tables["versions"]
 
     def act(connection: Connection) -> None:

@@ -77,7 +77,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def begun(path: Path, owners: Sequence[str] = ("ada", "bob", "eve"), database: str | None = None) -> Term:
-    """Return a ladder of two references, `one` and `two`, which are fit, and these owners."""
+    """Return a ladder of two references, `one` and `two`, which are accepted, and these owners."""
     with closing(create_ladder(path / "spring", PLAY, database)) as ladder:
         for name in ("one", "two"):
             submit_reference(ladder, str(write(path / f"{name}.py", f"{QUICK_BOT}# {name}\n")))

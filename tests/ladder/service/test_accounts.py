@@ -221,10 +221,10 @@ def test_events_say_what_happened_and_go_on_from_a_number(own: Term) -> None:
     own.arena("freeze", "--reason", "deadline", "--by", "teacher")
     happened = own.json("events", "--after", start)
     told = [(row["what"], row["version"], row["match"]) for row in happened["rows"]]
-    match = next(number for what, _, number in told if what == "match")
-    assert [each for each in told if each[0] not in ("rated", "step")] == [
-        ("submitted", "late@2", None), ("begun", "late@2", None), ("examined", "late@2", None),
-        ("match", None, match), ("decided", "late@2", None), ("decided", None, None),
+    match = next(number for what, _, number in told if what == "match_ended")
+    assert [each for each in told if each[0] not in ("standings_updated", "check_step")] == [
+        ("submitted", "late@2", None), ("check_started", "late@2", None), ("check_finished", "late@2", None),
+        ("match_ended", None, match), ("decision", "late@2", None), ("decision", None, None),
     ]  # fmt: skip
     assert happened["rows"][-1]["decision"]["by"] == "teacher"
     assert [row["id"] for row in happened["rows"]] == list(range(start + 1, happened["next"] + 1))

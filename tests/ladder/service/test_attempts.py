@@ -56,9 +56,9 @@ def test_lost_runners_spend_no_attempt_ten_times(connection: Connection) -> None
         assert claim_check(connection, runner, [], NOW).id == version
         end_runner(connection, runner, NOW if number > 2 else None)
     assert claim_match(connection, register_runner(connection, 1, NOW), [], NOW) is None
-    given_up = get_version_by_id(connection, version)
-    assert (given_up.status, given_up.attempts, given_up.is_check_abandoned) == ("unfit", 0, True)
-    assert given_up.rejection_reason == "it could not be examined: each runner that began it was lost"
+    abandoned = get_version_by_id(connection, version)
+    assert (abandoned.status, abandoned.attempts, abandoned.is_check_abandoned) == ("rejected", 0, True)
+    assert abandoned.rejection_reason == "it could not be examined: each runner that began it was lost"
 
 
 @pytest.mark.parametrize(("later", "begins"), [(29.0, False), (30.0, True), (-3600.0, True)])

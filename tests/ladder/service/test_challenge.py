@@ -46,7 +46,7 @@ def test_reference_bots_fill_a_table_up_and_a_version_sits_there_once(own: Term)
 def test_a_challenge_is_the_owners_and_has_a_quota(own: Term) -> None:
     """Asked for: daily quotas (Kaggle). What is refused queues nothing."""
     assert "is another's" in own.arena("challenge", "one", "late", "--owner", "ada", code=2).err
-    assert "no version that is fit" in own.arena("challenge", "broken", "late", "--owner", "bob", code=2).err
+    assert "no version that is accepted" in own.arena("challenge", "broken", "late", "--owner", "bob", code=2).err
     assert "there is no owner" in own.arena("challenge", "late", "one", "--owner", "adda", code=2).err
     own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 8)
     refused = own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 3, code=2).err

@@ -95,10 +95,10 @@ def staff(hours: float, number: int | None) -> Step:
     return step
 
 
-def is_benched(ladder: Ladder) -> None:
+def is_auto_disabled(ladder: Ladder) -> None:
     def act(connection: Connection) -> None:
         [bot] = [each for each in all_bots(connection) if each.name == "a"]
-        deactivate_bot(connection, bot.id, "bench", "ladder", "it forfeits", ladder.clock())
+        deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", ladder.clock())
 
     ladder.database.write(act)
 
@@ -144,8 +144,8 @@ TWO = [sends(-5), sends(-4)]
         ([*TWO, staff(-3, None), staff(-2, 1)], "a@1"),
         ([*TWO, chooses(-3, 1), staff(1, None)], None),
         ([*TWO, chooses(-3, 1), staff(1, None), staff(2, 2)], "a@2"),
-        ([*TWO, is_benched], "a@2"),  # a bench spares others its forfeits, and decides nothing about the owner
-        ([*TWO, is_benched, chooses(-3, 1)], "a@1"),
+        ([*TWO, is_auto_disabled], "a@2"),  # this spares others its forfeits, and decides nothing about the owner
+        ([*TWO, is_auto_disabled, chooses(-3, 1)], "a@1"),
         ([*TWO, chooses(-3, 1), suspended(True)], None),
         ([*TWO, chooses(-3, 1), suspended(True), suspended(False)], "a@1"),
         ([sends(1), sends(2), chooses(3, 2)], "a@1"),  # late: the first counts

@@ -53,7 +53,7 @@ def test_a_ladder_that_is_well_needs_no_hand(ladder: Ladder) -> None:
     assert bad(ladder, deep=True) == []
     assert "12 games" in well["size"].text
     assert well["table"].text == "as a new one from all results"
-    assert {"database", "clock", "sandbox", "runner", "submissions", "given up", "retention", "sums"} <= well.keys()
+    assert {"database", "clock", "sandbox", "runner", "submissions", "abandoned", "retention", "sums"} <= well.keys()
 
 
 def test_a_clock_that_was_set_back_is_found(ladder: Ladder) -> None:
@@ -110,9 +110,9 @@ def test_a_match_that_was_given_up_is_found_with_its_reason(ladder: Ladder) -> N
             record_failed_attempt(connection, match, runner, "no\x1b[2J room", ladder.clock())
 
     ladder.database.write(act)
-    assert bad(ladder) == ["given up"]
-    assert r"no\x1b[2J room" in found(ladder)["given up"].text
-    late = update(METADATA.tables["matches"]).where(METADATA.tables["matches"].c.outcome == "given_up")
+    assert bad(ladder) == ["abandoned"]
+    assert r"no\x1b[2J room" in found(ladder)["abandoned"].text
+    late = update(METADATA.tables["matches"]).where(METADATA.tables["matches"].c.outcome == "abandoned")
     ladder.database.write(lambda connection: connection.execute(late.values(ended_at=ladder.clock() - 8 * DAY)))
     assert bad(ladder) == []
 

@@ -244,7 +244,7 @@ def test_what_may_not_be_opened_is_refused_with_a_reason(ladder: Ladder) -> None
         (OpenTableRequest(bots=("one", "two")), "nobody would sit there but bots"),
         (OpenTableRequest(bots=("one",), me=True, rules="chess"), "no rules"),
         (OpenTableRequest(bots=("none",), me=True), "no bot"),
-        (OpenTableRequest(bots=("bob",), me=True), "fit to play"),
+        (OpenTableRequest(bots=("bob",), me=True), "accepted"),
         (OpenTableRequest(me=True), "2"),
     ):
         with pytest.raises(LadderError, match=told):

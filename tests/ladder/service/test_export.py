@@ -35,7 +35,7 @@ def test_what_was_played_and_decided_is_written_as_files(own: Term, tmp_path: Pa
             assert tuple(result for result in results if result.match == match) == match_results(connection, match)
     assert any(result.faults for result in results)
     versions = {(row["bot"], row["version"]): row for row in rows(out / "versions.csv")}
-    assert versions["broken", "1"]["status"] == "unfit"
+    assert versions["broken", "1"]["status"] == "rejected"
     assert versions["late", "1"]["owner"] == "pseudonym of ada"
     assert {f"{bot}@{number}" for bot, number in versions} >= {label for result in results for label in result.seats}
     acts = rows(out / "audit_log.csv")

@@ -187,7 +187,7 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
 # --- bots that hang or crash ------------------------------------------------------------------------------------------
 
 MANIFEST = 'run = ["python3", "bot.py"]\nbuild = ["sh", "-c", "{build}"]\n'
-# A hello and a match that hang are given up soon.
+# A hello and a match that hang are abandoned soon.
 HURRIED = replace(PLAY, terms=MatchSettings(PLAY.terms.rules, timing=Timing(limit_ms=100, bank_ms=2000, start_ms=8000)))
 IN_CHECK = "import sys\nsys.stdin.read()\n"
 # Plays as it should until there is a sign; then it leaves in the middle of each game.
@@ -225,7 +225,7 @@ def test_a_runner_that_never_lives_long_rates(place: Place) -> None:
 
 
 def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
-    """In the build, and in the check: they are unfit, with the reason, and the others play meanwhile."""
+    """In the build, and in the check: they are rejected, with the reason, and the others play meanwhile."""
     folder = ladder_in(place, play=HURRIED)
     toml = folder / "ladder.toml"
     toml.write_text(toml.read_text().replace("build_timeout_seconds = 120", "build_timeout_seconds = 1"))
@@ -247,7 +247,7 @@ def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
 
 
 @pytest.mark.parametrize("what", ["sys.exit(3)", "sys.stdin.read()"], ids=["crashes", "hangs"])
-def test_a_bot_that_forfeits_again_and_again_is_benched(place: Place, what: str) -> None:
+def test_a_bot_that_forfeits_again_and_again_is_auto_disabled(place: Place, what: str) -> None:
     """Its owner sees why, the others play on, and a new version plays."""
     folder = ladder_in(place, play=HURRIED)
     sign = place.folder / "sign"
@@ -270,7 +270,7 @@ def test_a_bot_that_forfeits_again_and_again_is_benched(place: Place, what: str)
             told = list_audit_entries(connection, bot=bot.id)[-1]
             assert (told.actor, told.action, told.reason) == (
                 "ladder",
-                "bench",
+                "auto_disable",
                 "it forfeited games in its last 2 matches",
             )
             assert len(active_versions(connection)) == 4
@@ -340,13 +340,13 @@ def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Plac
             versions = versions_of(connection, found.id)
             assert [version.number for version in versions] == list(range(1, len(versions) + 1))
             assert all(get_archive(connection, version.digest, version.single_file_name) for version in versions)
-            assert [version.status for version in versions] == ["fit"] * len(versions)
+            assert [version.status for version in versions] == ["accepted"] * len(versions)
         demand_sound(ladder)
     place.demand_nothing_left()
 
 
 def test_the_checkup_counts_the_workers_that_a_bot_kills(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plain process can kill its worker: its matches are given up, and those of the others are played."""
+    """A plain process can kill its worker: its matches are abandoned, and those of the others are played."""
     monkeypatch.setattr("ladder.store.database.versions._WAIT_S", 0.0)
     monkeypatch.setattr("ladder.service.tasks._PAUSE_S", 0.0)
     folder, sign = ladder_in(place), place.folder / "sign"
@@ -358,7 +358,7 @@ def test_the_checkup_counts_the_workers_that_a_bot_kills(place: Place, monkeypat
         sign.touch()
         with serving(ladder, matches=24) as service:
             told = list(service.events())
-        assert any(isinstance(event, AttemptFailed) and event.given_up for event in told)
+        assert any(isinstance(event, AttemptFailed) and event.abandoned for event in told)
         assert any(isinstance(event, MatchFinished) for event in told)
         [row] = [row for row in check_ladder(folder) if row.what == "workers"]
         assert row.level is Level.FAIL

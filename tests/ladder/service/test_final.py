@@ -170,7 +170,7 @@ def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_deadlines_final_has_the_newest_fit_version_of_each_bot_by_its_close(ladder: Ladder) -> None:
-    """Grace counts; what came later doesn't, nor what failed; a benched bot is there, a disabled one isn't."""
+    """Grace counts; what came later doesn't, nor what failed; an auto-disabled bot is there, a disabled one isn't."""
     settle(ladder, deadline("first", 1_000_500, grace_minutes=10))
     hand_in(ladder, "ada", "a", at=1_001_100)  # the very end of the grace
     hand_in(ladder, "ada", "a", at=1_001_100, reason="run: it hangs")
@@ -184,7 +184,7 @@ def test_a_deadlines_final_has_the_newest_fit_version_of_each_bot_by_its_close(l
         bot = find_bot(connection, "b")
     assert bot is not None
     ladder.database.write(
-        lambda connection: deactivate_bot(connection, bot.id, "bench", "ladder", "it forfeits", 1_002_000)
+        lambda connection: deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", 1_002_000)
     )
     assert create_final(ladder, "one", "first", 4, "teacher").versions == ("a@2", "b@1", "one@1", "two@1")
     activate_version(ladder, "b", 1, "teacher", "once more")
@@ -193,8 +193,8 @@ def test_a_deadlines_final_has_the_newest_fit_version_of_each_bot_by_its_close(l
     assert create_final(ladder, "three", None, 4, "teacher").versions == ("a@1", "one@1", "two@1")
 
 
-def test_a_version_that_is_benched_plays_its_final_to_the_end(ladder: Ladder) -> None:
-    """A bench is for rated matches; a final without some of its matches would be worth nothing."""
+def test_a_version_that_is_auto_disabled_plays_its_final_to_the_end(ladder: Ladder) -> None:
+    """Auto-disabling is for rated matches; a final without some of its matches would be worth nothing."""
     settings = ladder.path / "ladder.toml"
     settings.write_text(settings.read_text().replace("matches = 5 ", "matches = 1 "))
     sign = get_commitment_file(ladder, "last")  # published when the final is held
@@ -203,7 +203,7 @@ def test_a_version_that_is_benched_plays_its_final_to_the_end(ladder: Ladder) ->
         if not isinstance(event, ClockBehind) and not sign.exists():
             create_final(ladder, "last", None, 4, "teacher")
     with ladder.database.read() as connection:
-        assert "bench" in [act.action for act in list_audit_entries(connection)]
+        assert "auto_disable" in [act.action for act in list_audit_entries(connection)]
     state = get_final_state(ladder, "last")
     assert (state.missing, state.lost) == (state.matches, ())
 
@@ -223,14 +223,14 @@ def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key
         end_runner(connection, runner)
         return match.id, hour
 
-    given_up, _ = ladder.database.write(give_up)
+    abandoned, _ = ladder.database.write(give_up)
     serve(ladder)
-    with pytest.raises(LadderError, match=f"1 of the matches of the final last were given up, such as {given_up}"):
+    with pytest.raises(LadderError, match=f"1 of the matches of the final last were abandoned, such as {abandoned}"):
         reveal_final_results(ladder, "last", "teacher")
     assert not stored(ladder, "last").revealed
     assert retry_final(ladder, "last", "teacher").missing == 1
     assert "plays again, 1 of its" in ladder.database.look(list_audit_entries)[-1].reason
-    assert ladder.database.write(give_up) == (given_up, 3), "its attempts count anew"
+    assert ladder.database.write(give_up) == (abandoned, 3), "its attempts count anew"
     retry_final(ladder, "last", "teacher")
     serve(ladder)
     reveal_final_results(ladder, "last", "teacher")
@@ -246,7 +246,7 @@ def test_a_final_is_revealed_without_what_was_given_up_where_staff_says_so(ladde
     """And its table says what is missing."""
     create_final(ladder, "last", None, 4, "teacher")
     matches = METADATA.tables["matches"]
-    ended = {"status": "ended", "outcome": "given_up", "reason": "no room", "ended_at": 1.0}
+    ended = {"status": "ended", "outcome": "abandoned", "reason": "no room", "ended_at": 1.0}
     ladder.database.write(lambda connection: connection.execute(update(matches).values(ended)))
     with pytest.raises(LadderError, match="--incomplete"):
         reveal_final_results(ladder, "last", "teacher")

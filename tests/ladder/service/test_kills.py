@@ -147,7 +147,7 @@ def test_steps_of_an_examination_whose_runner_is_killed_give_way_to_those_of_the
         demand_sound(ladder, quiet=False)
         slow.gate.touch()
         process = start_runner(place, folder)
-        place.wait(lambda: slow.state(ladder) == "fit", process=process)
+        place.wait(lambda: slow.state(ladder) == "accepted", process=process)
         numbers, names, levels = zip(*slow.steps(ladder), strict=True)
         assert numbers == tuple(range(1, len(names) + 1))
         assert (names[:2], names[-1], len(set(names))) == (("file", "build"), "qualifying match", len(names))

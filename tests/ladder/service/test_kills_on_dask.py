@@ -99,7 +99,7 @@ def test_steps_of_an_examination_that_a_cluster_does_twice_are_there_once(place:
         worker.wait(60)
         slow.gate.touch()
         start_worker(place, cluster)
-        place.wait(lambda: slow.state(ladder) == "fit", process=process)
+        place.wait(lambda: slow.state(ladder) == "accepted", process=process)
         numbers, names, levels = zip(*slow.steps(ladder), strict=True)
         assert numbers == tuple(range(1, len(names) + 1))
         assert (len(set(names)), "now" in levels) == (len(names), False)

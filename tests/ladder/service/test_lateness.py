@@ -110,7 +110,7 @@ def test_without_a_table_nothing_counts_after_the_grace(ladder: Ladder) -> None:
 
 
 def test_who_goes_on_after_a_deadline_does_not_make_a_bot_late(ladder: Ladder) -> None:
-    """The newest in time stands; of who has none in time, the first that is fit, whichever bot it is of."""
+    """The newest in time stands; of who has none in time, the first that is accepted, whichever bot it is of."""
     hand_in(ladder, "ada", "a", at=DUE - HOUR)
     hand_in(ladder, "ada", "a", at=DUE - 1)
     hand_in(ladder, "ada", "a", at=DUE + HOUR)

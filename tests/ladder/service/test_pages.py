@@ -19,7 +19,7 @@ def rated(term: Term, bot: str) -> list[int]:
 def test_why_a_version_is_unfit_is_seen_at_any_time_with_its_last_words(term: Term) -> None:
     """Asked for: a visible, lasting reason when compiling or validation fails (battlecode21 #90)."""
     told = term.arena("bot", "broken").out
-    assert told.startswith("broken: no version plays, since version 1 is unfit: hello: the process has ended")
+    assert told.startswith("broken: no version plays, since version 1 is rejected: hello: the process has ended")
     assert "no such \\x1b[31mmodel" in told
     steps = term.json("bot", "broken")["examination"]["steps"]
     assert [step["level"] for step in steps][-1] == "fail"
@@ -118,7 +118,7 @@ def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
         ("log", ["999", "late"], "there is no match 999"),
         ("matches", ["--bot", "nobody"], "there is no bot"),
         ("activate", ["late", "9", "--reason", "x"], "has no version 9"),
-        ("activate", ["broken@1", "--reason", "x"], "it failed its examination"),
+        ("activate", ["broken@1", "--reason", "x"], "it failed its check"),
         ("activate", ["late", "--reason", "x"], "Name it as late@1"),
         ("submit", [], "name a BOT and its --owner"),
         ("submit", ["--from", ".", "--owner", "ada"], "goes with no BOT"),
@@ -164,14 +164,14 @@ def test_many_peoples_bots_are_taken_in_and_the_exit_code_says_whether_all_were(
 
 
 def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> None:
-    """One that is benched would stand for the next deadline, and one that waits would play."""
+    """One that is auto-disabled would stand for the next deadline, and one that waits would play."""
     with closing(open_ladder(own.path)) as ladder:
         bot = ladder.database.look(lambda connection: find_bot(connection, "late"))
         ladder.database.write(
-            lambda connection: deactivate_bot(connection, bot.id, "bench", "ladder", "it forfeits", 5.0)
+            lambda connection: deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", 5.0)
         )
     own.arena("disable", "late", "--reason", "copied", "--by", "prof")
-    assert [act["what"] for act in own.json("bot", "late")["acts"]][-2:] == ["bench", "disable"]
+    assert [act["what"] for act in own.json("bot", "late")["acts"]][-2:] == ["auto_disable", "disable"]
 
 
 def test_a_decision_has_a_reason_and_a_person_and_is_made_once(term: Term) -> None:

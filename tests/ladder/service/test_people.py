@@ -241,7 +241,7 @@ def test_who_left_is_out_until_he_returns(ladder: Ladder) -> None:
     ):
         with pytest.raises(LadderError, match=f"ada is {why}"):
             doing()
-    with pytest.raises(LadderError, match="has no version that is fit"):
+    with pytest.raises(LadderError, match="has no version that is accepted"):
         queue_challenges(ladder, "bob", ["ada"], "bob", 1)
     assert [each.owner.login for each in get_grades(ladder, "staff").grades] == ["bob"]
     with ladder.reading(STAFF_VIEWER) as reader:

@@ -104,7 +104,7 @@ def test_a_version_whose_check_takes_too_long_is_unfit_at_once_and_told_so(ladde
     assert queue.failed(task, CallTimeoutError("the worker process ended with -14"))
     with ladder.database.read() as connection:
         version = get_version_by_id(connection, task.id)
-    assert version.status == "unfit"
+    assert version.status == "rejected"
     assert "takes more than 1020 s" in (version.rejection_reason or "")
 
 
@@ -178,7 +178,7 @@ def test_a_reference_qualifies_against_the_others(ladder: Ladder, begun: Path) -
 
 
 def test_an_older_version_that_is_examined_late_plays_no_more(ladder: Ladder, begun: Path) -> None:
-    """Nor does one whose bot somebody has decided about since; each is fit, and told so."""
+    """Nor does one whose bot somebody has decided about since; each is accepted, and told so."""
 
     def active(name: str) -> str | None:
         with ladder.database.read() as connection:
@@ -198,4 +198,4 @@ def test_an_older_version_that_is_examined_late_plays_no_more(ladder: Ladder, be
     serve(ladder)
     assert (active("owner0"), active("owner1")) == ("owner0@2", None)
     with ladder.database.read() as connection:
-        assert [get_version_by_id(connection, version).status for version in late] == ["fit"] * len(late)
+        assert [get_version_by_id(connection, version).status for version in late] == ["accepted"] * len(late)

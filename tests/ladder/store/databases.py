@@ -1,4 +1,4 @@
-"""Databases for tests: a new ladder's, with bots that are fit and matches that are to be played."""
+"""Databases for tests: a new ladder's, with bots that are accepted and matches that are to be played."""
 
 import itertools
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def ladder(url: str, bots: Sequence[str] = "abcd", patience_s: float = 20.0) -> 
 
 
 def add_bot(database: Database, name: str, login: str) -> int:
-    """Add a version of a bot, which is examined, fit and active; return its id."""
+    """Add a version of a bot, which is checked, accepted and active; return its id."""
 
     def act(connection: Connection) -> Any:
         save_users(connection, [User(login, login.title(), f"pseudonym of {login}")], 1.0)

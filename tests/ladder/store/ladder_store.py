@@ -42,7 +42,7 @@ class LadderStore:
 
     def void(self, void: FailedMatch) -> None:
         """Note that an attempt at a match was void. The queue counts attempts: this doesn't."""
-        values = {"match": void.match, "runner": "", "reason": void.reason, "is_last": void.given_up}
+        values = {"match": void.match, "runner": "", "reason": void.reason, "is_last": void.is_last}
         new = insert(failed_attempts).values(**values, failed_at=self._clock())
         self._database.write(lambda connection: connection.execute(new))
 

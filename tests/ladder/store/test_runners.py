@@ -127,7 +127,7 @@ def test_a_runner_that_wakes_up_gives_nothing_back_that_another_does(connection:
     assert not release_check(connection, version, slept, "its worker died", 1.0)
     assert state_of(connection, match) == ("leased", other)
     assert (get_version_by_id(connection, version).status, get_version_by_id(connection, version).attempts) == (
-        "examined",
+        "checking",
         0,
     )
 
@@ -160,7 +160,7 @@ def test_an_examination_that_was_done_twice_counts_once(connection: Connection) 
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     assert finish_check(connection, version, [("{}", b"")], None, ["python3"], None, 2.0)
     assert not finish_check(connection, version, [("{}", b"")] * 2, "it is broken", None, None, 3.0)
-    assert get_version_by_id(connection, version).status == "fit"
+    assert get_version_by_id(connection, version).status == "accepted"
 
 
 def test_a_runner_without_a_beat_is_dead_after_a_while(connection: Connection) -> None:

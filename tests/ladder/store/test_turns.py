@@ -128,7 +128,7 @@ def test_what_somebody_decided_after_a_submission_stands(connection: Connection,
 
 
 def test_who_submits_again_does_not_undo_that_staff_has_disabled_the_bot(connection: Connection) -> None:
-    """Staff activates what it has looked at; then the author's next version plays again, once it is fit."""
+    """Staff activates what it has looked at; then the author's next version plays again, once it is accepted."""
     first = get_version_by_id(connection, 1)
     deactivate_bot(connection, 1, "disable", "teacher", "it shouts", NOW)
     mended, other = submitted(connection, 1, "1"), submitted(connection, 1, "2")
@@ -143,10 +143,10 @@ def test_who_submits_again_does_not_undo_that_staff_has_disabled_the_bot(connect
 
 
 def test_what_the_ladder_activates_stays_disabled(connection: Connection) -> None:
-    """An older arena let a new version play; a bench lifts nothing either."""
+    """An older arena let a new version play; auto-disabling lifts nothing either."""
     deactivate_bot(connection, 1, "disable", "teacher", "copied", NOW)
     log_action(connection, AuditEntry("ladder", "activate", "it passed", NOW, bot=1, version=1))
-    log_action(connection, AuditEntry("ladder", "bench", "it forfeited", NOW, bot=1, version=1))
+    log_action(connection, AuditEntry("ladder", "auto_disable", "it forfeited", NOW, bot=1, version=1))
     assert disabled_versions(connection) == {1: "copied"}
 
 
@@ -159,7 +159,7 @@ def test_an_examination_that_begins_anew_keeps_its_qualifying_match(connection: 
     assert find_qualifying_match(connection, [2, version, 3]) is None
 
 
-def test_a_voided_match_benches_nobody(connection: Connection) -> None:
+def test_a_voided_match_disables_no_version(connection: Connection) -> None:
     """It was the host's or the organiser's fault."""
     for match in queue_matches(connection, RATED, [(1, 2), (1, 2)], NOW):
         seats = ("a@1", "b@1")

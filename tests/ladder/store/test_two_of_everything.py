@@ -60,15 +60,15 @@ def test_what_has_begun_is_not_cancelled(connection: Connection) -> None:
     assert states == {mine: "leased", waits: "ended", others: "queued", asked: "queued"}
 
 
-@pytest.mark.parametrize(("forfeited", "benched"), [("1111", True), ("0111", True), ("1110", False), ("1101", False)])
-def test_a_version_is_benched_by_its_last_matches(connection: Connection, forfeited: str, benched: bool) -> None:
+@pytest.mark.parametrize(("forfeited", "disabled"), [("1111", True), ("0111", True), ("1110", False), ("1101", False)])
+def test_a_version_is_disabled_by_its_last_matches(connection: Connection, forfeited: str, disabled: bool) -> None:
     """In three of them it forfeited; what it did before, and another did, doesn't count."""
     for lost in forfeited:
         [match] = queue_matches(connection, RATED, [(1, 2)], NOW)
         forfeits = (0,) if lost == "1" else ()
         result = GameResult(match, 0, ("a@1", "b@1"), 1, "last_standing", (1,), ((0, 5),), 5, forfeits, ())
         save_match(connection, PlayedMatch(match, "", (result,)), NOW)
-    assert has_recent_forfeits(connection, 1, 3) is benched
+    assert has_recent_forfeits(connection, 1, 3) is disabled
     assert not has_recent_forfeits(connection, 2, 3)
 
 

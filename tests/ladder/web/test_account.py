@@ -21,12 +21,12 @@ def test_an_account_tells_a_person_of_himself_alone(web: Pages) -> None:
     token = issue_secret(web.ladder, "bob", "token", "teacher")
     issue_secret(web.ladder, "eve", "link", "warden")
     text = web.visitor("bob").get("/account").text
-    for told in ("bob", "pseudonym of bob", "/bots/broken", "unfit", f"token {token.id}", "teacher", "this browser"):
+    for told in ("bob", "pseudonym of bob", "/bots/broken", "rejected", f"token {token.id}", "teacher", "this browser"):
         assert told in text, told
     for hidden in ("ada", "eve", "/bots/late", "warden", token.secret):
         assert hidden not in text, hidden
     [bot] = web.visitor("token").get("/api/account").json()["bots"]
-    assert (bot["bot"], bot["playing"], bot["newest"], bot["state"], bot["stopped"]) == ("late", 1, 1, "fit", None)
+    assert (bot["bot"], bot["playing"], bot["newest"], bot["state"], bot["stopped"]) == ("late", 1, 1, "accepted", None)
 
 
 def test_every_page_leads_a_participant_to_his_own_bots(web: Pages) -> None:

@@ -281,10 +281,10 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     assert "matches were played" in ada.get("/finals/last/screen").text
     assert "are missing" in post(staff, "/finals/last/reveal", 400)
     ended = matches.update().where(matches.c.kind == "final")
-    ended = ended.values(status="ended", outcome="given_up", reason="no room", ended_at=1.0)
+    ended = ended.values(status="ended", outcome="abandoned", reason="no room", ended_at=1.0)
     web.ladder.database.write(lambda connection: connection.execute(ended))
-    assert "was given up: no room" in staff.get("/finals/last").text
-    assert "were given up" in post(staff, "/finals/last/reveal", 400)
+    assert "was abandoned: no room" in staff.get("/finals/last").text
+    assert "were abandoned" in post(staff, "/finals/last/reveal", 400)
     assert post(staff, "/finals/last/replay") == "/finals/last"
     own.run()
     assert "Reveal it" in staff.get("/finals/last").text

@@ -84,25 +84,25 @@ def test_an_owner_goes_back_to_a_version_and_nobody_else_does(web: Pages, own: T
     assert own.json("bot", "late")["acts"][-1]["by"] == "ada"
     assert ada.post("/bots/late/choose", data={"version": "1"}).status_code == 409
     assert ada.post("/bots/late/choose", data={"version": "3"}).status_code == 400
-    assert "failed its examination" in web.visitor("bob").post("/bots/broken/choose", data={"version": "1"}).text
+    assert "failed its check" in web.visitor("bob").post("/bots/broken/choose", data={"version": "1"}).text
 
 
 def test_what_was_taken_out_its_owner_does_not_choose(web: Pages, own: Term) -> None:
-    """No version of what staff disabled; of what the ladder benched another one."""
+    """No version of what staff disabled; of what the ladder disabled another one."""
 
-    def bench(connection: Connection) -> None:
+    def auto_disable(connection: Connection) -> None:
         bot = find_bot(connection, "late")
         assert bot is not None
-        deactivate_bot(connection, bot.id, "bench", "ladder", "it forfeited", 5.0)
+        deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeited", 5.0)
 
     def choose(version: int) -> tuple[int, str]:
         answered = ada.post("/bots/late/choose", data={"version": version})
         return answered.status_code, answered.text
 
     ada = web.visitor("ada")
-    web.ladder.database.write(bench)
+    web.ladder.database.write(auto_disable)
     assert playing(web) == []
-    assert "benched: it forfeited" in ada.get("/bots/late").text
+    assert "auto-disabled: it forfeited" in ada.get("/bots/late").text
     assert [choose(version)[0] for version in (2, 1, 2)] == [400, 303, 400]
     own.arena("activate", "late", 2, "--reason", "it may")
     assert [choose(version)[0] for version in (1, 2)] == [303, 303]

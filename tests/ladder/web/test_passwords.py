@@ -129,9 +129,9 @@ def test_staff_reads_who_signed_in_and_where_it_failed(web: Pages, own: Term) ->
         enter(web, login, password)
     rows = own.json("events", "--after", before)["rows"]
     assert [(row["what"], re.sub(r"\d+", "N", row["said"])) for row in rows] == [
-        ("signed in", "ada, session N, by password N"),
-        ("not signed in", "ada: the login or the password is wrong"),
-        ("not signed in", "the login or the password is wrong"),
+        ("signed_in", "ada, session N, by password N"),
+        ("sign_in_failed", "ada: the login or the password is wrong"),
+        ("sign_in_failed", "the login or the password is wrong"),
     ]
     for viewer in (PUBLIC_VIEWER, Viewer("ada")):
         with web.ladder.reading(viewer) as reader:

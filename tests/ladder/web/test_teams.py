@@ -39,7 +39,7 @@ def test_staff_lets_a_person_join_move_and_leave_for_a_reason(staff: TestClient)
     assert '<option value="Red &lt;b&gt;">' in staff.get("/admin/people/bob").text
     post(staff, page, why="alone")
     [line] = staff.get("/api/admin/people/ada").json()["teams"]
-    assert (line["team"], line["until"] is None) == ("Red <b>", False)
+    assert (line["team"], line["left_at"] is None) == ("Red <b>", False)
 
 
 def test_teams_are_imported_from_a_file(staff: TestClient) -> None:

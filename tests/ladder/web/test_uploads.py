@@ -101,12 +101,12 @@ def test_a_server_that_is_killed_in_an_upload_leaves_nothing_once_it_is_started_
     with serve_ladder(place, folder, "--no-runner") as server, half_sent(place, server, secret):
         kill(place, server.process.pid)
         assert on_disk(place)
-    assert states(folder) == ["fit"]
+    assert states(folder) == ["accepted"]
     with serve_ladder(place, folder, "--no-runner") as server:
         assert not list(place.tmp.glob("arena-run-*"))
         status, told = upload(server, secret, program("half", LARGE))
         assert (status, told["label"]) == (201, "ada@2")
-    assert states(folder) == ["fit", "queued"]
+    assert states(folder) == ["accepted", "queued"]
     place.demand_nothing_left()
 
 
@@ -122,7 +122,7 @@ def test_a_server_that_is_killed_in_an_examination_loses_nothing(place: Place) -
     assert len(states(folder)) == 2
     with serve_ladder(place, folder, "--jobs", 1) as server:
         assert upload(server, token(folder), slow.encode())[1]["again"]
-        place.wait(lambda: states(folder) == ["fit", "fit"], 60)
+        place.wait(lambda: states(folder) == ["accepted", "accepted"], 60)
     with closing(open_ladder(folder)) as ladder:
         demand_sound(ladder)
     place.demand_nothing_left()
@@ -161,7 +161,7 @@ def test_a_full_disk_refuses_an_upload_and_keeps_nothing_of_it(place: Place, sma
         assert (status, "no room" in told["error"]) == (503, True)
         assert not list(small_disk.iterdir())
         assert upload(server, secret, program("small"))[0] == 201
-    assert states(folder) == ["fit", "queued"]
+    assert states(folder) == ["accepted", "queued"]
 
 
 def test_one_person_in_two_browsers_makes_one_version_of_the_same_files_and_two_of_others(place: Place) -> None:
@@ -189,7 +189,7 @@ def test_what_comes_to_two_servers_of_one_postgresql_at_once_is_one_version(plac
         with half_sent(place, servers[0], secret):
             kill(place, servers[0].process.pid)
         assert upload(servers[1], secret, program("half", LARGE))[1]["label"] == "ada@3"
-        assert states(folder) == ["fit", "queued", "queued"]
+        assert states(folder) == ["accepted", "queued", "queued"]
         with closing(open_ladder(folder)) as ladder:
             demand_sound(ladder)
             with ladder.reading(Viewer("ada")) as reader:
