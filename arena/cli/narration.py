@@ -24,7 +24,7 @@ class NarratedFault:
     """What a seat did wrong, and what was played instead, in words."""
 
     seat: int
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class NarratedTurn:
 
     turn: int
     actor: int
-    words: str
+    text: str
     faults: tuple[NarratedFault, ...]
-    table: str
+    table_state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class NarratedGame:
     names: tuple[str, ...]
     seat: int | None
     turns: tuple[NarratedTurn, ...]
-    strays: tuple[str, ...]
-    ending: str
+    unattributed_faults: tuple[str, ...]
+    result_text: str
 
 
 @dataclass(frozen=True, slots=True)
 class NarratedGames:
     """Games in words, in the order of their records."""
 
-    rows: tuple[NarratedGame, ...]
+    items: tuple[NarratedGame, ...]
 
 
 class GameNarrator:
@@ -76,7 +76,7 @@ class GameNarrator:
         return f"match {header.match}, game {self.game.game}: {header.terms.rules.name}, {seats}, {whose}"
 
     @property
-    def ending(self) -> str:
+    def result_text(self) -> str:
         """Describe how the game ended."""
         game, names = self.game, self.names
         turns = f"after {format_count(game.turns, 'turn')}"
@@ -85,7 +85,7 @@ class GameNarrator:
         return f"a draw of {', '.join(names[seat] for seat in game.survivors)} {turns}: {describe_end(game.reason)}"
 
     @property
-    def strays(self) -> Sequence[str]:
+    def unattributed_faults(self) -> Sequence[str]:
         """List the unsolicited lines by bot: faults that belong to no move."""
         return [
             f"{self.names[self.game.seating.index(fault.bot)]}: {fault.code}, {format_count(fault.count, 'time')}"
@@ -96,8 +96,8 @@ class GameNarrator:
     def narrate(self, since: int = 1) -> NarratedGame:
         """Return the game in words, from a turn on. Raises RecordError where the engine doesn't play it so."""
         turns = tuple(turn for turn in self._turns() if turn.turn >= since)
-        header, strays = self.record.header, tuple(self.strays)
-        return NarratedGame(header.match, self.game.game, tuple(self.names), self.seat, turns, strays, self.ending)
+        header, strays = self.record.header, tuple(self.unattributed_faults)
+        return NarratedGame(header.match, self.game.game, tuple(self.names), self.seat, turns, strays, self.result_text)
 
     def _turns(self) -> Iterator[NarratedTurn]:
         """Yield each turn. Raises RecordError where the engine doesn't play it so."""
@@ -114,11 +114,11 @@ class GameNarrator:
                 lines, faults = [], []
 
     def _faults(self, step: ReplayStep) -> Iterator[NarratedFault]:
-        for given in step.given:
+        for given in step.answers:
             if given.fault is not None and self.seat in (None, given.seat):
                 words = f"{given.fault} ({FAULTS[given.fault].message})"
-                if not isinstance(given.answer, Forfeit):  # the turn shows who forfeits
-                    words += f"; played instead: {describe_move(legal_moves.move_payload(given.answer), self.names)}"
+                if not isinstance(given.move, Forfeit):  # the turn shows the forfeit
+                    words += f"; played instead: {describe_move(legal_moves.move_payload(given.move), self.names)}"
                 yield NarratedFault(given.seat, words)
 
     def _texts(self, step: ReplayStep) -> list[tuple[str, str]]:

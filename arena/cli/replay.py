@@ -144,14 +144,14 @@ def print_narration(narrator: GameNarrator, since: int = 1, pause_s: float = 0) 
     print_text(narrator.title)
     game = narrator.narrate(since)
     for turn in game.turns:
-        print_text(wrap_line(f"{turn.turn:>4}  {turn.words}", columns))
+        print_text(wrap_line(f"{turn.turn:>4}  {turn.text}", columns))
         for fault in turn.faults:
-            print_text(wrap_line(f"      ! {game.names[fault.seat]}: {fault.words}", columns))
-        print_text(click.style(wrap_line(f"      {turn.table}", columns), dim=_takes_styles() or None))
+            print_text(wrap_line(f"      ! {game.names[fault.seat]}: {fault.text}", columns))
+        print_text(click.style(wrap_line(f"      {turn.table_state}", columns), dim=_takes_styles() or None))
         time.sleep(pause_s)
-    for stray in game.strays:
+    for stray in game.unattributed_faults:
         print_text(wrap_line(f"      ! {stray}", columns))
-    print_text(f"{game.ending}\n")
+    print_text(f"{game.result_text}\n")
 
 
 def _takes_styles() -> bool:

@@ -37,7 +37,7 @@ from arena.run import RecordFileError, read_records
 _CAUTION = (
     "By playouts of the sample bot strategist: it imagines the hidden cards from what the bot was sent, and plays each "
     "move to the end by simple habits, which aren't your opponents'. Read it as a list of moments to look at. "
-    "A habit is a hint: a bot that is changed bluntly may get worse, so measure the change by arena compare."
+    "A pattern is a hint: a bot that is changed bluntly may get worse, so measure the change by arena compare."
 )
 
 
@@ -97,8 +97,8 @@ def review(path: Path, bot: str, max_games: int, jobs: int | None, top: int, htm
     if as_json or not answer.lost:
         return
     print_parts(*_parts(answer, top), widest=MAX_PROSE_COLUMNS)
-    if answer.costly:
-        print_text(f"the first: {_command(path, answer.bot, answer.costly[0])}")
+    if answer.costly_decisions:
+        print_text(f"the first: {_command(path, answer.bot, answer.costly_decisions[0])}")
 
 
 def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], answer: Review) -> None:
@@ -119,18 +119,18 @@ def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
         f"{escape_control(answer.bot)} lost {format_count(answer.lost, 'game')}{of}: "
         f"{format_count(answer.decisions, 'decision')}"
     )
-    if not answer.costly:
+    if not answer.costly_decisions:
         yield Text("no decision gave clearly more away than playouts are wrong by")
         return
-    costly = answer.costly[:top]
-    whole = len(answer.costly)
+    costly = answer.costly_decisions[:top]
+    whole = len(answer.costly_decisions)
     yield Text(f"\nthe {len(costly)} dearest of {format_count(whole, 'decision')} that gave something away\n")
     yield _table(costly)
-    if answer.habits:
+    if answer.patterns:
         yield Text("\nwhat they have in common, in wins given away in 100 lost games\n")
-        yield from map(_habit, answer.habits)
+        yield from map(_pattern, answer.patterns)
     else:
-        yield Text("\nno habit stands out")
+        yield Text("\nno pattern stands out")
     yield Text(f"\n{_CAUTION}\n")
 
 
@@ -146,21 +146,22 @@ def _table(costly: Sequence[CostlyDecision]) -> RenderableType:
     ]
     rows = [
         [
-            f"{each.given:.2f} ± {2 * each.error:.2f}",
-            f"{each.chance:.2f}",
+            f"{each.cost:.2f} ± {2 * each.cost_error:.2f}",
+            f"{each.win_probability:.2f}",
             str(each.match),
             str(each.game),
             str(each.turn),
-            escape_control(each.made),
-            escape_control(each.better),
+            escape_control(each.move),
+            escape_control(each.better_move),
         ]
         for each in costly
     ]
     return make_table(columns, rows)
 
 
-def _habit(habit: MistakePattern) -> Text:
-    return Text(f"{habit.cost:5.1f} ({habit.low:.1f} to {habit.high:.1f})  {habit.words}, {habit.times} times")
+def _pattern(pattern: MistakePattern) -> Text:
+    cost = pattern.cost
+    return Text(f"{cost.value:5.1f} ({cost.low:.1f} to {cost.high:.1f})  {pattern.text}, {pattern.count} times")
 
 
 def _command(path: Path, bot: str, decision: CostlyDecision) -> str:

@@ -26,7 +26,7 @@ class WhatIfReport:
     """The requests at which a program chooses otherwise than the recorded bot, or not at all."""
 
     requests: int
-    rows: tuple[DecisionPair, ...]
+    items: tuple[DecisionPair, ...]
 
 
 def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Record, GameRecord, Path]]) -> WhatIfReport:
@@ -61,16 +61,18 @@ def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Reco
             rows += (
                 each for each in replay_decisions(record, place, lambda sent: _output(bot, sent)) if each.game in chosen
             )
-    return WhatIfReport(len(rows), tuple(each for each in rows if each.now is None or each.now != each.then))
+    return WhatIfReport(
+        len(rows), tuple(each for each in rows if each.new_choice is None or each.new_choice != each.recorded_choice)
+    )
 
 
 def print_what_if(differences: WhatIfReport) -> None:
     """Print what a bot chooses otherwise."""
-    silent = sum(each.now is None for each in differences.rows)
+    silent = sum(each.new_choice is None for each in differences.items)
     print_parts(
-        Text(f"it chooses otherwise at {len(differences.rows)} of {format_count(differences.requests, 'request')}"),
+        Text(f"it chooses otherwise at {len(differences.items)} of {format_count(differences.requests, 'request')}"),
         *([Text(f"at {silent} no allowed answer came")] if silent else []),
-        *([Text(), _table(differences.rows)] if differences.rows else []),
+        *([Text(), _table(differences.items)] if differences.items else []),
         widest=MAX_PROSE_COLUMNS,
     )
 
@@ -78,15 +80,15 @@ def print_what_if(differences: WhatIfReport) -> None:
 def _table(rows: Sequence[DecisionPair]) -> RenderableType:
     numbers = (Column(name, number=True) for name in ("match", "game", "turn"))
     return make_table(
-        [*numbers, "asked", Column("then", least=16), Column("now", least=16)],
+        [*numbers, "request", Column("recorded", least=16), Column("new", least=16)],
         [
             [
                 str(each.match),
                 str(each.game),
                 str(each.turn),
                 each.kind,
-                escape_control(each.then or "a fault"),
-                escape_control(each.now or "no allowed answer"),
+                escape_control(each.recorded_choice or "a fault"),
+                escape_control(each.new_choice or "no allowed answer"),
             ]
             for each in rows
         ],

@@ -144,16 +144,16 @@ def _first(old: MatchHeader, old_game: GameRecord, new: MatchHeader, new_game: G
         if _words(one) == _words(other) or (one.events, one.after) == (other.events, other.after):
             turn = [*(turn if turn and turn[-1].turn == one.turn else ()), one]
             continue
-        choices = list(zip(one.given, other.given, strict=True))
+        choices = list(zip(one.answers, other.answers, strict=True))
         mine = next((pair for pair in choices if pair[0].seat == seat), None)
-        if mine is None or mine[0].word == mine[1].word:
-            seats = [left.seat for left, right in choices if left.word != right.word]
+        if mine is None or mine[0].notation == mine[1].notation:
+            seats = [left.seat for left, right in choices if left.notation != right.notation]
             return _First(opponent=old_game.seating[seats[0]])
         shared = turn if turn and turn[-1].turn == one.turn else []
         turns = [*shared, one, *_rest(one, halves[0])], [*shared, other, *_rest(other, halves[1])]
         fault = mine[1].fault or mine[0].fault
-        if isinstance(mine[0].answer, Forfeit) or isinstance(mine[1].answer, Forfeit):
-            left, right = (f"forfeit ({fault})" if isinstance(each.answer, Forfeit) else "play on" for each in mine)
+        if isinstance(mine[0].move, Forfeit) or isinstance(mine[1].move, Forfeit):
+            left, right = (f"forfeit ({fault})" if isinstance(each.move, Forfeit) else "play on" for each in mine)
             return _First(None, "whatever is asked", left, right, one.before, turns)
         left, right = (_choice(one.before.board, one.before.hands[seat], seat, given) for given in mine)
         return _First(None, _request_words(one, seat), left, right, one.before, turns)
@@ -161,7 +161,7 @@ def _first(old: MatchHeader, old_game: GameRecord, new: MatchHeader, new_game: G
 
 
 def _words(moment: ReplayStep) -> list[str]:
-    return [given.word for given in moment.given]
+    return [given.notation for given in moment.answers]
 
 
 def _rest(moment: ReplayStep, later: Iterator[ReplayStep]) -> Iterator[ReplayStep]:
@@ -196,7 +196,7 @@ def _action(act: ActionMove) -> str:
 
 def _choice(board: Board, hand: Sequence[object], seat: int, given: SeatAnswer) -> str:
     """Return a choice in words: whether it bluffs, and at whom it is aimed."""
-    move = given.answer
+    move = given.move
     assert not isinstance(move, Forfeit)
     aimed = move.target if isinstance(move, ActionMove) else None
     words = describe_move(legal_moves.move_payload(move), [_whom(board, seat, other) for other in range(board.seats)])

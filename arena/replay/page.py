@@ -100,7 +100,7 @@ LOG_BYTES = 3000  # bytes of standard error for each game, on the average: in 24
 
 
 def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return {"events", "matches"}: a step is [turn, kind, given, its events], and the rest if there is any."""
+    """Return {"events", "matches"}: a step is [turn, kind, answers, its events], and the rest if there is any."""
     places: dict[str, int] = {}
 
     def place(event: Mapping[str, Any]) -> int:
@@ -108,8 +108,8 @@ def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return places.setdefault(text, len(places))
 
     def step(step: Mapping[str, Any]) -> list[Any]:
-        short = [step["turn"], step["kind"], step["given"], [place(event) for event in step["events"]]]
-        rest = {name: value for name, value in step.items() if name not in ("turn", "kind", "given", "events")}
+        short = [step["turn"], step["kind"], step["answers"], [place(event) for event in step["events"]]]
+        rest = {name: value for name, value in step.items() if name not in ("turn", "kind", "answers", "events")}
         return [*short, rest] if rest else short
 
     def game(game: Mapping[str, Any], most: int) -> dict[str, Any]:
@@ -179,9 +179,9 @@ def replay_page(
 
 def _holds(matches: Sequence[Mapping[str, Any]], front: str | None) -> str:
     """Return what of the cards the page holds, in a sentence or two."""
-    if any("eyes" not in match for match in matches):
+    if any("viewers" not in match for match in matches):
         return "This page holds all cards." + (f" It opens with what {escape_control(front)} knew." if front else "")
-    bots = dict.fromkeys(escape_control(match["bots"][place]) for match in matches for place in match["eyes"])
+    bots = dict.fromkeys(escape_control(match["bots"][place]) for match in matches for place in match["viewers"])
     return f"This page holds only what {' and '.join(bots) or 'everybody at the table'} could know."
 
 

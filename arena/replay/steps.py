@@ -37,25 +37,25 @@ class SeatAnswer:
     """
 
     seat: int
-    answer: MoveOrForfeit
-    word: str
+    move: MoveOrForfeit
+    notation: str
     time_us: int
     fault: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep:
-    """One step of a game. `given` is in the order in which the answers count; `first` is the number of the first event.
+    """One step of a game. `answers` are in the order in which they count.
 
-    `place` is the place of its first move among the moves of the game.
+    `move_index`: of its first move among the moves of the game. `first_event`: the number of its first event.
     """
 
-    place: int
+    move_index: int
     kind: str
     before: State
-    given: tuple[SeatAnswer, ...]
+    answers: tuple[SeatAnswer, ...]
     after: State
-    first: int
+    first_event: int
     events: tuple[Event, ...]
 
     def payloads(self, seat: int | None = None) -> Iterator[dict[str, Any]]:
@@ -63,7 +63,7 @@ class ReplayStep:
 
         A claimant that declines holds what it claimed, or doesn't: `unproven` reveals that to no seat.
         """
-        for number, event in enumerate(self.events, start=self.first):
+        for number, event in enumerate(self.events, start=self.first_event):
             if seat is not None:
                 yield messages.make_event(number, event, seat)
                 continue
@@ -102,15 +102,17 @@ Logs = Mapping[str, Sequence[bytes]]  # a bot's name -> the standard error of it
 _OPEN = frozenset(("turn", "prove", "lose", "keep_shown", "examine_decide", "allegiance"))
 
 
-def make_replay_object(record: Record, logs: Logs | None = None, eyes: Collection[int] | None = None) -> dict[str, Any]:
+def make_replay_object(
+    record: Record, logs: Logs | None = None, viewers: Collection[int] | None = None
+) -> dict[str, Any]:
     """Return a match, with its bots' standard error by turn.
 
-    eyes: None shows all cards. Else what those bots, by their places in the header, could know together, with their own
-    times, faults and standard error; of no bots: what everybody could. Nothing else may change a byte of it.
+    viewers: None shows all cards. Else what those bots, by their index in the header, could know together, with their
+    own times, faults and standard error; of no bots: what everybody could. Nothing else may change a byte of it.
     Raises RecordError for a game that the engine doesn't play so.
     """
     header = record.header
-    heard = [bot for place, bot in enumerate(header.bots) if eyes is None or place in eyes]
+    heard = [bot for place, bot in enumerate(header.bots) if viewers is None or place in viewers]
     written = {bot: _by_game(logs.get(bot, ())) for bot in heard} if logs else {}
     return {
         "arena": __version__,
@@ -118,8 +120,8 @@ def make_replay_object(record: Record, logs: Logs | None = None, eyes: Collectio
         "bots": list(header.bots),
         "handles": list(header.handles),
         "ruleset": messages.make_ruleset(header.terms.rules, len(header.bots)),
-        **({} if eyes is None else {"eyes": sorted(eyes)}),
-        "games": [_game(record, game, written, eyes) for game in record.games],
+        **({} if viewers is None else {"viewers": sorted(viewers)}),
+        "games": [_game(record, game, written, viewers) for game in record.games],
     }
 
 
@@ -127,10 +129,10 @@ _Written = dict[int, list[tuple[int, str]]]  # game -> (turn, text) in order
 
 
 def _game(
-    record: Record, game: GameRecord, written: Mapping[str, _Written], eyes: Collection[int] | None
+    record: Record, game: GameRecord, written: Mapping[str, _Written], viewers: Collection[int] | None
 ) -> dict[str, Any]:
     bots = [record.header.bots[bot] for bot in game.seating]
-    own = [seat for seat, bot in enumerate(game.seating) if eyes is None or bot in eyes]
+    own = [seat for seat, bot in enumerate(game.seating) if viewers is None or bot in viewers]
     hands = [hand if seat in own else [None] * len(hand) for seat, hand in enumerate(game.start["hands"])]
     unfolded = list(list_steps(record.header, game))
     known = _known(unfolded, [-1, *own])
@@ -142,7 +144,9 @@ def _game(
         "survivors": list(game.survivors),
         "turns": game.turns,
         "start": {"sides": [], "reserve": 0, **game.start, "hands": hands},
-        "steps": [_step(moment, own, eyes is None, certain) for moment, certain in zip(unfolded, known, strict=True)],
+        "steps": [
+            _step(moment, own, viewers is None, certain) for moment, certain in zip(unfolded, known, strict=True)
+        ],
         "stderr": [
             {"seat": seat, "turn": turn, "text": text}
             for seat, bot in enumerate(bots)
@@ -152,7 +156,7 @@ def _game(
     strays = [(game.seating.index(fault.bot), fault) for fault in game.faults if fault.step is None]
     others = [[seat, fault.code, fault.count] for seat, fault in strays if seat in own]
     if others:  # lines that answered nothing
-        payload["strays"] = others
+        payload["unattributed_faults"] = others
     return payload
 
 
@@ -187,22 +191,22 @@ def _step(moment: ReplayStep, own: Sequence[int], whole: bool, known: Mapping[st
     payload: dict[str, Any] = {
         "turn": moment.turn,
         "kind": moment.kind,
-        "given": [
+        "answers": [
             [
                 each.seat,
-                each.word if each.seat in own or moment.kind in _OPEN else None,
+                each.notation if each.seat in own or moment.kind in _OPEN else None,
                 each.time_us if each.seat in own else None,
             ]
-            for each in moment.given
+            for each in moment.answers
         ],
     }
     if before.drawn:
         payload["drawn"] = [role.value if acts else None for role in before.drawn]
     if before.seen is not None and acts:
         payload["seen"] = before.seen.value
-    faults = [[each.seat, each.fault] for each in moment.given if each.fault is not None and each.seat in own]
+    faults = [[each.seat, each.fault] for each in moment.answers if each.fault is not None and each.seat in own]
     if faults:
-        payload["fault"] = faults
+        payload["faults"] = faults
     payload["events"] = list(moment.payloads() if whole else _copies(moment, own))
     if known:
         payload["known"] = known
@@ -211,7 +215,7 @@ def _step(moment: ReplayStep, own: Sequence[int], whole: bool, known: Mapping[st
 
 def _copies(moment: ReplayStep, own: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Yield the events as a spectator and these seats were sent them, all copies of one in one."""
-    for number, event in enumerate(moment.events, start=moment.first):
+    for number, event in enumerate(moment.events, start=moment.first_event):
         yield reduce(or_, (messages.make_event(number, event, seat) for seat in (None, *own)))
 
 

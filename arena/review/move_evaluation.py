@@ -32,22 +32,22 @@ class UnknownRulesError(Exception):
 class MoveEvaluation:
     """A decision of a seat: the request, the move that was made, and the one that the playouts like best.
 
-    chance: how likely the seat wins after its move, 0 to 1; error: its standard error. given: by how much `better` is
-    better, measured on other deals than those by which it was picked; 0 where nothing seemed better. given_error: its
-    standard error. margin: what playouts of this kind of decision are wrong by. likely: at a challenge, how likely the
-    claim is true by the cards that the seat sees, else None.
+    win_probability: of the seat after its move, 0 to 1; standard_error: of that. cost: by how much `better_move` is
+    better, measured on other deals than those by which it was picked; 0 where nothing seemed better. cost_error: its
+    standard error. margin: what playouts of this kind of decision are wrong by. claim_probability: at a challenge, how
+    likely the claim is true by the cards that the seat sees, else None.
     """
 
     game: int
     request: Message
     move: Move
-    better: Move
-    chance: float
-    error: float
-    given: float
-    given_error: float
+    better_move: Move
+    win_probability: float
+    standard_error: float
+    cost: float
+    cost_error: float
     margin: float
-    likely: float | None
+    claim_probability: float | None
 
 
 class MoveEvaluator:

@@ -14,34 +14,33 @@ from typing import Any
 from arena.local import play_in_processes
 from arena.referee import Record, SentLine, sent_lines
 from arena.review.move_evaluation import MoveEvaluation, MoveEvaluator
-from ladder.rating import Z_95
+from ladder.rating import Z_95, Estimate
 from protocol import ParsedReply, decode, parse_reply
 from protocol.event_text import describe_move
 
-_HABITS = 3  # decisions that are shown
-_TIMES = 3  # what happened less often is no habit
+_PATTERNS = 3  # at most, the costliest
+_MIN_COUNT = 3  # what happened less often is no pattern
 
 
 @dataclass(frozen=True, slots=True)
 class CostlyDecision:
-    """A decision that gave something away. The moves are in words, `turn` is its turn, `place` its place in the
-    game's curve, from 0.
+    """A decision that cost something. The moves are in words, `curve_index` is its index in the game's curve, from 0.
 
-    chance: how likely the bot won after it, 0 to 1. given: by how much of a game `better` was better; error: its
+    win_probability: of the bot after it, 0 to 1. cost: by how much of a game `better_move` was better; cost_error: its
     standard error. Both are what playouts say, see `arena.review.move_evaluation`.
     """
 
     match: int
     game: int
     seat: int
-    place: int
+    curve_index: int
     turn: int
     kind: str
-    made: str
-    better: str
-    chance: float
-    given: float
-    error: float
+    move: str
+    better_move: str
+    win_probability: float
+    cost: float
+    cost_error: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,45 +49,43 @@ class WinProbability:
 
     turn: int
     kind: str
-    chance: float
-    error: float
+    value: float
+    standard_error: float
 
 
 @dataclass(frozen=True, slots=True)
 class WinProbabilityCurve:
-    """The chances of a lost game, by what the seat knew, in the order of its decisions."""
+    """The win probability over a lost game, by what the seat knew, in the order of its decisions."""
 
     match: int
     game: int
     seat: int
-    chances: tuple[WinProbability, ...]
+    points: tuple[WinProbability, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MistakePattern:
-    """What costly decisions have in common. cost: wins given away in a hundred lost games, with the ends of its 95 %
-    interval, which takes games as independent."""
+    """What costly decisions have in common. cost: wins lost in a hundred lost games, with its 95 % interval, which
+    takes games as independent."""
 
-    words: str
-    times: int
-    cost: float
-    low: float
-    high: float
+    text: str
+    count: int
+    cost: Estimate
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
     """The lost games of a bot. `lost` were lost, `games` of them were looked at, with `decisions` decisions.
 
-    costly: those that gave away more than playouts are wrong by, the dearest first.
+    costly_decisions: those that cost more than playouts are wrong by, the costliest first.
     """
 
     bot: str
     lost: int
     games: int
     decisions: int
-    costly: tuple[CostlyDecision, ...]
-    habits: tuple[MistakePattern, ...]
+    costly_decisions: tuple[CostlyDecision, ...]
+    patterns: tuple[MistakePattern, ...]
     curves: tuple[WinProbabilityCurve, ...]
 
 
@@ -123,23 +120,25 @@ def review_bot(
         play_in_processes(lambda place: _evaluations(bot, *work[place]), numbers, min(jobs, len(work)))
     ) as pieces:
         for (record, games), evaluations in zip(work, pieces, strict=True):
-            chances: dict[int, list[WinProbability]] = {game: [] for game in games}
+            points: dict[int, list[WinProbability]] = {game: [] for game in games}
             for evaluation in evaluations:
                 decisions += 1
                 turn, kind = evaluation.request["state"]["turn"], evaluation.request["kind"]
-                chances[evaluation.game].append(WinProbability(turn, kind, evaluation.chance, evaluation.error))
-                if evaluation.given - Z_95 * evaluation.given_error > evaluation.margin:
-                    costly.append(_decision(record, evaluation, len(chances[evaluation.game]) - 1))
-                    alike[_habit(evaluation)].append(((record.header.match, evaluation.game), evaluation.given))
+                points[evaluation.game].append(
+                    WinProbability(turn, kind, evaluation.win_probability, evaluation.standard_error)
+                )
+                if evaluation.cost - Z_95 * evaluation.cost_error > evaluation.margin:
+                    costly.append(_decision(record, evaluation, len(points[evaluation.game]) - 1))
+                    alike[_pattern(evaluation)].append(((record.header.match, evaluation.game), evaluation.cost))
             place = record.header.bots.index(bot) if games else 0
             for game in record.games:
-                if game.game in chances:
+                if game.game in points:
                     seat = game.seating.index(place)
-                    curves.append(WinProbabilityCurve(record.header.match, game.game, seat, tuple(chances[game.game])))
+                    curves.append(WinProbabilityCurve(record.header.match, game.game, seat, tuple(points[game.game])))
             done()
-    costly.sort(key=lambda decision: -decision.given)
-    habits = sorted(_habits(alike, len(curves)), key=lambda habit: -habit.cost)[:_HABITS]
-    return Review(bot, lost, len(curves), decisions, tuple(costly), tuple(habits), tuple(curves))
+    costly.sort(key=lambda decision: -decision.cost)
+    patterns = sorted(_patterns(alike, len(curves)), key=lambda pattern: -pattern.cost.value)[:_PATTERNS]
+    return Review(bot, lost, len(curves), decisions, tuple(costly), tuple(patterns), tuple(curves))
 
 
 def _evaluations(bot: str, record: Record, games: Sequence[int]) -> list[MoveEvaluation]:
@@ -156,41 +155,41 @@ def _decision(record: Record, evaluation: MoveEvaluation, place: int) -> CostlyD
         match=record.header.match,
         game=evaluation.game,
         seat=request["you"]["seat"],
-        place=place,
+        curve_index=place,
         turn=request["state"]["turn"],
         kind=request["kind"],
-        made=describe_move(evaluation.move, names),
-        better=describe_move(evaluation.better, names),
-        chance=evaluation.chance,
-        given=evaluation.given,
-        error=evaluation.given_error,
+        move=describe_move(evaluation.move, names),
+        better_move=describe_move(evaluation.better_move, names),
+        win_probability=evaluation.win_probability,
+        cost=evaluation.cost,
+        cost_error=evaluation.cost_error,
     )
 
 
-def _habits(alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], games: int) -> Iterator[MistakePattern]:
-    """Yield the habits whose cost isn't by chance."""
-    for words, given in alike.items():
-        if len(given) < _TIMES or games < 2:
+def _patterns(alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], games: int) -> Iterator[MistakePattern]:
+    """Yield the patterns whose cost isn't by chance."""
+    for text, costs_by_game in alike.items():
+        if len(costs_by_game) < _MIN_COUNT or games < 2:
             continue
         by_game: dict[tuple[int, int], float] = defaultdict(float)
-        for game, cost in given:
+        for game, cost in costs_by_game:
             by_game[game] += cost
         costs = [*by_game.values(), *[0.0] * (games - len(by_game))]
         cost, half = 100 * fmean(costs), 100 * Z_95 * stdev(costs) / games**0.5
         if cost > half:
-            yield MistakePattern(words, len(given), cost, cost - half, cost + half)
+            yield MistakePattern(text, len(costs_by_game), Estimate(cost, cost - half, cost + half))
 
 
-def _habit(evaluation: MoveEvaluation) -> str:
+def _pattern(evaluation: MoveEvaluation) -> str:
     """Return the mistake pattern that a costly decision belongs to."""
-    move, better, request = evaluation.move, evaluation.better, evaluation.request
+    move, better, request = evaluation.move, evaluation.better_move, evaluation.request
     cards, seat = request["you"]["cards"], request["you"]["seat"]
     last = len(cards) == 1 and request.get("pending", {}).get("action") == "assassinate"
     dies = " when its last card is attacked" if last and request["pending"].get("target") == seat else ""
     match request["kind"]:
         case "challenge" if "challenge" in move:
             return "challenges claims that are better let pass"
-        case "challenge" if evaluation.likely == 0:
+        case "challenge" if evaluation.claim_probability == 0:
             return "lets claims pass that can't be true"
         case "challenge":
             return f"lets claims pass that are better challenged{dies}"
@@ -218,15 +217,15 @@ def _action(move: Mapping[str, Any]) -> str:
 class DecisionPair:
     """A request, what the recorded bot chose, and what the program chooses now, in words.
 
-    then: None where a fault chose. now: None where no allowed answer came.
+    recorded_choice: None where a fault chose. new_choice: None where no allowed answer came.
     """
 
     match: int
     game: int
     turn: int
     kind: str
-    then: str | None
-    now: str | None
+    recorded_choice: str | None
+    new_choice: str | None
 
 
 def replay_decisions(record: Record, bot: int, ask: Callable[[bytes], bytes]) -> Iterator[DecisionPair]:

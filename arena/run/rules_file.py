@@ -63,7 +63,7 @@ class RulesetSummary:
 class RulesetList:
     """All presets."""
 
-    rows: tuple[RulesetSummary, ...]
+    items: tuple[RulesetSummary, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class FieldSummary:
 class FieldList:
     """All fields of rulesets."""
 
-    rows: tuple[FieldSummary, ...]
+    items: tuple[FieldSummary, ...]
 
 
 def summarize_ruleset(rules: Ruleset, limits: Mapping[str, float] | None = None) -> RulesetSummary:

@@ -198,14 +198,14 @@ class _Match:
     def _asked(self, moment: ReplayStep) -> None:
         phase = moment.before.board.phase
         counts = {type(event): event.seat for event in moment.events if isinstance(event, Challenged | Blocked)}
-        for given in moment.given:
-            if given.answer == FORFEIT:
+        for given in moment.answers:
+            if given.move == FORFEIT:
                 continue
             name = self._names[given.seat]
             self.requests += 1
             self.times[name, moment.kind].append(given.time_us)
             if isinstance(phase, ChallengeWindow):
-                doubted = given.answer == CHALLENGE
+                doubted = given.move == CHALLENGE
                 lie = _lie(moment.before, phase.claim)
                 self._case(name, "challenges", "made", doubted)
                 self._case(name, "challenges", "of_lies" if lie else "of_truths", doubted)
@@ -213,13 +213,13 @@ class _Match:
                     self._case(name, "challenges", "right", lie)
                 self._case(name, "visible_at_table", "challenged", counts.get(Challenged) == given.seat)
             elif isinstance(phase, BlockWindow):
-                blocks = isinstance(given.answer, Block)
+                blocks = isinstance(given.move, Block)
                 self._case(name, "blocks", "made", blocks)
                 self._case(name, "visible_at_table", "blocked", counts.get(Blocked) == given.seat)
                 if given.seat == phase.pending.target:
                     self._case(name, "blocks", "as_target", blocks)
-                if isinstance(given.answer, Block):
-                    self._case(name, "blocks", "bluffed", given.answer.role not in moment.before.hands[given.seat])
+                if isinstance(given.move, Block):
+                    self._case(name, "blocks", "bluffed", given.move.role not in moment.before.hands[given.seat])
 
     # --- what came of it ----------------------------------------------------------------------------------------------
 

@@ -156,7 +156,7 @@ def _as_object(reader: ViewContext, evening: TableSession, text: str) -> dict[st
         for number, place in enumerate(evening.slots)
         if place.login is not None and viewer.may("see a person's cards", place.login)
     ]
-    return make_replay_object(read_record(text), eyes=own)
+    return make_replay_object(read_record(text), viewers=own)
 
 
 def _lines(reader: ViewContext, evenings: Sequence[TableSession]) -> list[TableSummary]:

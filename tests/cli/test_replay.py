@@ -197,7 +197,7 @@ def test_a_page_for_one_bot_holds_only_what_it_could_know(kept: Path, tmp_path: 
     assert done.stderr.replace("\n", " ").endswith("It holds only what bot2 could know ")
     [text] = re.findall('<script type="application/json" id="matches">(.*?)</script>', page.read_text("utf-8"))
     for match in json.loads(text)["matches"]:
-        assert match["eyes"] == [2]
+        assert match["viewers"] == [2]
         for game in match["games"]:
             for bot, hand in zip(game["seating"], game["start"]["hands"], strict=True):
                 assert (hand == [None, None]) is (bot != 2)
@@ -206,7 +206,7 @@ def test_a_page_for_one_bot_holds_only_what_it_could_know(kept: Path, tmp_path: 
 
 
 def test_the_page_of_lost_games_opens_with_what_the_bot_knew(kept: Path, tmp_path: Path) -> None:
-    """Who wonders why a bot lost wants its eyes first, and then all cards. With --seat there is nothing but those."""
+    """Who wonders why a bot lost wants its view first, and then all cards. With --seat there is nothing but that."""
     winner = replay(kept).stdout.splitlines()[-2].split()[0]
     loser = next(name for name in ("bot0", "bot1") if name != winner)
     page = tmp_path / "lost.html"

@@ -32,7 +32,7 @@ def test_the_dearest_decisions_are_told_and_the_first_is_shown_by_the_command_th
     assert shown.code == 0, shown.err
     assert "as turtle saw it" in shown.out
     told = place.call("review", run, "--bot", "turtle", "--json").json
-    assert f"--game {told['costly'][0]['game']} " in ran.out
+    assert f"--game {told['costly_decisions'][0]['game']} " in ran.out
 
 
 def test_the_page_of_a_review_holds_the_games_that_were_looked_at_as_the_bot_saw_them(place: Place, run: Path) -> None:
@@ -67,7 +67,7 @@ def test_an_edited_bot_is_asked_anew_and_where_it_chooses_otherwise_is_told(plac
     ran = place.run("run", first, "sample:honest", "--games", 2, "--seed", 2, "--sandbox", "process", "--out", "out")
     assert ran.code == 0, ran.err
     same = json.loads(place.run("replay", "out", "--what-if", first, "--json").out)
-    assert (same["rows"], same["requests"] > 5) == ([], True)
+    assert (same["items"], same["requests"] > 5) == ([], True)
     text = first.read_text()
     edited = place.bot("edited.py", text.replace("% moves", "% moves\n    choice = moves - 1"))
     assert edited.read_text() != text

@@ -119,10 +119,10 @@ def test_the_reader_knows_cards_and_bluffs_as_the_engine_does(seats: int, capsys
         printed = capsys.readouterr().out.splitlines()
         found = list(list_steps(record.header, record.games[0]))
         bluffs = [
-            f"bot{given.seat} bluffs: {given.word}"
+            f"bot{given.seat} bluffs: {given.notation}"
             for moment in found
-            for given in moment.given
-            if (claim := claimed(given.word)) and claim not in moment.before.hands[given.seat]
+            for given in moment.answers
+            if (claim := claimed(given.notation)) and claim not in moment.before.hands[given.seat]
         ]
         ends = [f"bot{seat} has {', '.join(hand) or 'nothing'}" for seat, hand in enumerate(found[-1].after.hands)]
         assert printed == bluffs + ends

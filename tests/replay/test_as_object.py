@@ -47,7 +47,7 @@ def test_a_step_says_what_is_certain_to_each_viewer_after_it(name: str, seats: i
     for seat, bot in enumerate(record.games[0].seating):
         lines = [json.loads(line.line) for line in sent_lines(record, bot)]
         sent = [line["you"].get("known", {}) for line in lines if line["type"] == "request"]
-        asked = [place for place, moment in enumerate(unfolded) if any(given.seat == seat for given in moment.given)]
+        asked = [place for place, moment in enumerate(unfolded) if any(given.seat == seat for given in moment.answers)]
         assert [known[place].get(str(seat), {}) for place in asked] == sent
 
 
@@ -103,7 +103,7 @@ def test_the_draws_of_a_record_are_the_cards_that_hands_got(name: str, seats: in
                 seat = event["target"] if event["event"] == "examined" else event["seat"]
                 kept = hands[seat] - gone(event, hands[seat])
                 if event["event"] == "drafted":
-                    kept = Counter([step["given"][seat][1].removeprefix("pick:")])
+                    kept = Counter([step["answers"][seat][1].removeprefix("pick:")])
                 assert kept + cards_of(next(words), "draw") == Counter(event["cards"])
             fold(event, hands, [0] * seats)
     assert list(words) == []
@@ -143,29 +143,29 @@ def with_faults(record: Record) -> Record:
     )
 
 
-@pytest.mark.parametrize("eyes", [(), (1,), (0,), (0, 2)])
-def test_what_some_bots_are_told_is_the_same_bytes_whatever_they_could_not_know(eyes: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("viewers", [(), (1,), (0,), (0, 2)])
+def test_what_some_bots_are_told_is_the_same_bytes_whatever_they_could_not_know(viewers: tuple[int, ...]) -> None:
     """Other cards, draws, sealed answers, times, faults, standard error and key, in games of the same events."""
     tables = [("coup", 3), ("reformation-inquisitor", 3), ("andy", 3)]
-    if max(eyes, default=0) < 2:
+    if max(viewers, default=0) < 2:
         tables += [("duel", 2), ("treason", 2), ("reformation-inquisitor", 2)]
     found, asked = 0, set()
     for name, seats in tables:
         for seed in range(12):
             record = with_faults(random_game(PRESETS[name], seats, seed))
-            other = other_world(record, eyes, deals=300)
+            other = other_world(record, viewers, deals=300)
             if other is None:
                 continue
             bots = enumerate(record.header.bots)
             here = {bot: [b"--- game 0 ---\nhm" + bytes([65 + place])] for place, bot in bots}
-            there = {bot: logs if int(bot[-1]) in eyes else [b"--- game 0 ---\nelse"] for bot, logs in here.items()}
-            mine = json.dumps(make_replay_object(record, here, eyes))
-            assert json.dumps(make_replay_object(other, there, eyes)) == mine
+            there = {bot: logs if int(bot[-1]) in viewers else [b"--- game 0 ---\nelse"] for bot, logs in here.items()}
+            mine = json.dumps(make_replay_object(record, here, viewers))
+            assert json.dumps(make_replay_object(other, there, viewers)) == mine
             assert json.dumps(make_replay_object(other, there)) != json.dumps(make_replay_object(record, here))
             found += 1
             asked |= {step["kind"] for step in json.loads(mine)["games"][0]["steps"]}
     assert found > 5, found
-    assert asked >= (ASKED if len(eyes) < 2 else ASKED - {"draft", "exchange", "examine_decide"}), asked
+    assert asked >= (ASKED if len(viewers) < 2 else ASKED - {"draft", "exchange", "examine_decide"}), asked
 
 
 @pytest.mark.parametrize(("name", "seats"), TABLES)
@@ -184,18 +184,18 @@ def test_a_bot_is_told_all_that_is_its_own(name: str, seats: int) -> None:
             hand if place == seat else [None] * len(hand) for place, hand in enumerate(whole["start"]["hands"])
         ]
         assert own["stderr"] == [{"seat": seat, "turn": 0, "text": "hm"}]
-        assert own["strays"] == [[seat, "late_reply", 1]]
+        assert own["unattributed_faults"] == [[seat, "late_reply", 1]]
         for step, all_of_it in zip(own["steps"], whole["steps"], strict=True):
-            assert [one for one in step["given"] if one[0] == seat] == [
-                one for one in all_of_it["given"] if one[0] == seat
+            assert [one for one in step["answers"] if one[0] == seat] == [
+                one for one in all_of_it["answers"] if one[0] == seat
             ]
-            assert step.get("fault", []) == [fault for fault in all_of_it.get("fault", []) if fault[0] == seat]
+            assert step.get("faults", []) == [fault for fault in all_of_it.get("faults", []) if fault[0] == seat]
 
 
 def test_the_key_is_told_to_nobody() -> None:
     """It decides all deals; nothing of a record's head but names, handles and rules is told."""
     record = random_game(PRESETS["coup"], 3, seed=7)
-    for eyes in (None, (), (0, 1, 2)):
-        match = make_replay_object(record, eyes=eyes)
+    for viewers in (None, (), (0, 1, 2)):
+        match = make_replay_object(record, viewers=viewers)
         assert record.header.key.hex() not in json.dumps(match)
-        assert set(match) - {"eyes"} == {"arena", "match", "bots", "handles", "ruleset", "games"}
+        assert set(match) - {"viewers"} == {"arena", "match", "bots", "handles", "ruleset", "games"}

@@ -145,7 +145,7 @@ def test_a_seat_is_shown_what_it_could_know_and_beside_it_the_truth(
 ) -> None:
     """Once the truth is off, nothing tells of others: cards, faults, standard error, or whether a claim was true."""
     page, told = look("#game=0&turn=1"), match["games"][0]
-    culprit = told["steps"][0]["fault"][0][0]
+    culprit = told["steps"][0]["faults"][0][0]
     bluffs = page.locator(".lanes .mark.bluff").count()
     for seat in range(4):
         choice(page, "whose cards are shown").select_option(str(seat))
@@ -176,7 +176,7 @@ def test_a_seat_is_shown_what_it_could_know_and_beside_it_the_truth(
     rows = [row.locator("td").all_inner_texts() for row in page.locator(".claims-panel tbody tr").all()]
     assert {("own" in row, "hidden" in row) for row in rows} == {(True, False), (False, True)}
     own = text(page, ".seat.own .who .name")
-    for key in ("j", "j", "k"):  # the same bot's eyes, where it sits elsewhere
+    for key in ("j", "j", "k"):  # the same bot's viewers, where it sits elsewhere
         page.keyboard.press(key)
         assert text(page, ".seat.own .who .name") == own
 
@@ -189,7 +189,7 @@ EACH_STEP = """steps => Array.from({ length: steps }, () => {
 
 
 @pytest.mark.parametrize(
-    ("preset", "seats", "eyes"),
+    ("preset", "seats", "viewers"),
     [
         ("andy", 4, None),
         ("coup", 10, None),
@@ -199,29 +199,29 @@ EACH_STEP = """steps => Array.from({ length: steps }, () => {
     ],
 )
 def test_a_game_is_played_to_its_end_at_each_view(
-    reader: Reader, tmp_path: Path, preset: str, seats: int, eyes: tuple[int, ...] | None
+    reader: Reader, tmp_path: Path, preset: str, seats: int, viewers: tuple[int, ...] | None
 ) -> None:
     """Of a match that was cut, the views are those of the bots that it was told for, and an onlooker's."""
-    match = sample(preset, seats, 2, eyes=eyes)
+    match = sample(preset, seats, 2, viewers=viewers)
     (tmp_path / "page.html").write_text(replay_page([match], preset), "utf-8")
     shown = reader.open(tmp_path / "page.html")
     for game in match["games"]:
         listed = shown.locator("[aria-label='whose cards are shown'] option")
         options = listed.evaluate_all("all => all.map(one => one.value)")
-        if eyes is not None:
-            assert options == [*(str(game["seating"].index(bot)) for bot in sorted(eyes)), "-1"]
+        if viewers is not None:
+            assert options == [*(str(game["seating"].index(bot)) for bot in sorted(viewers)), "-1"]
             assert choice(shown, "whose cards are shown").count() == (len(options) > 1)
             assert not shown.get_by_role("button", name="Truth").is_visible()
-        for option in options if eyes is not None else options[:2]:
+        for option in options if viewers is not None else options[:2]:
             press(shown, "Home")
             hands = game["start"]["hands"]
             hidden = sum(len(hand) for seat, hand in enumerate(hands) if str(seat) != option)
-            if eyes is not None:
+            if viewers is not None:
                 assert shown.locator(".seat .card.back").count() == hidden
                 assert shown.locator(".seat .role-name").count() == sum(map(len, hands)) - hidden
             assert shown.evaluate(EACH_STEP, len(game["steps"])) == []
             assert shown.locator(".won").count() == 1
-            if eyes is not None:
+            if viewers is not None:
                 assert shown.locator(".seat.own").count() == (option != "-1")
                 assert shown.get_by_role("columnheader", name="in truth").count() == (option != "-1")
                 bluffs = shown.locator(".claims-panel tbody tr", has=shown.locator(".honest, .bluffed"))
@@ -420,7 +420,7 @@ def test_links_lead_to_moments_and_back(look: Callable[..., Any]) -> None:
 
 def test_a_link_to_a_view_leads_to_it_in_a_match_that_was_cut(reader: Reader, tmp_path: Path) -> None:
     """To an onlooker's too; one to a seat whose cards the page lacks leads to what the page opens with."""
-    (tmp_path / "page.html").write_text(replay_page([sample(eyes=(1, 2))], "cut"), "utf-8")
+    (tmp_path / "page.html").write_text(replay_page([sample(viewers=(1, 2))], "cut"), "utf-8")
     for hash_, value in {"": "1", "&seat=2": "2", "&seat=0": "1", "&seat=-1": "-1"}.items():
         shown = reader.open(tmp_path / "page.html", f"#game=0&turn=2{hash_}")
         assert choice(shown, "whose cards are shown").input_value() == value
@@ -429,7 +429,7 @@ def test_a_link_to_a_view_leads_to_it_in_a_match_that_was_cut(reader: Reader, tm
 
 
 def test_a_match_without_the_loser_shows_what_all_could_see(reader: Reader, folder: Path) -> None:
-    """However one gets there: never all cards. Back in its own matches the loser's eyes are there again."""
+    """However one gets there: never all cards. Back in its own matches the loser's viewers are there again."""
     bots = ("honest", "mybot", "bluffer", "turtle")
     first = sample(games=1, bots=bots)
     second = {**sample(games=1, bots=("honest", "other", "bluffer", "turtle")), "match": 1}
@@ -503,7 +503,7 @@ def hostile(folder: Path) -> Path:
     match = sample(games=1, bots=[HOSTILE, "א" * 40, "x" * 40, "{seat} $& <b>"])
     for entry in match["games"][0]["stderr"]:
         entry["text"] = f"first\n{HOSTILE}\n\tlast"
-    match["games"][0]["strays"] = [[0, HOSTILE, 3]]
+    match["games"][0]["unattributed_faults"] = [[0, HOSTILE, 3]]
     path = folder / "hostile.html"
     path.write_text(replay_page([match], HOSTILE), "utf-8")
     return path
@@ -632,7 +632,7 @@ def test_axe_finds_nothing(
     look: Callable[..., Any], reader: Reader, axe: Callable[[Any], list[str]], lost: Any, tmp_path: Path
 ) -> None:
     """Contrast, names, roles, order: the rules of axe-core. Dark and light are the system's."""
-    (tmp_path / "cut.html").write_text(replay_page([sample(eyes=())], "cut"), "utf-8")
+    (tmp_path / "cut.html").write_text(replay_page([sample(viewers=())], "cut"), "utf-8")
     sums = {}
     for scheme, hash_, width in (
         ("light", "#game=0&turn=4&seat=1", 1280),
@@ -666,29 +666,31 @@ def reviewed(match: dict[str, Any]) -> dict[str, Any]:
     costly: list[dict[str, Any]] = []
     for game in match["games"]:
         seat = game["seating"].index(1)
-        steps = [step for step in game["steps"] if step["kind"] == "turn" and "fault" not in step]
-        turns = [step["turn"] for step in steps if step["given"][0][0] == seat]
-        chances = [
-            {"turn": turn, "kind": "turn", "chance": 1 / (2 + place), "error": 0.1} for place, turn in enumerate(turns)
+        steps = [step for step in game["steps"] if step["kind"] == "turn" and "faults" not in step]
+        turns = [step["turn"] for step in steps if step["answers"][0][0] == seat]
+        points = [
+            {"turn": turn, "kind": "turn", "value": 1 / (2 + place), "standard_error": 0.1}
+            for place, turn in enumerate(turns)
         ]
         where = {"match": match["match"], "game": game["game"], "seat": seat}
-        curves.append({**where, "chances": chances})
+        curves.append({**where, "points": points})
         moves = {
             "kind": "turn",
-            "made": "take income",
-            "better": "take tax",
-            "chance": 1 / 3,
-            "given": 0.25,
-            "error": 0.03,
+            "move": "take income",
+            "better_move": "take tax",
+            "win_probability": 1 / 3,
+            "cost": 0.25,
+            "cost_error": 0.03,
         }
-        costly.append({**where, "place": 1, "turn": turns[1], **moves})
-    habit = {"words": "takes income where tax is better", "times": 3, "cost": 8.25, "low": 1.0, "high": 15.5}
+        costly.append({**where, "curve_index": 1, "turn": turns[1], **moves})
+    cost = {"value": 8.25, "low": 1.0, "high": 15.5}
+    pattern = {"text": "takes income where tax is better", "count": 3, "cost": cost}
     counts = {"lost": 9, "games": len(curves), "decisions": 40}
     return {
         "bot": match["bots"][1],
         **counts,
-        "costly": costly,
-        "habits": [habit],
+        "costly_decisions": costly,
+        "patterns": [pattern],
         "curves": curves,
         "caution": "Look.",
     }
@@ -697,7 +699,7 @@ def reviewed(match: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def lost(folder: Path) -> tuple[Path, dict[str, Any]]:
     """Give the page of a reviewed match, and its review."""
-    match = sample(bots=("honest", "mybot", "bluffer", "turtle"), eyes=(1,))
+    match = sample(bots=("honest", "mybot", "bluffer", "turtle"), viewers=(1,))
     path = folder / "review.html"
     path.write_text(replay_page([match], "Lost", None, reviewed(match)), "utf-8")
     return path, reviewed(match)
@@ -716,23 +718,23 @@ def test_a_review_leads_to_the_moments_that_cost_most(
     assert at(shown) == 7
     assert float(shown.locator(".present").get_attribute("x1")) == pytest.approx(7000 / last, abs=0.1)
     press(shown, "End")
-    final = review["curves"][1]["chances"][-1]
-    told = f"mybot wins: {round(100 * final['chance'])} % ± 20 after its decision in turn {final['turn']}"
+    final = review["curves"][1]["points"][-1]
+    told = f"mybot wins: {round(100 * final['value'])} % ± 20 after its decision in turn {final['turn']}"
     assert text(shown, ".chances figcaption") == told
-    assert len(shown.locator(".chances .line").get_attribute("points").split()) == len(review["curves"][1]["chances"])
+    assert len(shown.locator(".chances .line").get_attribute("points").split()) == len(review["curves"][1]["points"])
 
     shown = reader.open(path)
     assert "8.3 (1.0 to 15.5): takes income where tax is better, 3 times" in shown.locator(".review").inner_text()
     shown.locator(".review summary").click()
     links = shown.locator(".review details a")
-    assert links.count() == len(review["costly"])
+    assert links.count() == len(review["costly_decisions"])
     links.nth(2).click()  # in another game
-    turn = review["costly"][2]["turn"]
+    turn = review["costly_decisions"][2]["turn"]
     expect(shown.locator(".turn-text")).to_have_text(re.compile(f"Turn {turn} .*mybot"))
     assert shown.locator(".answers tbody .name").all_inner_texts() == ["mybot"]
 
     press(shown, "g")
-    means = [sum(one["chance"] for one in curve["chances"]) / len(curve["chances"]) for curve in review["curves"]]
+    means = [sum(one["value"] for one in curve["points"]) / len(curve["points"]) for curve in review["curves"]]
     button(shown, "closest first").click()
     rows = [row.split("\t")[-1] for row in shown.locator(".games tbody tr").all_inner_texts()]
     assert rows == [f"{round(100 * mean)} %" for mean in sorted(means, reverse=True)]

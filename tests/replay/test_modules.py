@@ -25,7 +25,7 @@ pytestmark = pytest.mark.needs("node", None if shutil.which("node") else "it isn
 TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 6) if not rules.problem(seats)]
 
 
-# Who looks, and for whose eyes the match was told.
+# Who looks, and for whose viewers the match was told.
 SEATS: list[tuple[int, tuple[int, ...]]] = [(-1, ()), (0, (0,)), (1, (0, 1)), (-1, (1,))]
 
 ENDS = [*GameEnding, "earthquake", "toString"]
@@ -62,10 +62,10 @@ def twins() -> dict[str, Any]:
         "matches": matches,
         "ends": ENDS,
         "cuts": [
-            {"whole": match, "cut": make_replay_object(record, eyes=eyes), "seat": seat}
+            {"whole": match, "cut": make_replay_object(record, viewers=viewers), "seat": seat}
             for record, match in zip(records, matches, strict=True)
             if len(record.header.bots) < 6
-            for seat, eyes in SEATS
+            for seat, viewers in SEATS
         ],
         "packed": pack_matches([sample("reformation-inquisitor", 5)]),
     }
@@ -140,7 +140,7 @@ def test_a_seats_copy_of_an_event_is_what_the_referee_sent_it(game: Game) -> Non
     for seat, steps in enumerate(game.said["seen"]):
         for moment, seen in zip(game.moments, steps, strict=True):
             sent = [
-                json.loads(wire.encode_event(moment.first + place, event, seat))
+                json.loads(wire.encode_event(moment.first_event + place, event, seat))
                 for place, event in enumerate(moment.events)
             ]
             assert seen == sent
@@ -173,7 +173,7 @@ def test_odds_are_those_of_the_kit_at_every_request(twins: dict[Any, Any]) -> No
         asked = [
             (index, moment.kind)
             for index, moment in enumerate(game.moments)
-            if any(given.seat == looker for given in moment.given)
+            if any(given.seat == looker for given in moment.answers)
         ]
         kit = Follower()
         for line in sent_lines(game.record, game.record.games[0].seating[looker]):
@@ -210,7 +210,7 @@ def test_both_tell_the_same_ends(twins: dict[Any, Any]) -> None:
 def test_both_read_the_same_moves(game: Game) -> None:
     """Source: arena.coup.parse and the wire's moves."""
     for step, moves, told_ in zip(game.game["steps"], game.said["moves"], game.said["movesTold"], strict=True):
-        for (_, word, _), move, text in zip(step["given"], moves, told_, strict=True):
+        for (_, word, _), move, text in zip(step["answers"], moves, told_, strict=True):
             answer = parse_move(word)
             assert answer != FORFEIT
             payload = legal_moves.move_payload(answer)
@@ -246,8 +246,8 @@ def test_a_match_that_was_cut_for_a_seat_shows_it_the_same(twins: dict[Any, Any]
 def test_whether_a_claim_was_true_is_known_of_the_eyes_own_alone(twins: dict[Any, Any]) -> None:
     """Of others a page that was cut can't tell it."""
     seen = set()
-    for (_, eyes), games in zip(cycle(SEATS), twins["honest"], strict=False):
+    for (_, viewers), games in zip(cycle(SEATS), twins["honest"], strict=False):
         for claims in games:
-            assert all((honest is None) is (seat not in eyes) for seat, honest in claims)
+            assert all((honest is None) is (seat not in viewers) for seat, honest in claims)
             seen |= {honest for _, honest in claims}
     assert seen == {None, True, False}

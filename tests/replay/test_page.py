@@ -92,7 +92,7 @@ def test_a_page_without_a_game_is_refused(matches: list[dict[str, Any]]) -> None
 
 
 @pytest.mark.parametrize(
-    ("eyes", "front", "holds"),
+    ("viewers", "front", "holds"),
     [
         (None, None, "This page holds all cards."),
         (None, "b&b", "This page holds all cards. It opens with what b&amp;b knew."),
@@ -100,9 +100,9 @@ def test_a_page_without_a_game_is_refused(matches: list[dict[str, Any]]) -> None
         ((), None, "This page holds only what everybody at the table could know."),
     ],
 )
-def test_the_page_says_which_cards_it_holds(eyes: tuple[int, ...] | None, front: str | None, holds: str) -> None:
+def test_the_page_says_which_cards_it_holds(viewers: tuple[int, ...] | None, front: str | None, holds: str) -> None:
     """Also to a browser without JavaScript."""
-    text = replay_page([sample(games=1, bots=("a", "b&b", "c", "d"), eyes=eyes)], "", front)
+    text = replay_page([sample(games=1, bots=("a", "b&b", "c", "d"), viewers=viewers)], "", front)
     assert f'<aside class="holds" aria-label="cards">{holds}</aside>' in text
 
 
@@ -114,8 +114,8 @@ def test_the_page_for_one_bot_is_the_same_bytes_whatever_it_could_not_know() -> 
         other = other_world(record, (1,), deals=300)
         if other is not None:
             others += 1
-            assert replay_page([make_replay_object(other, eyes=(1,))], "Coup") == replay_page(
-                [make_replay_object(record, eyes=(1,))], "Coup"
+            assert replay_page([make_replay_object(other, viewers=(1,))], "Coup") == replay_page(
+                [make_replay_object(record, viewers=(1,))], "Coup"
             )
             assert replay_page([make_replay_object(other)], "Coup") != replay_page([make_replay_object(record)], "Coup")
     assert others
@@ -124,8 +124,8 @@ def test_the_page_for_one_bot_is_the_same_bytes_whatever_it_could_not_know() -> 
 def test_the_page_of_a_review_is_the_same_bytes_whatever_the_bot_could_not_know(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The curve, the costly decisions and the habits too. What differs beside hidden cards, the seeds that were sent,
-    is made the same."""
+    """The curve, the costly decisions and their patterns too. The seeds that were sent differ as well, and are made the
+    same."""
 
     def seeded(record: Record, bot: int) -> list[SentLine]:
         return [
@@ -143,10 +143,10 @@ def test_the_page_of_a_review_is_the_same_bytes_whatever_the_bot_could_not_know(
             texts = []
             for each in (record, other):
                 found = review_bot([each], each.header.bots[1], 1)
-                assert found.curves[0].chances
+                assert found.curves[0].points
                 texts.append(
                     replay_page(
-                        [make_replay_object(each, eyes=(1,))], "Coup", None, TypeAdapter(Review).dump_python(found)
+                        [make_replay_object(each, viewers=(1,))], "Coup", None, TypeAdapter(Review).dump_python(found)
                     )
                 )
             assert texts[0] == texts[1]

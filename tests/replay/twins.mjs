@@ -28,8 +28,8 @@ const said = asked.matches.map((match) =>
       ),
       told: game.steps.map((step) => step.events.map((event) => tell(event, names))),
       stories: game.steps.map((step) => [story(step.events, names), story(step.events, names, true)]),
-      moves: game.steps.map((step) => step.given.map(([, word]) => moveOf(word))),
-      movesTold: game.steps.map((step) => step.given.map(([, word]) => tellMove(moveOf(word), names))),
+      moves: game.steps.map((step) => step.answers.map(([, word]) => moveOf(word))),
+      movesTold: game.steps.map((step) => step.answers.map(([, word]) => tellMove(moveOf(word), names))),
     };
   }),
 );

@@ -31,28 +31,28 @@ WAYS = 40  # of a moment, that are tried
 _Step = tuple[State, Sequence[MoveOrForfeit], State, Sequence[Event]]
 
 
-def other_world(record: Record, eyes: Collection[int], deals: int) -> Record | None:
+def other_world(record: Record, viewers: Collection[int], deals: int) -> Record | None:
     """Return a record of one game with other hidden cards, None if so many deals have none; bots sit by their places.
 
-    What is its owner's alone is another, too, but for the eyes: times and faults. So is the key.
+    What is its owner's alone is another, too, but for the viewers: times and faults. So is the key.
     """
     [game] = record.games
     story = list(list_steps(record.header, game))
-    rng = random.Random(repr(eyes))
+    rng = random.Random(repr(viewers))
     for number in range(deals):
         header = replace(record.header, key=derive_key(record.header.key, f"other {number}"))
         chance = KeyedRng(header.key, game.game)
         state = deal_game(header.terms.rules, len(game.seating), chance, game.starter)
-        played = _played(state, story, chance, eyes, rng)
+        played = _played(state, story, chance, viewers, rng)
         if played is None:
             continue
         notes = GameRecorder(game.game, game.seating, game.starter)
         for moment, step in zip(story, played, strict=True):
             notes.words += map(format_move, step[1])
-            notes.times += [each.time_us + 5 * (each.seat not in eyes) for each in moment.given]
+            notes.times += [each.time_us + 5 * (each.seat not in viewers) for each in moment.answers]
             notes.step(*step)
-        notes.faults = [fault for fault in game.faults if fault.bot in eyes]
-        for bot in set(game.seating) - set(eyes):
+        notes.faults = [fault for fault in game.faults if fault.bot in viewers]
+        for bot in set(game.seating) - set(viewers):
             places = [place for place, seat in enumerate(game.by) if seat == bot]
             notes.faults += [Fault(bot, "timeout", step=places[0]), Fault(bot, "stray_line", got="duke", count=7)]
         other = notes.record(played[-1][2])
@@ -62,32 +62,32 @@ def other_world(record: Record, eyes: Collection[int], deals: int) -> Record | N
 
 
 def _played(
-    state: State, story: Sequence[ReplayStep], chance: KeyedRng, eyes: Collection[int], rng: random.Random
+    state: State, story: Sequence[ReplayStep], chance: KeyedRng, viewers: Collection[int], rng: random.Random
 ) -> list[_Step] | None:
     """Return the steps from a state on that tell the same as the rest of a story; None if there are none."""
     if not story:
         return []
     moment, *rest = story
     if state.board != moment.before.board or any(
-        view_from_seat(state, eye) != view_from_seat(moment.before, eye) for eye in eyes
+        view_from_seat(state, eye) != view_from_seat(moment.before, eye) for eye in viewers
     ):
         return None
-    told = _copies(moment.events, eyes)
-    ways = list(product(*(_answers(state, each, moment.kind, eyes) for each in moment.given)))
+    told = _copies(moment.events, viewers)
+    ways = list(product(*(_answers(state, each, moment.kind, viewers) for each in moment.answers)))
     for answers in rng.sample(ways, min(WAYS, len(ways))):
         after, events = apply_moves(state, answers, chance)
-        if _copies(events, eyes) == told:
-            found = _played(after, rest, chance, eyes, rng)
+        if _copies(events, viewers) == told:
+            found = _played(after, rest, chance, viewers, rng)
             if found is not None:
                 return [(state, answers, after, events), *found]
     return None
 
 
-def _answers(state: State, given: SeatAnswer, kind: str, eyes: Collection[int]) -> Iterator[MoveOrForfeit]:
-    for move in (FORFEIT,) if given.answer == FORFEIT else list_legal_moves(view_from_seat(state, given.seat)):
-        if move == given.answer or (given.seat not in eyes and kind in SEALED):
+def _answers(state: State, given: SeatAnswer, kind: str, viewers: Collection[int]) -> Iterator[MoveOrForfeit]:
+    for move in (FORFEIT,) if given.move == FORFEIT else list_legal_moves(view_from_seat(state, given.seat)):
+        if move == given.move or (given.seat not in viewers and kind in SEALED):
             yield move
 
 
-def _copies(events: Sequence[Event], eyes: Collection[int]) -> list[object]:
-    return [messages.make_event(0, event, seat) for event in events for seat in (None, *eyes)]
+def _copies(events: Sequence[Event], viewers: Collection[int]) -> list[object]:
+    return [messages.make_event(0, event, seat) for event in events for seat in (None, *viewers)]

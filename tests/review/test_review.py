@@ -60,7 +60,7 @@ def records(*bots: Any, games: int = 60, rules: str = "coup") -> tuple[Record, .
 
 def test_who_never_blocks_is_told_so_first_and_who_challenges_always_that() -> None:
     """The first of them beside one who assassinates, so that a few games bring enough to block."""
-    for bot, other, habits in (
+    for bot, other, patterns in (
         (
             Meek,
             Kills,
@@ -69,24 +69,24 @@ def test_who_never_blocks_is_told_so_first_and_who_challenges_always_that() -> N
         (Blind, Honest, ["challenges claims that are better let pass"]),
     ):
         found = review_bot(records(bot, other, games=24), "bot0", 100)
-        told = [habit.words.removesuffix(" when its last card is attacked") for habit in found.habits]
-        assert told[: len(habits)] == habits
-        assert all(habit.low > 0 for habit in found.habits)
-        assert found.costly == tuple(sorted(found.costly, key=lambda each: -each.given))
+        told = [pattern.text.removesuffix(" when its last card is attacked") for pattern in found.patterns]
+        assert told[: len(patterns)] == patterns
+        assert all(pattern.cost.low > 0 for pattern in found.patterns)
+        assert found.costly_decisions == tuple(sorted(found.costly_decisions, key=lambda each: -each.cost))
 
 
 def test_a_certain_lie_that_passes_though_its_challenge_wins_comes_first() -> None:
     """And its challenge wins all playouts: who couldn't prove the Duke is never imagined to hold it."""
     games, lies = records(Forgets, Taxes, games=36, rules="treason-original"), 0
     found = review_bot(games, "bot0", 20)
-    assert (found.costly[0].made, found.costly[0].better) == ("pass", "challenge")
-    assert found.costly[0].given > 0.7
+    assert (found.costly_decisions[0].move, found.costly_decisions[0].better_move) == ("pass", "challenge")
+    assert found.costly_decisions[0].cost > 0.7
     for record in games:
         lines = list(sent_lines(record, record.header.bots.index("bot0")))
         for judged in MoveEvaluator().judge(lines, frozenset(range(len(record.games)))):
-            if judged.likely == 0 and judged.given > 0:
+            if judged.claim_probability == 0 and judged.cost > 0:
                 lies += 1
-                assert judged.chance + judged.given == pytest.approx(1, abs=0.08)
+                assert judged.win_probability + judged.cost == pytest.approx(1, abs=0.08)
     assert lies > 10
 
 
@@ -99,7 +99,7 @@ def test_who_takes_the_last_card_of_the_last_opponent_has_won() -> None:
             left = sum(player["influence"] for other, player in enumerate(players) if other != seat)
             if left == 1 and judged.move.get("action") == "coup":
                 coups += 1
-                assert judged.chance == 1.0
+                assert judged.win_probability == 1.0
     assert coups > 2
 
 
@@ -111,7 +111,7 @@ def test_chances_are_those_of_the_games_to_come() -> None:
         for place, bot in enumerate(record.header.bots):
             lost = set(lost_games(record, bot))
             for judged in MoveEvaluator().judge(list(sent_lines(record, place)), frozenset(range(len(record.games)))):
-                said.append((judged.chance, judged.game not in lost))
+                said.append((judged.win_probability, judged.game not in lost))
     for low, high in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.8), (0.8, 1.0)):
         bin = [(chance, won) for chance, won in said if low <= chance <= high]
         assert fmean(won for _, won in bin) == pytest.approx(fmean(chance for chance, _ in bin), abs=0.15)
@@ -133,9 +133,9 @@ def test_a_review_is_the_same_each_time_and_links_decisions_of_lost_games_alone(
     assert repr(found) == repr(review_bot(games, "bot0", 5, 1)) == repr(review_bot(games, "bot0", 5, 2))
     lost = {(record.header.match, game) for record in games for game in lost_games(record, "bot0")}
     assert (found.lost, found.games, len(found.curves)) == (len(lost), 5, 5)
-    assert {(each.match, each.game) for each in found.costly} <= lost
-    assert all(0 <= chance.chance <= 1 for curve in found.curves for chance in curve.chances)
-    assert found.decisions == sum(len(curve.chances) for curve in found.curves)
+    assert {(each.match, each.game) for each in found.costly_decisions} <= lost
+    assert all(0 <= chance.value <= 1 for curve in found.curves for chance in curve.points)
+    assert found.decisions == sum(len(curve.points) for curve in found.curves)
 
 
 def test_hidden_cards_change_no_byte_of_a_review(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,12 +67,12 @@ class App {
 
   /** Whose eyes there are to look through, the first of them to begin with; of all cards the page may have a part only. */
   get lookers() {
-    const { eyes } = this.match;
-    return [...(eyes ? eyes.map((bot) => this.game.seating.indexOf(bot)) : [null, ...this.game.seating.keys()]), -1];
+    const { viewers } = this.match;
+    return [...(viewers ? viewers.map((bot) => this.game.seating.indexOf(bot)) : [null, ...this.game.seating.keys()]), -1];
   }
 
   get truth() {
-    return this.state.truth && !this.match.eyes;
+    return this.state.truth && !this.match.viewers;
   }
 
   // ---- what never changes on the page
@@ -423,7 +423,7 @@ class App {
     );
     this.seatChoice.hidden = this.lookers.length === 1;
     this.seatChoice.value = seat ?? "";
-    this.truthButton.hidden = seat === null || Boolean(match.eyes);
+    this.truthButton.hidden = seat === null || Boolean(match.viewers);
     this.truthButton.setAttribute("aria-pressed", String(this.state.truth));
   }
 
@@ -510,10 +510,10 @@ class App {
         us,
         fault: codes.get(giver),
       })),
-      moment.step ? moment.step.given.length - given.length : 0,
+      moment.step ? moment.step.answers.length - given.length : 0,
       index
         ? []
-        : (game.strays ?? [])
+        : (game.unattributed_faults ?? [])
             .filter(([by]) => seat === null || by === seat)
             .map(([by, code, count]) => ({ name: match.bots[game.seating[by]], code, count })),
     );

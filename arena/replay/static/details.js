@@ -27,10 +27,10 @@ export class Answers {
   }
 
   /**
-   * `rows`: { name, text, us, fault } of each answer shown; `sealed`: how many others answered unseen. `strays`:
+   * `rows`: { name, text, us, fault } of each answer shown; `sealed`: how many others answered unseen. `unattributed`:
    * { name, code, count } of the game's faults that belong to no step.
    */
-  show(kind, rows, sealed, strays) {
+  show(kind, rows, sealed, unattributed) {
     this.title.textContent = kind === null ? "Before the first turn" : (ASKED[kind] ?? kind);
     const most = Math.max(1, ...rows.map((row) => row.us ?? 0));
     refill(
@@ -44,7 +44,7 @@ export class Answers {
           )
         : null,
       kind === null ? h("p", { class: "muted" }, "The cards are dealt.") : null,
-      strays.map((stray) =>
+      unattributed.map((stray) =>
         h("p", {}, name(stray.name), h("span", { class: "fault-code" }, `${plain(stray.code)} × ${stray.count}`), " in this game"),
       ),
       sealed

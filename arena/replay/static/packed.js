@@ -4,10 +4,10 @@
 export function unpacked({ events, matches }) {
   for (const match of matches) {
     for (const game of match.games) {
-      game.steps = game.steps.map(([turn, kind, given, places, rest]) => ({
+      game.steps = game.steps.map(([turn, kind, answers, places, rest]) => ({
         turn,
         kind,
-        given,
+        answers,
         events: places.map((place) => events[place]),
         ...rest,
       }));

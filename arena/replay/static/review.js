@@ -1,4 +1,4 @@
-// What `arena review` told of the games: the curve of a bot's chances under the scrubber, its costly decisions, its habits.
+// What `arena review` told of the games: the curve of a bot's chances under the scrubber, its costly decisions, their patterns.
 
 import { percent } from "./cards.js";
 import { drawn, h, name, plain, refill, say } from "./dom.js";
@@ -9,7 +9,7 @@ const WIDE = 1000; // of the drawing, which is stretched to the scrubber
 /** Return the indexes of the moments in which a seat made decisions { turn, kind }, in their order. Pure. */
 export function indexes(game, seat, decisions) {
   const asked = game.steps.flatMap((step, place) => {
-    const own = step.given.some(([giver]) => giver === seat) && !step.fault?.some(([by]) => by === seat);
+    const own = step.answers.some(([giver]) => giver === seat) && !step.faults?.some(([by]) => by === seat);
     return own ? [{ turn: step.turn, kind: step.kind, index: place + 1 }] : [];
   });
   let next = 0;
@@ -37,7 +37,7 @@ export class Review {
     const scale = [100, 50, 0].map((share) => h("span", {}, `${share} %`));
     this.figure = h("figure", { class: "chances" }, this.words, h("div", { class: "plot" }, this.plot, h("div", { class: "scale", "aria-hidden": "true" }, scale)));
     this.here = h("div", {});
-    const { bot, costly, habits, games, lost, caution } = review;
+    const { bot, costly_decisions: costly, patterns, games, lost, caution } = review;
     this.panel = h(
       "section",
       { class: "panel review", "aria-labelledby": "review-title" },
@@ -49,10 +49,10 @@ export class Review {
         h("summary", {}, `All costly decisions (${costly.length}) of ${games === lost ? "" : `the first ${games} of `}${lost} lost games`),
         this.table(costly, true),
       ),
-      h("h3", {}, "Habits, in wins given away in 100 lost games"),
-      habits.length
-        ? h("ul", {}, habits.map((habit) => h("li", {}, h("strong", {}, habit.cost.toFixed(1)), ` (${habit.low.toFixed(1)} to ${habit.high.toFixed(1)}): ${habit.words}, ${habit.times} times`)))
-        : h("p", {}, "No habit stands out."),
+      h("h3", {}, "Patterns, in wins given away in 100 lost games"),
+      patterns.length
+        ? h("ul", {}, patterns.map(({ cost, text, count }) => h("li", {}, h("strong", {}, cost.value.toFixed(1)), ` (${cost.low.toFixed(1)} to ${cost.high.toFixed(1)}): ${text}, ${count} times`)))
+        : h("p", {}, "No pattern stands out."),
       h("p", { class: "muted small" }, caution),
     );
   }
@@ -61,10 +61,10 @@ export class Review {
     return this.review.curves.find((one) => one.match === match.match && one.game === game.game);
   }
 
-  /** The mean of a game's chances: how close it was; -1 where there are none. */
+  /** The mean win probability of a game: how close it was; -1 where there is none. */
   mean(match, game) {
-    const chances = this.curve(match, game)?.chances ?? [];
-    return chances.length ? chances.reduce((sum, { chance }) => sum + chance, 0) / chances.length : -1;
+    const points = this.curve(match, game)?.points ?? [];
+    return points.length ? points.reduce((sum, { value }) => sum + value, 0) / points.length : -1;
   }
 
   click(event, go) {
@@ -75,20 +75,20 @@ export class Review {
   /** Show the review of a game. */
   load(match, game) {
     const curve = this.curve(match, game);
-    this.figure.hidden = !curve?.chances.length;
-    const costly = this.review.costly.filter((one) => one.match === match.match && one.game === game.game);
+    this.figure.hidden = !curve?.points.length;
+    const costly = this.review.costly_decisions.filter((one) => one.match === match.match && one.game === game.game);
     refill(this.here, h("h3", {}, "Costly decisions of this game"), costly.length ? this.table(costly, false) : h("p", {}, "None is clear."));
-    this.chances = curve?.chances ?? [];
+    this.points = curve?.points ?? [];
     this.last = game.steps.length;
-    this.indexes = curve ? indexes(game, curve.seat, curve.chances) : [];
+    this.indexes = curve ? indexes(game, curve.seat, curve.points) : [];
     const x = (place) => ((this.indexes[place] / this.last) * WIDE).toFixed(1);
     const y = (chance) => (100 - 100 * Math.max(0, Math.min(1, chance))).toFixed(1);
-    const line = (sign) => this.chances.map(({ chance, error }, place) => `${x(place)},${y(chance + sign * 2 * error)}`);
+    const line = (sign) => this.points.map(({ value, standard_error: error }, place) => `${x(place)},${y(value + sign * 2 * error)}`);
     refill(
       this.drawing,
       drawn("polygon", { class: "band", points: [...line(1), ...line(-1).reverse()].join(" ") }),
       drawn("polyline", { class: "line", points: line(0).join(" ") }),
-      costly.map(({ place, chance }) => drawn("path", { class: "dear", d: `M${x(place)} ${y(chance)}h0` })),
+      costly.map(({ curve_index: place, win_probability: value }) => drawn("path", { class: "dear", d: `M${x(place)} ${y(value)}h0` })),
     );
   }
 
@@ -96,9 +96,9 @@ export class Review {
   show(index) {
     for (const end of ["x1", "x2"]) this.now.setAttribute(end, ((index / this.last) * WIDE).toFixed(1));
     const place = this.indexes.findLastIndex((one) => one <= index);
-    const { chance, error, turn } = this.chances[Math.max(place, 0)] ?? {};
+    const { value, standard_error: error, turn } = this.points[Math.max(place, 0)] ?? {};
     const bot = `\u2068${plain(this.review.bot)}\u2069`;
-    const told = place < 0 ? "no decision yet" : `${percent(chance)} ± ${Math.round(200 * error)} after its decision in turn ${turn}`;
+    const told = place < 0 ? "no decision yet" : `${percent(value)} ± ${Math.round(200 * error)} after its decision in turn ${turn}`;
     say(this.words, `${bot} wins: ${told}`);
     this.plot.setAttribute("aria-label", this.words.textContent);
   }
@@ -119,9 +119,9 @@ export class Review {
               "tr",
               {},
               h("td", {}, h("a", { href: this.href(one) }, all ? `match ${one.match}, game ${one.game}, turn ${one.turn}` : String(one.turn))),
-              h("td", {}, plain(one.made)),
-              h("td", {}, plain(one.better)),
-              h("td", { class: "number" }, `${Math.round(100 * one.given)} ± ${Math.round(200 * one.error)} %`),
+              h("td", {}, plain(one.move)),
+              h("td", {}, plain(one.better_move)),
+              h("td", { class: "number" }, `${Math.round(100 * one.cost)} ± ${Math.round(200 * one.cost_error)} %`),
             ),
           ),
         ),
@@ -130,12 +130,12 @@ export class Review {
   }
 
   /** The link to a costly decision's moment, in the eyes of the bot. */
-  href({ match, game, seat, place, turn }) {
+  href({ match, game, seat, curve_index: place, turn }) {
     const held = this.matches.find((one) => one.match === match);
     const found = held?.games.find((one) => one.game === game);
     const curve = found && this.curve(held, found);
     if (!curve) return link({ match, game, turn, seat });
-    const index = indexes(found, seat, curve.chances)[place];
+    const index = indexes(found, seat, curve.points)[place];
     const first = found.steps.findIndex((step) => step.turn === turn);
     return link({ match, game, turn, step: Math.max(0, index - 1 - first), seat });
   }

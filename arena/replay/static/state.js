@@ -51,7 +51,7 @@ function after(before, step) {
     turn: step.turn,
     within: before.step !== null && before.turn === step.turn ? before.within + 1 : 0,
     step,
-    actor: step.kind === "turn" ? step.given[0][0] : before.actor,
+    actor: step.kind === "turn" ? step.answers[0][0] : before.actor,
     pending: step.kind === "turn" ? null : before.pending,
     coins: [...before.coins],
     hands: [...before.hands],
@@ -62,16 +62,16 @@ function after(before, step) {
     claims: [...before.claims],
     marks: [],
   };
-  if (step.kind === "draft") now.picks = picks(step.given);
-  if (step.fault?.length) now.marks.push("fault");
+  if (step.kind === "draft") now.picks = picks(step.answers);
+  if (step.faults?.length) now.marks.push("fault");
   for (const event of step.events) EVENTS[event.event]?.(now, event);
   return now;
 }
 
 // A seat that forfeits picks none.
-function picks(given) {
+function picks(answers) {
   const found = [];
-  for (const [seat, word] of given) if (word?.startsWith("pick:")) found[seat] = word.slice("pick:".length);
+  for (const [seat, word] of answers) if (word?.startsWith("pick:")) found[seat] = word.slice("pick:".length);
   return found;
 }
 

@@ -68,8 +68,8 @@ const OPEN = ["turn", "prove", "lose", "keep_shown", "examine_decide", "allegian
  * Who passed, or also wanted to speak, is told to nobody.
  */
 export function answers(step, seat) {
-  if (seat === null) return step.given;
-  return step.given.flatMap((given) => {
+  if (seat === null) return step.answers;
+  return step.answers.flatMap((given) => {
     if (given[0] === seat) return [given];
     return OPEN.includes(step.kind) ? [[given[0], given[1], null]] : [];
   });
@@ -77,7 +77,7 @@ export function answers(step, seat) {
 
 /** Return the faults of a step, [seat, code] each, that the seat knows of: its own. */
 export function faults(step, seat) {
-  return (step.fault ?? []).filter(([by]) => seat === null || by === seat);
+  return (step.faults ?? []).filter(([by]) => seat === null || by === seat);
 }
 
 /** Return the cards that the actor of an exchange has drawn, as far as the seat sees them; null for a hidden one. */

@@ -34,7 +34,7 @@ class Image:
 class Images:
     """The images of all languages, built or not."""
 
-    rows: tuple[Image, ...]
+    items: tuple[Image, ...]
 
 
 def image_tag(language: str) -> str:

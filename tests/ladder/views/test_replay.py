@@ -39,7 +39,7 @@ def replays(term: Term, viewer: Viewer) -> list[tuple[Any, str | None]]:
 
 
 def test_the_public_is_told_what_everybody_could_know_and_an_owner_what_his_bots_could(term: Term) -> None:
-    """Source: arena.replay.steps, for no bot's eyes, for his bot's, and with all cards."""
+    """Source: arena.replay.steps, for no bot's viewers, for his bot's, and with all cards."""
     wrote = 0
     whole = replays(term, STAFF_VIEWER)
     for viewer in (PUBLIC_VIEWER, Viewer("bob"), Viewer("ada")):
@@ -47,15 +47,15 @@ def test_the_public_is_told_what_everybody_could_know_and_an_owner_what_his_bots
             assert hidden is None
             record = read_record(text or "")
             mine = [place for place, bot in enumerate(record.header.bots) if bot.startswith("late@")]
-            eyes = mine if viewer.login == "ada" else []
-            cut = make_replay_object(record, None, eyes)
+            viewers = mine if viewer.login == "ada" else []
+            cut = make_replay_object(record, None, viewers)
             for game, known, all_of_it in zip(found.match["games"], cut["games"], shown.match["games"], strict=True):
-                own = [seat for seat, bot in enumerate(game["seating"]) if bot in eyes]
+                own = [seat for seat, bot in enumerate(game["seating"]) if bot in viewers]
                 assert game["stderr"] == [entry for entry in all_of_it["stderr"] if entry["seat"] in own]
                 wrote += len(game["stderr"])
                 assert {**game, "stderr": []} == known
             assert {**found.match, "games": []} == {**cut, "games": []}
-            assert found.match["eyes"] == eyes
+            assert found.match["viewers"] == viewers
             assert (found.line, found.why) == (shown.line, None)
     assert wrote > 0
 
@@ -66,7 +66,7 @@ def test_staff_is_told_all_with_everybodys_standard_error(term: Term) -> None:
     for found, text in replays(term, STAFF_VIEWER):
         assert text is not None
         record = read_record(text)
-        assert "eyes" not in found.match
+        assert "viewers" not in found.match
         assert [{**game, "stderr": []} for game in found.match["games"]] == make_replay_object(record)["games"]
         wrote += sum(len(game["stderr"]) for game in found.match["games"])
         assert record.header.key.hex() not in json.dumps(found.match)
