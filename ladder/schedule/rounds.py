@@ -137,7 +137,7 @@ def is_slow(spent: Iterable[tuple[int, int]], limit_ms: int) -> bool:
 def plan_next_round(
     field: Sequence[Entrant], seats: int, met: Mapping[int, Mapping[int, int]], shuffle: Shuffle, number: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Return the versions at the tables of a ladder's next round; nothing where `why_no_round` says why.
+    """Return the versions at the tables of a ladder's next round; none where `no_round_reason` says why.
 
     `met`: how many matches each version has had with each other one, at met[a][b] and at met[b][a] alike; what isn't
     there is 0, and versions that aren't active don't matter. `number`: the round's own. With the same one, the same

@@ -89,7 +89,7 @@ def release_grades(
 def _require_new_release(connection: Connection, name: str, of: tuple[str, str], why: str | None) -> None:
     known = all_releases(connection)
     if any(each.name == name for each in known):
-        raise LadderError(f'"{name}" was handed out already, and stays as it is.\nTake another name.')
+        raise LadderError(f'"{name}" was released already, and stays as it is.\nTake another name.')
     before = [each.name for each in known if each.scope == of]
     if before and not why:
         raise LadderError(f'grades of the {" ".join(of)} were released before, as "{before[-1]}".\nSay why: --reason')
@@ -102,7 +102,7 @@ def _find(connection: Connection, name: str) -> Release:
         names = ", ".join(each.name for each in known) or "none"
         raise LadderError(
             f'there is no release "{escape_control(name)}".\nThere are: {names}. Make one: --deadline or --final '
-            "beside it"
+            "next to it"
         )
     return match
 
@@ -207,17 +207,17 @@ def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease)
     for name in dict.fromkeys(chain(old, new)):
         if old.get(name) != new.get(name):
             yield f'the baseline "{name}": {_asked(old.get(name))} before, {_asked(new.get(name))} now'
-    for field, told in (("penalty_percent_per_day", "% off a day"), ("max_penalty_percent", "% off at most")):
+    for field, label in (("penalty_percent_per_day", "% off a day"), ("max_penalty_percent", "% off at most")):
         if getattr(one, field) != getattr(two, field):
-            yield f"{getattr(two, field):g} {told}, {getattr(one, field):g} before"
+            yield f"{getattr(two, field):g} {label}, {getattr(one, field):g} before"
     if one.due != two.due:
         yield f"the deadline is {_time(two.due)}, {_time(one.due)} before"
     if before.told.played != after.told.played:
         yield f"{after.told.played} games count, {before.told.played} before"
     void, rates = voided_matches(connection, two.moment.audit_id), voided_matches(connection, one.moment.audit_id)
-    for told, matches in (("void since", void - rates), ("no longer void", rates - void)):
+    for label, matches in (("void since", void - rates), ("no longer void", rates - void)):
         if matches:
-            yield f"{told}: {'match' if len(matches) == 1 else 'matches'} {', '.join(map(str, sorted(matches)))}"
+            yield f"{label}: {'match' if len(matches) == 1 else 'matches'} {', '.join(map(str, sorted(matches)))}"
 
 
 def _asked(baseline: Baseline | None) -> str:

@@ -194,7 +194,7 @@ def _candidate(version: Version, due: PersonalDeadline | None, left: int, own: b
 def _extension_text(due: PersonalDeadline, deadline: Deadline) -> str:
     if due.extension is None:
         return ""
-    spent = f" for {due.extension.late_days} late days of his own" if due.extension.late_days else ""
+    spent = f" for {due.extension.late_days} of their own late days" if due.extension.late_days else ""
     return f"more time until {format_deadline_time(due.at, deadline)}{spent}: {due.extension.reason}"
 
 

@@ -49,7 +49,7 @@ _TEST_LOGIN = re.compile(r"[0-9a-f]{40}")  # Canvas' for its test student: a dig
 class RosterEntry:
     """A person of a roster. None: the roster says nothing of it.
 
-    login: the first given of login, email, student_id and canvas_id; None: there is none, so no new user can be it.
+    login: the first given of login, email, student_id and canvas_id; None: without any, it can't be a new user.
     """
 
     line: int

@@ -52,7 +52,7 @@ class OpenTableRequest:
     """A request to open a table. rules: a preset, None for the ladder's own. clock_s: of people; None: no clock.
 
     bots: names or versions. me: the opener has a place. program: the name of the opener's own program that has a place;
-    people, programs: places for others. watch: others may look on.
+    people, programs: places for others. watch: spectators are allowed.
     """
 
     rules: str | None = None
@@ -99,7 +99,7 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
     own = [PERSON] * wanted.me + [PROGRAM] * (wanted.program is not None)
     kinds = [BOT] * len(wanted.bots) + own + [PERSON] * wanted.people + [PROGRAM] * wanted.programs
     if PERSON not in kinds and PROGRAM not in kinds:
-        raise LadderError("the table would have only bots.\nHave a place for a person or a program.")
+        raise LadderError("the table would have only bots.\nAdd a place for a person or a program.")
     problem = rules.problem(len(kinds))
     if problem:
         raise LadderError(problem)
@@ -165,7 +165,7 @@ def unplayable_reason(connection: Connection, evening: TableSession) -> str | No
 def find_table_access(ladder: Ladder, id: int, viewer: Viewer, secret: str | None) -> TableAccess | None:
     """Return a user's part at a table, by account or a guest's secret; None without such a table.
 
-    Who looks on has no place: whether he may is the caller's to know.
+    A spectator has no slot: the caller checks whether one is allowed.
     """
     digest = None if secret is None else hash_secret(secret)
     return _seat(ladder, id, PERSON, viewer.login if viewer.changes else None, digest)
@@ -235,7 +235,7 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
         except ValueError as problem:
             raise LadderError(f"{problem}.\nChoose another name.") from None
         if any(other.name == called for other in evening.slots):
-            raise LadderError("somebody there is called so.\nChoose another name.")
+            raise LadderError("that name is already used at this table.\nChoose another name.")
         take_slot(connection, id, number, None, called, hash_secret(secret), now)
         return secret
 

@@ -100,7 +100,7 @@ class RoundScheduler:
                 self._met[one][other] += 1
 
     def _time(self, connection: Connection) -> None:
-        """Note what versions took in matches that have ended since."""
+        """Record the times of versions in matches that have ended since."""
         first = max(self._ended, last_end_number(connection) - _TIMED)
         for self._ended, seats in usage_after(connection, first):
             for version, *spent in seats:

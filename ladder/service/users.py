@@ -391,7 +391,7 @@ def _join(
         old = before.get(owner.login)
         was = None if old is None else old.team
         if owner.staff:
-            raise LadderError(f"{escape_control(owner.login)} is staff, which is in no team.\nNobody joined.")
+            raise LadderError(f"{escape_control(owner.login)} is staff, which is in no team.\nNo user joined.")
         if was == team and (old is None or since in (None, old.joined_at)):
             continue
         if was not in (None, team) and not move:

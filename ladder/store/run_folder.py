@@ -487,7 +487,7 @@ class RunFolder:
 
     def _note(self, match: int, results: tuple[GameResult, ...]) -> None:
         self._lines[match] = _lines_of(results)
-        self._kept[match] = None  # last: whoever is interrupted before takes the match in from its record
+        self._kept[match] = None  # last: an interrupted run reads the match from its record
 
     def _read_results(self, match: int) -> tuple[GameResult, ...]:
         try:
@@ -510,7 +510,7 @@ class RunFolder:
             after += 1
         matches = [match for match in sorted(self._lines) if first <= match < after]
         with (self.path / "results.jsonl").open("ab") as out:
-            cut = out.tell() < size  # by somebody else
+            cut = out.tell() < size  # by another process
             before = [match for match in sorted(self._kept) if match < first] if cut else []
             size = 0 if cut else size
             out.truncate(size)

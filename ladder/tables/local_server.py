@@ -56,7 +56,7 @@ def serve_local_table(
         return HTMLResponse(page, headers=_HEADERS)
 
     async def last(request: Request) -> Response:
-        # While a match goes on, its finished games would reveal which player has which letter.
+        # While a match is played, its finished games would reveal which player has which letter.
         shown = replay() if request.cookies.get(cookie) == secret and tables[0].replay else None
         return HTMLResponse(shown or "There is no match to show.", 200 if shown else 404, _HEADERS)
 

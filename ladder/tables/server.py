@@ -270,11 +270,11 @@ HEARTBEAT_S = HEARTBEAT_TIMEOUT_S / 12
 RETRY_S = 2.0  # until a failed write is tried again
 IDLE_TIMEOUT_S = 900.0  # without anybody a table closes
 UNUSED_TIMEOUT_S = 3_600.0  # so does one that no client has joined
-_ENDS_S = 15.0  # for a table to end; a bot may take so long for an answer
+_ENDS_S = 15.0  # for a table to end; a bot may take this long for an answer
 _LAST_S = 0.3  # for the last frame to be sent
 STOPPED_REASON = "the server was stopped"
 DIED_REASON = "the process that played it died"
-DESERTED_REASON = "nobody was there any more"
+DESERTED_REASON = "all players had left"
 FAILED_REASON = "the server failed to begin it"
 
 
@@ -505,7 +505,7 @@ class TableServer:
                 end_session(connection, id, DIED_REASON, now)
         for evening in find_sessions(connection, sessions_of_server(connection, None)):
             if evening.opened_at < now - UNUSED_TIMEOUT_S:
-                end_session(connection, evening.id, "nobody came", now)
+                end_session(connection, evening.id, "no player joined", now)
 
 
 def serve_tables(ladder: Ladder, say: LogCallback) -> None:

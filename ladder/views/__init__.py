@@ -1,9 +1,9 @@
 """What a ladder shows: each view is one value, read from one state of the database, for one viewer.
 
 What a viewer may not see isn't in it: `ladder.permissions` says what that is. Terminal, JSON, CSV and pages print the
-same
-values. Reading one takes the same time after a million games as after a thousand. Lists go on from a cursor. `change`
-is the number of the ladder's last event: the value is the same as long as that is; None where it changes without one.
+same values. Reading one takes the same time after a million games as after a thousand. Lists continue from a cursor.
+`change` is the number of the ladder's last event: the value is the same as long as that is; None where it changes
+without one.
 """
 
 from ladder.views.accounts import (

@@ -16,7 +16,7 @@ from ladder.views.users import CredentialSummary, UserSummary, list_credentials,
 
 @dataclass(frozen=True, slots=True)
 class OwnBotSummary:
-    """One of his bots, or of his team's. of: whose it is, by name, if it is a teammate's.
+    """A bot of the user or of a teammate. of: the teammate's name.
 
     playing: the number of the version that plays, None if none does.
 
@@ -34,10 +34,10 @@ class OwnBotSummary:
 
 @dataclass(frozen=True, slots=True)
 class AccountPage:
-    """A person's account. team: who is in his team now, himself among them; empty if he is in none.
+    """A user's account. team: its current members, with the user; empty without a team.
 
-    credentials: what lets him in now. session: the number of the one that he reads this by.
-    due: the deadlines, as they are for him.
+    credentials: the valid ones. session: the number of the one that reads this.
+    due: the deadlines, as they are for the user.
     """
 
     person: UserSummary
@@ -50,7 +50,7 @@ class AccountPage:
 
 
 def view_account(reader: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
-    """Return the reader's account, with the deadlines as they are for him; None if nobody has signed in."""
+    """Return the viewer's account, with their personal deadlines; None for the public."""
     viewer, connection = reader.viewer, reader.connection
     owner = None if viewer.login is None else find_user(connection, viewer.login)
     if owner is None:
@@ -84,7 +84,7 @@ def _own_bot(connection: Connection, bot: BotRecord, of: str | None) -> OwnBotSu
 
 @dataclass(frozen=True, slots=True)
 class RemainingQuota:
-    """What somebody may submit now. bots: the names of the person's; another: whether one more is allowed.
+    """What a user may submit now. bots: the names of theirs; another: whether one more is allowed.
 
     left: submissions of today; most: of a day, which ends at `renewed`, in seconds since 1970. max_upload_mb: of one.
     """
@@ -100,7 +100,7 @@ class RemainingQuota:
 
 @dataclass(frozen=True, slots=True)
 class UserAdminSummary:
-    """A person, with the team and with the names of the bots that are his."""
+    """A user, with the team and the names of their bots."""
 
     owner: UserSummary
     team: str | None
@@ -120,9 +120,9 @@ class UserAdminList:
 
 @dataclass(frozen=True, slots=True)
 class UserAdminPage:
-    """All that staff knows of a person. teams: those that he is and was in, the newest last; team_names: of all.
+    """All that staff knows of a user. teams: current and former ones, the newest last; team_names: of all.
 
-    credentials: those that let him in now, the newest first. allowance: what he may submit now.
+    credentials: the valid ones, the newest first. allowance: what the user may submit now.
     """
 
     owner: UserSummary
@@ -138,7 +138,7 @@ class UserAdminPage:
 def list_users_for_admin(
     reader: ViewContext, search: str = "", after: str | None = None, limit: int = 50
 ) -> UserAdminList:
-    """Return people in whom these words are found, so many after the one whose pseudonym is `after`."""
+    """Return up to `limit` users that match all words, after the one whose pseudonym is `after`."""
     names = defaultdict(list)
     for bot in all_bots(reader.connection):
         names[bot.owner_id].append(bot.name)
@@ -173,7 +173,7 @@ def _teams(reader: ViewContext) -> dict[str, str]:
 def view_user_for_admin(
     reader: ViewContext, login: str, allowance: RemainingQuota | None = None
 ) -> UserAdminPage | None:
-    """Return a person with what he may submit, None if nobody has the login."""
+    """Return a user with what they may submit, None if no user has the login."""
     owner = find_user(reader.connection, login)
     if owner is None:
         return None

@@ -99,7 +99,7 @@ def _line(reader: ViewContext, event: Event) -> EventSummary | None:
     return hide_fields(line, reader.viewer, owner)
 
 
-MAX_RECENT_DECISIONS = 10  # decisions that are told
+MAX_RECENT_DECISIONS = 10  # decisions that are shown
 _ROUTINE = ("issue",)  # one for each person of a section: they would bury the decisions
 
 
@@ -117,8 +117,8 @@ class QuotaSummary:
 class Dashboard:
     """A ladder in one look. frozen: the decision that holds, None where none does.
 
-    people: who take part. waiting: accounts to be approved. bots, playing: of theirs and the references. versions: how
-    many by state; matches: by what became of them. findings: of a checkup, None where there was none.
+    people: users that take part. waiting: accounts to be approved. bots, playing: of theirs and the references.
+    versions: how many by state; matches: by what became of them. findings: of a checkup, None where there was none.
     """
 
     frozen: DecisionSummary | None

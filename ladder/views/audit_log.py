@@ -15,7 +15,7 @@ audit_log, bots, users, versions = (METADATA.tables[name] for name in ("audit_lo
 
 @dataclass(frozen=True, slots=True)
 class AuditEntrySummary:
-    """One decision, and what it is about: a bot, a version of it, a match, a person. by: who decided."""
+    """One decision, and what it is about: a bot, a version of it, a match, a user. by: the login that decided."""
 
     id: int
     at: float
@@ -30,7 +30,7 @@ class AuditEntrySummary:
 
 @dataclass(frozen=True, slots=True)
 class AuditLog:
-    """Decisions. next: what to give as `after` for those before, None if there are none."""
+    """Decisions. next: what to give as `after` for those before, None at the end."""
 
     rows: tuple[AuditEntrySummary, ...]
     next: int | None = None
@@ -44,12 +44,12 @@ def list_audit_log(
     login: str | None = None,
     without: Sequence[str] = (),
 ) -> AuditLog:
-    """Return so many decisions, those before the one whose number is `after`; all, or those about a person.
+    """Return up to `limit` decisions before the one whose number is `after`; all, or those about a user.
 
     without: the kinds that are left out.
     """
     about = users.alias()
-    of = users.alias()  # whose the bot is
+    of = users.alias()  # the bot's owner
     query = (
         select(
             audit_log.c.id, audit_log.c.created_at, audit_log.c.actor, audit_log.c.action, bots.c.name,
@@ -76,7 +76,7 @@ def list_audit_log(
 
 @dataclass(frozen=True, slots=True)
 class DecisionSummary:
-    """One decision. version: its number, where it is about one. by: who decided; "ladder", where no person did."""
+    """One decision. version: its number, where it is about one. by: the login that decided, or "ladder"."""
 
     at: float
     what: str
@@ -121,7 +121,7 @@ def describe_decision(act: DecisionSummary | AuditEntrySummary) -> str:
 def summarize_decisions(
     reader: ViewContext, acts: Iterable[AuditEntry], number: Mapping[int, int], owner: str | None = None
 ) -> tuple[DecisionSummary, ...]:
-    """Return acts as they are told; `number` are those of versions by their ids, `owner` whose thing was decided on."""
+    """Return entries as shown. `number`: versions' numbers by id; `owner`: the owner of what was decided on."""
     return tuple(
         hide_fields(
             DecisionSummary(

@@ -69,12 +69,12 @@ class StyleNumber:
 
 @dataclass(frozen=True, slots=True)
 class HiddenNumber(StyleNumber):
-    """A number that follows from cards that nobody may have seen, or from a seat's wish that didn't count."""
+    """A number that depends on cards that no player may have seen, or on a reaction that didn't count."""
 
 
 @dataclass(frozen=True, slots=True)
 class BotStyle:
-    """What a bot did in so many of its newest rated matches. public: by what anybody sees at the table."""
+    """What a bot did in its newest rated matches. public: by what all players see."""
 
     matches: int
     public: tuple[StyleNumber, ...]
@@ -136,7 +136,7 @@ faults, match_players, matches, versions = (
     METADATA.tables[name] for name in ("faults", "match_players", "matches", "versions")
 )
 
-_OF_OWNER = ("suspend", "unsuspend", "leave", "return")  # decisions about the owner that are told of the bot
+_OF_OWNER = ("suspend", "unsuspend", "leave", "return")  # decisions about the owner that are shown with the bot
 _OWN_ACTS = ("challenge", "choose a version", "read a version's files")
 
 
@@ -162,7 +162,7 @@ class BotVersion:
     received: when the owner handed it in, as staff says where that isn't when it was submitted.
     rated, all: what its matches add up to, those that rate, and all that were played. faults: how many of each kind, in
     all that were played; those that follow from others too. barred: why its owner may not choose it.
-    by: who submitted it.
+    by: the login that submitted it.
     """
 
     number: int
@@ -201,7 +201,7 @@ class DailyRating:
 
 @dataclass(frozen=True, slots=True)
 class BotPage:
-    """All that is told of a bot; its owner is told more than others.
+    """All that a bot's page shows; its owner sees more than others.
 
     owner: the login. row: its place in the table, None if it isn't there; of: how many rows the table has. examination:
     of the version that was asked for, else of the newest. examples: faulty exchanges, of each kind the first, of that
@@ -246,7 +246,7 @@ class BuildLog:
 def view_bot(
     reader: ViewContext, name: str, wanted: int | None = None, last: int = 10, due: tuple[DeadlineSummary, ...] = ()
 ) -> BotPage | None:
-    """Return all that the reader may know of a bot, None if there is none of the name, or no version of the number.
+    """Return all that the viewer may know of a bot, None without a bot of the name, or a version of the number.
 
     `last`: how many matches. due: the deadlines, as they are for the bot and the reader.
     """
@@ -352,7 +352,7 @@ def _held(reader: ViewContext, version: int | None) -> str | None:
 
 def inactive_reason(page: BotPage) -> str:
     """Return why no version of a bot plays, to its owner: what was decided last, or what examinations said."""
-    for out, back, told in (("suspend", "unsuspend", "is suspended"), ("leave", "return", "left the course")):
+    for out, back, state in (("suspend", "unsuspend", "is suspended"), ("leave", "return", "left the course")):
         of_owner = [act for act in page.acts or () if act.what in (out, back)]
         if of_owner and of_owner[-1].what == out:
             return f"its owner {told}: {of_owner[-1].why}"
@@ -383,7 +383,7 @@ class BotSummary:
 
 @dataclass(frozen=True, slots=True)
 class BotList:
-    """Bots, in order of name. next: what to give as `after` for those that follow, None if there are none."""
+    """Bots, in order of name. next: what to give as `after` for the next page, None at the end."""
 
     rows: tuple[BotSummary, ...]
     next: str | None = None
@@ -391,7 +391,7 @@ class BotList:
 
 
 def list_bots(reader: ViewContext, search: str = "", after: str | None = None, limit: int | None = 50) -> BotList:
-    """Return bots whose name, or owner as the reader knows him, holds the words; so many after the one `after`."""
+    """Return up to `limit` bots whose name, or owner as shown, contains the words, after the bot `after`."""
     count: Counter[int] = Counter()
     number: dict[int, int] = {}
     for id, of, which in reader.connection.execute(select(versions.c.id, versions.c.bot, versions.c.number)):
@@ -431,12 +431,12 @@ def view_build_log(reader: ViewContext, name: str, number: int | None = None) ->
 
 
 def _examples(reader: ViewContext, versions: Sequence[Version]) -> tuple[FaultReport, ...]:
-    """Return what the kept exchanges of versions tell their owner, but for matches that are sealed to the reader.
+    """Return the stored fault samples of versions for their owner, without matches that are sealed to the viewer.
 
     The record and the logs of a match are kept for a time only: without them, an example says less.
     """
 
-    def tell(kept: StoredFaultSample, version: Version) -> FaultReport:
+    def report(kept: StoredFaultSample, version: Version) -> FaultReport:
         logs = [
             (f"process {number} of match {kept.match}", data)
             for number, data in get_log(reader.connection, kept.match, version.id)
@@ -448,7 +448,7 @@ def _examples(reader: ViewContext, versions: Sequence[Version]) -> tuple[FaultRe
 
     sealed = set(reader.connection.scalars(select(matches.c.id).where(matches.c.final.in_(reader.sealed))))
     return tuple(
-        tell(kept, version)
+        report(kept, version)
         for version in versions
         for kept in list_fault_samples(reader.connection, version.id)
         if kept.match not in sealed

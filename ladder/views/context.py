@@ -13,7 +13,7 @@ from ladder.store.database import all_finals, last_event_id
 
 @dataclass(frozen=True)
 class ViewContext:
-    """Somebody who looks at a ladder: at one state of its database, at a time in seconds since 1970.
+    """The viewer of a ladder, one state of its database, and a time in seconds since 1970.
 
     limit_ms: the time of a request. sandbox: its name; isolated: whether it keeps bots apart.
     """
@@ -33,7 +33,7 @@ class ViewContext:
 
     @cached_property
     def sealed(self) -> Sequence[int]:
-        """The finals of which the viewer may not see a match: their results are told together, at the end."""
+        """The finals of which the viewer may not see a match: their results are shown together, at the end."""
         if self.viewer.may("see a final's results before its end"):
             return ()
         return [final.id for final in all_finals(self.connection) if not final.revealed]
@@ -45,7 +45,7 @@ T = TypeVar("T")
 def paginate(
     rows: Sequence[T], name: Callable[[T], str], after: str | None, limit: int | None
 ) -> tuple[Sequence[T], str | None]:
-    """Return the rows after the one called `after`, `limit` at most; and the name after which the list goes on."""
+    """Return the rows after the one called `after`, `limit` at most; and the name after which the list continues."""
     names = list(map(name, rows))
     start = names.index(after) + 1 if after in names else 0
     part = rows[start:][:limit]

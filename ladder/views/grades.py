@@ -72,7 +72,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class Grades:
-    """The grades that a viewer may see, of so many `possible` points. `waiting`: versions in time, to be examined yet.
+    """The grades that a viewer may see, out of `possible` points. `waiting`: versions in time whose checks aren't done.
 
     of: what they are of. isolated: whether bots are kept apart from the machine and from one another. played: the games
     by which they were measured.
@@ -110,7 +110,7 @@ class GradeChanges:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSummary:
-    """Grades that were handed out. of: what they are of, as `Grades` has it. at: when, in seconds since 1970."""
+    """Released grades. of: what they are of, as `Grades` has it. at: when, in seconds since 1970."""
 
     name: str
     of: str
@@ -130,7 +130,7 @@ class PublishedGrades:
 
 @dataclass(frozen=True, slots=True)
 class GradesPage:
-    """Grades beside what there are others of. told: None where nothing says what points are for.
+    """Grades, and what else has grades. told: None without baselines.
 
     handed: the release that was asked for, else the newest of the same. releases: all that there are, the newest first.
     """

@@ -82,13 +82,13 @@ class MatchSummary:
 
     @property
     def voided(self) -> bool:
-        """Whether somebody took it out of the ratings."""
+        """Whether it was taken out of the ratings."""
         return self.cause == PLAYED and self.kind in ("rated", "final") and not self.rates
 
 
 @dataclass(frozen=True, slots=True)
 class MatchList:
-    """Matches, one after the other. next: what to give as `after` for those that follow, None if there are none."""
+    """Matches, one after the other. next: what to give as `after` for the next page, None at the end."""
 
     rows: tuple[MatchSummary, ...]
     next: int | None = None
@@ -142,7 +142,7 @@ _SEAT = (
 
 
 def find_match_summary(connection: Connection, id: int, sealed: Sequence[int] = ()) -> MatchSummary | None:
-    """Return a match, None if there is none of the id, or it is of one of the finals that are sealed."""
+    """Return a match, None if it doesn't exist, or is of a sealed final."""
     lines = _lines(connection, connection.execute(_LINE.where(matches.c.id == id, outside_finals(sealed))).all())
     return lines[0] if lines else None
 
@@ -196,7 +196,7 @@ def outside_finals(sealed: Sequence[int]) -> Any:
 
 
 def view_match(reader: ViewContext, id: int) -> MatchPage | None:
-    """Return all that the reader may know of a match, None if there is none of the id, or it is sealed."""
+    """Return all that the viewer may know of a match, None if it doesn't exist, or is sealed."""
     connection, viewer = reader.connection, reader.viewer
     line = find_match_summary(connection, id, reader.sealed)
     if line is None:
@@ -246,9 +246,9 @@ class MatchReplay:
 
 
 def view_match_replay(reader: ViewContext, id: int) -> MatchReplay | None:
-    """Return a match to be played again, None if there is none of the id, or it is sealed.
+    """Return the replay of a match, None if it doesn't exist, or is sealed.
 
-    The public is told what everybody at the table could know, an owner also what his bots could, staff all cards.
+    The public sees what all players could know, an owner also what their bots could, staff all cards.
     """
     line = find_match_summary(reader.connection, id, reader.sealed)
     if line is None:
@@ -269,7 +269,7 @@ def view_match_replay(reader: ViewContext, id: int) -> MatchReplay | None:
 
 
 def find_record_text(reader: ViewContext, id: int) -> str | None:
-    """Return the record of a match, None if there is none that the reader may read: it has all cards, and the key."""
+    """Return the record of a match, None without one that the viewer may read: it has all cards, and the key."""
     if not reader.viewer.may("read a record") or find_match_summary(reader.connection, id, reader.sealed) is None:
         return None
     return find_record(reader.connection, id)
@@ -305,7 +305,7 @@ class QueuedCheck:
 class RunnerSummary:
     """A runner that hasn't ended. width: how many it plays and examines at a time; matches: those among its leases.
 
-    leases: how many it holds now, also one that waits until another has ended. dead: None, if nobody knows.
+    leases: how many it holds now, also one that waits until another has ended. dead: None if unknown.
     """
 
     id: str
@@ -321,7 +321,7 @@ class RunnerSummary:
 class QueuePage:
     """Examinations in order of their submission, and matches that are played now or wait, in order of id.
 
-    next: what to give as `after` for the matches that follow, None if there are none. runners: who serves the ladder.
+    next: what to give as `after` for the next page, None at the end. runners: those of the ladder.
     """
 
     examinations: tuple[QueuedCheck, ...]
@@ -331,7 +331,7 @@ class QueuePage:
 
 
 def view_queue(reader: ViewContext, after: int | None = None, limit: int = 20) -> QueuePage:
-    """Return what waits, so many matches at most, from the one after `after`."""
+    """Return what waits: at most `limit` matches, from the one after `after`."""
     lines = list_matches(reader, todo=True, after=after, limit=limit)
     waiting = unchecked_versions(reader.connection, reader.now)
     whole = QueuePage(

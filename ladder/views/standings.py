@@ -74,7 +74,7 @@ def view_standings(reader: ViewContext, sort: str = "rank", day: str | None = No
 class StandingsPage:
     """Some rows of a table: from the one at place `first` of `of` on. days: those that have a table, the newest first.
 
-    next: what to give as `first` for the rows that follow, None if there are none. sections: those of all people.
+    next: what to give as `first` for the next page, None at the end. sections: those of all people.
     """
 
     table: Standings
@@ -94,7 +94,7 @@ def view_standings_page(
     first: int = 1,
     rows: int = ROWS_PER_PAGE,
 ) -> StandingsPage:
-    """Return so many rows of a table: of the bots that the words `search` are found in.
+    """Return up to `limit` rows of the standings: of the bots that match the words `search`.
 
     They are looked for in the bot's name and its owner's pseudonym. Staff finds by login, name and section, too.
     section: only bots whose owners are in it, "" for all. A reader who may not know sections gets all.
@@ -210,7 +210,7 @@ class OpponentRecord:
 class HeadToHeadMatrix:
     """The pairs of some versions that play, in the order of the table: `rows[a][b]` is a against b, None for itself.
 
-    first: the place of the first; next: what to give as `first` for those that follow, None if there are none.
+    first: the place of the first; next: what to give as `first` for the next page, None at the end.
     """
 
     labels: tuple[str, ...]
@@ -221,7 +221,7 @@ class HeadToHeadMatrix:
 
 
 def view_head_to_head(reader: ViewContext, first: int = 1, count: int | None = BOTS_PER_PAGE) -> HeadToHeadMatrix:
-    """Return who beats whom among so many of the table's bots, from a place on."""
+    """Return head-to-head results of up to `limit` bots of the standings, from a position on."""
     rows = view_standings(reader).rows
     part = rows[first - 1 :][:count]
     matrix = read_head_to_heads(reader, [row.version for row in part], [row.version for row in part])

@@ -26,7 +26,7 @@ from ladder.views.context import ViewContext
 
 @dataclass(frozen=True, slots=True)
 class TableSlot:
-    """A place: for a bot, a person or a program. name: of who sits there. free: nobody does.
+    """A slot for a bot, a person or a program. name: the player's. free: no player has joined.
 
     bot: which version; while the first match is played, and before it, only who opened the table knows.
     """
@@ -41,7 +41,7 @@ class TableSlot:
 class TableSummary:
     """A table in one line. by: the pseudonym of who opened it. clock_s: of people, a move; None: no clock.
 
-    watch: others may look on. state: open, playing (a match), ended; why it ended. Times are seconds since 1970.
+    watch: spectators are allowed. state: open, playing (a match), ended; why it ended. Times are seconds since 1970.
     """
 
     id: int
@@ -83,9 +83,9 @@ class TablePage:
 
 @dataclass(frozen=True, slots=True)
 class TableReplay:
-    """A match of a table to be played again. why: if there is none, "not kept", or "unreadable" for this arena.
+    """The replay of a table's match. why: without one, "not kept", or "unreadable" for this arena.
 
-    match: as `arena.replay.steps` tells it to the viewer's own seats and bots, or with all cards.
+    match: as `arena.replay.steps` shows it to the viewer's own seats and bots, or with all cards.
     """
 
     table: int
@@ -105,7 +105,7 @@ def list_tables(reader: ViewContext, after: int | None = None, limit: int = 20) 
 
 
 def view_table(reader: ViewContext, id: int) -> TablePage | None:
-    """Return a table, None if there is none of the id."""
+    """Return a table, None if it doesn't exist."""
     evening = find_session(reader.connection, id)
     if evening is None:
         return None
@@ -130,9 +130,9 @@ def view_table(reader: ViewContext, id: int) -> TablePage | None:
 
 
 def view_table_replay(reader: ViewContext, id: int, number: int) -> TableReplay | None:
-    """Return a match of a table to be played again, None if there is none, or it goes on.
+    """Return the replay of a table's match, None without one, or while it is played.
 
-    The public is told what everybody at the table could know, who sat there also his own cards, staff all cards.
+    The public sees what all players could know, a player also their own cards, staff all cards.
     """
     evening = find_session(reader.connection, id)
     matches = {match.number: match for match in list_session_matches(reader.connection, id) if match.is_complete}
@@ -167,7 +167,7 @@ def _lines(reader: ViewContext, evenings: Sequence[TableSession]) -> list[TableS
 
 
 def _line(reader: ViewContext, evening: TableSession, played: bool) -> TableSummary:
-    """Return a table in one line. played: a match has ended, which told all who played."""
+    """Return a table in one line. played: a match has ended, which showed all players' names."""
     bots = played or evening.status == CLOSED or reader.viewer.login == evening.login
     places = tuple(
         TableSlot(place.kind, place.label if bots else None, place.name, place.kind != BOT and place.name is None)
@@ -180,7 +180,7 @@ def _line(reader: ViewContext, evening: TableSession, played: bool) -> TableSumm
 
 
 def _is_away(reader: ViewContext, evening: TableSession) -> bool:
-    """Return whether nobody on this machine plays a table, or would."""
+    """Return whether no process of this machine plays a table, or would."""
     runners = [
         runner for runner in list_live_runners(reader.connection, evenings=True) if is_port_on_this_machine(runner)
     ]

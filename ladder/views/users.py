@@ -24,7 +24,7 @@ from ladder.views.context import ViewContext, paginate
 
 @dataclass(frozen=True, slots=True)
 class UserSummary:
-    """A person; all but staff, the person and his team know the pseudonym alone. number: the school's.
+    """A user; only staff, the user and their team see more than the pseudonym. number: the school's.
 
     canvas: Canvas' ID of the person; moodle: the Identifier in Moodle's grading worksheet.
     suspended: why nothing of the person's plays, is submitted or counts, None if it does. gone: why the person
@@ -73,7 +73,7 @@ def summarize_user(connection: Connection, owner: User, viewer: Viewer) -> UserS
 
 @dataclass(frozen=True, slots=True)
 class CredentialSummary:
-    """A link, a session or a token: whose, what for, who made it, until when. holds: it lets somebody in now."""
+    """A link, a session or a token: its user, scope, maker and expiry. holds: it is valid now."""
 
     id: int
     login: str
@@ -115,14 +115,14 @@ def list_credentials(reader: ViewContext, login: str | None = None) -> Credentia
 
 @dataclass(frozen=True, slots=True)
 class TeamList:
-    """Who is and was in teams, in order of the teams' names."""
+    """The current and former members of teams, in order of the teams' names."""
 
     rows: tuple[Membership, ...]
     change: int | None = None
 
 
 def list_teams(reader: ViewContext) -> TeamList:
-    """Return who is and was in teams, as far as the reader may know it: a mate isn't told what was."""
+    """Return the members of teams, as far as the viewer may know them: a mate doesn't see former ones."""
     rows = [
         hide_fields(each, reader.viewer, each.login)
         for each in list_memberships(reader.connection)
@@ -143,7 +143,7 @@ def make_export_queries(reader: ViewContext) -> dict[str, Select[Any]]:
     """
     logins = reader.viewer.sees(UserSummary, "login")
     user = users.c.login if logins else users.c.pseudonym
-    about = users.alias()  # whom a decision is about: decisions about people are exported with logins alone
+    about = users.alias()  # the user that a decision is about: decisions about people are exported with logins alone
     tables: dict[str, Select[Any]] = {
         "matches": select(
             matches.c.id.label("match"), matches.c.kind, matches.c.round, matches.c.final, user.label("requested_by"),

@@ -55,7 +55,7 @@ NOUNS: tuple[APIRouter, ...] = (
 
 DATABASE_UNREACHABLE = "The ladder's database doesn't answer. Nothing is lost: try again in a minute."
 MALFORMED_REQUEST = "The address or the form holds a wrong value."
-INTERNAL_ERROR = "This is a fault of the arena. Nothing is lost; please tell its staff."
+INTERNAL_ERROR = "This is a fault of the arena. Nothing is lost; please report it to the staff."
 
 
 MAX_FORM_BYTES = 64 << 10  # the routes of rosters and submissions have their own bounds

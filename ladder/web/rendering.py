@@ -123,8 +123,8 @@ def render_page(
 ) -> Response:
     """Draw what `make` returns of the ladder as it is now; 404 where that is None.
 
-    shared: it is the same for all but staff: the template gets the public as its viewer, whoever came first.
-    fresh_s: it changes with time, too, and is drawn anew after so long.
+    shared: it is the same for all but staff: the template always gets the public as its viewer.
+    fresh_s: it changes with time, too, and is drawn again after this time.
     """
 
     def draw(found: Any, reader: ViewContext) -> PageContent:
@@ -276,7 +276,7 @@ def page_and_json(
 ) -> Callable[[F], F]:
     """Declare a function of the ladder, of a Reader, and of what the path and the query say, as a page and as JSON.
 
-    It returns a value of `ladder.views`, or None where there is none for this reader. See `ladder.web.rendering.page`.
+    It returns a value of `ladder.views`, or None if this viewer may not see one. See `ladder.web.rendering.page`.
     """
 
     def declare(make: F) -> F:

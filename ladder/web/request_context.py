@@ -59,7 +59,7 @@ class RateLimiter:
 
 
 class ConcurrencyLimiter:
-    """Counts what is held at a time: so much in all, and so much of one."""
+    """Limits what is held at a time: in total, and by each holder."""
 
     def __init__(self, most: int, of_one: int) -> None:
         self._most = most
@@ -69,7 +69,7 @@ class ConcurrencyLimiter:
 
     @contextmanager
     def held(self, name: str) -> Iterator[bool]:
-        """Hold a place, and tell whether there was one."""
+        """Hold a place; yield whether one was free."""
         with self._lock:
             free = self._held.total() < self._most and self._held[name] < self._of_one
             self._held[name] += free
@@ -124,7 +124,7 @@ class AppState:
         return "__Host-session" if self.secure else "session"
 
     def guest_cookie(self, table: int) -> str:
-        """Return the name of the cookie by which a guest has his place at a table."""
+        """Return the name of the cookie that identifies a guest at a table."""
         return f"__Host-table-{table}" if self.secure else f"table-{table}"
 
     @property
@@ -151,7 +151,7 @@ class AppState:
 
 @dataclass(frozen=True)
 class RequestContext:
-    """One request. session: its cookie's secret. why: for what reason a session or a token lets nobody in."""
+    """One request and its viewer. session: its cookie's secret. why: why its session or token was rejected."""
 
     request: HTTPConnection
     state: AppState
@@ -306,7 +306,7 @@ def _page_of(path: str) -> str:
 
 
 def safe_redirect_path(path: str | None) -> str:
-    """Return a path of the ladder's own to go on to, whatever was asked for."""
+    """Return a path of this site to redirect to, whatever was asked for."""
     printable = "".join(character for character in path or "/" if character.isprintable())  # browsers leave others out
     try:
         parts = urlsplit(printable)
@@ -332,7 +332,7 @@ def client_network(request: HTTPConnection) -> str:
 
 @contextmanager
 def hold_connection(state: AppState, request: HTTPConnection, person: str | None) -> Iterator[bool]:
-    """Hold a place for a socket or a feed of an address, and of a person if known; tell whether there was one."""
+    """Hold a place for a socket or a stream of an address, and of a user if known; yield whether one was free."""
     with state.addresses.held(client_network(request)) as free:
         if not free or person is None:
             yield free
@@ -401,7 +401,7 @@ def actor_login(visit: RequestContext) -> str:
 
 
 def redirect_after(visit: RequestContext, new: bool, now: str, to: str) -> Response:
-    """Go on to a page after a decision. Raises RefusedError where it was so before; `now` says what is so."""
+    """Redirect to a page after a decision. Raises HTTPError if it changed nothing; `now` describes the state."""
     if not new:
         raise HTTPError(409, f"{now} already: nothing was decided.", visit)
     return RedirectResponse(to, 303)

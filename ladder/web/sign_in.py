@@ -101,7 +101,7 @@ def make_account(
     name: Annotated[str, Form()] = "",
     email: Annotated[str, Form()] = "",
 ) -> Response:
-    """Make an account, and go on to it, signed in."""
+    """Create an account, sign in, and redirect to it."""
     count_try(visit, "sign in")
     _requires_approval(visit, link)
     return _begin(visit, "/account", create_account(visit.ladder, link, login, name, email))
@@ -124,7 +124,7 @@ def leave(visit: SignInContext) -> Response:
 
 
 def let_in(visit: RequestContext, then: str, enter: Callable[[], IssuedSecret], login: str | None = None) -> Response:
-    """Go on, signed in, to a page. Raises RefusedError for whom `enter` doesn't let in."""
+    """Sign in, and redirect to a page. Raises HTTPError if `enter` rejects the secret."""
     try:
         issued = enter()
     except AuthenticationError as problem:
@@ -135,7 +135,7 @@ def let_in(visit: RequestContext, then: str, enter: Callable[[], IssuedSecret], 
 
 
 def _begin(visit: RequestContext, then: str, issued: IssuedSecret) -> Response:
-    """Go on with a new session, which takes the place of the one that the browser had."""
+    """Start a new session, which replaces the one that the browser had."""
     if visit.session is not None:
         sign_out(visit.ladder, visit.session)
     return visit.let_in(RedirectResponse(safe_redirect_path(then), 303), issued)
@@ -155,7 +155,7 @@ def count_try(visit: RequestContext, what: str, name: str | None = None) -> None
 account_router = APIRouter(route_class=AuthorizedRoute)
 
 _DAY_S = 86_400.0
-ALWAYS_STALE_S = 1e-6  # credentials come and go without an event: the page is drawn anew each time
+ALWAYS_STALE_S = 1e-6  # credentials come and go without an event: the page is rendered each time
 
 
 @page_and_json(account_router, "/account", "account.html", fresh_s=ALWAYS_STALE_S)

@@ -149,7 +149,7 @@ def people(ladder: Ladder, reader: ViewContext, search: str = "", after: str | N
 
 @page_and_json(users_router, "/admin/people/{login:path}", "person.html", fresh_s=1)
 def person(ladder: Ladder, reader: ViewContext, login: str) -> UserAdminPage | None:
-    """Return a person, with bots, with what lets him in, and with what was decided."""
+    """Return a user, with bots, credentials and audit log."""
     return views.view_user_for_admin(reader, login, get_remaining_quota(ladder, reader, login))
 
 
@@ -184,7 +184,7 @@ def _taken(visit: RequestContext, taken: UserImport, of: str, to: str) -> Respon
 
 @users_router.post("/admin/people/teams", include_in_schema=False, max_body_size=MAX_UPLOADED_ROSTER_BYTES)
 def take_in_teams(visit: CurrentContext, teams: UploadFile, move: Annotated[bool, Form()] = False) -> Response:
-    """Let people be in the teams that a CSV tells: all of them or, where a line is wrong, none."""
+    """Put people into the teams of a CSV: all of them or, where a line is wrong, none."""
     name = teams.filename or "the file"
     new = import_teams(visit.ladder, teams.file.read(), name, actor_login(visit), move)
     return redirect_after(visit, new.changed, f"all of {name} are in their teams", "/admin/people")
@@ -217,7 +217,7 @@ def links(
 ) -> Response:
     """Make a link for one sign-in for a person; or, where no login is given, for each of a section, or of all.
 
-    It is shown this once. Who is suspended or left gets none of those for many, and neither does staff.
+    It is shown this once. Links for many leave out staff, suspended and withdrawn users.
     """
     with visit.ladder.reading(visit.viewer) as reader:
         owners = views.list_users(reader).rows
@@ -226,9 +226,7 @@ def links(
     else:
         chosen = [owner for owner in owners if _takes_part(owner) and section in ("", owner.section)]
     if not chosen:
-        raise LadderError(
-            "There is nobody for whom a link could be made.\nImport the roster, or choose another section."
-        )
+        raise LadderError("No user needs a link.\nImport the roster, or choose another section.")
     logins = [owner.login or "" for owner in chosen]
     cards = list(
         zip(chosen, issue_secrets(visit.ladder, logins, "link", actor_login(visit), lasts_s=days * DAY_S), strict=True)
@@ -259,7 +257,7 @@ def _takes_part(owner: UserSummary) -> bool:
 
 @users_router.post("/admin/people/{login:path}/suspend", include_in_schema=False)
 def suspend(visit: CurrentContext, login: str, why: Reason, suspended: Annotated[bool, Form()] = True) -> Response:
-    """Let nothing of a person play, be submitted or count; or let it again."""
+    """Suspend a user, or undo it."""
     new = set_suspended(visit.ladder, login, suspended, actor_login(visit), why)
     return redirect_after(visit, new, f"{login} is {'' if suspended else 'not '}suspended", _user_url(login))
 
@@ -329,9 +327,9 @@ def more_time(
 
 @users_router.post("/admin/credentials/{id}/revoke", include_in_schema=False)
 def revoke(visit: CurrentContext, id: RowId, why: Reason, login: Annotated[str, Form()] = "") -> Response:
-    """Let a link, a session or a token let nobody in any more."""
+    """Revoke a link, a session or a token."""
     new = revoke_credential(visit.ladder, id, actor_login(visit), why)
-    return redirect_after(visit, new, f"{id} lets nobody in", _user_url(login))
+    return redirect_after(visit, new, f"{id} is revoked", _user_url(login))
 
 
 def _user_url(login: str) -> str:
@@ -350,7 +348,7 @@ def activate(visit: CurrentContext, name: str, why: Reason, version: Annotated[R
 
 @moderation_router.post("/bots/{name}/disable")
 def disable(visit: CurrentContext, name: str, why: Reason) -> Response:
-    """Let no version of a bot play, until one is activated."""
+    """Disable a bot, until a version is activated."""
     new = disable_bot(visit.ladder, name, actor_login(visit), why)
     return redirect_after(visit, new, f"{name} doesn't play", f"/bots/{quote(name, safe='')}")
 
@@ -364,7 +362,7 @@ def void(visit: CurrentContext, id: RowId, why: Reason, rates: Annotated[bool, F
 
 @moderation_router.post("/admin/freeze")
 def freeze(visit: CurrentContext, why: Reason, frozen: Annotated[bool, Form()] = True) -> Response:
-    """Let no rated match begin, or let them begin again."""
+    """Stop or resume starting rated matches."""
     new = set_frozen(visit.ladder, frozen, actor_login(visit), why)
     return redirect_after(visit, new, f"the ladder is {'' if frozen else 'not '}frozen", "/admin")
 
@@ -388,19 +386,19 @@ def everybodys(
     deadline: OptionalName = None,
     release: OptionalName = None,
 ) -> GradesPage:
-    """Return the grades of a final, of a deadline, or of now; or those that were handed out under a name."""
+    """Return the grades of a final, of a deadline, or of now; or those that were released under a name."""
     return _page(ladder, reader, final, deadline, release)
 
 
 @page_and_json(grades_router, "/grades", "grades.html", fresh_s=1)
 def own(ladder: Ladder, reader: ViewContext, final: OptionalName = None, deadline: OptionalName = None) -> GradesPage:
-    """Return the grade of who asks: as it was handed out last, and as it stands now."""
+    """Return the viewer's grade: as it was released last, and as it is now."""
     kind, name = ("final", final) if final is not None else ("deadline", deadline)
     release = find_newest_release(reader.connection, kind, name)
     handed = None if release is None else get_published_grades(reader.connection, release, reader.viewer)
     try:
         return replace(_page(ladder, reader, final, deadline), handed=handed)
-    except LadderError:  # it may tell what only the machine's owner should know
+    except LadderError:  # it may contain what only the machine's owner should know
         raise LadderError("There are no such grades now.\nAsk the staff, if there should be.") from None
 
 
@@ -434,7 +432,7 @@ def release(
     deadline: Annotated[str, Form()] = "",
     why: Annotated[str, Form(max_length=500)] = "",
 ) -> Response:
-    """Hand out the grades of a final that is revealed, or of a deadline, as they are now."""
+    """Release the grades of a revealed final, or of a deadline, as they are now."""
     with visit.ladder.reading(visit.viewer) as reader:
         _require_revealed(final or None, _revealed(reader))
     made = hand_out(visit.ladder, name, actor_login(visit), why.strip() or None, final or None, deadline or None)

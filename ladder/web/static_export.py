@@ -59,7 +59,7 @@ def export_static_site(ladder: Ladder, folder: Path, matches: int = MAX_EXPORTED
 
 
 async def _get(app: Any, address: str) -> tuple[int, str, bytes]:
-    """Return status, type and body of what the application answers to nobody in particular."""
+    """Return status, type and body of the application's response to the public."""
     parts, sent = urlsplit(address), []
     scope = {
         "type": "http", "method": "GET", "path": unquote(parts.path), "raw_path": parts.path.encode(),
@@ -103,15 +103,15 @@ def _page_file(address: str) -> str:
     return "/".join([*folders, *([_safe(parts.query, "=")] if parts.query else []), "index.html"])
 
 
-def _safe(part: str, besides: str = "") -> str:
+def _safe(part: str, extra: str = "") -> str:
     """Return a folder's name without what a web space or a browser reads otherwise: signs become their numbers."""
-    safe = re.sub(rf"[^\w@{besides}-]", lambda found: f"~{ord(found[0]):x}", part)
+    safe = re.sub(rf"[^\w@{extra}-]", lambda found: f"~{ord(found[0]):x}", part)
     whole = safe.encode()
     return safe if len(whole) <= _MAX_NAME_BYTES else f"{safe[:40]}~~{hashlib.sha256(whole).hexdigest()[:32]}"
 
 
 def _put(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(data)
-    beside.replace(path)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    scratch.write_bytes(data)
+    scratch.replace(path)

@@ -52,7 +52,7 @@ def ask(
     opponents: Annotated[str, Form(max_length=400)] = "",
     count: Annotated[int, Form(ge=1, le=10)] = 1,
 ) -> Response:
-    """Queue challenges, and go on to the first."""
+    """Queue challenges, and redirect to the first."""
     named = [each.strip() for each in opponents.split(",") if each.strip()]
     asked = queue_challenges(visit.ladder, name, named, actor_login(visit), count)
     return RedirectResponse(f"/matches/{asked.matches[0]}", 303)
@@ -81,22 +81,22 @@ def files(visit: CurrentContext, name: str, number: int) -> Response:
 UPLOAD_TIMEOUT_S = 120.0  # for all of it to come
 DRAIN_TIMEOUT_S = 5.0  # a browser shows no answer before it has sent its form
 RETRY_AFTER_S = 10  # after which one of too many at once may try again
-_MAX_FIELD_BYTES = 1 << 20  # beside the files: names and fields
+_MAX_FIELD_BYTES = 1 << 20  # in addition to the files: names and fields
 _MAX_NAME_BYTES = 1 << 10
 _MAX_FILES = 2_000  # as many as an archive may hold
 _FIELDS = (b"name", b"owner", b"at")
 _MAX_DEPTH = 50  # folders in each other
 _MAX_PATH_PART_BYTES = 255  # bytes of one name
-_PROGRAMS = (b"#!", b"\x7fELF")  # a form tells no modes
+_PROGRAMS = (b"#!", b"\x7fELF")  # a form has no modes
 
 NO_FILE = "No file came.\nSend a form as multipart/form-data, with a file, a folder's files, or an archive."
 STAFF_HAS_NO_BOTS = "Staff has no bots.\nSay whose it is: the form's field owner has the login."
 
 
 async def receive_submission(visit: RequestContext) -> AcceptedSubmission:
-    """Take in what the form of a request holds as a version of a person's bot.
+    """Submit what a request's form contains as a version of a user's bot.
 
-    Staff says whose it is, and may say when it was handed in. Once all of it has come it is taken in, whether anybody
+    Staff names the owner, and may set the time of submission. A complete upload is submitted, whether anybody
     waits for the answer or not. Raises RefusedError, and as `submit` does.
     """
     assert isinstance(visit.request, Request), "a form comes by a request"
@@ -108,7 +108,7 @@ async def receive_submission(visit: RequestContext) -> AcceptedSubmission:
             await _drain(stream)
         if not isinstance(problem, OSError) or problem.errno not in DISK_FULL_ERRNOS:
             raise
-        raise HTTPError(503, "The ladder's machine has no room for it now. Tell its staff.", visit, 60) from None
+        raise HTTPError(503, "The ladder's disk is full. Report it to the staff.", visit, 60) from None
 
 
 async def _take(visit: RequestContext, stream: AsyncIterator[bytes]) -> AcceptedSubmission:
@@ -153,7 +153,7 @@ async def _receive_form(visit: RequestContext, stream: AsyncIterator[bytes], fol
     except FormParserError:
         raise HTTPError(400, NO_FILE, visit) from None
     except ClientDisconnect:
-        raise HTTPError(400, "It was cut off.", visit) from None  # nobody hears it
+        raise HTTPError(400, "It was cut off.", visit) from None  # the client has gone
     except TimeoutError:
         raise HTTPError(408, f"It took more than {UPLOAD_TIMEOUT_S:.0f} s to come.", visit) from None
 
@@ -279,7 +279,7 @@ def show_form(ladder: Ladder, reader: ViewContext) -> RemainingQuota:
 
 @submit_router.post("/submit", include_in_schema=False, max_body_size=BOUNDED)
 async def send(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
-    """Take a bot in, and go on to its examination."""
+    """Submit a bot, and redirect to its checks."""
     taken = await receive_submission(visit)
     return RedirectResponse(f"/bots/{quote(taken.name, safe='')}/{taken.number}#examination", 303)
 

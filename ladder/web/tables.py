@@ -55,14 +55,14 @@ from ladder.web.sign_in import count_try
 tables_router = APIRouter(route_class=AuthorizedRoute)
 
 TABLES_PER_PAGE = 30
-GUEST_COOKIE_S = 86_400  # that a guest's browser keeps his place
+GUEST_COOKIE_S = 86_400  # that a guest's browser keeps the slot
 
 
 @dataclass(frozen=True, slots=True)
 class SlotInvite:
-    """A place of a table, and how somebody sits down there: by a link; a program at a socket, by a token.
+    """A slot of a table, and how a player joins it: by a link; a program at a socket, by a token.
 
-    link, token: None where they aren't told.
+    link, token: None where they aren't shown.
     """
 
     place: int
@@ -127,7 +127,7 @@ def open_by_form(
 
 @tables_router.post("/api/tables", status_code=201)
 def open_plain(visit: CurrentContext, wanted: OpenTableRequest) -> CreatedTable:
-    """Open a table; what lets somebody sit down is told this once."""
+    """Open a table; its links and tokens are shown this once."""
     count_try(visit, "table")
     opened = open_session(visit.ladder, wanted, actor_login(visit))
     page = f"/tables/{opened.evening.id}"
@@ -137,7 +137,7 @@ def open_plain(visit: CurrentContext, wanted: OpenTableRequest) -> CreatedTable:
 
 @page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)
 def table(ladder: Ladder, reader: ViewContext, id: RowId) -> TablePage | None:
-    """Return a table: who sits there, what was played, why it ended."""
+    """Return a table: its players, its matches, why it ended."""
     return views.view_table(reader, id)
 
 
@@ -152,7 +152,7 @@ def invited(visit: CurrentContext, id: RowId, link: str = "") -> Response:
 def sit_down(
     visit: CurrentContext, id: RowId, link: Annotated[str, Form(max_length=100)] = "", name: Annotated[str, Form()] = ""
 ) -> Response:
-    """Sit down, and go on to the table."""
+    """Join a table, and redirect to it."""
     count_try(visit, "table")
     secret = join_table(visit.ladder, id, link, visit.viewer.login, name.strip())
     response = RedirectResponse(f"/tables/{id}/play", 303)
@@ -170,7 +170,7 @@ def sit_down(
 
 @tables_router.get("/tables/{id}/play", include_in_schema=False)
 def play(visit: CurrentContext, id: RowId) -> Response:
-    """Return the page at which one plays, or looks on."""
+    """Return the page of a player or a spectator."""
     seat = find_table_access(visit.ladder, id, visit.viewer, visit.request.cookies.get(visit.state.guest_cookie(id)))
     if seat is None:
         raise HTTPError(404, "There is no such table.", visit)
@@ -185,8 +185,8 @@ def play(visit: CurrentContext, id: RowId) -> Response:
 
 
 @tables_router.post("/tables/{id}/places/{place}/link", include_in_schema=False)
-def link_anew(visit: CurrentContext, id: RowId, place: RowId) -> Response:
-    """Make a place's link or token anew, and show it this once."""
+def replace_link(visit: CurrentContext, id: RowId, place: RowId) -> Response:
+    """Replace a slot's link or token, and show it this once."""
     count_try(visit, "table")
     secret = renew_slot_secret(visit.ladder, id, place, visit.viewer)
     seat = find_table_access(visit.ladder, id, visit.viewer, None)
@@ -215,12 +215,14 @@ def replay_as_json(visit: CurrentContext, id: RowId, number: RowId) -> Response:
 
 
 def _replay(reader: ViewContext, id: int, number: int) -> str | None:
-    told = views.view_table_replay(reader, id, number)
-    return None if told is None or told.match is None else replay_page([told.match], f"Table {id}, match {number + 1}")
+    shown = views.view_table_replay(reader, id, number)
+    return (
+        None if shown is None or shown.match is None else replay_page([shown.match], f"Table {id}, match {number + 1}")
+    )
 
 
 def _ways(visit: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
-    """Return of each place what it is, and how somebody sits down there."""
+    """Return each slot, and how a player joins it."""
     id, places = opened.evening.id, opened.evening.slots
     return [_way(visit, id, number, place, opened.secrets.get(number)) for number, place in enumerate(places)]
 
@@ -237,7 +239,7 @@ change_stream_router = APIRouter(include_in_schema=False)
 
 CHANGE_POLL_S = 1.0  # between two looks at the ladder, however many listen
 MIN_MESSAGE_INTERVAL_S = 5.0  # between two words to one page
-MAX_STREAM_S = 600.0  # of a feed; the browser comes again, and is looked at anew
+MAX_STREAM_S = 600.0  # of a stream; the browser reconnects, and is authorized again
 
 
 class ChangePoller:
@@ -308,21 +310,21 @@ async def _words(watch: ChangePoller) -> AsyncIterator[str]:
 
 sockets_router = APIRouter()
 
-WITHDRAWN = 4003  # a close code: what let in lets nobody in any more
+WITHDRAWN = 4003  # a close code: the session, link or token was revoked
 TOO_MANY_TABS = "You have too many open: close some of your tabs."
-MAX_REASON_CHARS = 100  # characters; a frame that closes has room for 123 bytes
+MAX_REASON_CHARS = 100  # characters; a frame that closes has space for 123 bytes
 MAX_UNCHECKED_POLLS = 10  # at the ladder, after which a socket is looked at again though nothing happened
 
 
 @sockets_router.websocket("/tables/{id}/socket")
 async def person(socket: WebSocket, id: RowId) -> None:
-    """Carry what a person at a table, or one who looks on, sees and does."""
+    """Serve the socket of a player's or a spectator's page."""
     await _carry(socket, id, False)
 
 
 @sockets_router.websocket("/tables/{id}/program")
 async def program(socket: WebSocket, id: RowId, after: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None) -> None:
-    """Carry a program's lines, a line a frame; `after`: how many it has had, None of one that begins anew."""
+    """Exchange a program's lines, a line a frame; `after`: how many it has received, None for a new one."""
     await _carry(socket, id, True, after)
 
 
@@ -387,7 +389,7 @@ async def _withdrawn(socket: WebSocket, seat: TableAccess, is_program: bool) -> 
                 now = await run_in_threadpool(_seat, socket, seat.evening.id, is_program)
             except HTTPError as problem:
                 return problem.what.splitlines()[0]
-            except DatabaseError:  # nobody can say now: play goes on
+            except DatabaseError:  # unknown for now: the match continues
                 continue
             if now.place != seat.place and now.evening.status != CLOSED:
                 return "you have sat down in another tab" if seat.place is None else "this place is another's now"
@@ -412,7 +414,7 @@ def _seat(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
 
 
 def _account(socket: WebSocket) -> Viewer:
-    """Return as whom a socket comes; a token of a place is nobody's."""
+    """Return the login of a socket; a slot's token has none."""
     try:
         return authorize_websocket(socket).viewer
     except HTTPError as problem:

@@ -263,7 +263,7 @@ def _compare(remade: ReproducedRelease, as_json: bool) -> None:
 def _show_changes(changes: GradeChanges | None, as_json: bool = False, say: Callable[[str], None] = print_note) -> None:
     """Print what changed: where grades are printed, too, as notes."""
     if changes is None:
-        usage_error("nothing was handed out before it; name a release: --changes RELEASE")
+        usage_error("nothing was released before it; name a release: --changes RELEASE")
     if as_json:
         print_json(changes)
         return

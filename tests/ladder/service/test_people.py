@@ -88,7 +88,7 @@ def test_a_login_may_be_an_email_elsewhere_and_any_case_is_the_same(ladder: Ladd
     [
         (
             "number,email\nU1,bob@example.edu\n",
-            'line 2: the student_id "U1" is ada\'s, the email "bob@example.edu" is bob\'s: mend the line',
+            'line 2: the student_id "U1" is ada\'s, the email "bob@example.edu" is bob\'s: fix the line',
         ),
         ("login,number\nada,U2\n", 'the student_id "U2" is bob\'s, the login "ada" is ada\'s'),
         (
@@ -265,7 +265,7 @@ def test_the_commands_say_what_is_so(ladder: Ladder) -> None:
     assert term.arena("users add", "zed", "--email", "zed@x.edu").code == 0
     assert "zed@x.edu" in term.arena("users list").out
     refused = term.arena("users add", "kay", "--email", "ZED@x.edu", code=2)
-    assert refused.told[0] == "arena: the email \"ZED@x.edu\" is somebody's who is here, zed's."
+    assert refused.told[0] == 'arena: the email "ZED@x.edu" belongs to zed.'
     assert term.arena("users withdraw", "ada", "--reason", "moved").err == "ada is no longer in the course\n"
     assert term.json("users withdraw", "ada", "--undo", "--reason", "back") == {"changed": True}
     assert term.arena("users merge", "zed", "ada", "--reason", "one person").err == "zed is ada\n"

@@ -124,7 +124,7 @@ def test_a_name_is_taken_once_and_a_regrade_needs_a_reason(ladder: Ladder) -> No
     """What is handed out isn't overwritten; nor is it before the deadline, or while a version waits."""
     release_grades(ladder, "one", "teacher", None, deadline="first")
     cases: tuple[tuple[str, dict[str, str], str | None, str], ...] = (
-        ("one", {"deadline": "first"}, "again", "was handed out already"),
+        ("one", {"deadline": "first"}, "again", "was released already"),
         ("two", {"deadline": "first"}, None, 'before, as "one".\nSay why'),
         ("../x", {"deadline": "first"}, "x", "can't be called"),
         ("two", {}, "x", "one final or one deadline"),
@@ -232,7 +232,7 @@ def test_the_command_hands_out_prints_and_compares(ladder: Ladder) -> None:
     made = term.arena("grades", "--deadline", "first", "--release", "one").out
     assert term.arena("grades", "--release", "one").out == made
     assert term.json("grades", "--release", "one")["of"] == "deadline first"
-    assert "nothing was handed out before" in term.arena("grades", "--release", "one", "--changes", code=2).told[0]
+    assert "nothing was released before" in term.arena("grades", "--release", "one", "--changes", code=2).told[0]
     play(ladder, "b@1", "one@1", [2] * 40)
     regrade = term.arena("grades", "--deadline", "first", "--release", "two", "--reason", "more games")
     assert "bob: 0 -> 100 points: beats one: passed, " in regrade.err

@@ -143,8 +143,8 @@ def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: st
         (b"", "is empty"),
         (b"\n\n", "is empty"),
         (b"login,name\n", "no people"),
-        (b"name,section\nAda,A\n", "no column tells the login"),
-        (b"login,Username\nada,ada\n", 'line 1: "login" and "Username" both tell the login'),
+        (b"name,section\nAda,A\n", "no column gives the login"),
+        (b"login,Username\nada,ada\n", 'line 1: "login" and "Username" both give the login'),
         (b"login,name\nada,Ada\nb\xf6b,Bob\n", "line 3: byte 0xf6 is no UTF-8"),
         ("login\nada\n".encode("utf-16"), "UTF-16"),
         (b"PK\x03\x04rest", "spreadsheet"),
@@ -209,7 +209,7 @@ def test_twenty_problems_are_told_and_the_others_counted(ladder: Ladder) -> None
     with pytest.raises(LadderError) as refused:
         import_users(ladder, parse_roster(text, "r.csv"), "staff", "r.csv")
     lines = str(refused.value).split("\n")
-    assert lines[0] == "r.csv: 22 lines can't be taken in."
+    assert lines[0] == "r.csv: 22 lines can't be imported."
     assert lines[1] == 'line 3: the pseudonym "loud owl" is that of line 2'
     assert lines[20:] == [
         'line 22: "b" is no email',

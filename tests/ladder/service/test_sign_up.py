@@ -121,7 +121,7 @@ def test_nothing_lists_an_account_that_waits_as_a_participant(ladder: Ladder, tm
 def test_the_email_of_an_account_that_waits_is_nobodys(ladder: Ladder) -> None:
     """A provider signs nobody into it, and a roster's person of that email is another, who has it then."""
     waiting(ladder, email="bo@x.edu")
-    with pytest.raises(AuthenticationError, match="nobody in the roster"):
+    with pytest.raises(AuthenticationError, match="no person in the roster"):
         sign_in_by_provider(ladder, "https://id", "1", "bo@x.edu")
     roster = parse_roster(b"login,email\nbo,bo@x.edu\n", "roster.csv")
     assert import_users(ladder, roster, "staff", "roster.csv").added == 1
