@@ -355,7 +355,7 @@ def inactive_reason(page: BotPage) -> str:
     for out, back, state in (("suspend", "unsuspend", "is suspended"), ("leave", "return", "left the course")):
         of_owner = [act for act in page.acts or () if act.what in (out, back)]
         if of_owner and of_owner[-1].what == out:
-            return f"its owner {told}: {of_owner[-1].why}"
+            return f"its owner {state}: {of_owner[-1].why}"
     decided = [act for act in page.acts or () if act.what in ("activate", "auto_disable", "disable")]
     last = decided[-1] if decided else None
     if last is not None and last.what in ("auto_disable", "disable"):

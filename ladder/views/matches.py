@@ -235,7 +235,7 @@ def _lines(connection: Connection, rows: Sequence[Any]) -> list[MatchSummary]:
 class MatchReplay:
     """A match to be played again, with what of standard error is the viewer's to read.
 
-    match: from `arena.replay.steps`, for the viewer's own bots or with all cards. why: if there is none, "unended";
+    match: from `arena.replay.steps`, for the viewer's own bots or with all cards. why: without one, "unended";
     "unplayed", where it was abandoned or cancelled; of its record "not kept", or "unreadable" for this arena.
     """
 

@@ -526,7 +526,7 @@ def play_again(visit: CurrentContext, name: str) -> Response:
 
 
 @finals_router.post("/finals/{name}/reveal", include_in_schema=False)
-def tell(visit: CurrentContext, name: str, incomplete: Annotated[bool, Form()] = False) -> Response:
+def reveal(visit: CurrentContext, name: str, incomplete: Annotated[bool, Form()] = False) -> Response:
     """Reveal a final that has ended; `incomplete` also where matches were abandoned."""
     reveal_final_results(visit.ladder, name, actor_login(visit), visit.viewer, incomplete)
     return RedirectResponse(f"/finals/{name}", 303)

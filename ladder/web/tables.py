@@ -216,9 +216,7 @@ def replay_as_json(visit: CurrentContext, id: RowId, number: RowId) -> Response:
 
 def _replay(reader: ViewContext, id: int, number: int) -> str | None:
     shown = views.view_table_replay(reader, id, number)
-    return (
-        None if shown is None or shown.match is None else replay_page([shown.match], f"Table {id}, match {number + 1}")
-    )
+    return replay_page([shown.match], f"Table {id}, match {number + 1}") if shown and shown.match else None
 
 
 def _ways(visit: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
