@@ -220,15 +220,15 @@ class Term:
         while time.time() <= self.closes[deadline]:
             time.sleep(0.5)  # the deadline's last minute
         self.ladder("freeze", "--reason", "the final")
-        self.ladder("final", "last", "--deadline", deadline, "--games", games)
+        self.ladder("final create", "last", "--deadline", deadline, "--games", games)
         published = (self.folder / "spring" / "final-last.txt").read_text()
-        assert self.told("final", "last")["key"] is None
+        assert self.told("final show", "last")["key"] is None
         self.serve("--until", "idle")
-        first = self.told("final", "last")
+        first = self.told("final reveal", "last")
         assert hashlib.sha256(bytes.fromhex(first["key"])).hexdigest() == first["commitment"]
         assert first["commitment"] in published
         assert (first["missing"], first["lost"]) == (0, [])
-        self.ladder("final", "last", "--export", "out")
+        self.ladder("final export", "last", "--out", "out")
         self.lines.append(self.arena("verify", "out").out.strip())
         self.check_final(first)
 
@@ -260,15 +260,17 @@ class Term:
         wanted = {each.owner: each.label for each in self.in_time(self.scale.final)}
         assert {label for label in first["versions"] if label.startswith("bot-of")} == set(wanted.values())
         assert all(row["games"] >= self.scale.final_games for row in first["table"]["rows"])
-        plain = self.ladder("grades", "--final", "last").out
+        plain = self.ladder("grades show", "--final", "last").out
         grades = {row["login"]: row for row in csv.DictReader(io.StringIO(plain))}
         assert len(grades) == self.scale.owners
         for login, row in grades.items():
             assert row["version"] == wanted.get(login, "")
             assert login in wanted or (float(row["points"]) == 0 and "examination" in row["reason"])
         late = [row for row in grades.values() if row["late_hours"] and float(row["late_hours"]) > 0]
-        canvas = list(csv.reader(io.StringIO(self.ladder("grades", "--final", "last", "--format", "canvas").out)))
-        moodle = list(csv.DictReader(io.StringIO(self.ladder("grades", "--final", "last", "--format", "moodle").out)))
+        canvas = list(csv.reader(io.StringIO(self.ladder("grades show", "--final", "last", "--format", "canvas").out)))
+        moodle = list(
+            csv.DictReader(io.StringIO(self.ladder("grades show", "--final", "last", "--format", "moodle").out))
+        )
         assert {row[3]: row[5] for row in canvas[2:]} == {login: row["points"] for login, row in grades.items()}
         assert {row["Username"]: row["Coup"] for row in moodle} == {
             login: row["points"] for login, row in grades.items()

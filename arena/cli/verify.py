@@ -17,7 +17,7 @@ from arena.run import RecordFileError, VerificationReport, verify_all
 def verify(path: Path, as_json: bool) -> None:
     """Replay records through the engine, and check them against the plan of their run.
 
-    DIR is a run's folder, or one that arena ladder final --export wrote: its key and plan fix the matches, the seats
+    DIR is a run's folder, or one that arena ladder final export wrote: its key and plan fix the matches, the seats
     and every card. Whatever differs is printed, and the exit code is 1. SECURITY.md says what this
     proves.
     """

@@ -144,7 +144,7 @@ def reveal_final_results(
             if lost and not incomplete:
                 raise LadderError(
                     f"{len(lost)} of the matches of the final {name} were abandoned, such as {lost[0][0]}.\n"
-                    f"Play them again: arena ladder final {ladder.path} {name} --replay; or reveal it so: --incomplete"
+                    f"Play them again: arena ladder final retry {ladder.path} {name}; or reveal it with --incomplete"
                 )
             log_action(connection, AuditEntry(who, "reveal", f"the final {name} has ended", ladder.clock()))
             reveal_final(connection, final.id)
@@ -164,10 +164,10 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
     with ladder.database.read() as connection:
         final = _get_final(connection, name)
         if not final.revealed:
-            raise LadderError(f"the final {name} isn't revealed yet.")
+            raise LadderError(f"the final {name} isn't revealed yet.\nSee arena ladder final reveal.")
         matches = list_final_matches(connection, final.id)
         planned = _plan_of(ladder, final, _versions(connection, final), [match.id for match in matches])
-    make_empty_folder(folder, "--export DIR")
+    make_empty_folder(folder, "--out DIR")
     records = folder / "records"
     records.mkdir()
     count = 0
@@ -271,7 +271,7 @@ def _get_final(connection: Connection, name: str) -> Final:
 
 def _require_new_final(connection: Connection, name: str, folder: Path) -> None:
     if find_final(connection, name) is not None:
-        raise LadderError(f'there is a final "{name}" already.\nSee it: arena ladder final {folder} {name}')
+        raise LadderError(f'there is a final "{name}" already.\nSee it: arena ladder final show {folder} {name}')
 
 
 def _get_ended_final(connection: Connection, name: str, folder: Path) -> Final:

@@ -100,10 +100,7 @@ def _find(connection: Connection, name: str) -> Release:
     match = next((each for each in known if each.name == name), None)
     if match is None:
         names = ", ".join(each.name for each in known) or "none"
-        raise LadderError(
-            f'there is no release "{escape_control(name)}".\nThere are: {names}. Make one: --deadline or --final '
-            "next to it"
-        )
+        raise LadderError(f'there is no release "{escape_control(name)}".\nThere are: {names}.')
     return match
 
 

@@ -44,9 +44,9 @@ COMMANDS = {
         "export": "Write all results, matches, versions and decisions as CSV.",
     },
     "arena.cli.ladder.grading": {
-        "extend": "Give a person more time before a deadline.",
-        "final": "Hold a final, or see one; without a NAME, list all.",
-        "grades": "Print grades as CSV: points for the baselines.",
+        "extend": "Extend a deadline for a user.",
+        "final": "Create, show, reveal and export finals.",
+        "grades": "Print, release and compare grades.",
     },
 }
 

@@ -32,6 +32,7 @@ from ladder.service import (
     FINAL_GAMES,
     GRADEBOOK_FORMATS,
     ActionResult,
+    ExportedFiles,
     Ladder,
     ReproducedRelease,
     create_final,
@@ -51,56 +52,55 @@ from ladder.service import extend_deadline as give
 from ladder.service import get_grades as all_grades
 from ladder.views import Grade, GradeChanges, Grades, list_finals
 
+NAME_ARGUMENT = click.argument("name", metavar="NAME")
+LOGINS_OPTION = option("--show-logins", is_flag=True, help="Show owners' logins instead of pseudonyms.")
+DEADLINE_OPTION = option("--deadline", metavar="NAME", help="Use the versions that count at this deadline.  [now]")
+FINAL_OPTION = option("--final", metavar="NAME", help="Use the versions and games of this final, and reveal its key.")
+FORMAT_OPTION = option(
+    "--format", "form", type=click.Choice(GRADEBOOK_FORMATS), default="plain", help="Format of the gradebook."
+)
 
-@click.command()
+
+@click.group()
+def final() -> None:
+    """Create finals, show and reveal their standings, and export their records.
+
+    A final plays frozen versions with deals that follow from a key. The SHA-256 of the key is published before the
+    first match, and the key after the last: then anyone can verify the deals.
+    """
+
+
+@final.command("create")
 @FOLDER_ARGUMENT
-@click.argument("name", required=False)
-@option("--games", type=click.IntRange(1), metavar="N", help=f"Hold it, with N games or more each.  [{FINAL_GAMES}]")
-@option("--deadline", metavar="DEADLINE", help="Hold it with the versions that count at a deadline.  [now]")
-@option("--replay", "replayed", is_flag=True, help="Play its matches again that were abandoned, the same deals.")
-@option("--incomplete", is_flag=True, help="Reveal it although matches were abandoned.")
-@option("--export", type=click.Path(path_type=Path), help="Write key and records into a folder, for arena verify.")
-@option("--show-logins", is_flag=True, help="Owners' logins in place of their pseudonyms: for the teacher.")
+@NAME_ARGUMENT
+@option("--games", type=click.IntRange(1), metavar="N", default=FINAL_GAMES, help="Minimum games of each version.")
+@DEADLINE_OPTION
 @ACTOR_OPTION
-@json_option(views.FinalState, views.FinalList)
-def final(
-    folder: Path,
-    name: str | None,
-    games: int | None,
-    deadline: str | None,
-    replayed: bool,
-    incomplete: bool,
-    export: Path | None,
-    show_logins: bool,
-    actor: str,
-    as_json: bool,
-) -> None:
-    """Hold a final, or see one; without a NAME, list all.
+@json_option(views.FinalState)
+def create(folder: Path, name: str, games: int, deadline: str | None, actor: str, as_json: bool) -> None:
+    """Create a final: freeze its versions, publish the SHA-256 of its key, and queue its matches.
 
-    With --games or --deadline, a new one: its versions are frozen, the SHA-256 of its key is published, and its matches
-    are queued, also while the ladder is frozen. The ladder's runner plays them. When all have ended, the table is shown
-    and the key is revealed: then anyone can verify the deals.
+    The ladder's runner plays them, also while the ladder is frozen.
     """
     with open_ladder_or_exit(folder) as ladder:
-        viewer = STAFF_VIEWER if show_logins else PUBLIC_VIEWER
-        if name is None:
-            if games is not None or deadline is not None or export is not None:
-                usage_error("a final needs a NAME: arena ladder final LADDER NAME --games N")
-            _list(ladder, viewer, as_json)
-        elif games is not None or deadline is not None:
-            if export is not None:
-                usage_error("--export is for a final that has ended; leave it away")
-            _hold(ladder, name, deadline, games, actor, as_json)
-        elif export is not None:
-            _export(ladder, name, export, actor, incomplete)
-        else:
-            if replayed:
-                retry_final(ladder, name, actor)
-            _see(ladder, name, actor, viewer, as_json, incomplete)
+        state = create_final(ladder, name, deadline, games, actor)
+        published = get_commitment_file(ladder, name)
+    if as_json:
+        print_json(state)
+        return
+    versions, matches = format_count(len(state.versions), "version"), format_count(state.matches, "match", "es")
+    print_note(f"the final {name}: {versions}, {matches} are queued")
+    print_note(f"its key has the SHA-256 {state.commitment}")
+    print_note(f"publish {published}, which has it, before the matches are played: a runner starts them at once")
+    print_note(f"next: arena ladder run {folder}; arena ladder final reveal {folder} {name}")
 
 
-def _list(ladder: Ladder, viewer: Viewer, as_json: bool) -> None:
-    with ladder.reading(viewer) as reader:
+@final.command("list")
+@FOLDER_ARGUMENT
+@json_option(views.FinalList)
+def list_all(folder: Path, as_json: bool) -> None:
+    """List all finals."""
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(PUBLIC_VIEWER) as reader:
         finals = list_finals(reader)
     if as_json:
         print_json(finals)
@@ -112,32 +112,72 @@ def _list(ladder: Ladder, viewer: Viewer, as_json: bool) -> None:
     print_parts(make_table(["final", "versions", "matches played", "SHA-256 of the key"], rows))
 
 
-def _hold(ladder: Ladder, name: str, deadline: str | None, games: int | None, actor: str, as_json: bool) -> None:
-    state = create_final(ladder, name, deadline, games or FINAL_GAMES, actor)
-    if as_json:
-        print_json(state)
-        return
-    held = state.name
-    versions, matches = format_count(len(state.versions), "version"), format_count(state.matches, "match", "es")
-    print_note(f"the final {held}: {versions}, {matches} are queued")
-    print_note(f"its key has the SHA-256 {state.commitment}")
-    print_note(f"publish that before it is played: {get_commitment_file(ladder, held)} has it, with versions and terms")
-    print_note("a runner that serves now begins at once")
-    print_note(f"play: arena ladder run {ladder.path}; then: arena ladder final {ladder.path} {held}")
+@final.command("show")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@LOGINS_OPTION
+@json_option(views.FinalState)
+def show_final(folder: Path, name: str, show_logins: bool, as_json: bool) -> None:
+    """Show how many matches were played; once the final is revealed, its standings and key."""
+    with open_ladder_or_exit(folder) as ladder:
+        _print_final(ladder, name, STAFF_VIEWER if show_logins else PUBLIC_VIEWER, as_json)
 
 
-def _see(ladder: Ladder, name: str, actor: str, viewer: Viewer, as_json: bool, incomplete: bool) -> None:
-    state = get_final_state(ladder, name, viewer)
-    if not state.missing and state.key is None:
+@final.command("retry")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@ACTOR_OPTION
+@json_option(views.FinalState)
+def retry(folder: Path, name: str, actor: str, as_json: bool) -> None:
+    """Queue the matches again that were abandoned, with the same deals."""
+    with open_ladder_or_exit(folder) as ladder:
+        retry_final(ladder, name, actor)
+        _print_final(ladder, name, PUBLIC_VIEWER, as_json)
+
+
+@final.command("reveal")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@option("--incomplete", is_flag=True, help="Reveal it although matches were abandoned.")
+@LOGINS_OPTION
+@ACTOR_OPTION
+@json_option(views.FinalState)
+def reveal(folder: Path, name: str, incomplete: bool, show_logins: bool, actor: str, as_json: bool) -> None:
+    """Publish the standings and the key of a final whose matches have ended, and show them."""
+    with open_ladder_or_exit(folder) as ladder:
         reveal_final_results(ladder, name, actor, incomplete=incomplete)
-        state = get_final_state(ladder, name, viewer)
+        _print_final(ladder, name, STAFF_VIEWER if show_logins else PUBLIC_VIEWER, as_json)
+
+
+@final.command("export")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@option("--out", metavar="DIR", type=click.Path(path_type=Path), required=True, help="A new folder.")
+@json_option(ExportedFiles)
+def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
+    """Write the key and the records of a revealed final into a folder that `arena verify` checks."""
+    with open_ladder_or_exit(folder) as ladder:
+        try:
+            records = export_final(ladder, name, out)
+        except OSError as problem:
+            usage_error(f"{os_error_reason(problem)}; name another folder")
+    if as_json:
+        print_json(ExportedFiles(tuple(sorted(map(str, out.iterdir())))))
+    else:
+        count = format_count(records, "record")
+        print_note(f"{out}: the key and {count} of the final {name}; verify: arena verify {out}")
+
+
+def _print_final(ladder: Ladder, name: str, viewer: Viewer, as_json: bool) -> None:
+    state = get_final_state(ladder, name, viewer)
     table = state.table
     if as_json:
         print_json(state)
     elif table is None:
         planned = format_count(state.matches, "match", "es")
         print_note(f"the final {name}: {state.played} of {planned} are played, {state.missing} are missing")
-        print_note(f"play them: arena ladder run {ladder.path}")
+        step = f"run {ladder.path}" if state.missing else f"final reveal {ladder.path} {name}"
+        print_note(f"next: arena ladder {step}")
     else:
         print_parts(standings_table(table))
         games = f"{table.games} games in {format_count(table.matches, 'match', 'es')}"
@@ -149,124 +189,137 @@ def _see(ladder: Ladder, name: str, actor: str, viewer: Viewer, as_json: bool, i
         print_parts(f"The key: {state.key}\nIts SHA-256, as published: {state.commitment}")
         if not state.isolated:
             print_parts(TRUSTED)
-        print_note(f"to verify it: arena ladder final {ladder.path} {name} --export DIR; arena verify DIR")
+        print_note(f"to verify it: arena ladder final export {ladder.path} {name} --out DIR; arena verify DIR")
 
 
-def _export(ladder: Ladder, name: str, export: Path, actor: str, incomplete: bool) -> None:
-    reveal_final_results(ladder, name, actor, incomplete=incomplete)
-    try:
-        records = export_final(ladder, name, export)
-    except OSError as problem:
-        usage_error(f"{os_error_reason(problem)}; name another folder")
-    print_note(
-        f"{export}: the key and {format_count(records, 'record')} of the final {name}; verify: arena verify {export}"
-    )
+@click.group()
+def grades() -> None:
+    """Print, release and compare grades: points for the baselines in ladder.toml.
+
+    The format canvas is for Canvas' gradebook, canvas-api for its API with feedback, moodle for Moodle's gradebook,
+    and moodle-worksheet for the grading worksheet of an assignment.
+    """
 
 
-@click.command()
+@grades.command("show")
 @FOLDER_ARGUMENT
-@option("--final", metavar="NAME", help="Of a final's versions and games.")
-@option("--deadline", metavar="NAME", help="Of the versions that count at a deadline, by all rated games.  [now]")
-@option("--owner", "login", metavar="LOGIN", help="Show one owner's, baseline by baseline.")
-@option("--format", "form", type=click.Choice(GRADEBOOK_FORMATS), default="plain", help="For whom it is.")
-@option("--release", "name", metavar="NAME", help="Hand them out under a name, or print what was handed out.")
-@option("--reason", metavar="TEXT", help="Why they are handed out again.")
-@option("--again", is_flag=True, help="Make what was handed out again, and compare; 1 if it differs.")
-@option("--changes", metavar="RELEASE", is_flag=False, flag_value="", help="What changed since.  [the release before]")
+@FINAL_OPTION
+@DEADLINE_OPTION
+@option("--release", metavar="NAME", help="Print this release, the same each time.")
+@option("--owner", "login", metavar="LOGIN", help="Show the grade of one owner, baseline by baseline.")
+@FORMAT_OPTION
 @ACTOR_OPTION
-@json_option(views.Grades, views.Grade, GradeChanges, ReproducedRelease)
-def grades(
+@json_option(views.Grades, views.Grade)
+def show(
     folder: Path,
     final: str | None,
     deadline: str | None,
+    release: str | None,
     login: str | None,
     form: str,
-    name: str | None,
-    reason: str | None,
-    again: bool,
-    changes: str | None,
     actor: str,
     as_json: bool,
 ) -> None:
-    """Print grades as CSV: points for the baselines in ladder.toml, with what was measured, lateness and reasons.
-
-    canvas and moodle are what their gradebooks import; moodle-worksheet is an assignment's grading worksheet, and
-    canvas-api the JSON that Canvas' API takes, with feedback. With --owner, one owner's is shown as a table: what is
-    passed, what isn't yet. With --release and one of --deadline and --final, they are kept as they
-    are now, with all that they were made from; with --release alone, what was kept is printed, the same each time.
-    """
-    makes = final is not None or deadline is not None
-    if final is not None and deadline is not None:
-        usage_error("a final has its versions; leave --deadline away")
-    if name is None and (again or changes is not None or reason is not None):
-        usage_error("--again, --changes and --reason are of what is handed out: name it with --release")
-    if again + makes + (changes is not None) > 1 or (reason is not None and not makes):
-        usage_error(
-            "a release is made with --deadline or --final and --reason, or compared with one of --again and --changes"
-        )
+    """Print grades as CSV, with the measured values, lateness and reasons."""
+    if sum(each is not None for each in (final, deadline, release)) > 1:
+        usage_error("give only one of --final, --deadline and --release")
     with open_ladder_or_exit(folder) as ladder:
-        if again:
-            _compare(reproduce_release(ladder, name or ""), as_json)
-            return
-        if name is None:
+        if release is None:
             current = all_grades(ladder, actor, final, deadline)
         else:
-            result = (
-                release_grades(ladder, name, actor, reason, final, deadline)
-                if makes
-                else _release(ladder, name, changes)
-            )
-            current = result.told
-            if changes is not None:
-                _show_changes(result.changes, as_json, print_parts)
-                return
-            if makes:
-                print_note(f'"{name}" is kept; it is the same each time: arena ladder grades {folder} --release {name}')
-                if result.changes is not None:
-                    _show_changes(result.changes)
-    for label in current.waiting:
-        print_note(f"{label} waits for its examination: arena ladder run {folder} --until idle")
-    if login is not None:
-        grade = next((grade for grade in current.grades if grade.owner.login == login), None)
-        if grade is None:
-            usage_error(f'there is no owner "{login}"; see arena ladder users list {folder}')
-        if as_json:
-            print_json(grade)
-        else:
-            _show(current, grade)
-    elif as_json:
-        print_json(current)
-    else:
-        if not current.isolated:
-            print_note(TRUSTED)
-        for sentence in describe_missing_ids(current, form):
-            print_note(sentence)
-        print_text(format_gradebook(current, form))
-
-
-def _release(ladder: Ladder, name: str, since: str | None) -> views.PublishedGrades:
-    with ladder.database.read() as connection:
-        return get_published_grades(connection, name, since=since or None)
-
-
-def _compare(remade: ReproducedRelease, as_json: bool) -> None:
-    """Print whether a reproduced release is the same, and exit."""
+            with ladder.database.read() as connection:
+                current = get_published_grades(connection, release).told
+    if login is None:
+        _print_grades(folder, current, form, as_json)
+        return
+    grade = next((grade for grade in current.grades if grade.owner.login == login), None)
+    if grade is None:
+        usage_error(f'there is no owner "{login}"; see arena ladder users list {folder}')
     if as_json:
-        print_json(remade)
+        print_json(grade)
     else:
-        print_note(f'"{remade.name}", made again: {"the same to the digit" if remade.same else "it differs"}')
-        for line in remade.differences:
-            print_note(escape_control(line))
-    sys.exit(0 if remade.same else 1)
+        _show(current, grade)
 
 
-def _show_changes(changes: GradeChanges | None, as_json: bool = False, say: Callable[[str], None] = print_note) -> None:
-    """Print what changed: where grades are printed, too, as notes."""
+@grades.command("release")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@FINAL_OPTION
+@DEADLINE_OPTION
+@option("--reason", metavar="TEXT", help="The reason of a regrade.")
+@FORMAT_OPTION
+@ACTOR_OPTION
+@json_option(views.Grades)
+def release(
+    folder: Path,
+    name: str,
+    final: str | None,
+    deadline: str | None,
+    reason: str | None,
+    form: str,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """Release the grades of a final or a deadline to their owners, and print them.
+
+    A release is stored with everything that it was computed from, and never changes.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        result = release_grades(ladder, name, actor, reason, final, deadline)
+    print_note(f'"{name}" is stored; print it again: arena ladder grades show {folder} --release {name}')
+    if result.changes is not None:
+        _show_changes(result.changes)
+    _print_grades(folder, result.told, form, as_json)
+
+
+@grades.command("diff")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@click.argument("since", metavar="[BEFORE]", required=False)
+@json_option(GradeChanges)
+def diff(folder: Path, name: str, since: str | None, as_json: bool) -> None:
+    """Print what the release NAME changed since the release BEFORE, by default the previous one."""
+    with open_ladder_or_exit(folder) as ladder, ladder.database.read() as connection:
+        changes = get_published_grades(connection, name, since=since).changes
     if changes is None:
-        usage_error("nothing was released before it; name a release: --changes RELEASE")
+        usage_error(f'there is no release before "{name}"; name one: arena ladder grades diff {folder} {name} BEFORE')
     if as_json:
         print_json(changes)
+    else:
+        _show_changes(changes, print_parts)
+
+
+@grades.command("verify")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@json_option(ReproducedRelease)
+def verify(folder: Path, name: str, as_json: bool) -> None:
+    """Compute a release again from its stored inputs, and compare. Exit code 1 if it differs."""
+    with open_ladder_or_exit(folder) as ladder:
+        computed = reproduce_release(ladder, name)
+    if as_json:
+        print_json(computed)
+    else:
+        print_note(f'"{name}", computed again: {"the same to the digit" if computed.same else "it differs"}')
+        for line in computed.differences:
+            print_note(escape_control(line))
+    sys.exit(0 if computed.same else 1)
+
+
+def _print_grades(folder: Path, current: Grades, form: str, as_json: bool) -> None:
+    for label in current.waiting:
+        print_note(f"{label} waits for its check: arena ladder run {folder} --until idle")
+    if as_json:
+        print_json(current)
         return
+    if not current.isolated:
+        print_note(TRUSTED)
+    for sentence in describe_missing_ids(current, form):
+        print_note(sentence)
+    print_text(format_gradebook(current, form))
+
+
+def _show_changes(changes: GradeChanges, say: Callable[[str], None] = print_note) -> None:
     say(f'since "{changes.before}": {"; ".join(changes.words) or "nothing for all"}')
     for row in changes.rows:
         points = f"{_points(row.before)} -> {_points(row.after)} points"

@@ -205,8 +205,8 @@ def test_a_suspended_persons_submission_waits_and_no_deadline_waits_for_it(own: 
     own.arena("suspend", "ada", "--reason", "asked to")
     own.run()
     assert own.json("bot", "late")["versions"][1]["state"] == "queued"
-    own.arena("final", "last", "--games", 2)
-    assert not any("late" in version for version in own.json("final", "last")["versions"])
+    own.arena("final create", "last", "--games", 2)
+    assert not any("late" in version for version in own.json("final show", "last")["versions"])
     own.arena("suspend", "ada", "--undo", "--reason", "done")
     own.run()
     assert own.json("bot", "late")["versions"][1]["active"]

@@ -346,23 +346,22 @@ def test_the_commands_hold_a_final_show_it_and_verify_it(place: Place) -> None:
     """From the commitment to the folder that is verified."""
     with closing(school(place.folder / "spring")) as ladder:
         hand_in(ladder, "ada", "a")
-    begun = place.call("ladder", "final", "spring", "last", "--games", "4", "--by", "teacher")
+    begun = place.call("ladder", "final", "create", "spring", "last", "--games", "4", "--by", "teacher")
     assert "SHA-256" in begun.err
-    assert "are missing" in place.call("ladder", "final", "spring", "last").err
-    assert place.call("ladder", "final", "spring", "last", "--json").json["key"] is None
-    assert place.call("ladder", "final", "spring", "last", "--export", "out").code == 2
+    assert "are missing" in place.call("ladder", "final", "show", "spring", "last").err
+    assert place.call("ladder", "final", "show", "spring", "last", "--json").json["key"] is None
+    assert place.call("ladder", "final", "export", "spring", "last", "--out", "out").code == 2
     assert not (place.folder / "out").exists()
     assert place.run("ladder", "run", "spring", "--until", "idle", "--jobs", "1").code == 0
-    told = place.call("ladder", "final", "spring", "last")
+    told = place.call("ladder", "final", "reveal", "spring", "last")
     assert "The key: " in told.out
     assert "a@1" in told.out
-    assert '"ada"' not in place.call("ladder", "final", "spring", "last", "--json").out
-    assert '"ada"' in place.call("ladder", "final", "spring", "last", "--json", "--show-logins").out
-    shown = place.call("ladder", "final", "spring", "last", "--json").json
+    assert '"ada"' not in place.call("ladder", "final", "show", "spring", "last", "--json").out
+    assert '"ada"' in place.call("ladder", "final", "show", "spring", "last", "--json", "--show-logins").out
+    shown = place.call("ladder", "final", "show", "spring", "last", "--json").json
     assert hashlib.sha256(bytes.fromhex(shown["key"])).hexdigest() == shown["commitment"]
-    assert "last" in place.call("ladder", "final", "spring").out
-    assert "verify: arena verify out" in place.call("ladder", "final", "spring", "last", "--export", "out").err
+    assert "last" in place.call("ladder", "final", "list", "spring").out
+    assert "verify: arena verify out" in place.call("ladder", "final", "export", "spring", "last", "--out", "out").err
     assert place.call("verify", "out").code == 0
-    assert place.call("ladder", "final", "spring", "last", "--games", "4").code == 2
-    assert place.call("ladder", "final", "spring", "nope").code == 2
-    assert place.call("ladder", "final", "spring", "--games", "4").code == 2
+    assert place.call("ladder", "final", "create", "spring", "last", "--games", "4").code == 2
+    assert place.call("ladder", "final", "show", "spring", "nope").code == 2

@@ -361,7 +361,7 @@ def test_who_lacks_an_id_is_told(tmp_path: Path) -> None:
         assert line.endswith(": s01, s02, s03, s04, s05, s06, s07, s08, s09, s10 and 1 more")
         assert f"\n{first}" in format_gradebook(found, form)
     assert describe_missing_ids(found, "plain") == []
-    assert "no Identifier" in Term(ladder.path).arena("grades", "--format", "moodle-worksheet").err
+    assert "no Identifier" in Term(ladder.path).arena("grades show", "--format", "moodle-worksheet").err
 
 
 @pytest.mark.parametrize("form", [form for form in GRADEBOOK_FORMATS if form != "canvas-api"])
@@ -390,14 +390,14 @@ def test_the_command_prints_grades_and_one_owners(ladder: Ladder) -> None:
     """Students see what is passed and what isn't yet; the teacher gets CSV."""
     play(ladder, "a@1", "one@1", [1] * 40)
     term = Term(ladder.path)
-    head, *lines = rows(term.arena("grades").out)
+    head, *lines = rows(term.arena("grades show").out)
     assert (head[0], [line[0] for line in lines]) == ("login", ["ada", "bob", "cleo", "dan"])
-    told = term.arena("grades", "--owner", "ada").out
+    told = term.arena("grades show", "--owner", "ada").out
     assert "30 of 100 points" in told
     assert "not yet" in told
-    assert term.arena("grades", "--owner", "cleo").out.count("nothing was submitted") == 1
-    assert term.arena("grades", "--deadline", "x", code=2).told
-    assert term.json("grades")["possible"] == 100
+    assert term.arena("grades show", "--owner", "cleo").out.count("nothing was submitted") == 1
+    assert term.arena("grades show", "--deadline", "x", code=2).told
+    assert term.json("grades show")["possible"] == 100
 
 
 def test_of_several_bots_the_one_with_most_points_counts(ladder: Ladder) -> None:

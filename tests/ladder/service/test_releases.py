@@ -85,29 +85,29 @@ def test_what_was_handed_out_is_made_again_to_the_digit_whatever_happened_since(
     """And so it is in a ladder that was restored from a backup; what is kept is printed as it was."""
     made = release_grades(ladder, "one", "teacher", None, deadline="first")
     assert [grade.points for grade in made.told.grades] == [70, 0, 0]
-    before = Term(ladder.path).arena("grades", "--release", "one").out
+    before = Term(ladder.path).arena("grades show", "--release", "one").out
     everything_changes(ladder)
     assert reproduce_release(ladder, "one").differences == ()
     later = release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
     assert [grade.points for grade in later.told.grades] == [0, 0, 0, 0]
-    assert Term(ladder.path).arena("grades", "--release", "one").out == before
+    assert Term(ladder.path).arena("grades show", "--release", "one").out == before
     set_withdrawn(ladder, "bob", True, "teacher", "moved away")
     merge_users(ladder, "dan", "cleo", "teacher", "one person")
     write_backup(ladder, place.folder / "spring.tar")
     with closing(restore_backup(place.folder / "spring.tar", place.folder / "again")) as again:
         assert all(reproduce_release(again, name).same for name in ("one", "two"))
-        assert Term(again.path).arena("grades", "--release", "one").out == before
+        assert Term(again.path).arena("grades show", "--release", "one").out == before
 
 
 @pytest.mark.parametrize("core", ["Prescott", "Haswell"])
 def test_another_processor_makes_the_same(ladder: Ladder, place: Place, core: str) -> None:
     """Sums are rounded otherwise there, in the last digits."""
     release_grades(ladder, "one", "teacher", None, deadline="first")
-    words = ["ladder", "grades", str(ladder.path), "--release", "one", "--again"]
+    words = ["ladder", "grades", "verify", str(ladder.path), "one"]
     there = {**os.environ, "OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": "2"}
     process = Command(words, there, fresh=True, stderr=subprocess.PIPE, text=True)
     told = process.communicate(timeout=LIMIT_S)[1]
-    assert (process.returncode, told) == (0, '"one", made again: the same to the digit\n')
+    assert (process.returncode, told) == (0, '"one", computed again: the same to the digit\n')
 
 
 def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, place: Place) -> None:
@@ -116,7 +116,7 @@ def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, pl
     table = METADATA.tables["match_players"]
     lost = update(table).where(table.c.match == 1).values(wins=0)
     ladder.database.write(lambda connection: connection.execute(lost))
-    ran = place.call("ladder", "grades", ladder.path, "--release", "one", "--again")
+    ran = place.call("ladder", "grades", "verify", ladder.path, "one")
     assert (ran.code, "it differs" in ran.err, "ada, marks: " in ran.err) == (1, True, True)
 
 
@@ -229,15 +229,16 @@ def test_what_was_handed_out_to_a_login_is_the_persons_who_it_became(ladder: Lad
 def test_the_command_hands_out_prints_and_compares(ladder: Ladder) -> None:
     """What is printed from what is kept is what was printed when it was."""
     term = Term(ladder.path)
-    made = term.arena("grades", "--deadline", "first", "--release", "one").out
-    assert term.arena("grades", "--release", "one").out == made
-    assert term.json("grades", "--release", "one")["of"] == "deadline first"
-    assert "nothing was released before" in term.arena("grades", "--release", "one", "--changes", code=2).told[0]
+    made = term.arena("grades release", "one", "--deadline", "first").out
+    assert term.arena("grades show", "--release", "one").out == made
+    assert term.json("grades show", "--release", "one")["of"] == "deadline first"
+    assert "no release before" in term.arena("grades diff", "one", code=2).told[0]
     play(ladder, "b@1", "one@1", [2] * 40)
-    regrade = term.arena("grades", "--deadline", "first", "--release", "two", "--reason", "more games")
+    regrade = term.arena("grades release", "two", "--deadline", "first", "--reason", "more games")
     assert "bob: 0 -> 100 points: beats one: passed, " in regrade.err
-    told = term.arena("grades", "--release", "two", "--changes", "one").out
+    told = term.arena("grades diff", "two", "one").out
     assert told.startswith('since "one": 176 games count, 96 before\n')
-    assert term.json("grades", "--release", "two", "--again") == {"name": "two", "same": True, "differences": []}
-    for wrong in (["--again"], ["--reason", "x"], ["--changes", "one"], ["--release", "one", "--reason", "x"]):
-        assert term.arena("grades", *wrong, code=2).told, wrong
+    assert term.json("grades verify", "two") == {"name": "two", "same": True, "differences": []}
+    for wrong in ("verify x", "diff one x", "release x", "show --final x --release one"):
+        command, *words = wrong.split()
+        assert term.arena(f"grades {command}", *words, code=2).told, wrong

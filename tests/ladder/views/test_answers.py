@@ -22,7 +22,7 @@ LOOKS: dict[str, tuple[object, list[list[str]]]] = {
     "matches": (views.MatchList, [[], ["--todo"], ["--kind", "rated"]]),
     "queue": (views.QueuePage, [[]]),
     "log": (views.BotLogs, [["MATCH", "late"]]),
-    "final": (views.FinalState | views.FinalList, [[]]),
+    "final list": (views.FinalList, [[]]),
     "users list": (views.UserList, [[]]),
     "doctor": (Checkup, [[]]),
     "rerate": (RebuiltStandings, [[]]),

@@ -325,7 +325,7 @@ def test_grades_are_those_of_the_command_and_fill_gradebooks(web: Pages, staff: 
         assert ">deadline first</a>" in page
         for form in GRADEBOOK_FORMATS:
             got = staff.get("/admin/grades.csv", params={"format": form, **query})
-            assert got.text == own.arena("grades", "--format", form, *words).out
+            assert got.text == own.arena("grades show", "--format", form, *words).out
             assert got.headers["cache-control"] == "no-store"
             assert f"format={form}" in page
     assert staff.get("/admin/grades.csv?format=canvas-api").headers["content-type"] == "application/json"
@@ -354,4 +354,4 @@ def test_to_look_at_grades_reveals_no_final(web: Pages, staff: TestClient, own: 
     assert staff.get("/api/finals/last").json()["key"] is None
     post(staff, "/finals/last/reveal")
     assert staff.get("/admin/grades?final=last").status_code == 200
-    assert staff.get("/admin/grades.csv?final=last").text == own.arena("grades", "--final", "last").out
+    assert staff.get("/admin/grades.csv?final=last").text == own.arena("grades show", "--final", "last").out

@@ -81,7 +81,7 @@ def test_what_staff_hands_out_each_sees_of_himself_until_the_next(web: Pages, st
     assert '<a href="/admin/grades?release=one">one</a>: deadline first, ' in page
     for name in ("one", "two"):
         got = staff.get("/admin/grades.csv", params={"release": name, "format": "canvas"})
-        assert got.text == own.arena("grades", "--release", name, "--format", "canvas").out
+        assert got.text == own.arena("grades show", "--release", name, "--format", "canvas").out
         assert f'filename="grades-{name}-canvas.csv"' in got.headers["content-disposition"]
     mine = ada.get("/grades?deadline=first").text
     assert (
