@@ -61,7 +61,7 @@ TOGETHER = (
 LONG = re.compile(
     # Runners, workers, servers, clusters and disks fail until chance has met each moment.
     r"ladder/service/test_(kills|kills_on_dask|faults|lost_answers|backup)\.py"
-    r"|ladder/web/test_(tables_faults|faults|evening|serve|uploads)\.py"
+    r"|ladder/web/test_(tables_faults|faults|table_session|serve|uploads)\.py"
     r"|ladder/pool/test_cluster\.py|run/test_(crashes|parcels_on_dask|full_disk|sweep)\.py"
     # Every language's compiler builds, every sample bot plays every preset, a model's endpoint answers.
     r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_(policy_bot|lines)\.py"

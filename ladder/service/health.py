@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 5.0  # for a database that doesn't answer
 _MIN_FREE_BYTES = 500 << 20  # free on a disk: a day's matches, and space for boxes
-_MAX_WAIT_S = 600.0  # a submission is examined within a minute; an evening with sixty takes five
+_MAX_WAIT_S = 600.0  # a submission is examined within a minute; a table session with sixty takes five
 _MAX_DEATHS = 3  # of workers: fewer happen to any table
 _DAY_S = 86_400.0
 
@@ -217,7 +217,7 @@ def _tables(ladder: Ladder) -> Finding:
     """Report how many tables for people there are."""
     with ladder.database.read() as connection:
         states, people = count_session_states(connection)
-        played_here = any(not has_process_ended(runner) for runner in list_live_runners(connection, evenings=True))
+        played_here = any(not has_process_ended(runner) for runner in list_live_runners(connection, table_servers=True))
     count = sum(states.values())
     text = f"{count} open, at {states[PLAYING]} of them a match; people who have sat down: {people}"
     if not count:

@@ -146,9 +146,9 @@ class Ladder:
         """Return the key of a match that belongs to no final."""
         return derive_key(self._key, f"match|{match}")
 
-    def evening_key(self, evening: int, number: int) -> bytes:
+    def table_key(self, session: int, number: int) -> bytes:
         """Return the key of a match at a table for people, the `number`th there."""
-        return derive_key(self._key, f"evening|{evening}|{number}")
+        return derive_key(self._key, f"evening|{session}|{number}")
 
     def spec(self, match: int, bots: Sequence[str], key: bytes | None = None, place: int | None = None) -> MatchSpec:
         """Return the spec of a match; one of a final has its `key` and its `place` in the final's plan."""

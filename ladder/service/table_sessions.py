@@ -70,7 +70,7 @@ class OpenTableRequest:
 class OpenedSession:
     """A new table. secrets: of its slots, by number; they are shown only once."""
 
-    evening: TableSession
+    session: TableSession
     secrets: dict[int, str]
 
 
@@ -78,7 +78,7 @@ class OpenedSession:
 class TableAccess:
     """A client's part at a table: place None is a spectator."""
 
-    evening: TableSession
+    session: TableSession
     place: int | None
 
 
@@ -141,21 +141,21 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
 
 
 def get_session(connection: Connection, id: int) -> TableSession:
-    """Return an evening. Raises LadderError."""
-    evening = find_session(connection, id)
-    if evening is None:
+    """Return a table session. Raises LadderError."""
+    session = find_session(connection, id)
+    if session is None:
         raise LadderError(f"there is no table {id}.\nSee the list of tables.")
-    return evening
+    return session
 
 
-def unplayable_reason(connection: Connection, evening: TableSession) -> str | None:
+def unplayable_reason(connection: Connection, session: TableSession) -> str | None:
     """Return why no match may begin at a table, None if one may: the ladder is frozen, or a player may not play."""
     if is_frozen(connection):
         return FROZEN_REASON
-    for place in evening.slots:
+    for place in session.slots:
         if place.version is not None and not _may_play(connection, get_version_by_id(connection, place.version)):
             return "one of its bots may not play any more"
-    for login in {evening.login, *(place.login for place in evening.slots if place.login)}:
+    for login in {session.login, *(place.login for place in session.slots if place.login)}:
         owner = find_user(connection, login)
         if owner is not None and (owner.suspended or owner.withdrawn):
             return f"a player, or its opener, {'is suspended' if owner.suspended else 'left the course'}"
@@ -178,26 +178,26 @@ def find_program_access(ladder: Ladder, id: int, viewer: Viewer, token: str) -> 
 
 
 def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | None) -> TableAccess | None:
-    evening = ladder.database.look(lambda connection: find_session(connection, id))
-    if evening is None:
+    session = ladder.database.look(lambda connection: find_session(connection, id))
+    if session is None:
         return None
     for by_secret in (True, False):
-        for number, place in enumerate(evening.slots):
+        for number, place in enumerate(session.slots):
             if place.kind == kind and place.name is not None:
                 if by_secret and digest is not None and place.token_sha256 == digest:
-                    return TableAccess(evening, number)
+                    return TableAccess(session, number)
                 if not by_secret and login is not None and place.login == login:
-                    return TableAccess(evening, number)
-    return TableAccess(evening, None)
+                    return TableAccess(session, number)
+    return TableAccess(session, None)
 
 
-def find_table_server(ladder: Ladder, evening: TableSession) -> RunnerRecord | None:
+def find_table_server(ladder: Ladder, session: TableSession) -> RunnerRecord | None:
     """Return the process of this machine that plays a table, else the one with the fewest; None without one."""
 
     def look(connection: Connection) -> RunnerRecord | None:
-        runners = [runner for runner in list_live_runners(connection, evenings=True) if is_port_on_this_machine(runner)]
-        if evening.table_server is not None:
-            return next((runner for runner in runners if runner.id == evening.table_server), None)
+        runners = [each for each in list_live_runners(connection, table_servers=True) if is_port_on_this_machine(each)]
+        if session.table_server is not None:
+            return next((runner for runner in runners if runner.id == session.table_server), None)
         return min(runners, key=lambda runner: len(sessions_of_server(connection, runner.id)), default=None)
 
     return ladder.database.look(look)
@@ -212,9 +212,9 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
     guests = ladder.settings.tables.allow_guests
 
     def act(connection: Connection) -> str | None:
-        evening = get_session(connection, id)
-        taken = {place.token_sha256: place for place in evening.slots if place.kind == PERSON and place.token_sha256}
-        if login is not None and any(place.kind == PERSON and place.login == login for place in evening.slots):
+        session = get_session(connection, id)
+        taken = {place.token_sha256: place for place in session.slots if place.kind == PERSON and place.token_sha256}
+        if login is not None and any(place.kind == PERSON and place.login == login for place in session.slots):
             return None
         if hash_secret(secret) in taken:
             return secret  # the second call of a function whose commit had no answer
@@ -223,7 +223,7 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
             raise LadderError(_NO_SEAT)
         if place.name is not None:
             return link
-        number = evening.slots.index(place)
+        number = session.slots.index(place)
         if login is not None:
             owner = get_acting_user(connection, login)
             take_slot(connection, id, number, owner.id, owner.pseudonym, None, now)
@@ -234,7 +234,7 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
             called = f"{normal_name(name)} (guest)"
         except ValueError as problem:
             raise LadderError(f"{problem}.\nChoose another name.") from None
-        if any(other.name == called for other in evening.slots):
+        if any(other.name == called for other in session.slots):
             raise LadderError("that name is already used at this table.\nChoose another name.")
         take_slot(connection, id, number, None, called, hash_secret(secret), now)
         return secret
@@ -247,9 +247,9 @@ def renew_slot_secret(ladder: Ladder, id: int, place: int, viewer: Viewer) -> st
     secret = secrets.token_urlsafe(24)
 
     def act(connection: Connection) -> None:
-        evening = _kept(connection, id, viewer)
-        free = 0 <= place < len(evening.slots) and _by_secret(evening.slots[place])
-        if evening.status == CLOSED or not free:
+        session = _kept(connection, id, viewer)
+        free = 0 <= place < len(session.slots) and _by_secret(session.slots[place])
+        if session.status == CLOSED or not free:
             raise LadderError(f"place {place} of table {id} can't be given away.\nSee its page.")
         set_slot_secret(connection, id, place, hash_secret(secret))
 
@@ -263,22 +263,22 @@ def _by_secret(place: SessionSlot) -> bool:
 
 
 def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
-    """End a table for who opened it, or staff; return False if it has ended already. Raises LadderError."""
+    """End a table, as its opener or staff; return False if it has ended already. Raises LadderError."""
     now = ladder.clock()
 
     def act(connection: Connection) -> bool:
-        evening = _kept(connection, id, viewer)
-        by = "who opened it" if viewer.login == evening.login else "the staff"
+        session = _kept(connection, id, viewer)
+        by = "its opener" if viewer.login == session.login else "the staff"
         return end_session(connection, id, f"closed by {by}", now)
 
     return ladder.database.write(act)
 
 
 def _kept(connection: Connection, id: int, viewer: Viewer) -> TableSession:
-    evening = get_session(connection, id)
-    if not viewer.may("close a table", evening.login):
-        raise LadderError(f"table {id} is another's.\nAsk who opened it, or the staff.")
-    return evening
+    session = get_session(connection, id)
+    if not viewer.may("close a table", session.login):
+        raise LadderError(f"table {id} is another's.\nAsk its opener, or the staff.")
+    return session
 
 
 def _may_play(connection: Connection, version: Version) -> bool:

@@ -97,7 +97,7 @@ class TableSandboxes:
 
 
 class PreparedBots:
-    """The bots of all evenings of this process, ready to start. For one thread's use."""
+    """The bots of all sessions of this process, ready to start. For one thread's use."""
 
     def __init__(self, ladder: Ladder, cache: BotCache, scratch: Path) -> None:
         self._ladder = ladder
@@ -106,23 +106,23 @@ class PreparedBots:
         self._bytecode = BytecodeCache()
 
     def claim(self, id: int, runner: str) -> tuple[TableSession, TableSandboxes] | None:
-        """Make an evening this process's, with its bots ready; None if it is over, or another's.
+        """Assign a table session to this process, with its bots ready; None if it is over, or another's.
 
         Raises UnplayableError, DatabaseError.
         """
 
         def act(connection: Connection) -> tuple[TableSession, str | None, dict[int, PortableBot]] | None:
-            evening = claim_session(connection, id, runner)
-            if evening is None:
+            session = claim_session(connection, id, runner)
+            if session is None:
                 return None
             versions = {
                 number: get_version_by_id(connection, place.version)
-                for number, place in enumerate(evening.slots)
+                for number, place in enumerate(session.slots)
                 if place.version is not None
             }
-            why = unplayable_reason(connection, evening)
+            why = unplayable_reason(connection, session)
             return (
-                evening,
+                session,
                 why,
                 {} if why else {number: make_portable_bot(version) for number, version in versions.items()},
             )
@@ -130,10 +130,10 @@ class PreparedBots:
         claimed = self._ladder.database.write(act)
         if claimed is None:
             return None
-        evening, why, bots = claimed
+        session, why, bots = claimed
         if why is not None:
             raise UnplayableTableError(why)
-        return evening, self._boxes(id, bots)
+        return session, self._boxes(id, bots)
 
     def _boxes(self, id: int, bots: Mapping[int, PortableBot]) -> TableSandboxes:
         choice = self._ladder.play.sandbox
@@ -172,11 +172,11 @@ def _close(sandbox: Sandbox) -> None:
 
 
 class HostedSession:
-    """An evening with its table, in the event loop; `write` has the database changed, in order, and calls back."""
+    """A table session with its table, in the event loop; `write` changes the database, in order, and calls back."""
 
-    def __init__(self, ladder: Ladder, evening: TableSession, boxes: TableSandboxes, write: WriteCallback) -> None:
-        self.id = evening.id
-        self.evening = evening
+    def __init__(self, ladder: Ladder, session: TableSession, boxes: TableSandboxes, write: WriteCallback) -> None:
+        self.id = session.id
+        self.session = session
         self.boxes = boxes
         self.left_at: float | None = None  # since when it has had no client
         self.ending = False
@@ -184,15 +184,15 @@ class HostedSession:
         self._write = write
         self._last: Record | None = None
         said = ladder.last_settings.tables
-        self._people = any(place.kind == PERSON for place in evening.slots)
+        self._people = any(place.kind == PERSON for place in session.slots)
         pace_s = said.min_move_display_seconds if self._people else 0.0
-        terms = replace(ladder.play.terms, rules=get_rules(ladder, evening.rules))
-        clock = UNTIMED_MS if evening.move_time_s is None else 1000 * evening.move_time_s
-        self._offer = TableSettings(terms, evening.games, Timing(limit_ms=clock, bank_ms=0))
+        terms = replace(ladder.play.terms, rules=get_rules(ladder, session.rules))
+        clock = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
+        self._offer = TableSettings(terms, session.games, Timing(limit_ms=clock, bank_ms=0))
         self.over = False  # a match was played to its end, and no person is there to want another
         self.table = LiveTable(
-            str(evening.id),
-            _places(evening),
+            str(session.id),
+            _places(session),
             self._offer,
             self._deal,
             self._changed,
@@ -208,7 +208,7 @@ class HostedSession:
     def _deal(self, number: int) -> MatchSetup:
         """Return the `number`th match."""
         places, terms = self.table.places, self._offer.terms
-        key = self._ladder.evening_key(self.id, number)
+        key = self._ladder.table_key(self.id, number)
         games = -(-self._offer.games // len(places)) * len(places)
         rows = seat_orders(len(places), games, keyed_shuffle(key, "seats"))[: self._offer.games]
         names = tuple(place.name for place in places)
@@ -247,10 +247,10 @@ class HostedSession:
             self.over = True
 
 
-def _places(evening: TableSession) -> list[Slot]:
+def _places(session: TableSession) -> list[Slot]:
     """Return the places of a table; their secrets are their numbers, since web servers alone show them."""
     names: list[str] = []
-    for number, place in enumerate(evening.slots):
+    for number, place in enumerate(session.slots):
         name = place.label or place.name or f"person {number + 1}"
         again = sum(other == name or other.startswith(f"{name} (") for other in names)
         names.append(f"{name} ({again + 1})" if again else name)
@@ -258,7 +258,7 @@ def _places(evening: TableSession) -> list[Slot]:
         Slot("bot", name)
         if place.version is not None
         else Slot("person" if place.kind == PERSON else "program", name, str(number))
-        for number, (place, name) in enumerate(zip(evening.slots, names, strict=True))
+        for number, (place, name) in enumerate(zip(session.slots, names, strict=True))
     ]
 
 
@@ -279,7 +279,7 @@ FAILED_REASON = "the server failed to begin it"
 
 
 class TableServer:
-    """Plays the evenings of a ladder, in an event loop."""
+    """Plays the sessions of a ladder, in an event loop."""
 
     def __init__(self, ladder: Ladder, bots: PreparedBots, say: LogCallback) -> None:
         self._ladder = ladder
@@ -381,7 +381,7 @@ class TableServer:
             await serve_client(channel, hosted.table, None if place is None else str(place))
 
     async def _table(self, id: int) -> HostedSession | None:
-        """Return a table, which is made when it is asked for first; None if its evening is over, or another's."""
+        """Return a table, which is made when it is asked for first; None if its session is over, or another's."""
         if self._stopping.is_set():
             return None
         if id not in self._hosted:
@@ -485,10 +485,10 @@ class TableServer:
             if (last, ids) == self._seen:
                 return None
             troubles = {}
-            for evening in find_sessions(connection, ids):
-                why = evening.end_reason if evening.status == CLOSED else unplayable_reason(connection, evening)
+            for session in find_sessions(connection, ids):
+                why = session.end_reason if session.status == CLOSED else unplayable_reason(connection, session)
                 if why is not None:
-                    troubles[evening.id] = why
+                    troubles[session.id] = why
             self._seen = last, ids
             return troubles
 
@@ -499,13 +499,13 @@ class TableServer:
         now, most = self._ladder.clock(), self._ladder.last_settings.tables.max_total
         if not record_heartbeat(connection, self._id, most):
             register_runner(connection, most, now, self._id)
-        for dead in self._watch.dead(list_live_runners(connection, evenings=True), self._id):
+        for dead in self._watch.dead(list_live_runners(connection, table_servers=True), self._id):
             end_runner(connection, dead)
             for id in sessions_of_server(connection, dead):
                 end_session(connection, id, DIED_REASON, now)
-        for evening in find_sessions(connection, sessions_of_server(connection, None)):
-            if evening.opened_at < now - UNUSED_TIMEOUT_S:
-                end_session(connection, evening.id, "no player joined", now)
+        for session in find_sessions(connection, sessions_of_server(connection, None)):
+            if session.opened_at < now - UNUSED_TIMEOUT_S:
+                end_session(connection, session.id, "no player joined", now)
 
 
 def serve_tables(ladder: Ladder, say: LogCallback) -> None:

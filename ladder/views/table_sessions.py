@@ -39,7 +39,7 @@ class TableSlot:
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """A table in one line. by: the pseudonym of who opened it. clock_s: of people, a move; None: no clock.
+    """A table in one line. by: the pseudonym of its opener. clock_s: of people, a move; None: no clock.
 
     watch: spectators are allowed. state: open, playing (a match), ended; why it ended. Times are seconds since 1970.
     """
@@ -106,26 +106,26 @@ def list_tables(reader: ViewContext, after: int | None = None, limit: int = 20) 
 
 def view_table(reader: ViewContext, id: int) -> TablePage | None:
     """Return a table, None if it doesn't exist."""
-    evening = find_session(reader.connection, id)
-    if evening is None:
+    session = find_session(reader.connection, id)
+    if session is None:
         return None
     matches = tuple(match for match in list_session_matches(reader.connection, id) if match.is_complete)
     mine = [
         number
-        for number, place in enumerate(evening.slots)
+        for number, place in enumerate(session.slots)
         if place.kind == PERSON and place.login is not None and place.login == reader.viewer.login
     ]
     return hide_fields(
         TablePage(
-            _line(reader, evening, bool(matches)),
+            _line(reader, session, bool(matches)),
             matches,
             mine[0] if mine else None,
-            reader.viewer.may("close a table", evening.login),
-            evening.status != CLOSED and _is_away(reader, evening),
-            None if evening.status != CLOSED else reader.change,
+            reader.viewer.may("close a table", session.login),
+            session.status != CLOSED and _is_away(reader, session),
+            None if session.status != CLOSED else reader.change,
         ),
         reader.viewer,
-        evening.login,
+        session.login,
     )
 
 
@@ -134,54 +134,54 @@ def view_table_replay(reader: ViewContext, id: int, number: int) -> TableReplay 
 
     The public sees what all players could know, a player also their own cards, staff all cards.
     """
-    evening = find_session(reader.connection, id)
+    session = find_session(reader.connection, id)
     matches = {match.number: match for match in list_session_matches(reader.connection, id) if match.is_complete}
-    if evening is None or number not in matches:
+    if session is None or number not in matches:
         return None
     text = find_session_record(reader.connection, id, number)
     try:
-        why, match = ("not kept", None) if text is None else (None, _as_object(reader, evening, text))
+        why, match = ("not kept", None) if text is None else (None, _as_object(reader, session, text))
     except RecordError:
         why, match = "unreadable", None
     return TableReplay(id, number, why, match, reader.change)
 
 
-def _as_object(reader: ViewContext, evening: TableSession, text: str) -> dict[str, Any]:
+def _as_object(reader: ViewContext, session: TableSession, text: str) -> dict[str, Any]:
     """Return a record as the reader may know it. Raises RecordError."""
     viewer = reader.viewer
     if viewer.may("read a record"):
         return make_replay_object(read_record(text))
     own = [
         number
-        for number, place in enumerate(evening.slots)
+        for number, place in enumerate(session.slots)
         if place.login is not None and viewer.may("see a person's cards", place.login)
     ]
     return make_replay_object(read_record(text), viewers=own)
 
 
-def _lines(reader: ViewContext, evenings: Sequence[TableSession]) -> list[TableSummary]:
+def _lines(reader: ViewContext, sessions: Sequence[TableSession]) -> list[TableSummary]:
     return [
-        _line(reader, evening, any(match.is_complete for match in list_session_matches(reader.connection, evening.id)))
-        for evening in evenings
+        _line(reader, session, any(match.is_complete for match in list_session_matches(reader.connection, session.id)))
+        for session in sessions
     ]
 
 
-def _line(reader: ViewContext, evening: TableSession, played: bool) -> TableSummary:
+def _line(reader: ViewContext, session: TableSession, played: bool) -> TableSummary:
     """Return a table in one line. played: a match has ended, which showed all players' names."""
-    bots = played or evening.status == CLOSED or reader.viewer.login == evening.login
+    bots = played or session.status == CLOSED or reader.viewer.login == session.login
     places = tuple(
         TableSlot(place.kind, place.label if bots else None, place.name, place.kind != BOT and place.name is None)
-        for place in evening.slots
+        for place in session.slots
     )
     return TableSummary(
-        evening.id, evening.pseudonym, evening.opened_at, evening.rules, evening.games, evening.move_time_s,
-        evening.allow_spectators, evening.status, evening.end_reason, evening.ended_at, places,
+        session.id, session.pseudonym, session.opened_at, session.rules, session.games, session.move_time_s,
+        session.allow_spectators, session.status, session.end_reason, session.ended_at, places,
     )  # fmt: skip
 
 
-def _is_away(reader: ViewContext, evening: TableSession) -> bool:
+def _is_away(reader: ViewContext, session: TableSession) -> bool:
     """Return whether no process of this machine plays a table, or would."""
     runners = [
-        runner for runner in list_live_runners(reader.connection, evenings=True) if is_port_on_this_machine(runner)
+        runner for runner in list_live_runners(reader.connection, table_servers=True) if is_port_on_this_machine(runner)
     ]
-    return not any(evening.table_server in (None, runner.id) for runner in runners)
+    return not any(session.table_server in (None, runner.id) for runner in runners)

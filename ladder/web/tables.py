@@ -122,7 +122,7 @@ def open_by_form(
         ),
         actor_login(visit),
     )  # fmt: skip
-    return render_form(visit, "opened.html", id=opened.evening.id, ways=_ways(visit, opened), new=True)
+    return render_form(visit, "opened.html", id=opened.session.id, ways=_ways(visit, opened), new=True)
 
 
 @tables_router.post("/api/tables", status_code=201)
@@ -130,9 +130,9 @@ def open_plain(visit: CurrentContext, wanted: OpenTableRequest) -> CreatedTable:
     """Open a table; its links and tokens are shown this once."""
     count_try(visit, "table")
     opened = open_session(visit.ladder, wanted, actor_login(visit))
-    page = f"/tables/{opened.evening.id}"
+    page = f"/tables/{opened.session.id}"
     program = None if wanted.program is None else f"{page}/program"
-    return CreatedTable(opened.evening.id, page, program, tuple(_ways(visit, opened)))
+    return CreatedTable(opened.session.id, page, program, tuple(_ways(visit, opened)))
 
 
 @page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)
@@ -174,10 +174,10 @@ def play(visit: CurrentContext, id: RowId) -> Response:
     seat = find_table_access(visit.ladder, id, visit.viewer, visit.request.cookies.get(visit.state.guest_cookie(id)))
     if seat is None:
         raise HTTPError(404, "There is no such table.", visit)
-    may = seat.place is not None or (seat.evening.allow_spectators and visit.reads)
-    if seat.evening.status == CLOSED or not may:
+    may = seat.place is not None or (seat.session.allow_spectators and visit.reads)
+    if seat.session.status == CLOSED or not may:
         return RedirectResponse(f"/tables/{id}", 303)
-    rules = get_rules(visit.ladder, seat.evening.rules)
+    rules = get_rules(visit.ladder, seat.session.rules)
     rows, home = [asdict(row) for row in action_table(rules)], (f"/tables/{id}", f"table {id}")
     text = table_page(rules.name, visit.state.sheet(rules), f"/tables/{id}/socket", rows, home)
     headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
@@ -191,7 +191,7 @@ def replace_link(visit: CurrentContext, id: RowId, place: RowId) -> Response:
     secret = renew_slot_secret(visit.ladder, id, place, visit.viewer)
     seat = find_table_access(visit.ladder, id, visit.viewer, None)
     assert seat is not None
-    ways = _ways(visit, OpenedSession(seat.evening, {place: secret}))
+    ways = _ways(visit, OpenedSession(seat.session, {place: secret}))
     return render_form(visit, "opened.html", id=id, ways=ways, new=False)
 
 
@@ -221,7 +221,7 @@ def _replay(reader: ViewContext, id: int, number: int) -> str | None:
 
 def _ways(visit: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
     """Return each slot, and how a player joins it."""
-    id, places = opened.evening.id, opened.evening.slots
+    id, places = opened.session.id, opened.session.slots
     return [_way(visit, id, number, place, opened.secrets.get(number)) for number, place in enumerate(places)]
 
 
@@ -330,7 +330,7 @@ async def _carry(socket: WebSocket, id: int, is_program: bool, after: int | None
     state: AppState = socket.app.state.shared
     try:
         seat = await run_in_threadpool(_seat, socket, id, is_program)
-        runner = await run_in_threadpool(find_table_server, state.ladder, seat.evening)
+        runner = await run_in_threadpool(find_table_server, state.ladder, seat.session)
         viewer = await run_in_threadpool(_account, socket)
     except HTTPError as problem:
         await socket.send_denial_response(JSONResponse({"error": problem.what}, problem.status))
@@ -351,14 +351,14 @@ async def _carry_held(
 ) -> None:
     channel = WebChannel(socket)
     await channel.open()
-    if seat.evening.status == CLOSED:
-        await channel.close(UNKNOWN, f"this table has ended: {seat.evening.end_reason}"[:MAX_REASON_CHARS])
+    if seat.session.status == CLOSED:
+        await channel.close(UNKNOWN, f"this table has ended: {seat.session.end_reason}"[:MAX_REASON_CHARS])
     elif runner is None or runner.port is None:
         await channel.close(UNREACHABLE, "the table is away")
     else:
-        name = None if seat.place is None else seat.evening.slots[seat.place].name
+        name = None if seat.place is None else seat.session.slots[seat.place].name
         hello = {
-            "secret": runner.secret, "table": seat.evening.id, "place": seat.place, "name": name, "program": is_program,
+            "secret": runner.secret, "table": seat.session.id, "place": seat.place, "name": name, "program": is_program,
             "after": after,
         }  # fmt: skip
         carrying = asyncio.create_task(relay_frames(channel, runner.port, hello))
@@ -384,12 +384,12 @@ async def _withdrawn(socket: WebSocket, seat: TableAccess, is_program: bool) -> 
                 continue
             seen, looks = watch.change, 0
             try:
-                now = await run_in_threadpool(_seat, socket, seat.evening.id, is_program)
+                now = await run_in_threadpool(_seat, socket, seat.session.id, is_program)
             except HTTPError as problem:
                 return problem.what.splitlines()[0]
             except DatabaseError:  # unknown for now: the match continues
                 continue
-            if now.place != seat.place and now.evening.status != CLOSED:
+            if now.place != seat.place and now.session.status != CLOSED:
                 return "you have sat down in another tab" if seat.place is None else "this place is another's now"
 
 
@@ -406,7 +406,7 @@ def _seat(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
     seat = find_table_access(state.ladder, id, visit.viewer, socket.cookies.get(state.guest_cookie(id)))
     if seat is None:
         raise HTTPError(404, "There is no such table.")
-    if seat.place is None and not (visit.reads and seat.evening.allow_spectators):
+    if seat.place is None and not (visit.reads and seat.session.allow_spectators):
         raise HTTPError(403 if visit.viewer.login else 401, visit.why or "There is no place for you here.")
     return seat
 

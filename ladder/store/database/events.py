@@ -19,7 +19,7 @@ SIGNED_IN, SIGN_IN_FAILED = "signed_in", "sign_in_failed"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. version, match, act, evening: the ids of what it is about; an act says more of what was decided.
+    """One event. version, match, act, session: the ids of what it is about; an act says more of what was decided.
 
     said: of a sign-in, whose it was and by what.
     """
@@ -44,11 +44,11 @@ def record_event(
     version: int | None = None,
     match: int | None = None,
     act: int | None = None,
-    evening: int | None = None,
+    session: int | None = None,
     said: str | None = None,
 ) -> None:
     """Write an event of a type."""
-    values = {"version": version, "match": match, "audit_id": act, "table_session_id": evening, "details": said}
+    values = {"version": version, "match": match, "audit_id": act, "table_session_id": session, "details": said}
     connection.execute(insert(events).values(occurred_at=at, type=what, **values))
 
 

@@ -280,10 +280,10 @@ def clone_from_file(path: Path, database: Database) -> None:
 
 def end_runners(connection: Connection, at: float) -> None:
     """End all runners, and queue again what they had: those of a copy play for the ladder that it was copied from."""
-    for runner in (*list_live_runners(connection), *list_live_runners(connection, evenings=True)):
+    for runner in (*list_live_runners(connection), *list_live_runners(connection, table_servers=True)):
         end_runner(connection, runner.id)
-        for evening in sessions_of_server(connection, runner.id):
-            end_session(connection, evening, "the ladder was restored from a copy", at)
+        for session in sessions_of_server(connection, runner.id):
+            end_session(connection, session, "the ladder was restored from a copy", at)
 
 
 def _copy(source: Connection, target: Connection) -> None:

@@ -228,7 +228,7 @@ class RunnerRecord:
     process_start: str
     heartbeat: int
     capacity: int
-    port: int | None = None  # of one that plays evenings: where it listens
+    port: int | None = None  # of a table server: where it listens
     secret: str | None = field(default=None, repr=False)
 
 
@@ -245,7 +245,7 @@ def register_runner(
 ) -> str:
     """Make this process a runner; return its id. With an `id` that is known: let it take part again.
 
-    One that plays evenings says at which port of this machine it listens, and what opens that.
+    A table server says at which port of this machine it listens, and what opens that.
     """
     known = id is not None
     id = id or uuid.uuid4().hex
@@ -289,9 +289,9 @@ def _release(connection: Connection, ids: Sequence[str] | Select[tuple[str]], lo
             give_back(connection, id, runner, "each runner that began it was lost", lost_at or 0.0, cost)
 
 
-def list_live_runners(connection: Connection, evenings: bool = False) -> list[RunnerRecord]:
-    """Return the runners that haven't ended; some of them may be dead. `evenings`: those that play these."""
-    kind = runners.c.port.is_not(None) if evenings else runners.c.port.is_(None)
+def list_live_runners(connection: Connection, table_servers: bool = False) -> list[RunnerRecord]:
+    """Return the runners that haven't ended; some of them may be dead. `table_servers`: those that play tables."""
+    kind = runners.c.port.is_not(None) if table_servers else runners.c.port.is_(None)
     query = select(*_COLUMNS).where(runners.c.ended.is_(False), kind).order_by(runners.c.started_at)
     return [RunnerRecord(*row) for row in connection.execute(query)]
 

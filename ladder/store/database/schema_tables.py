@@ -220,7 +220,7 @@ runners = Table(
     Column("capacity", Integer, nullable=False),  # matches side by side
     Column("started_at", Float, nullable=False),
     Column("ended", Boolean, nullable=False),
-    Column("port", Integer),  # of 127.0.0.1, where one that plays evenings listens; null: it plays matches
+    Column("port", Integer),  # of 127.0.0.1, where a table server listens; null: it plays matches
     Column("secret", Text),  # that web servers show there
 )
 

@@ -19,7 +19,7 @@ BOT, PERSON, PROGRAM = "bot", "person", "program"
 
 @dataclass(frozen=True, slots=True)
 class SessionSlot:
-    """A place of an evening's table.
+    """A slot of a table session.
 
     version: of a bot, by id, label: what it is called. login: the participant who sits there, whose program does, or
     the bot's owner. name: of the player. digest: of the secret with which a player joins.
@@ -35,7 +35,7 @@ class SessionSlot:
 
 @dataclass(frozen=True, slots=True)
 class TableSession:
-    """One evening. login, pseudonym: of who opened it. clock_s: what people have for a move, None for no clock."""
+    """One session. login, pseudonym: of its opener. clock_s: what people have for a move, None for no clock."""
 
     id: int
     login: str
@@ -54,7 +54,7 @@ class TableSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionMatch:
-    """A match of an evening, of which games were kept. ended: its record may be read."""
+    """A match of a table session, of which games were kept. ended: its record may be read."""
 
     number: int
     games: int
@@ -93,7 +93,7 @@ def insert_session(
     watch: bool,
     places: Sequence[SessionSlot],
 ) -> int:
-    """Open an evening and return its id."""
+    """Open a table session and return its id."""
     values = {
         "opened_by": owner.id, "opened_at": at, "rules": rules, "games": games, "move_time_s": clock_s,
         "allow_spectators": watch, "status": OPEN,
@@ -106,12 +106,12 @@ def insert_session(
             "name": place.name, "token_sha256": place.token_sha256,
         }  # fmt: skip
         connection.execute(insert(session_slots).values(row))
-    record_event(connection, TABLE_CHANGED, at, evening=id)
+    record_event(connection, TABLE_CHANGED, at, session=id)
     return id
 
 
 def find_session_opened_at(connection: Connection, owner: int, at: float) -> int | None:
-    """Return the evening that an owner opened at a time, None without one."""
+    """Return the session that an owner opened at a time, None without one."""
     return connection.scalar(
         select(table_sessions.c.id).where(table_sessions.c.opened_by == owner, table_sessions.c.opened_at == at)
     )
@@ -123,12 +123,12 @@ def find_session(connection: Connection, id: int) -> TableSession | None:
 
 
 def find_sessions(connection: Connection, ids: Sequence[int]) -> list[TableSession]:
-    """Return a few evenings, in order of id."""
+    """Return a few sessions, in order of id."""
     places: dict[int, list[SessionSlot]] = {id: [] for id in ids}
     rows = connection.execute(_PLACE.where(session_slots.c.table_session_id.in_(ids)))
-    for evening, kind, version, bot, number, login, name, digest in rows:
+    for session, kind, version, bot, number, login, name, digest in rows:
         label = None if bot is None else f"{bot}@{number}"
-        places[evening].append(SessionSlot(kind, version, label, login, name, digest))
+        places[session].append(SessionSlot(kind, version, label, login, name, digest))
     lines = connection.execute(_LINE.where(table_sessions.c.id.in_(ids)).order_by(table_sessions.c.id))
     return [TableSession(**line, slots=tuple(places[line["id"]])) for line in lines.mappings()]
 
@@ -136,7 +136,7 @@ def find_sessions(connection: Connection, ids: Sequence[int]) -> list[TableSessi
 def list_session_ids(
     connection: Connection, ended: bool, after: int | None = None, limit: int | None = None
 ) -> Sequence[int]:
-    """Return the evenings that have ended, or haven't, the newest first; after the one of this id."""
+    """Return the sessions that have ended, or haven't, the newest first; after the one of this id."""
     query = select(table_sessions.c.id).where(
         table_sessions.c.status == CLOSED if ended else table_sessions.c.status != CLOSED
     )
@@ -146,14 +146,14 @@ def list_session_ids(
 
 
 def count_open_sessions(connection: Connection) -> dict[str, int]:
-    """Return how many evenings haven't ended, by the login of who opened them."""
+    """Return how many sessions haven't ended, by their openers' logins."""
     query = select(users.c.login, func.count()).join(table_sessions, table_sessions.c.opened_by == users.c.id)
     rows = connection.execute(query.where(table_sessions.c.status != CLOSED).group_by(users.c.login))
     return {row[0]: row[1] for row in rows}
 
 
 def count_session_states(connection: Connection) -> tuple[dict[str, int], int]:
-    """Return how many evenings haven't ended, by their state, and how many people have sat down there."""
+    """Return how many sessions haven't ended, by their state, and how many people have joined them."""
     here = table_sessions.c.status != CLOSED
     states = connection.execute(
         select(table_sessions.c.status, func.count()).where(here).group_by(table_sessions.c.status)
@@ -167,12 +167,12 @@ def count_session_states(connection: Connection) -> tuple[dict[str, int], int]:
 
 
 def claim_session(connection: Connection, id: int, runner: str) -> TableSession | None:
-    """Let a runner play an evening, and return it; None if it has ended, or another plays it."""
-    evening = find_session(connection, id)
-    if evening is None or evening.status == CLOSED or evening.table_server not in (None, runner):
+    """Assign a table session to a table server, and return it; None if it has ended, or another one plays it."""
+    session = find_session(connection, id)
+    if session is None or session.status == CLOSED or session.table_server not in (None, runner):
         return None
     connection.execute(update(table_sessions).where(table_sessions.c.id == id).values(table_server=runner))
-    return evening
+    return session
 
 
 def set_session_playing(connection: Connection, id: int, playing: bool, at: float) -> None:
@@ -182,22 +182,22 @@ def set_session_playing(connection: Connection, id: int, playing: bool, at: floa
         table_sessions.c.id == id, table_sessions.c.status != CLOSED, table_sessions.c.status != state
     )
     if connection.execute(open_.values(status=state)).rowcount:
-        record_event(connection, TABLE_CHANGED, at, evening=id)
+        record_event(connection, TABLE_CHANGED, at, session=id)
 
 
 def end_session(connection: Connection, id: int, why: str, at: float) -> bool:
-    """End an evening; return False if it has ended already: the first end counts. What was kept may be read now."""
+    """End a session; return False if it has ended already: the first end counts. What was kept may be read now."""
     ends = update(table_sessions).where(table_sessions.c.id == id, table_sessions.c.status != CLOSED)
     if not connection.execute(ends.values(status=CLOSED, end_reason=why, ended_at=at)).rowcount:
         return False
     connection.execute(update(session_matches).where(session_matches.c.table_session_id == id).values(is_complete=True))
     connection.execute(update(session_slots).where(session_slots.c.table_session_id == id).values(token_sha256=None))
-    record_event(connection, TABLE_CHANGED, at, evening=id)
+    record_event(connection, TABLE_CHANGED, at, session=id)
     return True
 
 
 def sessions_of_server(connection: Connection, runner: str | None) -> Sequence[int]:
-    """Return the evenings that haven't ended and that a runner plays; None: that no process plays yet."""
+    """Return the sessions that haven't ended and that a table server plays; None: that no process plays yet."""
     query = select(table_sessions.c.id).where(
         table_sessions.c.table_server == runner if runner else table_sessions.c.table_server.is_(None)
     )
@@ -209,7 +209,7 @@ def take_slot(
 ) -> None:
     """Give a slot to a player: a user by `owner`, a guest by the digest of a secret of their own."""
     _set_slot(connection, id, place, user_id=owner, name=name, token_sha256=digest)
-    record_event(connection, TABLE_CHANGED, at, evening=id)
+    record_event(connection, TABLE_CHANGED, at, session=id)
 
 
 def set_slot_secret(connection: Connection, id: int, place: int, digest: str) -> None:
@@ -225,7 +225,7 @@ def _set_slot(connection: Connection, id: int, place: int, **values: object) -> 
 def save_session_match(
     connection: Connection, id: int, number: int, record: str, games: int, ended: bool, at: float
 ) -> None:
-    """Keep a match's record, unless one with as many games is kept; an evening that ended has ended matches alone."""
+    """Store a match's record, unless one with as many games is stored. The matches of an ended session have ended."""
     key = (session_matches.c.table_session_id == id, session_matches.c.number == number)
     row = connection.execute(select(session_matches.c.games, session_matches.c.is_complete).where(*key)).one_or_none()
     over = connection.scalar(select(table_sessions.c.status).where(table_sessions.c.id == id)) == CLOSED
@@ -237,11 +237,11 @@ def save_session_match(
     elif ended and not row.is_complete:
         connection.execute(update(session_matches).where(*key).values(is_complete=True))
     if ended and not (row is not None and row.is_complete):
-        record_event(connection, TABLE_CHANGED, at, evening=id)
+        record_event(connection, TABLE_CHANGED, at, session=id)
 
 
 def list_session_matches(connection: Connection, id: int) -> list[SessionMatch]:
-    """Return the matches of an evening of which something is kept, in order."""
+    """Return the matches of a table session of which something is kept, in order."""
     row = session_matches.c
     query = select(row.number, row.games, row.is_complete, row.updated_at, row.data.is_not(None)).where(
         row.table_session_id == id

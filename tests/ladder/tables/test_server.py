@@ -69,12 +69,12 @@ class House(PreparedBots):
         self.said: list[str] = []
         self.closed_boxes = 0
         self.loop = Loop()
-        self.id = open_session(ladder, OpenTableRequest(me=True, people=1), "ada").evening.id
-        self.then: Callable[[TableSession], TableSession | None] = lambda evening: evening
+        self.id = open_session(ladder, OpenTableRequest(me=True, people=1), "ada").session.id
+        self.then: Callable[[TableSession], TableSession | None] = lambda session: session
 
     def claim(self, id: int, runner: str) -> tuple[TableSession, TableSandboxes] | None:
-        evening = self.ladder.database.write(lambda connection: claim_session(connection, id, runner))
-        kept = None if evening is None else self.then(evening)
+        session = self.ladder.database.write(lambda connection: claim_session(connection, id, runner))
+        kept = None if session is None else self.then(session)
         ends = ExitStack()
         ends.callback(self._close)
         return None if kept is None else (kept, TableSandboxes({}, InProcessSandbox({}), ends))
@@ -83,18 +83,18 @@ class House(PreparedBots):
         self.closed_boxes += 1
 
     @property
-    def evening(self) -> TableSession:
+    def session(self) -> TableSession:
         """Return the table as the database has it."""
-        evening = self.ladder.database.look(lambda connection: find_session(connection, self.id))
-        assert evening is not None
-        return evening
+        session = self.ladder.database.look(lambda connection: find_session(connection, self.id))
+        assert session is not None
+        return session
 
     async def come(self) -> tuple[int, str]:
         """Come to the table as a web server does for somebody who looks on; return how the socket is closed."""
         await asyncio.to_thread(
-            wait_for, lambda: find_table_server(self.ladder, replace(self.evening, table_server=None))
+            wait_for, lambda: find_table_server(self.ladder, replace(self.session, table_server=None))
         )
-        runner = find_table_server(self.ladder, replace(self.evening, table_server=None))
+        runner = find_table_server(self.ladder, replace(self.session, table_server=None))
         assert runner is not None
         reader, writer = await asyncio.open_connection("127.0.0.1", runner.port)
         hello = {"secret": runner.secret, "table": self.id, "place": None, "name": None, "program": False}
@@ -140,20 +140,20 @@ def house(place: Place) -> Iterator[House]:
 def test_a_table_that_is_closed_while_it_is_claimed_ends(house: House) -> None:
     """Also when a look at what happened waits behind the claim, and nothing happens afterwards."""
 
-    def closes(evening: TableSession) -> TableSession:
+    def closes(session: TableSession) -> TableSession:
         assert close_session(house.ladder, house.id, ADA)
         wait_for(lambda: house.loop.waiting)
-        return evening
+        return session
 
     async def come() -> None:
-        assert await house.come() == (1000, "closed by who opened it")
+        assert await house.come() == (1000, "closed by its opener")
 
     house.then = closes
     house.serve(come)
 
 
 def test_what_cannot_be_written_is_tried_again_after_a_pause_until_it_is(house: House) -> None:
-    def fails(evening: TableSession) -> TableSession:
+    def fails(session: TableSession) -> TableSession:
         house.database.writes_fail = [
             DatabaseUnavailableError("the disk is full"),
             DatabaseUnavailableError("the disk is full"),
@@ -162,7 +162,7 @@ def test_what_cannot_be_written_is_tried_again_after_a_pause_until_it_is(house: 
 
     async def come() -> None:
         await house.come()
-        await asyncio.to_thread(wait_for, lambda: house.evening.end_reason == "it has no bots")
+        await asyncio.to_thread(wait_for, lambda: house.session.end_reason == "it has no bots")
 
     house.then = fails
     house.serve(come)
@@ -172,7 +172,7 @@ def test_what_cannot_be_written_is_tried_again_after_a_pause_until_it_is(house: 
 
 
 def test_a_write_that_fails_unexpectedly_is_told(house: House) -> None:
-    def fails(evening: TableSession) -> TableSession:
+    def fails(session: TableSession) -> TableSession:
         house.database.writes_fail = [ZeroDivisionError("odd")]
         raise UnplayableTableError("it has no bots")
 
@@ -189,7 +189,7 @@ def test_who_comes_to_a_process_that_lost_the_claim_is_told_to_come_again(house:
     async def come() -> None:
         assert (await house.come())[0] == AWAY
 
-    house.then = lambda evening: None
+    house.then = lambda session: None
     house.serve(come)
 
 
@@ -208,19 +208,19 @@ def test_a_defect_as_a_table_is_made_ends_it_and_nothing_else(
 ) -> None:
     """Who comes again is answered; what it was is told to whoever runs the process."""
 
-    def fails(evening: TableSession) -> TableSession:
+    def fails(session: TableSession) -> TableSession:
         if fault is not None:
             raise fault
-        return replace(evening, slots=(None,))  # type: ignore[arg-type]
+        return replace(session, slots=(None,))  # type: ignore[arg-type]
 
     async def come() -> None:
         assert (await house.come())[0] == AWAY
-        await asyncio.to_thread(wait_for, lambda: house.evening.status == "ended")
+        await asyncio.to_thread(wait_for, lambda: house.session.status == "ended")
         assert (await house.come())[0] == AWAY
 
     house.then = fails
     house.serve(come)
-    assert house.evening.end_reason == "the server failed to begin it"
+    assert house.session.end_reason == "the server failed to begin it"
     assert [type(fault or AttributeError()).__name__ in line for line in house.said] == [True]
     assert house.closed_boxes == boxes
 
@@ -228,9 +228,9 @@ def test_a_defect_as_a_table_is_made_ends_it_and_nothing_else(
 def test_a_table_that_cannot_be_made_ends_with_the_reason_and_its_boxes_are_closed(house: House) -> None:
     async def come() -> None:
         assert (await house.come())[0] == AWAY
-        await asyncio.to_thread(wait_for, lambda: house.evening.status == "ended")
+        await asyncio.to_thread(wait_for, lambda: house.session.status == "ended")
 
-    house.then = lambda evening: replace(evening, rules="gone")
+    house.then = lambda session: replace(session, rules="gone")
     house.serve(come)
-    assert house.evening.end_reason == 'there are no rules "gone".'
+    assert house.session.end_reason == 'there are no rules "gone".'
     assert house.closed_boxes == 1

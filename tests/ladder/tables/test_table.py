@@ -25,7 +25,7 @@ TABLE = {
 }
 
 
-class Evening:
+class SampleTable:
     """A table with two bots and two people, and what was kept of its matches."""
 
     def __init__(
@@ -112,16 +112,16 @@ async def any_news(guests: list[TableClient]) -> None:
         guest.changed.clear()
 
 
-def evening(play: Callable[[Evening], Awaitable[None]], **given: Any) -> Evening:
-    """Spend an evening, and close its table."""
-    made: list[Evening] = []
+def sample_table(play: Callable[[SampleTable], Awaitable[None]], **given: Any) -> SampleTable:
+    """Play at a sample table, and close its table."""
+    made: list[SampleTable] = []
     wrong: list[dict[str, Any]] = []
 
     async def whole() -> None:
         asyncio.get_running_loop().set_exception_handler(
             lambda loop, context: wrong.append(context) if "handle" in context else None
         )
-        made.append(Evening(**given))
+        made.append(SampleTable(**given))
         try:
             await play(made[0])
         finally:
@@ -148,12 +148,12 @@ def test_people_and_bots_play_and_each_sees_the_cards_that_it_may(rules: str) ->
         assert frame["game"]["ask"] is None
         assert all(set(seat["cards"]) <= {None} and not seat["drawn"] for seat in frame["game"]["seats"])
 
-    async def watch(there: Evening, guest: TableClient) -> None:
+    async def watch(there: SampleTable, guest: TableClient) -> None:
         while (await there.until(guest, lambda frame: frame["game"]))["table"]["state"] != "over":
             holds_none(there.table.frame(guest))
             await guest.news()
 
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         looker = there.table.join(None)
         people = [there.table.join(f"secret{number}") for number in range(2)]
         await asyncio.gather(
@@ -162,7 +162,7 @@ def test_people_and_bots_play_and_each_sees_the_cards_that_it_may(rules: str) ->
         assert there.table.take(looker, {"rematch": True}) is None
         assert there.table.state == "over"
 
-    there = evening(play, rules=rules)
+    there = sample_table(play, rules=rules)
     assert [len(record.games) for record in there.records.values()] == [2]
     verify_record(there.records[0])
     assert [fault for game in there.records[0].games for fault in game.faults] == []
@@ -171,7 +171,7 @@ def test_people_and_bots_play_and_each_sees_the_cards_that_it_may(rules: str) ->
 def test_an_onlooker_sees_every_turn_at_once_though_nobody_at_the_table_is_a_person() -> None:
     """What is told is what the record tells."""
 
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         looker = there.table.join(None)
         frame = await there.until(looker, lambda frame: frame["table"]["state"] == "over")
         game = there.records[0].games[0]
@@ -180,22 +180,22 @@ def test_an_onlooker_sees_every_turn_at_once_though_nobody_at_the_table_is_a_per
         assert game.winner is not None
         assert frame["game"]["end"] == f"{frame['game']['seats'][game.winner]['name']} wins."
 
-    evening(play, games=1, people=0)
+    sample_table(play, games=1, people=0)
 
 
 def test_people_play_also_where_bots_may_compute_while_others_think() -> None:
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         guest = there.table.join("secret0")
         await there.play(guest, 1)
         assert there.table.state == "over"
 
-    evening(play, games=1, people=1, ponder=True)
+    sample_table(play, games=1, people=1, ponder=True)
 
 
 def test_a_table_waits_for_its_people_and_keeps_the_seat_of_one_who_goes_and_comes() -> None:
     """Another tab takes the seat over; the first is told so, and what it still sends counts for nothing."""
 
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         first = there.table.join("secret0")
         assert there.table.state == "open"
         with pytest.raises(KeyError):
@@ -214,13 +214,13 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_one_who_goes_and_com
         assert [row["here"] for row in there.table.frame(second)["table"]["places"]].count(False) == 1
         await asyncio.gather(there.play(there.table.join("secret0"), 1), there.play(second, 2))
 
-    verify_record(evening(play).records[0])
+    verify_record(sample_table(play).records[0])
 
 
 def test_what_is_no_answer_to_the_open_request_counts_for_nothing() -> None:
     """Neither garbage, nor another's request, nor a move that there isn't, nor what is no time for."""
 
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         people = [there.table.join(f"secret{number}") for number in range(2)]
         frame = await there.until(people[0], _asks)
         number = frame["game"]["ask"]["id"]
@@ -243,14 +243,14 @@ def test_what_is_no_answer_to_the_open_request_counts_for_nothing() -> None:
         assert "cards you see" in hint["hint"][0]
         await asyncio.gather(*(there.play(guest, number) for number, guest in enumerate(people)))
 
-    there = evening(play)
+    there = sample_table(play)
     assert [fault for game in there.records[0].games for fault in game.faults] == []
 
 
 def test_who_leaves_forfeits_the_game_and_the_others_play_again() -> None:
     """The match ends after that game; a rematch has other cards, and waits until all people want it."""
 
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         people = [there.table.join(f"secret{number}") for number in range(2)]
         await there.until(people[0], _asks)
         there.table.take(people[0], {"leave": True})
@@ -261,7 +261,7 @@ def test_who_leaves_forfeits_the_game_and_the_others_play_again() -> None:
         there.table.take(people[0], {"rematch": True})
         await asyncio.gather(*(there.play(guest, number) for number, guest in enumerate(people)))
 
-    there = evening(play)
+    there = sample_table(play)
     assert sorted(there.records) == [0, 1]
     starts = [record.games[0].start["hands"] for record in there.records.values()]
     assert starts[0] != starts[1]
@@ -270,18 +270,18 @@ def test_who_leaves_forfeits_the_game_and_the_others_play_again() -> None:
 def test_a_machine_that_fails_makes_the_match_void_and_says_why() -> None:
     """Nobody waits for ever."""
 
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         guest = there.table.join(None)
         frame = await there.until(guest, lambda frame: frame["table"]["state"] == "void")
         assert frame["table"]["why"] == "no processes left"
 
-    evening(play, people=0, broken=True)
+    sample_table(play, people=0, broken=True)
 
 
 def test_what_one_answers_changes_nothing_for_the_others_before_the_window_has_closed() -> None:
     """Neither what they are shown nor whether they are sent anything; nor for an onlooker."""
 
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         guests = [*(there.table.join(f"secret{number}") for number in range(3)), there.table.join(None)]
         while len(asked := [guest for guest in guests if _asks(there.table.frame(guest))]) < 2:
             for guest in asked:
@@ -299,13 +299,13 @@ def test_what_one_answers_changes_nothing_for_the_others_before_the_window_has_c
         others = [place for place, guest in enumerate(guests) if guest is not asked[0]]
         assert [there.table.frame(guests[place]) for place in others] == [before[place] for place in others]
 
-    evening(play, people=3)
+    sample_table(play, people=3)
 
 
 def test_a_window_with_people_stays_open_for_its_least_time() -> None:
     """However fast they are; nobody's clock runs meanwhile."""
 
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         first, second = there.table.join("secret0"), None
         begun = time.monotonic()
         second = there.table.join("secret1")
@@ -316,14 +316,14 @@ def test_a_window_with_people_stays_open_for_its_least_time() -> None:
         there.table.end("enough")
         plays.cancel()
 
-    there = evening(play, games=1, least_s=0.1)
+    there = sample_table(play, games=1, least_s=0.1)
     assert there.table.why == "enough"
 
 
 def test_a_table_that_is_ended_is_void_for_all_with_the_reason_and_no_match_follows() -> None:
     """Whole games are kept; who waits for others is told, too."""
 
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         guests = [there.table.join("secret0"), there.table.join(None)]
         await there.until(guests[0], lambda frame: frame["table"]["state"] == "open")
         there.table.end("the server is restarted")
@@ -339,26 +339,26 @@ def test_a_table_that_is_ended_is_void_for_all_with_the_reason_and_no_match_foll
             with pytest.raises(TableClosed):
                 await guest.news()
 
-    evening(play)
+    sample_table(play)
 
 
 def test_a_game_that_ends_as_its_table_is_closed_is_kept() -> None:
     """The loop has heard nothing of it: it is busy from the game's begin until the table is closed."""
 
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         playing = there.table._playing
         assert playing is not None
         wait_for(lambda: playing.games)
         there.table.close()
         assert there.records == {}
 
-    assert [len(record.games) for record in evening(play, people=0).records.values()] == [1]
+    assert [len(record.games) for record in sample_table(play, people=0).records.values()] == [1]
 
 
 def test_the_names_of_bots_are_shown_after_the_match() -> None:
     """Those of people at once."""
 
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         first, second, looker = (there.table.join(secret) for secret in ("secret0", "secret1", None))
 
         def names() -> list[str]:
@@ -368,14 +368,14 @@ def test_the_names_of_bots_are_shown_after_the_match() -> None:
         await asyncio.gather(there.play(first, 1), there.play(second, 2))
         assert names() == ["bot0", "bot1", "person0", "person1"]
 
-    evening(play, games=1)
+    sample_table(play, games=1)
 
 
 @pytest.mark.parametrize(("rules", "heard"), [("open-table", True), ("coup", False)])
 def test_what_a_person_says_with_a_move_is_told_to_all_where_the_rules_let_people_talk(rules: str, heard: bool) -> None:
     """Elsewhere the words are dropped, and the move counts."""
 
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         people = [there.table.join(f"secret{number}") for number in range(2)]
         looker = there.table.join(None)
         assert there.table.frame(looker)["table"]["talk"] == ("text" if heard else "off")
@@ -383,13 +383,13 @@ def test_what_a_person_says_with_a_move_is_told_to_all_where_the_rules_let_peopl
         there.table.take(people[0], {"answer": {"id": ask["id"], "choice": 0, "say": "trust me"}})
         await asyncio.gather(*(there.play(guest, number) for number, guest in enumerate(people)))
 
-    there = evening(play, rules=rules, games=1)
+    there = sample_table(play, rules=rules, games=1)
     assert ("trust me" in repr(there.records[0].games[0])) == heard
     assert there.records[0].games[0].faults == ()
 
 
 def test_who_goes_away_between_two_games_keeps_nobody_who_wants_the_next_one_waiting() -> None:
-    async def play(there: Evening) -> None:
+    async def play(there: SampleTable) -> None:
         first, second = (there.table.join(f"secret{number}") for number in range(2))
         await asyncio.gather(there.play(first, 0, end="between"), there.play(second, 1, end="between"))
         there.table.take(first, {"go_on": True})
@@ -397,13 +397,13 @@ def test_who_goes_away_between_two_games_keeps_nobody_who_wants_the_next_one_wai
         there.table.part(second)
         assert there.table.state == "playing"
 
-    evening(play)
+    sample_table(play)
 
 
 def test_a_seat_whose_person_does_not_answer_plays_by_itself_until_they_return() -> None:
     """After three requests in a row; the clock is nobody's fault, however slow this machine is."""
 
-    async def play(here: Evening) -> None:
+    async def play(here: SampleTable) -> None:
         guest = here.table.join("secret0")
         await here.until(guest, lambda frame: frame["table"]["missed"] > 0 and frame["table"]["spare"] == 0)
         here.table.take(guest, {"back": True})
@@ -416,7 +416,7 @@ def test_a_seat_whose_person_does_not_answer_plays_by_itself_until_they_return()
                 await asyncio.sleep(0)
         assert here.table.places[2].missed > 0
 
-    [record] = evening(play, games=1, people=1, limit_ms=5).records.values()
+    [record] = sample_table(play, games=1, people=1, limit_ms=5).records.values()
     assert [game.faults for game in record.games] == [()]
     verify_record(record)
 
@@ -424,7 +424,7 @@ def test_a_seat_whose_person_does_not_answer_plays_by_itself_until_they_return()
 def test_a_person_alone_is_told_that_their_time_ran_out() -> None:
     """The others' frames stay the same bytes: in a sealed window they would tell who passed."""
 
-    async def play(here: Evening) -> None:
+    async def play(here: SampleTable) -> None:
         first, second, onlooker = here.table.join("secret0"), here.table.join("secret1"), here.table.join(None)
         await here.until(first, lambda frame: frame["game"])
         others = [json.dumps(here.table.frame(guest)) for guest in (second, onlooker)]
@@ -434,4 +434,4 @@ def test_a_person_alone_is_told_that_their_time_ran_out() -> None:
             assert (told["missed"], told["spare"]) == (missed, spare)
             assert [json.dumps(here.table.frame(guest)) for guest in (second, onlooker)] == others
 
-    evening(play, limit_ms=60_000, least_s=5.0)
+    sample_table(play, limit_ms=60_000, least_s=5.0)

@@ -75,8 +75,8 @@ def test_each_socket_lets_through_whom_the_table_says(own: Term) -> None:
         opened = open_session(web.ladder, OpenTableRequest(bots=("one",), me=True, programs=1, people=1), "bob")
         shut = open_session(
             web.ladder, OpenTableRequest(bots=("one",), me=True, people=1, watch=False), "bob"
-        ).evening.id
-        at = f"/tables/{opened.evening.id}"
+        ).session.id
+        at = f"/tables/{opened.session.id}"
         for kind in KINDS:
             for way in ("socket", "program"):
                 let_in = way == "socket" and kind not in ("nobody", "suspended")

@@ -55,7 +55,7 @@ def ladder(place: Place) -> Iterator[Ladder]:
 
 def opened(ladder: Ladder, **wanted: object) -> tuple[int, dict[int, str]]:
     table = open_session(ladder, OpenTableRequest(bots=("one",), me=True, **wanted), "ada")  # type: ignore[arg-type]  # by name
-    return table.evening.id, table.secrets
+    return table.session.id, table.secrets
 
 
 def test_who_looks_after_a_ladder_is_told_of_tables_and_of_who_sits_there(ladder: Ladder) -> None:
@@ -105,7 +105,7 @@ def test_a_record_grows_is_never_cut_and_is_read_once_its_match_has_ended(ladder
     assert record(ladder, id, 2) == "1 games"
 
 
-def test_an_evening_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
+def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
     id, _ = opened(ladder)
 
     def write(act: Callable[..., object], *words: object) -> object:
@@ -121,7 +121,7 @@ def test_an_evening_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
     with ladder.reading(STAFF_VIEWER) as reader:
         page = views.view_table(reader, id)
         assert page is not None
-        assert (page.line.state, page.line.why) == ("ended", "closed by who opened it")
+        assert (page.line.state, page.line.why) == ("ended", "closed by its opener")
         told = [line for line in views.list_events(reader, 0, 1000).rows if line.what == "table"]
     assert [line.table for line in told] == [id] * 3  # it was opened, played, and ended
 
@@ -170,10 +170,10 @@ def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
     keep(ladder, id, 0, 1, False)
     write_backup(ladder, tmp_path / "copy.tar")
     with closing(restore_backup(tmp_path / "copy.tar", tmp_path / "copy")) as copy:
-        evening = copy.database.look(lambda connection: find_session(connection, id))
-        assert evening is not None
-        assert evening.end_reason == "the ladder was restored from a copy"
-        assert find_table_server(copy, evening) is None
+        session = copy.database.look(lambda connection: find_session(connection, id))
+        assert session is not None
+        assert session.end_reason == "the ladder was restored from a copy"
+        assert find_table_server(copy, session) is None
         assert record(copy, id, 0) == "1 games"
 
 
@@ -190,8 +190,8 @@ def test_guests_sit_down_where_the_ladder_says_so(ladder: Ladder) -> None:
     seat = find_table_access(ladder, id, Viewer(), own)
     assert seat is not None
     assert seat.place == 2
-    assert seat.evening.slots[2].name == "Gus (guest)"
-    assert own not in str(seat.evening)
+    assert seat.session.slots[2].name == "Gus (guest)"
+    assert own not in str(seat.session)
 
 
 def test_a_place_is_its_persons_alone(ladder: Ladder) -> None:
@@ -216,9 +216,9 @@ def test_no_match_begins_while_somebody_may_not_play(ladder: Ladder) -> None:
 
     def why() -> str | None:
         def look(connection: object) -> str | None:
-            evening = find_session(connection, id)  # type: ignore[arg-type]  # a connection
-            assert evening is not None
-            return unplayable_reason(connection, evening)  # type: ignore[arg-type]  # a connection
+            session = find_session(connection, id)  # type: ignore[arg-type]  # a connection
+            assert session is not None
+            return unplayable_reason(connection, session)  # type: ignore[arg-type]  # a connection
 
         return ladder.database.look(look)
 
@@ -249,7 +249,7 @@ def test_what_may_not_be_opened_is_refused_with_a_reason(ladder: Ladder) -> None
     ):
         with pytest.raises(LadderError, match=told):
             open_session(ladder, wanted, "ada")
-    set_frozen(ladder, True, "staff", "an evening")
+    set_frozen(ladder, True, "staff", "a table session")
     with pytest.raises(LadderError, match="frozen"):
         opened(ladder)
     set_frozen(ladder, False, "staff", "it is over")

@@ -1,4 +1,4 @@
-"""An evening in a real browser: a table is opened from its form and played at a served ladder, then replayed."""
+"""A table session in a real browser: a table is opened from its form and played at a served ladder, then replayed."""
 
 from tests.chromium import Reader
 from tests.cli_workspace import Place
