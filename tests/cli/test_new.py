@@ -35,7 +35,7 @@ def test_three_commands_come_next_and_their_options_are(place: Place) -> None:
     assert commands[0][1] == "'my bots/the first'"
     for words, rest in commands:
         known = {flag for option in cli.commands[words].load().params for flag in option.opts}  # type: ignore[attr-defined]
-        assert set(re.findall(r"--[a-z]+", rest)) <= known
+        assert set(re.findall(r"--[a-z-]+", rest)) <= known
     readme = (place.folder / "my bots/the first/README.md").read_text()
     assert len(readme.splitlines()) <= 12
 
