@@ -238,8 +238,8 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "EventList": {_ANYBODY: "rows next"},
     "EventSummary": {_ANYBODY: "id at what version match table", _MATE: "decision", _STAFF: "said"},
     "VersionCheckView": {_MATE: "version steps build_log"},
-    "CheckStepView": {_MATE: "what level text mend do number sent got stderr rows"},
-    "FaultReport": {_MATE: "match game code what do sent got used log stderr"},
+    "CheckStepView": {_MATE: "check severity message fix_command advice number sent received stderr timings"},
+    "FaultReport": {_MATE: "match game code message advice sent received used log stderr"},
     "FailedAttempt": {_ANYBODY: "at", _STAFF: "why"},
     "FinalList": {_ANYBODY: "rows next change"},
     "FinalState": {_ANYBODY: "name commitment key versions games matches played missing lost table isolated change"},
@@ -257,7 +257,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "Dashboard": {
         _STAFF: "frozen suspended waiting people bots playing versions matches runners acts quotas findings change",
     },
-    "Finding": {_STAFF: "what level text mend do"},
+    "Finding": {_STAFF: "check severity message fix_command advice"},
     "UserSummary": {
         _ANYBODY: "pseudonym staff",
         _MATE: "login name",

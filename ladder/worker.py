@@ -38,7 +38,7 @@ from arena.bots import (
     pack,
     unpack,
 )
-from arena.checks import BotCheck, CheckSettings, CheckStep, FaultContext, Level, Timeouts, diagnose_fault
+from arena.checks import BotCheck, CheckSettings, CheckStep, FaultContext, Severity, Timeouts, diagnose_fault
 from arena.referee import (
     FAULTS,
     ArenaError,
@@ -183,7 +183,7 @@ class _Version:
 
     @property
     def passed(self) -> bool:
-        return all(step.level is not Level.FAIL for step in self.steps)
+        return all(step.severity is not Severity.FAIL for step in self.steps)
 
     def note(self, step: CheckStep) -> None:
         """Take in the next step, and say it; the log of a build is long, and can wait."""
@@ -193,7 +193,7 @@ class _Version:
 
     def begin(self, what: str, text: str) -> None:
         """Report that the next step has begun, which takes long."""
-        report_progress(CheckStep(what, Level.NOW, text, number=len(self.steps) + 1))
+        report_progress(CheckStep(what, Severity.NOW, text, number=len(self.steps) + 1))
 
     def unpacked(self) -> Path:
         """Write the version's files, and return its file or folder."""
@@ -237,7 +237,9 @@ class _Version:
                 if isinstance(problem, OSError) and problem.errno not in _OF_FILES:
                     raise
                 text = f"its files can't be checked: {getattr(problem, 'strerror', None) or repr(problem)}"
-                self.note(CheckStep(examination.step, Level.FAIL, text, do="give its files short and ordinary names"))
+                self.note(
+                    CheckStep(examination.step, Severity.FAIL, text, advice="give its files short and ordinary names")
+                )
         return getattr(examination, "bot", None)
 
     def packed(self, bot: Bot) -> bytes | None:
@@ -252,7 +254,7 @@ class _Version:
         except BotError as problem:
             what = str(problem).partition("\n")[0]
         help = "let the build remove what the bot doesn't need to play, such as objects and caches"
-        self.note(CheckStep("build kept", Level.FAIL, what, do=help))
+        self.note(CheckStep("build kept", Severity.FAIL, what, advice=help))
         return None
 
     # -- the qualifying match
@@ -286,7 +288,7 @@ class _Version:
         text = f"{games} games against {', '.join(names[1:])}: won {won}"
         faults = _faults(record)
         if not faults:
-            return CheckStep("qualifying match", Level.OK, f"{text}, without a fault")
+            return CheckStep("qualifying match", Severity.OK, f"{text}, without a fault")
         lost = sum(any(FAULTS[fault.code].consequence is Consequence.FORFEIT for fault in of) for of in faults.values())
         first = next(fault for of in faults.values() for fault in of)
         exchange = next((each for each in played.exchanges if (each.bot, each.code) == (names[0], first.code)), None)
@@ -308,11 +310,11 @@ class _Version:
         what = f"it forfeited {lost} of {games} games" if lost else f"{text}, with faults: {count}"
         return CheckStep(
             "qualifying match",
-            Level.FAIL if lost else Level.NOTE,
-            f"{what}; {help.what}",
-            do=help.do,
+            Severity.FAIL if lost else Severity.NOTE,
+            f"{what}; {help.message}",
+            advice=help.advice,
             sent=None if exchange is None else exchange.sent,
-            got=None if exchange is None else exchange.got,
+            received=None if exchange is None else exchange.got,
             stderr=stderr,
         )
 

@@ -37,7 +37,7 @@ from arena.bots import (
 )
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
 from arena.checks.diagnosis import FaultContext, diagnose_fault
-from arena.checks.host import Finding, Level
+from arena.checks.host import Finding, Severity
 from arena.checks.scripted_table import ScriptedTable, Timeouts, request_kinds
 from arena.coup import PRESETS, Ruleset
 from arena.referee import MatchSettings, MatchSpec, Timing
@@ -51,32 +51,32 @@ _LINE, _STDERR_LINE = 65_536, 1000  # characters of a line that a view has
 class CheckStep(Finding):
     """One step, which FAIL or OK ends, or NOTE: worth knowing, but nothing to fix; NOW hasn't ended.
 
-    `sent` is the last line that the bot was sent and `got` its faulty line, as they crossed the pipe, None where there
-    is none. `stderr` are the last lines that it wrote to standard error; of a build the most informative ones. `rows`
-    is a table, its head first. `log` is all that a build printed; `partial`: there is more in it than in `stderr`.
+    sent: the last line that the bot was sent; received: its faulty line, both as they crossed the pipe, None without
+    one. stderr: the last lines of its standard error; of a build the most informative ones. timings: a table, its head
+    first. log: the whole output of a build. partial: there is more in it than in `stderr`.
     """
 
     number: int = 0
     sent: bytes | None = None
-    got: bytes | None = None
+    received: bytes | None = None
     stderr: tuple[bytes, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
+    timings: tuple[tuple[str, ...], ...] = ()
     log: bytes = b""
     partial: bool = False
 
     def view(self) -> "CheckStepView":
         """Return the form for programs and pages."""
         return CheckStepView(
-            what=_printable(self.what),
-            level=self.level,
-            text=_printable(self.text),
-            mend=_printable(self.mend),
-            do=_printable(self.do),
+            check=_printable(self.check),
+            severity=self.severity,
+            message=_printable(self.message),
+            fix_command=_printable(self.fix_command),
+            advice=_printable(self.advice),
             number=self.number,
             sent=None if self.sent is None else escape_bytes(self.sent, _LINE),
-            got=None if self.got is None else escape_bytes(self.got, _LINE),
+            received=None if self.received is None else escape_bytes(self.received, _LINE),
             stderr=tuple(escape_bytes(line, _STDERR_LINE) for line in self.stderr),
-            rows=self.rows,
+            timings=self.timings,
         )
 
 
@@ -86,25 +86,25 @@ class CheckStepView(Finding):
 
     number: int = 0
     sent: str | None = None
-    got: str | None = None
+    received: str | None = None
     stderr: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
+    timings: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What an examination of a bot came to. ok: no step failed."""
+    """The result of a check of a bot. passed: no step failed."""
 
     bot: str
-    ok: bool
+    passed: bool
     steps: tuple[CheckStepView, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What `arena check` answers to programs; `check` is the version of this form."""
+    """The report of `arena check --json`."""
 
-    check: int
+    version: int
     bots: tuple[CheckResult, ...]
 
 
@@ -185,16 +185,16 @@ def smoke_test(bot: Bot, exam: CheckSettings, mute: Callable[[], None]) -> Check
             table.notify = (UNRESPONSIVE_S, mute)
             table.play(enough=_QUICK)
     except _FailedError as failed:
-        if exam.silence_fails or failed.code != "timeout" or failed.step.got is not None:
+        if exam.silence_fails or failed.code != "timeout" or failed.step.received is not None:
             return failed.step
-    return CheckStep("plays", Level.OK, "")
+    return CheckStep("plays", Severity.OK, "")
 
 
 class _FailedError(Exception):
     """Carry the step that failed out of a process."""
 
     def __init__(self, step: CheckStep, code: str | None = None) -> None:
-        super().__init__(step.text)
+        super().__init__(step.message)
         self.step = step
         self.code = code  # the fault's, of a conversation that broke
 
@@ -257,13 +257,13 @@ class BotCheck:
         command = "; ".join([bot.command, *remarks])
         if is_older(bot):
             help = "take the newer one: arena new makes a folder with it; without the file the bot plays with it, too"
-            return self.found(Level.NOTE, f"{command}; its kit is older than the arena's", help)
+            return self.found(Severity.NOTE, f"{command}; its kit is older than the arena's", help)
         if odd := self.odd_file():
-            return self.found(Level.WARN, f"{command}; {odd[0]}", odd[1])
+            return self.found(Severity.WARN, f"{command}; {odd[0]}", odd[1])
         size = size_of(bot.path) if bot.path.is_dir() else 0
         if size > MAX_UNPACKED_BYTES:
             text = f"{command}; its folder has {size / 2**20:.0f} MB, and a ladder takes {MAX_UNPACKED_BYTES >> 20} MB"
-            return self.found(Level.NOTE, text, "leave out what the bot doesn't need to play; see docs/ladder.md")
+            return self.found(Severity.NOTE, text, "leave out what the bot doesn't need to play; see docs/ladder.md")
         return self.ok(command)
 
     def odd_file(self) -> tuple[str, str] | None:
@@ -289,7 +289,7 @@ class BotCheck:
         text = (
             f"{', '.join(names[:5])}{', ...' * (len(names) > 5)}: a box has the standard library and the bot's folder"
         )
-        return self.found(Level.NOTE, text, "put it into the bot's folder, or ask the organiser; see docs/box.md")
+        return self.found(Severity.NOTE, text, "put it into the bot's folder, or ask the organiser; see docs/box.md")
 
     def build(self) -> CheckStep:
         """Build the bot as a run would."""
@@ -305,7 +305,7 @@ class BotCheck:
             else:
                 self.bot = build_all([self.bot], logs, exam.build_s)[0]
         except BuildError as problem:
-            failed = self.found(Level.FAIL, problem.what, problem.help)
+            failed = self.found(Severity.FAIL, problem.what, problem.help)
             raise _FailedError(self.of_build(failed, problem.excerpt, log)) from None
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
@@ -325,7 +325,7 @@ class BotCheck:
             with exam.lock:
                 box = exam.sandbox.start(exam.bytecode.program(bot, exam.choice, exam.sandbox), exam.terms.limits)
         except ProgramError as problem:
-            raise _FailedError(CheckStep(self.step, Level.FAIL, str(problem))) from None
+            raise _FailedError(CheckStep(self.step, Severity.FAIL, str(problem))) from None
         try:
             talk = BotConnection(box, exam.terms.limits, exam.clock, exam.quoted)
             try:
@@ -368,7 +368,7 @@ class BotCheck:
         if not any(table.tally.choices) and len(table.tally.choices) >= _SUSPICIOUS_CHOICES:
             self.step = "choices"
             text = f"it always plays legal[0], {len(table.tally.choices)} times"
-            yield self.found(Level.NOTE, text, "if that isn't meant: does each method return its move?")
+            yield self.found(Severity.NOTE, text, "if that isn't meant: does each method return its move?")
         self.step = "standard output"
         yield self.strays(table.talk)
         self.step = "same seeds"
@@ -379,7 +379,7 @@ class BotCheck:
         if self.hello_s <= SLOW_S:
             return self.ok(f"after {self.hello_s * 1000:.0f} ms")
         text = f"it took {self.hello_s:.1f} s of {self.exam.hello_s:g} s to start"
-        return self.found(Level.NOTE, text, "load less before the hello: a busier machine takes longer")
+        return self.found(Severity.NOTE, text, "load less before the hello: a busier machine takes longer")
 
     def wants_more(self, table: ScriptedTable) -> bool:
         """Return whether a process is to play another game: up to a number of requests, and two games at least."""
@@ -412,7 +412,7 @@ class BotCheck:
         if ended is None:
             help = "leave when standard input ends: a loop over its lines ends by itself; end threads and children, too"
             return self.found(
-                Level.FAIL, f"it still runs {self.exam.leave_s * 1000:.0f} ms after its input ended", help, talk
+                Severity.FAIL, f"it still runs {self.exam.leave_s * 1000:.0f} ms after its input ended", help, talk
             )
         return self.ok("it leaves")
 
@@ -421,7 +421,7 @@ class BotCheck:
         self.step = "methods"
         help = "spell them as the kit does, else the first legal move is played for them"
         return replace(
-            self.found(Level.WARN, "the kit never calls a method", help), stderr=tuple(self.uncalled)[:_SHOWN]
+            self.found(Severity.WARN, "the kit never calls a method", help), stderr=tuple(self.uncalled)[:_SHOWN]
         )
 
     def strays(self, talk: BotConnection) -> CheckStep:
@@ -430,7 +430,7 @@ class BotCheck:
             return self.ok("nothing but answers")
         help = "print nothing but replies to standard output, one for each request"
         text = f"{talk.stray_count} lines that answer nothing"
-        return replace(self.found(Level.FAIL, text, help, talk), got=talk.strays[0])
+        return replace(self.found(Severity.FAIL, text, help, talk), received=talk.strays[0])
 
     def again(self, first: list[int]) -> CheckStep:
         """Play the first game once more in another process."""
@@ -440,7 +440,7 @@ class BotCheck:
         if table.tally.choices == first:
             return self.ok("another process plays the same game")
         text = "another process with the same seeds plays otherwise: its games can't be repeated"
-        return self.found(Level.NOTE, text, "seed your generator with each game's game_seed, if you want that")
+        return self.found(Severity.NOTE, text, "seed your generator with each game's game_seed, if you want that")
 
     def every_kind(self) -> Iterator[CheckStep]:
         """Ask every kind of request of every game, each game in a process of its own."""
@@ -470,12 +470,12 @@ class BotCheck:
             f"; never asked: {', '.join(never)}" if never else ""
         )
         table_rows = [("kind", "asked", "answered"), *((kind, str(a), str(b)) for kind, (a, b) in sorted(rows.items()))]
-        yield replace(self.ok(text), rows=tuple(table_rows))
+        yield replace(self.ok(text), timings=tuple(table_rows))
         turns = rows["turn"][1]
         if self.others and "turn" not in self.others and turns >= _SUSPICIOUS_CHOICES:
             self.step = "choices"
             text = f"at its turns it always plays legal[0], {turns} times"
-            yield self.found(Level.NOTE, text, "if that isn't meant: does turn() return its move?")
+            yield self.found(Severity.NOTE, text, "if that isn't meant: does turn() return its move?")
 
     # -- what is left to report
 
@@ -485,13 +485,13 @@ class BotCheck:
         help = "write below the folder that the environment variable TMPDIR names, never next to the program"
         files = sorted(_siblings(self.bot) - siblings)
         if self.exam.choice.isolates and self.refused:
-            return replace(self.found(Level.NOTE, "a write was refused", help), stderr=self.refused)
+            return replace(self.found(Severity.NOTE, "a write was refused", help), stderr=self.refused)
         if not self.exam.choice.isolates and (files or (self.bot.build is None and is_changed(self.bot))):
             what = ", ".join(files[:3]) or "a file of its own"
             if self.shares and files:
                 text = f"it wrote next to itself, or another bot of its folder did: {what}"
-                return self.found(Level.NOTE, text, f"{help}; to see which it was, examine them one by one")
-            return self.found(Level.FAIL, f"it wrote next to itself: {what}", help)
+                return self.found(Severity.NOTE, text, f"{help}; to see which it was, examine them one by one")
+            return self.found(Severity.FAIL, f"it wrote next to itself: {what}", help)
         return self.ok("it writes nothing next to itself")
 
     def report_times(self) -> CheckStep:
@@ -504,19 +504,19 @@ class BotCheck:
         text += f"; hello after {self.hello_s * 1000:.0f} ms of {timing.start_ms} ms"
         if self.peak_bytes:
             text += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {self.exam.terms.limits.memory_mb} MB"
-        level = Level.OK if high <= timing.limit_ms else Level.NOTE
+        level = Severity.OK if high <= timing.limit_ms else Severity.NOTE
         return self.found(level, text)
 
     # -- making steps
 
     def ok(self, detail: str) -> CheckStep:
         """Return the present step, done well."""
-        return CheckStep(self.step, Level.OK, detail)
+        return CheckStep(self.step, Severity.OK, detail)
 
-    def found(self, level: Level, detail: str, help: str = "", talk: BotConnection | None = None) -> CheckStep:
+    def found(self, level: Severity, detail: str, help: str = "", talk: BotConnection | None = None) -> CheckStep:
         """Return the present step with what was found."""
         stderr = () if talk is None else _excerpt(talk.stderr())
-        return CheckStep(self.step, level, detail, do=help, stderr=stderr)
+        return CheckStep(self.step, level, detail, advice=help, stderr=stderr)
 
     def broken(self, broken: ConnectionBrokenError, talk: BotConnection) -> CheckStep:
         """Return the present step, in which a conversation broke."""
@@ -535,8 +535,10 @@ class BotCheck:
             self.siblings,
         )
         hint = diagnose_fault(seen)
-        text, sent = self.game + hint.what, broken.sent or None
-        return CheckStep(self.step, Level.FAIL, text, do=hint.do, sent=sent, got=broken.got, stderr=_excerpt(stderr))
+        text, sent = self.game + hint.message, broken.sent or None
+        return CheckStep(
+            self.step, Severity.FAIL, text, advice=hint.advice, sent=sent, received=broken.got, stderr=_excerpt(stderr)
+        )
 
     def of_build(self, step: CheckStep, part: BuildLogExcerpt, log: Path) -> CheckStep:
         """Return the step with what its build printed."""
@@ -588,7 +590,7 @@ def _few(games: Sequence[Ruleset]) -> list[Ruleset]:
 def _of_error(name: str, problem: BotError) -> CheckStep:
     """Return the step of an error whose first line says what is wrong, and whose others say what to do."""
     what, _, help = str(problem).partition("\n")
-    return CheckStep(name, Level.FAIL, what, do=help)
+    return CheckStep(name, Severity.FAIL, what, advice=help)
 
 
 def _siblings(bot: Bot) -> frozenset[str]:

@@ -26,26 +26,26 @@ _NOTHING = Facts()
 class Diagnosis(NamedTuple):
     """What happened and what to do, a line each."""
 
-    what: str
-    do: str
+    message: str
+    advice: str
 
 
 @dataclass(frozen=True)
 class FaultContext:
-    """What is known of a fault. `sent` and `got` are lines as they crossed the pipe, `stderr` is the end of it.
+    """What is known of a fault. `sent` and `received` are lines as they crossed the pipe, `stderr` is the end of it.
 
-    sandbox: the name of the one that the bot plays in. argv: the bot's command. alone: the bot is a bare file. source:
-    of the bot's program, where it is a text that can be read. siblings: names in the bot's folder.
+    sandbox: the name of the one that the bot plays in. argv: the bot's command. is_single_file: it is a bare file.
+    source: of the bot's program, where it is a text that can be read. siblings: names in the bot's folder.
     """
 
     code: str
     detail: str | None = None
     sent: bytes = b""
-    got: bytes | None = None
+    received: bytes | None = None
     stderr: bytes = b""
     sandbox: str = "process"
     argv: tuple[str, ...] = ()
-    alone: bool = False
+    is_single_file: bool = False
     facts: Facts = _NOTHING
     source: bytes = b""
     siblings: frozenset[str] = frozenset()
@@ -58,24 +58,24 @@ class FaultContext:
     @property
     def ended(self) -> bool:
         """Whether the process is gone or never greeted, so that its last output may say why."""
-        return self.got is None and self.code in ("exited", "closed", "start_failed")
+        return self.received is None and self.code in ("exited", "closed", "start_failed")
 
     @property
     def reply(self) -> dict[str, Any]:
         """The object that came, an empty one if none did."""
-        return _object(self.got or b"")
+        return _object(self.received or b"")
 
     @property
     def line(self) -> str:
         """The line that came, as text; none of its characters is lost."""
-        return (self.got or b"").decode(errors="backslashreplace").strip()
+        return (self.received or b"").decode(errors="backslashreplace").strip()
 
     @cached_property
-    def last_words(self) -> list[str]:
+    def stderr_lines(self) -> list[str]:
         """The last lines of standard error, escaped; without those that the arena wrote."""
         return [escape_bytes(line, _LINE) for line in list_own_lines(self.stderr)[-_LINES:]]
 
-    def words(self) -> dict[str, str]:
+    def placeholders(self) -> dict[str, str]:
         """Return what any row may name between braces."""
         return {
             "asked": _quotation(_object(self.sent).get("id", "ID")),
@@ -84,7 +84,7 @@ class FaultContext:
             "how": _flush(self.argv),
             "where": "in the box" if self.boxed else "there",
             "bring": "give the bot's folder, with a bot.toml, and put it there: a file is alone in a box"
-            if self.boxed and self.alone
+            if self.boxed and self.is_single_file
             else "put it into the bot's folder, and open it by a path that begins with the program's folder",
         }
 
@@ -93,21 +93,21 @@ Sign = Callable[[FaultContext], object]
 
 
 class DiagnosisRule(NamedTuple):
-    """One row. `sign` returns whether the cause is seen; where that is a text, it is the {name} in `what` and `do`."""
+    """One row. `sign` returns whether the cause is seen; a text that it returns is the {name} in the other two."""
 
     sign: Sign
-    what: str
-    do: str
+    message: str
+    advice: str
 
 
 def diagnose_fault(seen: FaultContext) -> Diagnosis:
     """Return what happened and what to do about it."""
     for cause in DIAGNOSIS_RULES:
         if name := cause.sign(seen):
-            words = {"name": _quotation(name), **seen.words()}
-            if "{program}" in cause.do:
+            words = {"name": _quotation(name), **seen.placeholders()}
+            if "{program}" in cause.advice:
                 words["program"] = _program_help(seen)
-            return Diagnosis(cause.what.format(**words), cause.do.format(**words))
+            return Diagnosis(cause.message.format(**words), cause.advice.format(**words))
     rule = FAULTS[seen.code]
     detail = escape_bytes((seen.detail or "").encode(errors="backslashreplace"), _LINE)
     if not detail:
@@ -128,7 +128,7 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _no_json(seen: FaultContext) -> bool:
-    decoded = decode(seen.got) if seen.got is not None and seen.code != "line_too_long" else {}
+    decoded = decode(seen.received) if seen.received is not None and seen.code != "line_too_long" else {}
     return isinstance(decoded, Malformed) and decoded.code in ("bad_json", "bad_number")
 
 
@@ -166,7 +166,7 @@ def _said(patterns: str, when: Callable[[FaultContext], object] = lambda seen: s
     parts = [pattern.partition("*") for pattern in patterns.split(" | ")]
 
     def sign(seen: FaultContext) -> object:
-        lines = reversed(seen.last_words) if when(seen) else ()
+        lines = reversed(seen.stderr_lines) if when(seen) else ()
         return next((name for line in lines for part in parts if (name := _named(line, *part))), "")
 
     return sign
@@ -181,7 +181,7 @@ def _named(line: str, before: str, star: str, after: str) -> str:
 
 
 def _quiet(seen: FaultContext) -> object:
-    return seen.ended or (seen.got is None and seen.code == "timeout")
+    return seen.ended or (seen.received is None and seen.code == "timeout")
 
 
 def _boxed_end(seen: FaultContext) -> bool:
@@ -210,7 +210,7 @@ def _saved_on_windows(seen: FaultContext) -> object:
 def _program(seen: FaultContext) -> object:
     python = "FileNotFoundError: [Errno 2] No such file or directory: '*'"
     patterns = "*: not found | *: command not found | env: *: No such file | make: *: No such file | spawn * ENOENT"
-    by_python = any("subprocess.py" in line for line in seen.last_words)
+    by_python = any("subprocess.py" in line for line in seen.stderr_lines)
     return (by_python and _said(python)(seen)) or _said(patterns)(seen)
 
 
@@ -220,7 +220,7 @@ _ERRORS = ("Exception in thread ", "thread '", "panic: ", "terminate called ", "
 def _error(seen: FaultContext) -> object:
     """The last exception: the line after a traceback of Python, or one that begins as those of other languages do."""
     found, within = "", False
-    for line in seen.last_words if seen.ended else ():
+    for line in seen.stderr_lines if seen.ended else ():
         if line.startswith("Traceback (most recent call last):"):
             within = True
         elif within and line and not line.startswith((" ", "\t")):
@@ -242,7 +242,7 @@ _READS_ALL = (b"stdin.read()", b"stdin.readlines()", b"json.load(sys.stdin)", b"
 
 
 def _reads_all(seen: FaultContext) -> object:
-    silent = seen.code in ("start_failed", "timeout") and (seen.got is None or seen.facts.unflushed)
+    silent = seen.code in ("start_failed", "timeout") and (seen.received is None or seen.facts.unflushed)
     return silent and any(words in seen.source for words in _READS_ALL)
 
 
@@ -268,7 +268,7 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     ),
     (lambda seen: seen.facts.unended, "its answer has no end of line", 'end each reply with "\\n", and flush it'),
     (
-        lambda seen: (seen.got or b"").startswith(b"\xef\xbb\xbf"),
+        lambda seen: (seen.received or b"").startswith(b"\xef\xbb\xbf"),
         "the line begins with a byte order mark",
         'write UTF-8 without one: "utf-8" in Python instead of "utf-8-sig", new UTF8Encoding(false) in .NET',
     ),
@@ -338,7 +338,7 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         "install them into the bot's folder before (npm install), and run node with the program's file",
     ),
     (
-        lambda seen: bool(seen.ended) and any("os.environ" in line for line in seen.last_words) and _error(seen),
+        lambda seen: bool(seen.ended) and any("os.environ" in line for line in seen.stderr_lines) and _error(seen),
         "an environment variable isn't set: {name}",
         "a bot gets none of yours: write what it needs into a file of its folder, or give it a default",
     ),
@@ -401,7 +401,7 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     ),
     (_error, "it ended with an error: {name}", "fix that; standard error shows where"),
     (
-        lambda seen: seen.ended and seen.facts.exit_code and seen.last_words,
+        lambda seen: seen.ended and seen.facts.exit_code and seen.stderr_lines,
         "the process has ended: {detail}",
         "fix what standard error shows, or else read until standard input ends",
     ),
@@ -411,7 +411,7 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         f"start the bot at the end of the file: run(MyBot()) with the kit, or main(); {_LOOP}",
     ),
     (
-        lambda seen: seen.code == "start_failed" and seen.got is None and seen.facts.own_ms is not None,
+        lambda seen: seen.code == "start_failed" and seen.received is None and seen.facts.own_ms is not None,
         "{detail}",
         "answer the hello line before any long work, and flush it: {how}",
     ),

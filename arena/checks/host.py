@@ -31,28 +31,28 @@ from arena.sandbox.bubblewrap import rootfs
 from arena.sandbox.linux import cgroup
 
 
-class Level(StrEnum):
-    """How much a finding weighs, the weightiest first."""
+class Severity(StrEnum):
+    """The severity of a finding, the most severe first."""
 
-    FAIL = "fail"  # needs a hand: the bot can't play, the run can't begin
+    FAIL = "fail"  # the bot can't play, or the run can't begin
     WARN = "warn"  # untrusted bots need it
     OK = "ok"
     NOTE = "note"  # good to know
-    NOW = "now"  # it is being looked at
+    NOW = "now"  # the check is running
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One finding. Its texts may quote untrusted output: escape them before printing.
 
-    what: what was looked at. mend: a command for a person to run, "" where none mends it. do: what to do, in words.
+    check: what was checked. fix_command: for a person to run, "" where no command fixes it. advice: what to do.
     """
 
-    what: str
-    level: Level
-    text: str
-    mend: str = ""
-    do: str = ""
+    check: str
+    severity: Severity
+    message: str
+    fix_command: str = ""
+    advice: str = ""
 
 
 _MIN_DISK_MB = 1_000  # copies of bots, builds and logs of a long run
@@ -75,11 +75,11 @@ _LANGUAGES = {
 class _Setting:
     """A file of the kernel's (a pattern of names), and what is said where its text matches `bad`."""
 
-    what: str
+    check: str
     files: str
     bad: str
-    level: Level
-    text: str
+    severity: Severity
+    message: str
     remedy: Remedy
 
 
@@ -90,32 +90,37 @@ _SETTINGS = (
         "core dumps",
         "proc/sys/kernel/core_pattern",
         r"^\|",
-        Level.WARN,
+        Severity.WARN,
         "go to a program of the host, whatever limits a bot has",
         Remedy.CORES_TO_FILES,
     ),
     _Setting(
-        "address layout", "proc/sys/kernel/randomize_va_space", "^0", Level.WARN, "not randomised", Remedy.RANDOMISE
+        "address layout", "proc/sys/kernel/randomize_va_space", "^0", Severity.WARN, "not randomised", Remedy.RANDOMISE
     ),
-    _Setting("swap", "proc/swaps", "^/", Level.NOTE, "a bot that is swapped out loses time", Remedy.SWAP_OFF),
+    _Setting("swap", "proc/swaps", "^/", Severity.NOTE, "a bot that is swapped out loses time", Remedy.SWAP_OFF),
     _Setting(
-        "SMT", f"{_CPU}/smt/active", "^1", Level.NOTE, "on: bots on one core slow and time each other", Remedy.SMT_OFF
+        "SMT",
+        f"{_CPU}/smt/active",
+        "^1",
+        Severity.NOTE,
+        "on: bots on one core slow and time each other",
+        Remedy.SMT_OFF,
     ),
     _Setting(
         "CPU governor",
         f"{_CPU}/cpu[0-9]*/cpufreq/scaling_governor",
         r"^(?!performance)\w",
-        Level.NOTE,
+        Severity.NOTE,
         "not performance: the same thought takes longer at times",
         Remedy.FULL_SPEED,
     ),
-    _Setting("CPU turbo", f"{_CPU}/intel_pstate/no_turbo", "^0", Level.NOTE, _SPEED, Remedy.TURBO_OFF),
-    _Setting("CPU boost", f"{_CPU}/cpufreq/boost", "^1", Level.NOTE, _SPEED, Remedy.BOOST_OFF),
+    _Setting("CPU turbo", f"{_CPU}/intel_pstate/no_turbo", "^0", Severity.NOTE, _SPEED, Remedy.TURBO_OFF),
+    _Setting("CPU boost", f"{_CPU}/cpufreq/boost", "^1", Severity.NOTE, _SPEED, Remedy.BOOST_OFF),
     _Setting(
         "huge pages",
         "sys/kernel/mm/transparent_hugepage/enabled",
         r"\[always\]",
-        Level.NOTE,
+        Severity.NOTE,
         "always: memory and times of a bot vary",
         Remedy.HUGE_PAGES_ASKED,
     ),
@@ -124,10 +129,10 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """What this host can do. isolates: a box that keeps bots apart works. boxes: why each doesn't, None: it does."""
+    """What this host can do. isolates: a box that keeps bots apart works. sandbox_problems: by name, None: it works."""
 
     isolates: bool
-    boxes: dict[str, str | None]
+    sandbox_problems: dict[str, str | None]
     findings: tuple[Finding, ...]
 
 
@@ -139,13 +144,13 @@ def try_sandboxes() -> dict[str, HostProblem | None]:
 def check_host(tried: dict[str, HostProblem | None], root: Path = Path("/")) -> list[Finding]:
     """Return what is found here, the weightiest first. `tried` is what `boxes` returned; `root` holds proc and sys."""
     results = [*_boxes(tried), check_languages(), *_memory(root), _disk(), *_settings(root)]
-    return sorted(results, key=lambda finding: list(Level).index(finding.level))
+    return sorted(results, key=lambda finding: list(Severity).index(finding.severity))
 
 
-def _finding(what: str, level: Level, trouble: HostProblem | str) -> Finding:
+def _finding(what: str, level: Severity, trouble: HostProblem | str) -> Finding:
     if isinstance(trouble, str):
         return Finding(what, level, trouble)
-    return Finding(what, level, trouble.text, trouble.command or "", trouble.then)
+    return Finding(what, level, trouble.message, trouble.fix_command or "", trouble.advice)
 
 
 def _boxes(tried: dict[str, HostProblem | None]) -> Iterator[Finding]:
@@ -153,28 +158,30 @@ def _boxes(tried: dict[str, HostProblem | None]) -> Iterator[Finding]:
     refused = {name: untrusted_problem(SandboxChoice(name)) for name in works}
     safe = [name for name, trouble in refused.items() if trouble is None]
     if safe:
-        yield _finding("untrusted bots", Level.OK, f"may play here, in {' or '.join(safe)}")
+        yield _finding("untrusted bots", Severity.OK, f"may play here, in {' or '.join(safe)}")
     else:
-        yield _finding("untrusted bots", Level.WARN, "may not play here; see the next lines")
+        yield _finding("untrusted bots", Severity.WARN, "may not play here; see the next lines")
     taken = works[0] if works else "process, without isolation"
-    yield _finding("--sandbox auto", Level.OK if works else Level.WARN, f"takes {taken}")
+    yield _finding("--sandbox auto", Severity.OK if works else Severity.WARN, f"takes {taken}")
     for name in ISOLATING_SANDBOXES:
         trouble = tried[name]
-        level = Level.OK if trouble is None else Level.NOTE if safe else Level.WARN
+        level = Severity.OK if trouble is None else Severity.NOTE if safe else Severity.WARN
         yield _finding(name, level, trouble or "works: a trial box ran")
     lacking, groups = cgroup.cgroup_problem(), cgroup.hierarchy()
     if lacking is not None:
-        text = f"{lacking.text}; without them limits are approximate, and bots can make others late"
-        yield _finding("control groups", Level.WARN, HostProblem(text, lacking.remedy, lacking.about, lacking.more))
+        text = f"{lacking.message}; without them limits are approximate, and bots can make others late"
+        yield _finding(
+            "control groups", Severity.WARN, HostProblem(text, lacking.remedy, lacking.arguments, lacking.hint)
+        )
     elif groups is not None:
-        yield _finding("control groups", Level.OK, groups.describe())
+        yield _finding("control groups", Severity.OK, groups.describe())
 
 
 def _settings(root: Path) -> Iterator[Finding]:
     for setting in _SETTINGS:
         texts = [_text(path) for path in root.glob(setting.files)]
         if any(re.search(setting.bad, text, re.MULTILINE) for text in texts):
-            yield _finding(setting.what, setting.level, HostProblem(setting.text, setting.remedy))
+            yield _finding(setting.check, setting.severity, HostProblem(setting.message, setting.remedy))
 
 
 def check_languages() -> Finding:
@@ -191,7 +198,7 @@ def check_languages() -> Finding:
     text += f"; not found: {', '.join(missing)}" * bool(missing)
     wanted = tuple(_LANGUAGES[program] for program in elsewhere or missing)
     trouble = HostProblem(text, Remedy.INSTALL, wanted) if wanted else text
-    return _finding("languages", Level.NOTE if elsewhere else Level.OK, trouble)
+    return _finding("languages", Severity.NOTE if elsewhere else Severity.OK, trouble)
 
 
 def _can_be_shown(path: str) -> bool:
@@ -213,7 +220,7 @@ def _memory(root: Path) -> Iterator[Finding]:
     free, needed = has - _HOST_MB, cores * _SEATS * each
     bots = f"{has} MB; the bots of {cores} matches side by side, one a core, may take {needed} MB"
     if needed <= free:
-        yield _finding("memory", Level.OK, bots)
+        yield _finding("memory", Severity.OK, bots)
         return
     text = f"{bots}, which can bring the kernel to kill and so voids matches"
     jobs = free // (_SEATS * each)
@@ -222,18 +229,18 @@ def _memory(root: Path) -> Iterator[Finding]:
         trouble = HostProblem(text, Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")
     else:
         trouble = HostProblem(text, Remedy.SMALLER_BOTS, (str(max(1, free // _SEATS)),))
-    yield _finding("memory", Level.WARN, trouble)
+    yield _finding("memory", Severity.WARN, trouble)
 
 
 def _disk() -> Finding:
     where = tempfile.gettempdir()
     if is_noexec(where):
         text = f"{where} is mounted noexec: compiled bots that play as plain processes can't be started there"
-        return _finding("disk", Level.WARN, HostProblem(text, Remedy.OTHER_TMP))
+        return _finding("disk", Severity.WARN, HostProblem(text, Remedy.OTHER_TMP))
     free = shutil.disk_usage(where).free >> 20
     if free < _MIN_DISK_MB:
-        return _finding("disk", Level.FAIL, HostProblem(f"{free} MB free in {where}", Remedy.OTHER_TMP))
-    return _finding("disk", Level.OK, f"{free >> 10} GB free in {where}")
+        return _finding("disk", Severity.FAIL, HostProblem(f"{free} MB free in {where}", Remedy.OTHER_TMP))
+    return _finding("disk", Severity.OK, f"{free >> 10} GB free in {where}")
 
 
 def _text(path: Path) -> str:

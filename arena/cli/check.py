@@ -67,17 +67,17 @@ def finding_lines(
     the longest line, where the terminal isn't narrower.
     """
     narrow = terminal_columns() < MIN_TABLE_COLUMNS
-    head = f"{before}{finding.level:4}  {finding.what:{widest}}  "
+    head = f"{before}{finding.severity:4}  {finding.check:{widest}}  "
     indent = " " * (4 if narrow else len(before) + 8)
     taken = len(indent if narrow else head)
-    first, *rest = _wrap_text(escape_control(finding.text), taken, columns) or [""]
-    coloured = head.replace(finding.level, click.style(finding.level, fg=_COLOURS[finding.level]), 1)
+    first, *rest = _wrap_text(escape_control(finding.message), taken, columns) or [""]
+    coloured = head.replace(finding.severity, click.style(finding.severity, fg=_COLOURS[finding.severity]), 1)
     yield (coloured if narrow else coloured + first).rstrip()
     yield from (f"{' ' * taken}{line}" for line in ([first] if narrow else []) + rest if line)
     yield from between
-    if finding.mend:
-        yield f"{indent}$ {escape_control(finding.mend)}"
-    for paragraph in filter(str.strip, map(escape_control, finding.do.split("\n"))):
+    if finding.fix_command:
+        yield f"{indent}$ {escape_control(finding.fix_command)}"
+    for paragraph in filter(str.strip, map(escape_control, finding.advice.split("\n"))):
         first, *rest = _wrap_text(paragraph, len(indent) + 3, columns)
         yield f"{indent}-> {first}"
         yield from (f"{indent}   {line}" for line in rest)
@@ -86,13 +86,13 @@ def finding_lines(
 def step_lines(step: CheckStepView) -> Iterator[str]:
     """Yield a step of an examination: its finding, with what crossed the pipe."""
     yield from finding_lines(step, before=f"{step.number:2}  ", between=_exchange(step), columns=_COLUMNS)
-    if step.rows:
+    if step.timings:
         narrow = terminal_columns() < MIN_TABLE_COLUMNS
         indent = " " * (4 if narrow else 12)
-        least = 1 + max(len(kind) for kind, _, _ in step.rows) if narrow else 16
+        least = 1 + max(len(kind) for kind, _, _ in step.timings) if narrow else 16
         yield from (
             f"{indent}{kind:{least}}{asked:>{6 if narrow else 8}}{answered:>{9 if narrow else 10}}"
-            for kind, asked, answered in step.rows
+            for kind, asked, answered in step.timings
         )
 
 
@@ -101,13 +101,13 @@ def _exchange(step: CheckStepView) -> Iterator[str]:
     narrow = terminal_columns() < MIN_TABLE_COLUMNS
     indent = " " * (4 if narrow else 12)
     asked = None if step.sent is None else reorder_request(step.sent.encode()).decode()
-    for name, line in (("sent" if asked == step.sent else "request", asked), ("got", step.got)):
+    for name, line in (("sent" if asked == step.sent else "request", asked), ("received", step.received)):
         if line is not None:
             first, *rest = _wrap_text(_shorten(line, _SHOWN), len(indent) + 9) or ["(an empty line)"]
-            yield f"{indent}{name:7}  {first}"
+            yield f"{indent}{name:8} {first}"
             yield from (f"{indent}         {more}" for more in rest)
-    if step.level == "fail" and step.sent is not None and step.got is None:
-        yield f"{indent}got      nothing"
+    if step.severity == "fail" and step.sent is not None and step.received is None:
+        yield f"{indent}received nothing"
     for line in step.stderr:
         text = _shorten(line, _LINE)  # whole where there is space: compilers point below what they mean
         yield from (f"{indent}|  {part}" for part in (_wrap_text(text, len(indent) + 3) if narrow else [text]))
@@ -133,7 +133,7 @@ def log_has_more(step: CheckStep) -> bool:
 
 def verdict_line(bot: str, findings: Iterable[Finding]) -> str:
     """Return what the steps of an examination come to."""
-    count = sum(finding.level == "fail" for finding in findings)
+    count = sum(finding.severity == "fail" for finding in findings)
     return click.style(
         f"{format_count(count, 'step')} failed" if count else f"{escape_control(bot)} can play",
         fg="red" if count else "green",
@@ -142,7 +142,7 @@ def verdict_line(bot: str, findings: Iterable[Finding]) -> str:
 
 def has_failure(findings: Iterable[Finding]) -> bool:
     """Return whether one of them needs a hand."""
-    return any(finding.level == "fail" for finding in findings)
+    return any(finding.severity == "fail" for finding in findings)
 
 
 def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
@@ -155,7 +155,7 @@ def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
             "tests": [
                 {
                     "number": str(step.number),
-                    "name": step.what,
+                    "name": step.check,
                     "status": "failed" if has_failure([step]) else "passed",
                     "output": click.unstyle("\n".join(step_lines(step.view()))),
                 }
@@ -243,7 +243,7 @@ def check(
         except OSError as problem:
             exit_on_os_error(problem)
     if as_json:
-        print_json(CheckReport(2, tuple(map(_examination, bots, by_bot))))
+        print_json(CheckReport(3, tuple(map(_examination, bots, by_bot))))
     sys.exit(1 if any(has_failure(steps) for steps in by_bot) else 0)
 
 
@@ -274,7 +274,7 @@ def _keep_log(step: CheckStep, bot: str) -> CheckStep:
 
     It takes the place of the one that the bot's last failed build left.
     """
-    if step.level != "fail" or not log_has_more(step):
+    if step.severity != "fail" or not log_has_more(step):
         return step
     which = sha256(os.fsencode(os.path.abspath(bot))).hexdigest()[:12]
     place = Path(tempfile.gettempdir(), f"arena-build-{os.getuid()}-{which}.log")
@@ -290,7 +290,7 @@ def _keep_log(step: CheckStep, bot: str) -> CheckStep:
                 return step
     except OSError:
         return step
-    return replace(step, do="\n".join(filter(None, [step.do, f"The whole log: {place}"])))
+    return replace(step, advice="\n".join(filter(None, [step.advice, f"The whole log: {place}"])))
 
 
 def _examination(bot: str, steps: list[CheckStep]) -> CheckResult:

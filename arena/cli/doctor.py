@@ -35,7 +35,7 @@ def doctor(as_json: bool) -> None:
         reasons = {name: None if trouble is None else str(trouble) for name, trouble in tried.items()}
         print_json(HostReport(works, reasons, tuple(results)))
     else:
-        widest = max(len(finding.what) for finding in results)
+        widest = max(len(finding.check) for finding in results)
         print_text("\n".join(line for finding in results for line in finding_lines(finding, widest)))
     sys.exit(0 if works else 1)
 

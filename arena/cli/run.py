@@ -296,17 +296,17 @@ def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Pat
 
 def _reason(rejected: RejectedBot) -> str:
     """Return in one line why a bot can't play."""
-    return escape_control(rejected.step.text)
+    return escape_control(rejected.step.message)
 
 
 def _rejection_lines(rejected: RejectedBot) -> Iterator[str]:
     """Yield why a bot can't play: the exchange, the end of its standard error, and what to do."""
     step = rejected.step
     yield f"{rejected.bot.name} can't play: {_reason(rejected)}"
-    if step.got is not None:
-        yield f"  got: {show_value(step.got, 200)}"
+    if step.received is not None:
+        yield f"  got: {show_value(step.received, 200)}"
     yield from (f"  | {show_value(line, 200)}" for line in step.stderr)
-    yield from (f"  {escape_control(line)}" for line in step.do.split("\n") if line)
+    yield from (f"  {escape_control(line)}" for line in step.advice.split("\n") if line)
 
 
 def resume_run(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:

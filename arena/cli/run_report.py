@@ -284,17 +284,17 @@ def _example(folder: RunFolder, exchange: StoredFaultSample, bot: Bot, sandbox: 
 def example_lines(seen: FaultReport) -> Iterator[RenderableType]:
     """Yield what happened and what to do, what was sent and came, and what the bot wrote to standard error."""
     rows = [("request", escape_bytes(reorder_request(seen.sent), _LINE_SHOWN))] if seen.sent else []
-    if seen.got is not None:
-        rows.append(("answer", escape_bytes(seen.got, _LINE_SHOWN)))
+    if seen.received is not None:
+        rows.append(("answer", escape_bytes(seen.received, _LINE_SHOWN)))
     if seen.used:
         rows.append(("played", escape_control(seen.used)))
-    rows.append(("help", seen.do))
+    rows.append(("help", seen.advice))
     lines = list_own_lines(seen.stderr)
     if lines:
         rows.append(("stderr", seen.log or ""))
         rows += [("", f"| {escape_bytes(line, _STDERR_SHOWN)}") for line in lines[-_STDERR_LINES:]]
     game = "" if seen.game is None else f", game {seen.game}"
-    yield Text(f"  match {seen.match}{game}, {seen.code}: {seen.what}")
+    yield Text(f"  match {seen.match}{game}, {seen.code}: {seen.message}")
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")

@@ -202,7 +202,7 @@ def _follow(server: LadderClient, where: str, sent: SubmissionReport, quiet: boo
             away_since = None
             version = next(each for each in state["versions"] if each["number"] == sent.number)
             steps = _STEPS.validate_python(state["examination"]["steps"])
-            ended = tuple(step for step in steps if step.level != "now")
+            ended = tuple(step for step in steps if step.severity != "now")
             if ended[: len(printed)] != printed:
                 print_note("its checks began again")
                 printed = ()
@@ -216,7 +216,7 @@ def _follow(server: LadderClient, where: str, sent: SubmissionReport, quiet: boo
             last = version["state"]
             if steps != ended and doing != steps[-1]:
                 doing = steps[-1]
-                print_note(f"{doing.what}: {escape_control(doing.text)}")
+                print_note(f"{doing.check}: {escape_control(doing.message)}")
         except (ServerUnreachableError, ServerRefusedError) as problem:
             away_since = away_since or time.monotonic()
             passing = isinstance(problem, ServerUnreachableError) or problem.status >= 500

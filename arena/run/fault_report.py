@@ -21,10 +21,10 @@ class FaultReport:
     match: int
     game: int | None
     code: str
-    what: str
-    do: str
+    message: str
+    advice: str
     sent: bytes
-    got: bytes | None
+    received: bytes | None
     used: str | None
     log: str | None
     stderr: bytes
@@ -40,7 +40,7 @@ def make_fault_report(
 ) -> FaultReport:
     """Return the report of a stored fault sample, from the match's record, if any, and its (name, standard error).
 
-    sandbox, argv, alone: as `Evidence` has them. Raises ValueError where the record doesn't have the fault.
+    sandbox, argv, alone: as `FaultContext` has them. Raises ValueError where the record doesn't have the fault.
     """
     game, detail, used = kept.game, None, None
     if record is not None:

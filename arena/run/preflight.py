@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from arena.bots import Bot, BuildError, build_all, build_in_box, relocate_bot, with_kit
-from arena.checks import CheckSettings, CheckStep, Level, Timeouts, open_check_threads, smoke_test
+from arena.checks import CheckSettings, CheckStep, Severity, Timeouts, open_check_threads, smoke_test
 from arena.run.config import RunConfig
 from arena.sandbox import Sandbox, lock_folder, programs_of, remove_tree
 from ladder.store import FolderError, RunFolder
@@ -176,7 +176,9 @@ def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Call
             for look in done:
                 look.result()
         steps = [look.result() for look in looks]
-    failed = [RejectedBot(bot, step) for bot, step in zip(config.bots, steps, strict=True) if step.level is Level.FAIL]
+    failed = [
+        RejectedBot(bot, step) for bot, step in zip(config.bots, steps, strict=True) if step.severity is Severity.FAIL
+    ]
     if exam.hello_s < _SHORT_S and len(config.bots) > (os.cpu_count() or 1):
         failed = [again for each in failed if (again := _alone(each, exam)) is not None]
     return failed
@@ -185,4 +187,4 @@ def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Call
 def _alone(rejected: RejectedBot, exam: CheckSettings) -> RejectedBot | None:
     """Look once more at a bot, while no other runs."""
     step = smoke_test(rejected.bot, exam, lambda: None)
-    return RejectedBot(rejected.bot, step) if step.level is Level.FAIL else None
+    return RejectedBot(rejected.bot, step) if step.severity is Severity.FAIL else None

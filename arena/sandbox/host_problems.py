@@ -104,29 +104,29 @@ class Remedy(Enum):
 class HostProblem:
     """A problem of the host, and how to fix it.
 
-    remedy: None where no command mends it. about: what the remedy's {} stands for. more: words in place of the remedy's
-    own `then`. str() gives everything in one line.
+    remedy: None where no command fixes it. arguments: what the remedy's {} stands for. hint: words in place of the
+    remedy's own advice. str() gives everything in one line.
     """
 
-    text: str
+    message: str
     remedy: Remedy | None = None
-    about: tuple[str, ...] = ()
-    more: str = ""
+    arguments: tuple[str, ...] = ()
+    hint: str = ""
 
     @property
-    def command(self) -> str | None:
-        """Return the line for a shell, None where no command mends it."""
-        return None if self.remedy is None else self.remedy.value[0].replace("{}", shlex.join(self.about))
+    def fix_command(self) -> str | None:
+        """Return the line for a shell, None where no command fixes it."""
+        return None if self.remedy is None else self.remedy.value[0].replace("{}", shlex.join(self.arguments))
 
     @property
-    def then(self) -> str:
+    def advice(self) -> str:
         """Return what is to be done besides, or what else would do; may be empty."""
-        return self.more or ("" if self.remedy is None else self.remedy.value[1])
+        return self.hint or ("" if self.remedy is None else self.remedy.value[1])
 
     def __str__(self) -> str:
         """Return it in one line, for errors and notes."""
-        command = "" if self.command is None else f": run `{self.command}`"
-        return self.text + command + (f", {self.then}" if self.then else "")
+        command = "" if self.fix_command is None else f": run `{self.fix_command}`"
+        return self.message + command + (f", {self.advice}" if self.advice else "")
 
 
 class HostProblemError(SandboxError):

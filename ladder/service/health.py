@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.bots import escape_control
-from arena.checks import Finding, Level
+from arena.checks import Finding, Severity
 from arena.run import cache_folder
 from arena.sandbox import is_noexec
 from ladder.service.ladder import Ladder, open_ladder, require_sandbox
@@ -79,13 +79,17 @@ def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
     It only looks, but `deep` keeps the table that it computes. A database that is away is a finding, and the last one.
     """
     settings = read_settings(folder)
-    yield Finding("ladder.toml", Level.OK, f"{len(settings.deadlines)} deadline{'s' * (len(settings.deadlines) != 1)}")
+    yield Finding(
+        "ladder.toml", Severity.OK, f"{len(settings.deadlines)} deadline{'s' * (len(settings.deadlines) != 1)}"
+    )
     try:
         with closing(open_ladder(folder, _PATIENCE_S)) as ladder:
-            yield Finding("database", Level.OK, f"answers, revision {NEWEST_REVISION}")
+            yield Finding("database", Severity.OK, f"answers, revision {NEWEST_REVISION}")
             yield from _of_ladder(ladder, deep)
     except (LadderError, DatabaseError) as problem:
-        yield Finding("database", Level.FAIL, " ".join(str(problem).splitlines()), do=_start_it(settings.database))
+        yield Finding(
+            "database", Severity.FAIL, " ".join(str(problem).splitlines()), advice=_start_it(settings.database)
+        )
 
 
 def _start_it(url: str) -> str:
@@ -100,13 +104,13 @@ def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
     if broken:
         yield Finding(
             "integrity",
-            Level.FAIL,
+            Severity.FAIL,
             "; ".join(broken),
-            do="stop the runner, and restore the last backup into a new folder",
+            advice="stop the runner, and restore the last backup into a new folder",
         )
         return
     if database.sqlite is not None:
-        yield Finding("integrity", Level.OK, "the file is whole")
+        yield Finding("integrity", Severity.OK, "the file is whole")
     yield from _disks(ladder)
     yield _clock(ladder)
     yield _boxes(ladder)
@@ -119,7 +123,7 @@ def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
     if deep:
         sums = _sums(ladder)
         yield sums
-        if sums.level is Level.OK:  # of wrong sums there is no table
+        if sums.severity is Severity.OK:  # of wrong sums there is no table
             yield _table(ladder)
 
 
@@ -127,7 +131,7 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
     with ladder.database.read() as connection:
         size, games = database_size(connection)
     per_game = f", {size / games:.0f} bytes a game" if games else ""
-    yield Finding("size", Level.OK, f"{size / 1e6:.1f} MB, {games} games{per_game}")
+    yield Finding("size", Severity.OK, f"{size / 1e6:.1f} MB, {games} games{per_game}")
     cache = cache_folder()
     while not cache.exists():
         cache = cache.parent
@@ -137,16 +141,19 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
         text = f"{free / 1e9:.1f} GB free below {place}" if free else f"full: nothing is free below {place}"
         if free < _MIN_FREE_BYTES:
             do = "set TMPDIR or ARENA_CACHE to a larger disk" if what != "ladder" else "remove old backups, or move it"
-            yield Finding(f"disk: {what}", Level.FAIL, text, do=f"free space: {do}")
+            yield Finding(f"disk: {what}", Severity.FAIL, text, advice=f"free space: {do}")
         elif what != "ladder" and is_noexec(str(place)):
             text = f"{place} is mounted noexec: compiled bots that play as plain processes can't be started there"
-            yield Finding(f"disk: {what}", Level.WARN, text, do="set TMPDIR or ARENA_CACHE to another folder")
+            yield Finding(f"disk: {what}", Severity.WARN, text, advice="set TMPDIR or ARENA_CACHE to another folder")
         elif what == "ladder" and ladder.database.sqlite is not None and free < 2 * size:
             yield Finding(
-                f"disk: {what}", Level.NOTE, text, do="a backup needs twice the database's size: write it elsewhere"
+                f"disk: {what}",
+                Severity.NOTE,
+                text,
+                advice="a backup needs twice the database: write it elsewhere",
             )
         else:
-            yield Finding(f"disk: {what}", Level.OK, text)
+            yield Finding(f"disk: {what}", Severity.OK, text)
 
 
 def _clock(ladder: Ladder) -> Finding:
@@ -155,16 +162,16 @@ def _clock(ladder: Ladder) -> Finding:
         last = last_event_at(connection) - ladder.clock()
     if last <= MAX_CLOCK_SKEW_S < ahead:
         text = f"agrees with what was written last; what was written before is up to {ahead:.0f} seconds ahead of it"
-        return Finding("clock", Level.NOTE, text, do="nothing, if this clock is right: one was ahead then")
+        return Finding("clock", Severity.NOTE, text, advice="nothing, if this clock is right: one was ahead then")
     if ahead > MAX_CLOCK_SKEW_S:
         return Finding(
             "clock",
-            Level.FAIL,
+            Severity.FAIL,
             f"this machine's clock is {ahead:.0f} seconds behind the newest entry of the database",
             "timedatectl set-ntp true",
             "set it; deadlines and quotas go by it, results don't",
         )
-    return Finding("clock", Level.OK, "not behind what the database holds")
+    return Finding("clock", Severity.OK, "not behind what the database holds")
 
 
 def _boxes(ladder: Ladder) -> Finding:
@@ -173,10 +180,10 @@ def _boxes(ladder: Ladder) -> Finding:
         require_sandbox(ladder)
     except LadderError as problem:
         do = "see arena doctor; a runner whose matches are all played on a cluster needs none here"
-        return Finding("sandbox", Level.FAIL, " ".join(str(problem).splitlines()), do=do)
+        return Finding("sandbox", Severity.FAIL, " ".join(str(problem).splitlines()), advice=do)
     if not choice.isolates:
-        return Finding("sandbox", Level.NOTE, "bots are plain processes: for authors you trust")
-    return Finding("sandbox", Level.OK, f"{choice.name} works, also for untrusted bots")
+        return Finding("sandbox", Severity.NOTE, "bots are plain processes: for authors you trust")
+    return Finding("sandbox", Severity.OK, f"{choice.name} works, also for untrusted bots")
 
 
 def _runners(ladder: Ladder) -> Iterator[Finding]:
@@ -184,23 +191,23 @@ def _runners(ladder: Ladder) -> Iterator[Finding]:
         runners = list_runner_loads(connection)
     alive = [each for each in runners if not each.is_dead]
     if not alive:
-        yield Finding("runner", Level.NOTE, "none is running", f"arena ladder run {ladder.path}")
+        yield Finding("runner", Severity.NOTE, "none is running", f"arena ladder run {ladder.path}")
     for each in runners:
         runner = each.runner
         text = f"{runner.id[:8]}, process {runner.pid} at {escape_control(runner.host.split()[0])}, holds {each.leases}"
         if each.is_dead and alive:
             yield Finding(
-                "runner", Level.NOTE, f"{text}: it is dead", do="another runner takes that back within seconds"
+                "runner", Severity.NOTE, f"{text}: it is dead", advice="another runner takes that back within seconds"
             )
         elif each.is_dead:
-            level = Level.FAIL if each.leases else Level.NOTE
+            level = Severity.FAIL if each.leases else Severity.NOTE
             yield Finding(
                 "runner", level, f"{text}: it is dead", f"arena ladder run {ladder.path}", "start another: it continues"
             )
         elif each.is_dead is None:
-            yield Finding("runner", Level.NOTE, f"{text}: on another machine", do="look there whether it lives")
+            yield Finding("runner", Severity.NOTE, f"{text}: on another machine", advice="look there whether it lives")
         else:
-            yield Finding("runner", Level.OK, f"{text}, {runner.capacity} at a time")
+            yield Finding("runner", Severity.OK, f"{text}, {runner.capacity} at a time")
 
 
 def _queue(ladder: Ladder) -> Finding:
@@ -209,8 +216,8 @@ def _queue(ladder: Ladder) -> Finding:
     waits = 0.0 if since is None else ladder.clock() - since
     text = f"{count} wait, the first for {waits / 60:.0f} minutes" if count else "none waits"
     if waits > _MAX_WAIT_S:
-        return Finding("submissions", Level.FAIL, text, f"arena ladder run {ladder.path}", "is a runner running?")
-    return Finding("submissions", Level.OK, text)
+        return Finding("submissions", Severity.FAIL, text, f"arena ladder run {ladder.path}", "is a runner running?")
+    return Finding("submissions", Severity.OK, text)
 
 
 def _tables(ladder: Ladder) -> Finding:
@@ -221,21 +228,25 @@ def _tables(ladder: Ladder) -> Finding:
     count = sum(states.values())
     text = f"{count} open, at {states[PLAYING]} of them a match; people who have sat down: {people}"
     if not count:
-        return Finding("tables", Level.OK, "none is open")
+        return Finding("tables", Severity.OK, "none is open")
     if not played_here:
         mend = f"arena ladder serve-tables {ladder.path}"
-        return Finding("tables", Level.NOTE, f"{text}; no process plays them", mend, "arena ladder serve does it, too")
-    return Finding("tables", Level.OK, text)
+        return Finding(
+            "tables", Severity.NOTE, f"{text}; no process plays them", mend, "arena ladder serve does it, too"
+        )
+    return Finding("tables", Severity.OK, text)
 
 
 def _abandoned_matches(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
         failures = abandoned_since(connection, ladder.clock() - 7 * _DAY_S)
     if not failures:
-        return Finding("abandoned", Level.OK, "no match in the last 7 days")
+        return Finding("abandoned", Severity.OK, "no match in the last 7 days")
     last = failures[0]
     text = f"{len(failures)} matches in the last 7 days; the last, {last.match}: {escape_control(last.reason)}"
-    return Finding("abandoned", Level.FAIL, text, do="see arena doctor on the machine that failed; they don't rate")
+    return Finding(
+        "abandoned", Severity.FAIL, text, advice="see arena doctor on the machine that failed; they don't rate"
+    )
 
 
 def _deaths(ladder: Ladder) -> Finding:
@@ -244,19 +255,21 @@ def _deaths(ladder: Ladder) -> Finding:
         counts = sorted((-deaths.get(each.id, 0), each.label) for each in active_versions(connection))
     most = [f"{escape_control(label)} ({-count})" for count, label in counts if -count >= _MAX_DEATHS]
     if not most:
-        return Finding("workers", Level.OK, f"no bot that plays sat at the tables of {_MAX_DEATHS} that died in 7 days")
+        return Finding(
+            "workers", Severity.OK, f"no bot that plays sat at the tables of {_MAX_DEATHS} that died in 7 days"
+        )
     text = f"in the last 7 days some died in matches of {', '.join(most[:5])}"
-    return Finding("workers", Level.FAIL, text, do="look at their matches; to stop one: arena ladder disable")
+    return Finding("workers", Severity.FAIL, text, advice="look at their matches; to stop one: arena ladder disable")
 
 
 def _retention(ladder: Ladder) -> Finding:
     old = count_expired(ladder)
     if not old.records and not old.logs:
-        return Finding("retention", Level.OK, "nothing is older than ladder.toml keeps it")
+        return Finding("retention", Severity.OK, "nothing is older than ladder.toml keeps it")
     text = f"records of {old.records} matches and logs of {old.logs} are older than ladder.toml keeps them"
     return Finding(
         "retention",
-        Level.NOTE,
+        Severity.NOTE,
         text,
         f"arena ladder doctor {ladder.path} --prune",
         "or wait: a runner removes them daily",
@@ -268,20 +281,22 @@ def _sums(ladder: Ladder) -> Finding:
         wrong = find_wrong_totals(connection)
     if wrong:
         text = f"{len(wrong)} matches, such as {wrong[0]}, have other sums than their games"
-        return Finding("sums", Level.FAIL, text, do="the database was changed by hand: restore the last backup")
-    return Finding("sums", Level.OK, "each match's sums are those of its games")
+        return Finding("sums", Severity.FAIL, text, advice="the database was changed by hand: restore the last backup")
+    return Finding("sums", Severity.OK, "each match's sums are those of its games")
 
 
 def _table(ladder: Ladder) -> Finding:
     result = rebuild_standings(ladder)
     if result.first:
-        return Finding("table", Level.OK, "it was computed for the first time")
+        return Finding("table", Severity.OK, "it was computed for the first time")
     if result.same is None:
-        return Finding("table", Level.NOTE, f"it was {result.news} matches behind the results; it was recomputed")
+        return Finding("table", Severity.NOTE, f"it was {result.news} matches behind the results; it was recomputed")
     if not result.same:
         text = f"it differed from a new one by {result.largest:.2g}, and was recomputed"
-        return Finding("table", Level.FAIL, text, do="report it to the arena's authors: both ways should give the same")
-    return Finding("table", Level.OK, "as a new one from all results")
+        return Finding(
+            "table", Severity.FAIL, text, advice="report it to the arena's authors: both ways should give the same"
+        )
+    return Finding("table", Severity.OK, "as a new one from all results")
 
 
 DEFAULT_HOST = "127.0.0.1"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from sqlalchemy import Connection
 
 from arena.bots import escape_control
-from arena.checks import CheckStep, Level
+from arena.checks import CheckStep, Severity
 from arena.run import MatchOutput
 from ladder.pool import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessage, drive_jobs
 from ladder.service.ladder import Ladder
@@ -309,8 +309,8 @@ def auto_disable_version(connection: Connection, version: int, why: str, now: fl
 
 def rejection_reason(steps: Sequence[CheckStep]) -> str:
     """Return in one line why an examination failed: its first step that did."""
-    step = next(step for step in steps if step.level is Level.FAIL)
-    return escape_control(f"{step.what}: {step.text}")
+    step = next(step for step in steps if step.severity is Severity.FAIL)
+    return escape_control(f"{step.check}: {step.message}")
 
 
 def _with_costs(played: MatchOutput) -> PlayedMatch:

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, Table, insert, select
 
-from arena.checks import CheckStep, Level
+from arena.checks import CheckStep, Severity
 from arena.coup import PRESETS
 from arena.referee import MatchSettings, read_record
 from arena.sandbox import SandboxChoice
@@ -77,7 +77,7 @@ def new_ladder(folder: Path, bots: int) -> Iterator[Ladder]:
                 finish_check(
                     connection,
                     version,
-                    [serialize_step(CheckStep("plays", Level.OK, ""))],
+                    [serialize_step(CheckStep("plays", Severity.OK, ""))],
                     None,
                     ["python3", "bot.py"],
                     None,

@@ -112,9 +112,9 @@ def test_a_file_system_that_forbids_programs_is_no_fault_of_a_bots(
         [told] = [
             finding
             for finding in check_host(dict.fromkeys(("process", *ISOLATING_SANDBOXES)), tmp_path)
-            if finding.what == "disk"
+            if finding.check == "disk"
         ]
-        assert "mounted noexec" in told.text
+        assert "mounted noexec" in told.message
 
 
 def test_a_build_whose_toolchain_no_box_shows_says_what_to_do(quick: Yard) -> None:

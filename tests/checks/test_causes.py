@@ -19,7 +19,7 @@ HELLO = b'{"type":"hello","protocol":1}'
 
 def line(text: bytes, code: str = "bad_json", sent: bytes = REQUEST) -> FaultContext:
     """Return a fault of a line that came."""
-    return FaultContext(code, sent=sent, got=text)
+    return FaultContext(code, sent=sent, received=text)
 
 
 def died(stderr: str, sandbox: str = "bubblewrap", alone: bool = False, code: str = "exited") -> FaultContext:
@@ -31,7 +31,7 @@ def died(stderr: str, sandbox: str = "bubblewrap", alone: bool = False, code: st
         stderr=text,
         sandbox=sandbox,
         argv=("/usr/bin/python3", "b"),
-        alone=alone,
+        is_single_file=alone,
         facts=Facts(exit_code=1),
     )
 
@@ -90,7 +90,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (died(f"{TRACEBACK}RuntimeError: can't start new thread"), "can't start new thread", "hello.limits.processes"),
     (FaultContext("timeout", stderr=b"OpenBLAS: pthread_create failed for 7 of 8"), "refused a thread", "OPENBLAS_NUM"),
     (READS_ALL, "all of its input before it answers", "for line in sys.stdin"),
-    (replace(silent(Facts(unended=True)), got=b"choice? "), "it wrote a prompt", "input() without a prompt"),
+    (replace(silent(Facts(unended=True)), received=b"choice? "), "it wrote a prompt", "input() without a prompt"),
     (silent(Facts(2000, 3, late=True)), "what was seen", "it is slow"),
     (died("OSError: [Errno 28] No space left on device"), "temporary files is full", "hello.limits.tmp_mb"),
     (died(NO_MODULE), "no box has torch", "train at home"),
@@ -101,7 +101,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
         "none of yours",
     ),
     (FaultContext("start_failed", argv=("/usr/bin/npx", "tsx")), "npx looks for packages", "npm install"),
-    (replace(silent(Facts(500, 3, unended=True)), got=b'{"id":41}'), "has no end of line", r'with "\n"'),
+    (replace(silent(Facts(500, 3, unended=True)), received=b'{"id":41}'), "has no end of line", r'with "\n"'),
     (silent(Facts(unflushed=True), ("/usr/bin/java", "Bot"), "start_failed"), "stay in a buffer", "System.out.flush()"),
     (silent(Facts(unflushed=True), ("/bot/b.py",)), "doesn't flush", "print(..., flush=True)"),
     (silent(Facts(500, 498)), "what was seen", "endless loop"),
@@ -172,9 +172,9 @@ def test_each_row_has_its_example() -> None:
 def test_a_mistake_is_named_with_what_to_do(seen: FaultContext, what: str, do: str) -> None:
     """In two lines that can be printed anywhere."""
     found = diagnose_fault(seen)
-    assert what in found.what
-    assert do in found.do
-    assert (found.what + found.do).isprintable()
+    assert what in found.message
+    assert do in found.advice
+    assert (found.message + found.advice).isprintable()
 
 
 @pytest.mark.parametrize("code", sorted(FAULTS))
@@ -210,7 +210,7 @@ def test_what_has_no_known_cause_has_the_help_of_its_fault(code: str) -> None:
             FaultContext("timeout", "in 9 ms it computed for 5 ms", facts=Facts(9, 5)),
             f"{FAULTS['timeout'].message}: in 9 ms it computed for 5 ms",
         ),
-        (FaultContext("timeout", sent=REQUEST, got=b'{"id":41}'), FAULTS["timeout"].message),
+        (FaultContext("timeout", sent=REQUEST, received=b'{"id":41}'), FAULTS["timeout"].message),
     ],
 )
 def test_a_detail_is_told_and_no_cause_is_guessed(seen: FaultContext, what: str) -> None:
@@ -226,7 +226,7 @@ def test_no_words_of_a_bot_are_part_of_a_command() -> None:
         died(f"sh: 1: {evil}: not found"),
         died(f"{TRACEBACK}PermissionError: [Errno 13] Permission denied: '{evil}'"),
     ):
-        assert "rm" not in diagnose_fault(seen).do
+        assert "rm" not in diagnose_fault(seen).advice
 
 
 def test_last_words_of_any_shape_are_read_in_no_time() -> None:
@@ -250,4 +250,4 @@ def test_what_python_really_says_is_understood(tmp_path: Path, text: str, what: 
     bot = tmp_path / "b.py"
     bot.write_text(text)
     ran = subprocess.run([sys.executable, "-P", bot], cwd=tmp_path, capture_output=True, timeout=60)
-    assert what in diagnose_fault(FaultContext("exited", stderr=ran.stderr, argv=(sys.executable,))).what
+    assert what in diagnose_fault(FaultContext("exited", stderr=ran.stderr, argv=(sys.executable,))).message

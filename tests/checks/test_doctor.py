@@ -49,7 +49,7 @@ def found(
         if text is not None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
-    return {finding.what: finding for finding in check_host(tried or WORKS, folder)}
+    return {finding.check: finding for finding in check_host(tried or WORKS, folder)}
 
 
 HOSTS: dict[str, tuple[str, str, str, str, str]] = {
@@ -89,8 +89,8 @@ def test_what_is_wrong_with_a_host_is_found_with_what_mends_it(
     """One line, one level, one command; nothing is said where all is as it should be."""
     assert what not in found(tmp_path, {})
     finding = found(tmp_path, {file: text})[what]
-    assert finding.level == level
-    assert mend in finding.mend
+    assert finding.severity == level
+    assert mend in finding.fix_command
 
 
 def test_a_good_host_is_told_in_ten_lines(tmp_path: Path) -> None:
@@ -98,14 +98,14 @@ def test_a_good_host_is_told_in_ten_lines(tmp_path: Path) -> None:
     good = found(tmp_path, {})
     assert len(good) <= 10
     for finding in good.values():
-        assert "\n" not in finding.what + finding.text + finding.mend
-        assert len(finding.what) <= 15
+        assert "\n" not in finding.check + finding.message + finding.fix_command
+        assert len(finding.check) <= 15
 
 
 def test_what_weighs_most_comes_first(tmp_path: Path) -> None:
     """What stops a run, what untrusted bots need, how the boxes stand, comfort."""
     worst = {"proc/swaps": "/dev/sda2", "proc/sys/kernel/core_pattern": "|/x"}
-    levels = [finding.level.value for finding in found(tmp_path, worst).values()]
+    levels = [finding.severity.value for finding in found(tmp_path, worst).values()]
     assert levels == sorted(levels, key=["fail", "warn", "ok", "note"].index)
     assert {"warn", "ok", "note"} <= set(levels)
 
@@ -123,10 +123,10 @@ def test_it_says_which_sandbox_auto_takes(
 ) -> None:
     """And of one that doesn't work, why and what mends it, apart from each other."""
     got = found(tmp_path, {}, {"process": None, "bubblewrap": bubblewrap, "docker": docker})
-    assert got["--sandbox auto"].level == level
-    assert text in got["--sandbox auto"].text
+    assert got["--sandbox auto"].severity == level
+    assert text in got["--sandbox auto"].message
     if bubblewrap:
-        assert (got["bubblewrap"].text, got["bubblewrap"].mend) == (NO_BWRAP.text, NO_BWRAP.command)
+        assert (got["bubblewrap"].message, got["bubblewrap"].fix_command) == (NO_BWRAP.message, NO_BWRAP.fix_command)
 
 
 def test_the_command_prints_each_finding_and_exits_by_whether_a_sandbox_isolates(place: Place) -> None:
@@ -144,8 +144,8 @@ def test_the_command_prints_each_finding_and_exits_by_whether_a_sandbox_isolates
     told = place.run("doctor", "--json")
     assert told.code == ran.code
     assert told.json["isolates"] == works
-    assert set(told.json["boxes"]) == {"process", "bubblewrap", "docker"}
-    assert all(set(row) == {"what", "level", "text", "mend", "do"} for row in told.json["findings"])
+    assert set(told.json["sandbox_problems"]) == {"process", "bubblewrap", "docker"}
+    assert all(set(row) == {"check", "severity", "message", "fix_command", "advice"} for row in told.json["findings"])
     place.demand_nothing_left()
 
 
@@ -169,12 +169,12 @@ def test_memory_for_the_bots_of_all_cores_is_compared_with_the_machines(
         needs("two cores", "fewer matches than one don't fit" if cores == 1 else None)
         has = 512 + (cores - 1) * 4 * 256
     finding = found(tmp_path, {"proc/meminfo": f"MemTotal:  {has * 1024} kB\nMemFree: 1 kB\n"})["memory"]
-    assert finding.level == level
-    assert finding.text.startswith(f"{has} MB; ")
-    assert finding.mend == (mend or "").format(fits=cores - 1)
-    assert ("voids matches" in finding.text) == (level == "warn")
+    assert finding.severity == level
+    assert finding.message.startswith(f"{has} MB; ")
+    assert finding.fix_command == (mend or "").format(fits=cores - 1)
+    assert ("voids matches" in finding.message) == (level == "warn")
     if mend and "{fits}" in mend:
-        assert finding.do == f"or with --memory-mb {(has - 512) // (cores * 4)}"
+        assert finding.advice == f"or with --memory-mb {(has - 512) // (cores * 4)}"
 
 
 def test_a_plain_process_is_never_for_strangers() -> None:
@@ -221,9 +221,9 @@ def test_a_hanging_engine_costs_the_doctor_seconds(place: Place) -> None:
 
         def asks() -> None:
             found = place.run("doctor", "--json", DOCKER_HOST=f"unix://{path}").json["findings"]
-            rows = {row["what"]: row for row in found}
-            assert "it doesn't answer (time-out)" in rows["docker"]["text"]
-            assert rows["docker"]["mend"] == "unset DOCKER_HOST"
+            rows = {row["check"]: row for row in found}
+            assert "it doesn't answer (time-out)" in rows["docker"]["message"]
+            assert rows["docker"]["fix_command"] == "unset DOCKER_HOST"
 
         within(15, asks)
 
@@ -259,9 +259,9 @@ def test_without_control_groups_no_box_is_for_strangers(needs: Needs) -> None:
         timeout=60,
     )
     told = json.loads(ran.stdout)
-    rows = {row["what"]: row for row in told["findings"]}
-    assert told["boxes"]["bubblewrap"] is None
-    assert told["boxes"]["docker"] is not None
-    assert rows["untrusted bots"]["level"] == "warn"
-    assert rows["control groups"]["level"] == "warn"
-    assert "mount -t cgroup2" in rows["control groups"]["mend"]
+    rows = {row["check"]: row for row in told["findings"]}
+    assert told["sandbox_problems"]["bubblewrap"] is None
+    assert told["sandbox_problems"]["docker"] is not None
+    assert rows["untrusted bots"]["severity"] == "warn"
+    assert rows["control groups"]["severity"] == "warn"
+    assert "mount -t cgroup2" in rows["control groups"]["fix_command"]

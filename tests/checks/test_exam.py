@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from arena.bots import load_bots
-from arena.checks import CheckSettings, CheckStep, Level, Timeouts, check_all, check_bot, request_kinds, smoke_test
+from arena.checks import CheckSettings, CheckStep, Severity, Timeouts, check_all, check_bot, request_kinds, smoke_test
 from arena.coup import PRESETS, CertainCards, KeyedRng, apply_moves, deal_game, list_legal_moves, view_from_seat
 from arena.referee import MatchSettings, Timing, legal_moves, wire
 from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer, make_reply_script
@@ -62,7 +62,7 @@ def examined(
 
 def failure(steps: list[CheckStep]) -> CheckStep:
     """Return the step that failed."""
-    (failed,) = [step for step in steps if step.level is Level.FAIL]
+    (failed,) = [step for step in steps if step.severity is Severity.FAIL]
     return failed
 
 
@@ -70,8 +70,8 @@ def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_
     """Also the kinds that its own moves don't lead to: this one only ever takes the first legal move."""
     for answer, told in ((None, []), (lambda message: {"id": message["id"], "choice": 0}, ["choices"])):
         steps = examined(tmp_path, bot(answer))
-        assert [step.what for step in steps if step.level is not Level.OK] == told
-        (table,) = [step.rows for step in steps if step.rows]
+        assert [step.check for step in steps if step.severity is not Severity.OK] == told
+        (table,) = [step.timings for step in steps if step.timings]
         asked = {kind: (int(asked), int(answered)) for kind, asked, answered in table[1:]}
         assert asked.keys() == frozenset().union(*(request_kinds(rules) for rules in PRESETS.values()))
         assert all(asked == answered > 0 for asked, answered in asked.values())
@@ -88,10 +88,10 @@ def test_a_bot_whose_turn_returns_nothing_is_told_so(tmp_path: Path) -> None:
 
     for answer, found in ((last, ["choices"]), (rich, [])):
         steps = examined(tmp_path, bot(answer))
-        assert [step.what for step in steps if step.level is not Level.OK] == found
+        assert [step.check for step in steps if step.severity is not Severity.OK] == found
     assert not found
-    [step] = [step for step in examined(tmp_path, bot(last)) if step.what == "choices"]
-    assert "at its turns it always plays legal[0]" in step.text
+    [step] = [step for step in examined(tmp_path, bot(last)) if step.check == "choices"]
+    assert "at its turns it always plays legal[0]" in step.message
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -179,10 +179,10 @@ def test_a_wrong_answer_fails_the_step_in_which_it_comes_with_the_exchange(
     """What was sent, and what came."""
     # A reply to the request before is no reply, and may be followed by one.
     failed = failure(examined(tmp_path, bot(answer), SHORT if "the request had 2" in words else PATIENT))
-    assert failed.what == name
-    assert words in failed.text
-    assert failed.got
-    assert failed.do
+    assert failed.check == name
+    assert words in failed.message
+    assert failed.received
+    assert failed.advice
     if name != "standard output":
         assert b'"type":"request"' in (failed.sent or b"")
 
@@ -235,8 +235,8 @@ SILENT: dict[str, tuple[Script, str, str]] = {
 def test_a_bot_that_says_too_little_fails(tmp_path: Path, script: Script, name: str, words: str) -> None:
     """It isn't waited for as long as in a match."""
     failed = failure(examined(tmp_path, script, SHORT, SHORT_S if name == "hello" else PATIENT_S))
-    assert failed.what == name
-    assert words in failed.text
+    assert failed.check == name
+    assert words in failed.message
     assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
 
 
@@ -249,8 +249,8 @@ def test_a_slow_answer_is_told_as_slow_and_not_as_one_that_is_not_flushed(tmp_pa
             peer.send(polite(json.loads(line)) or b"")
 
     failed = failure(examined(tmp_path, slow, SHORT))
-    assert "it is slow" in failed.do
-    assert "flush" not in failed.text + failed.do
+    assert "it is slow" in failed.advice
+    assert "flush" not in failed.message + failed.advice
 
 
 def test_a_bot_may_think_as_long_as_a_matchs_bank_allows(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_a_bot_that_starts_slowly_is_started_a_few_times_and_asked_all_kinds(tmp
             peer.send(polite(json.loads(line)) or b"")
 
     steps = examined(tmp_path, slow)
-    (table,) = [step.rows for step in steps if step.rows]
+    (table,) = [step.timings for step in steps if step.timings]
     assert {kind for kind, _, _ in table[1:]} == frozenset().union(
         *(request_kinds(rules) for rules in PRESETS.values())
     )
@@ -291,8 +291,8 @@ def test_what_an_author_has_and_a_ladder_has_not_is_told(tmp_path: Path, odd: st
     first = next(
         check_bot(str(home), CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch"))
     )
-    assert first.level is Level.WARN
-    assert "weights" in first.text
+    assert first.severity is Severity.WARN
+    assert "weights" in first.message
 
 
 TOLD = b"coup_kit: MyBot.turn failed at request 8: turn, game 0, turn 4"
@@ -335,7 +335,7 @@ def test_a_machine_that_stands_still_makes_no_bot_silent(tmp_path: Path) -> None
     sandbox = InProcessSandbox({argv[0]: bot()})
     exam = CheckSettings(sandbox, SandboxChoice("process"), tmp_path, hello_s=PATIENT_S, patience=PATIENT, clock=clock)
     steps = list(check_bot(str(tmp_path / "bot.py"), exam))
-    assert {step.level for step in steps} <= {Level.OK, Level.NOTE}
+    assert {step.severity for step in steps} <= {Severity.OK, Severity.NOTE}
 
 
 def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Pa
     steps = examined(
         tmp_path, bot(lambda message: {"id": message["id"], "choice": rng.randrange(len(message["legal"]))})
     )
-    assert {step.what: step.level for step in steps if step.level is not Level.OK} == {"same seeds": "note"}
+    assert {step.check: step.severity for step in steps if step.severity is not Severity.OK} == {"same seeds": "note"}
 
 
 def test_memory_is_told_beside_its_limit_where_it_is_known(tmp_path: Path) -> None:
@@ -355,8 +355,8 @@ def test_memory_is_told_beside_its_limit_where_it_is_known(tmp_path: Path) -> No
         peer.peak_bytes = next(peaks, 1)
         bot()(peer)
 
-    assert "; memory 14 MB of 256 MB" in examined(tmp_path, has)[-1].text
-    assert "memory" not in examined(tmp_path, bot())[-1].text
+    assert "; memory 14 MB of 256 MB" in examined(tmp_path, has)[-1].message
+    assert "memory" not in examined(tmp_path, bot())[-1].message
 
 
 def in_one_folder(folder: Path, script: Script) -> list[tuple[int, CheckStep]]:
@@ -381,10 +381,10 @@ def test_several_bots_are_examined_side_by_side_and_told_in_their_order(tmp_path
         bot()(peer)
 
     found = in_one_folder(tmp_path, meets)
-    names = [step.what for place, step in found if place == 0]
+    names = [step.check for place, step in found if place == 0]
     assert [place for place, _ in found] == [0] * len(names) + [1] + [2] * len(names)
     assert [step.number for _, step in found] == [*range(1, len(names) + 1), 1, *range(1, len(names) + 1)]
-    assert [step.level for _, step in found if step.level is not Level.OK] == [Level.FAIL]
+    assert [step.severity for _, step in found if step.severity is not Severity.OK] == [Severity.FAIL]
 
 
 def test_a_file_beside_two_bots_is_held_against_neither(tmp_path: Path) -> None:
@@ -394,9 +394,9 @@ def test_a_file_beside_two_bots_is_held_against_neither(tmp_path: Path) -> None:
         (tmp_path / "games.log").write_text("")
         bot()(peer)
 
-    steps = [step for _, step in in_one_folder(tmp_path, writes) if step.what == "files"]
-    assert [step.level for step in steps] == [Level.NOTE] * 2
-    assert "or another bot of its folder did: games.log" in steps[0].text
+    steps = [step for _, step in in_one_folder(tmp_path, writes) if step.check == "files"]
+    assert [step.severity for step in steps] == [Severity.NOTE] * 2
+    assert "or another bot of its folder did: games.log" in steps[0].message
 
 
 def test_a_slow_start_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -406,28 +406,28 @@ def test_a_slow_start_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         == MatchSettings().timing.start_ms / 1000
     )
     monkeypatch.setattr("arena.checks.bot_check.SLOW_S", -1.0)
-    (step,) = [step for step in examined(tmp_path, bot()) if step.what == "hello"]
-    assert (step.level, step.text) == (Level.NOTE, "it took 0.0 s of 60 s to start")
+    (step,) = [step for step in examined(tmp_path, bot()) if step.check == "hello"]
+    assert (step.severity, step.message) == (Severity.NOTE, "it took 0.0 s of 60 s to start")
 
 
 def test_a_bot_that_is_not_there_fails_the_first_step(tmp_path: Path) -> None:
     """With the second line of the message as what to do."""
     exam = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path)
     (step,) = check_bot(str(tmp_path / "none.py"), exam)
-    assert (step.what, step.level) == ("file", Level.FAIL)
-    assert step.do == "A bot is a file, or a folder with bot.toml."
+    assert (step.check, step.severity) == ("file", Severity.FAIL)
+    assert step.advice == "A bot is a file, or a folder with bot.toml."
 
 
 def test_the_quick_look_tells_of_a_bot_that_says_nothing_after_its_hello(tmp_path: Path) -> None:
     """A bot that answers isn't told of; one that is silent for two seconds is, once, before its time is over."""
     (tmp_path / "bot.py").write_text("")
     ((found,), _) = load_bots([str(tmp_path / "bot.py")])
-    for script, level, told in ((bot(), Level.OK, 0), (silent_after_hello, Level.FAIL, 1)):
+    for script, level, told in ((bot(), Severity.OK, 0), (silent_after_hello, Severity.FAIL, 1)):
         mute: list[bool] = []
         exam = CheckSettings(
             InProcessSandbox({found.argv[0]: script}), SandboxChoice("process"), tmp_path, patience=Timeouts(2.1, 0.0)
         )
-        assert smoke_test(found, exam, partial(mute.append, True)).level is level
+        assert smoke_test(found, exam, partial(mute.append, True)).severity is level
         assert len(mute) == told
 
 
@@ -450,9 +450,9 @@ def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_examiner_says_so(t
             leave_s=1e9,
             enough_s=enough_s,
         )
-        steps = {step.what: step for step in check_bot(str(file), exam)}
-        assert {step.level for step in steps.values()} <= {Level.OK, Level.NOTE}
-        return int(steps["more games"].text.split()[0]), steps["all requests"].text
+        steps = {step.check: step for step in check_bot(str(file), exam)}
+        assert {step.severity for step in steps.values()} <= {Severity.OK, Severity.NOTE}
+        return int(steps["more games"].message.split()[0]), steps["all requests"].message
 
     games, everything = asked(1e9)
     assert games > 2
@@ -469,11 +469,11 @@ def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) 
     building = []
     exam = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch", builds=building.append)
     with closing(check_bot(str(tmp_path / "bot"), exam)) as steps:
-        assert next(steps).what == "file"
+        assert next(steps).check == "file"
         step = next(steps)
-    assert (step.what, step.level, step.log) == ("build", Level.OK, said.encode() + b"\n")
+    assert (step.check, step.severity, step.log) == ("build", Severity.OK, said.encode() + b"\n")
     assert step.stderr == ((said.encode(),) if warned else ())
-    assert step.text.endswith("with warnings") == warned
+    assert step.message.endswith("with warnings") == warned
     assert [bot.name for bot in building] == ["bot"]
 
 
@@ -487,7 +487,7 @@ def test_what_a_build_made_beside_the_bot_is_not_what_the_bot_wrote(tmp_path: Pa
     )
     steps = list(check_bot(str(tmp_path / "bot"), exam))
     assert (tmp_path / "bot" / "made").exists()
-    assert [step for step in steps if step.level is Level.FAIL] == []
+    assert [step for step in steps if step.severity is Severity.FAIL] == []
 
 
 @pytest.mark.parametrize("starved_s", [0.2, 0.0], ids=["kept from a core", "slow"])
@@ -503,4 +503,4 @@ def test_the_time_in_which_the_host_keeps_a_bot_from_a_core_is_not_its_own(tmp_p
             peer.send(polite(message) or b"")
 
     steps = examined(tmp_path, script, hello_s=0.1, reports_waits=True)
-    assert [step.what for step in steps if step.level is Level.FAIL] == ([] if starved_s else ["hello"])
+    assert [step.check for step in steps if step.severity is Severity.FAIL] == ([] if starved_s else ["hello"])

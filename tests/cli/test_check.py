@@ -266,9 +266,9 @@ def test_json_has_the_steps_of_all_bots(place: Place) -> None:
     ran = checked(place, place.bot("good.py"), loud, "--rules", "coup", "--json")
     assert ran.code == 1
     good, bad = ran.json["bots"]
-    assert (good["ok"], bad["ok"]) == (True, False)
-    assert {step["level"] for step in good["steps"]} <= {"ok", "note"}
-    assert bad["steps"][-1]["got"] == "\\x1b[2J"
+    assert (good["passed"], bad["passed"]) == (True, False)
+    assert {step["severity"] for step in good["steps"]} <= {"ok", "note"}
+    assert bad["steps"][-1]["received"] == "\\x1b[2J"
 
 
 def test_gradescope_reads_each_step(place: Place) -> None:
@@ -321,11 +321,11 @@ def test_a_plain_process_notes_the_packages_that_no_box_has(place: Place) -> Non
     """The bot plays here by the interpreter's own; what isn't noted is the same everywhere."""
     bot = place.bot("bot.py", "import click\n" + BOT)
     ran = checked(place, bot, place.bot("plain.py", BOT), "--rules", "coup", "--json")
-    step = next(step for step in ran.json["bots"][0]["steps"] if step["what"] == "imports")
-    assert (ran.code, step["level"]) == (0, "note")
-    assert step["text"] == "click: a box has the standard library and the bot's folder"
+    step = next(step for step in ran.json["bots"][0]["steps"] if step["check"] == "imports")
+    assert (ran.code, step["severity"]) == (0, "note")
+    assert step["message"] == "click: a box has the standard library and the bot's folder"
     other = ran.json["bots"][1]["steps"]
-    assert "imports" not in [step["what"] for step in other]
+    assert "imports" not in [step["check"] for step in other]
 
 
 def test_wrong_input_is_refused(place: Place) -> None:
@@ -349,10 +349,10 @@ def test_a_compiled_bots_build_is_a_step_with_its_log(place: Place) -> None:
     ran = checked(place, "bot", "--json")
     step = ran.json["bots"][0]["steps"][-1]
     assert step["stderr"][:3] == ["[...]", "error: no type", "501"]
-    log = Path(step["do"].splitlines()[-1].removeprefix("The whole log: "))
+    log = Path(step["advice"].splitlines()[-1].removeprefix("The whole log: "))
     assert log.read_text().splitlines() == [*map(str, range(1, 501)), "error: no type", *map(str, range(501, 1000))]
     place.bot("bot/bot.toml", f'run = "./bot"\nbuild = ["sh", "-c", "echo {"long" * 100}; exit 4"]\n')
     again = checked(place, "bot", "--json").json["bots"][0]["steps"][-1]
-    assert again["do"].endswith(log.name), "the line is cut where it is shown"
+    assert again["advice"].endswith(log.name), "the line is cut where it is shown"
     assert log.read_text() == "long" * 100 + "\n", "the last log of a bot takes the place of the one before"
     assert log.stat().st_mode & 0o777 == 0o600

@@ -24,15 +24,15 @@ PROGRAMS = {"arena", "brew", "bwrap", "docker", "echo", "export", "open", "pip",
 def test_each_command_is_one_for_a_shell(remedy: Remedy) -> None:
     """Each simple command of it begins with a program that is known; a comma ends none, as it would a sentence."""
     trouble = HostProblem("it is broken", remedy, ("one", "two"))
-    assert trouble.command is not None
-    assert subprocess.run(["sh", "-n", "-c", trouble.command], capture_output=True, timeout=60).returncode == 0
-    for part in trouble.command.replace(" | ", " && ").split(" && "):
+    assert trouble.fix_command is not None
+    assert subprocess.run(["sh", "-n", "-c", trouble.fix_command], capture_output=True, timeout=60).returncode == 0
+    for part in trouble.fix_command.replace(" | ", " && ").split(" && "):
         assert part.split()[0] in {*PROGRAMS, "printf"}, part
         assert part.split()[0] != "apt"
     assert "\n" not in str(trouble)
-    assert ", " not in trouble.command
-    assert trouble.then == trouble.then.strip(" ,;")
-    assert ("one two" in trouble.command) == ("{}" in remedy.value[0])
+    assert ", " not in trouble.fix_command
+    assert trouble.advice == trouble.advice.strip(" ,;")
+    assert ("one two" in trouble.fix_command) == ("{}" in remedy.value[0])
 
 
 def test_no_two_remedies_are_one() -> None:
@@ -73,13 +73,13 @@ def test_in_one_line_the_command_is_marked() -> None:
     assert str(HostProblem("it is broken")) == "it is broken"
     assert str(BWRAP_MISSING) == "bubblewrap is missing: run `sudo apt install bubblewrap`"
     assert str(HostProblem("no", Remedy.TRY_BWRAP)).endswith("true`, and see what it says")
-    assert str(HostProblem("no", Remedy.TRY_BWRAP, more="or not")).endswith("true`, or not")
+    assert str(HostProblem("no", Remedy.TRY_BWRAP, hint="or not")).endswith("true`, or not")
 
 
 def test_what_a_user_typed_stays_one_word() -> None:
     """The name of an image may hold anything; what is copied into a shell runs nothing of it."""
-    assert missing_image_problem("x; rm -rf ~").command == "docker pull 'x; rm -rf ~'"
-    assert missing_image_problem("coup-arena/node").command == "arena sandbox image build node"
+    assert missing_image_problem("x; rm -rf ~").fix_command == "docker pull 'x; rm -rf ~'"
+    assert missing_image_problem("coup-arena/node").fix_command == "arena sandbox image build node"
 
 
 def test_an_error_keeps_the_command_apart_also_between_processes() -> None:
@@ -132,16 +132,16 @@ def test_a_missing_engine_is_had_as_the_situation_asks(
     """Never one command for two situations, and nothing to install where DOCKER_HOST is what is wrong."""
     trouble = unreachable_problem(problem, here)
     assert trouble.remedy is remedy
-    assert text in trouble.text
-    assert "systemctl" not in trouble.text
+    assert text in trouble.message
+    assert "systemctl" not in trouble.message
 
 
 def test_settings_that_name_no_engine_are_what_is_mended() -> None:
     """DOCKER_HOST, or what asks for TLS without it."""
     trouble = no_address_problem(ValueError("bad port"), "tcp://x:y")
-    assert trouble.text == "DOCKER_HOST=tcp://x:y names no Docker engine (bad port)"
-    assert trouble.command == "unset DOCKER_HOST"
-    assert no_address_problem(ValueError("no cert.pem"), "").command == "unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH"
+    assert trouble.message == "DOCKER_HOST=tcp://x:y names no Docker engine (bad port)"
+    assert trouble.fix_command == "unset DOCKER_HOST"
+    assert no_address_problem(ValueError("no cert.pem"), "").fix_command == "unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH"
 
 
 KERNELS = {
@@ -163,7 +163,7 @@ def test_a_box_that_does_not_start_is_mended_as_the_kernel_says(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     trouble = add_remedy("bwrap: no", tmp_path)
-    assert trouble.text.startswith("bwrap: no")
+    assert trouble.message.startswith("bwrap: no")
     assert trouble.remedy is remedy
 
 

@@ -144,7 +144,7 @@ def _counts(connection: Connection) -> Iterator[str]:
 def _examinations(connection: Connection) -> Iterator[str]:
     told = Counter(connection.scalars(select(check_steps.c.version)))
     going_on = set(
-        connection.scalars(select(check_steps.c.version).where(check_steps.c.data.contains('"level":"now"')))
+        connection.scalars(select(check_steps.c.version).where(check_steps.c.data.contains('"severity":"now"')))
     )
     last = dict(
         connection.execute(

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from arena.checks import CheckStep, Level
+from arena.checks import CheckStep, Severity
 from arena.coup import PRESETS
 from arena.referee import MatchSettings
 from arena.sandbox import SandboxChoice
@@ -19,7 +19,7 @@ from ladder.store.database import METADATA, User, finish_check, get_version_by_i
 from ladder.views import BotPage, serialize_step, view_bot
 from tests.cli_workspace import ROOT, Place
 
-STEP = serialize_step(CheckStep("file", Level.OK, ""))
+STEP = serialize_step(CheckStep("file", Severity.OK, ""))
 WORDS = (sys.executable, "-SI", "\0place")  # as the tests' bot travels
 PLAY = LadderFormat(MatchSettings(rules=PRESETS["coup"]), SandboxChoice("process"), seats=2, match_games=2)
 
@@ -93,7 +93,7 @@ class Waiting:
         """Return number, name and level of its examination's steps so far."""
         examination = self.found(ladder).examination
         assert examination is not None
-        return [(step.number, step.what, step.level.value) for step in examination.steps]
+        return [(step.number, step.check, step.severity.value) for step in examination.steps]
 
     def state(self, ladder: Ladder) -> str:
         """Return how far it has come."""

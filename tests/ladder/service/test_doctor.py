@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 from sqlalchemy import Connection, update
 
-from arena.checks import Finding, Level
+from arena.checks import Finding, Severity
 from ladder.service import Ladder, check_ladder, rebuild_standings, submit_bot
 from ladder.store.database import (
     METADATA,
@@ -40,19 +40,19 @@ def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
 
 
 def found(ladder: Ladder, deep: bool = False) -> dict[str, Finding]:
-    return {finding.what: finding for finding in check_ladder(ladder.path, deep)}
+    return {finding.check: finding for finding in check_ladder(ladder.path, deep)}
 
 
 def bad(ladder: Ladder, deep: bool = False) -> list[str]:
-    return [finding.what for finding in found(ladder, deep).values() if finding.level is Level.FAIL]
+    return [finding.check for finding in found(ladder, deep).values() if finding.severity is Severity.FAIL]
 
 
 def test_a_ladder_that_is_well_needs_no_hand(ladder: Ladder) -> None:
     """And what can be told is told."""
     well = found(ladder, deep=True)
     assert bad(ladder, deep=True) == []
-    assert "12 games" in well["size"].text
-    assert well["table"].text == "as a new one from all results"
+    assert "12 games" in well["size"].message
+    assert well["table"].message == "as a new one from all results"
     assert {"database", "clock", "sandbox", "runner", "submissions", "abandoned", "retention", "sums"} <= well.keys()
 
 
@@ -67,8 +67,8 @@ def test_a_clock_that_was_ahead_and_was_set_right_needs_no_hand(ladder: Ladder) 
     play(ladder, 1, at=ladder.clock() + DAY)
     play(ladder, 1)
     assert bad(ladder) == []
-    assert found(ladder)["clock"].level is Level.NOTE
-    assert "seconds ahead of it" in found(ladder)["clock"].text
+    assert found(ladder)["clock"].severity is Severity.NOTE
+    assert "seconds ahead of it" in found(ladder)["clock"].message
 
 
 def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
@@ -83,7 +83,7 @@ def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
 
     ladder.database.write(act)
     assert bad(ladder) == ["runner"]
-    assert "holds 1: it is dead" in found(ladder)["runner"].text
+    assert "holds 1: it is dead" in found(ladder)["runner"].message
     ladder.database.write(lambda connection: register_runner(connection, 2, 5.0))
     assert bad(ladder) == []
 
@@ -111,7 +111,7 @@ def test_a_match_that_was_given_up_is_found_with_its_reason(ladder: Ladder) -> N
 
     ladder.database.write(act)
     assert bad(ladder) == ["abandoned"]
-    assert r"no\x1b[2J room" in found(ladder)["abandoned"].text
+    assert r"no\x1b[2J room" in found(ladder)["abandoned"].message
     late = update(METADATA.tables["matches"]).where(METADATA.tables["matches"].c.outcome == "abandoned")
     ladder.database.write(lambda connection: connection.execute(late.values(ended_at=ladder.clock() - 8 * DAY)))
     assert bad(ladder) == []
@@ -123,14 +123,14 @@ def test_sums_that_somebody_changed_are_found(ladder: Ladder) -> None:
     changed = update(sums).where(sums.c.match == 3, sums.c.slot == 0).values(wins=2.0)
     ladder.database.write(lambda connection: connection.execute(changed))
     assert bad(ladder, deep=True) == ["sums"]
-    assert "such as 3" in found(ladder, deep=True)["sums"].text
+    assert "such as 3" in found(ladder, deep=True)["sums"].message
 
 
 def test_a_table_that_is_behind_is_computed(ladder: Ladder) -> None:
     """That needs no hand."""
     play(ladder, 2)
-    assert "2 matches behind" in found(ladder, deep=True)["table"].text
-    assert found(ladder, deep=True)["table"].level is Level.OK
+    assert "2 matches behind" in found(ladder, deep=True)["table"].message
+    assert found(ladder, deep=True)["table"].severity is Severity.OK
 
 
 @pytest.mark.parametrize("url", [None])
@@ -161,9 +161,9 @@ def test_a_database_that_is_away_is_a_finding(ladder: Ladder, place: Place) -> N
 def test_the_command_prunes_and_prints_json(ladder: Ladder, place: Place) -> None:
     """With --prune what is too old goes first."""
     play(ladder, 1, at=5.0)
-    assert any(row["what"] == "retention" and row["level"] == "note" for row in told(place))
+    assert any(row["check"] == "retention" and row["severity"] == "note" for row in told(place))
     assert "records of 1 match and logs of 1" in place.call("ladder", "doctor", "spring", "--prune").err
-    assert any(row["what"] == "retention" and row["level"] == "ok" for row in told(place))
+    assert any(row["check"] == "retention" and row["severity"] == "ok" for row in told(place))
 
 
 def told(place: Place) -> list[dict[str, str]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from arena.bots import BotCache, load_bots, make_portable, pack, read_submission, with_kit
-from arena.checks import CheckStep, Level
+from arena.checks import CheckStep, Severity
 from arena.referee import ArenaError, MatchSettings, Timing
 from arena.sandbox import Limits, SandboxChoice, programs_of
 from ladder.pool import WorkerRejectedError
@@ -103,7 +103,7 @@ def examined(job: VersionCheckJob) -> VersionCheckResult:
 
 
 def failures(found: VersionCheckResult) -> list[CheckStep]:
-    return [step for step in found.steps if step.level is Level.FAIL]
+    return [step for step in found.steps if step.severity is Severity.FAIL]
 
 
 def failure(found: VersionCheckResult) -> CheckStep:
@@ -124,7 +124,7 @@ def test_a_good_bot_passes_and_plays_a_match_under_its_versions_name(
         assert failures(found) == []
         assert found.bot is not None
         assert found.played is not None
-        assert found.steps[-1].what == "qualifying match"
+        assert found.steps[-1].check == "qualifying match"
         names = {name for result in found.played.results for name in result.seats}
         assert names == {found.bot.name, "honest@1", "turtle@1"}
         assert found.bot.name == ("good@3", "mybot@3")[number]
@@ -167,9 +167,9 @@ def test_what_fails_keeps_a_version_out_with_a_visible_reason(
     file = written(tmp_path, {"bot.py": bot}) if isinstance(bot, str) else bot
     found = examined(replace(job_of(file), terms=QUICK if str(file).startswith(str(BAD / "silent")) else PATIENT))
     failed = failure(found)
-    assert step in ("", failed.what)
-    assert words.split("|")[0] in failed.text or any(word in failed.text for word in words.split("|"))
-    assert failed.do
+    assert step in ("", failed.check)
+    assert words.split("|")[0] in failed.message or any(word in failed.message for word in words.split("|"))
+    assert failed.advice
     assert found.bot is None
     assert found.played is None
 
@@ -178,13 +178,13 @@ def test_a_version_that_forfeits_its_qualifying_match_fails_with_the_exchange(tm
     """Though it did well in all steps before."""
     found = examined(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="> 2")})))
     failed = failure(found)
-    assert failed.what == "qualifying match"
-    assert "it forfeited 3 of 3 games" in failed.text
+    assert failed.check == "qualifying match"
+    assert "it forfeited 3 of 3 games" in failed.message
     assert failed.sent
     assert failed.sent.startswith(b'{"type":"request"')
-    assert failed.got == b'{"id": 3, "choice": 99}'
+    assert failed.received == b'{"id": 3, "choice": 99}'
     assert failed.stderr[-1] == b"wrong on purpose"
-    assert failed.do
+    assert failed.advice
     assert found.played is not None
 
 
@@ -193,9 +193,9 @@ def test_a_fault_that_costs_no_game_is_told_and_passes(tmp_path: Path) -> None:
     found = examined(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="== 3")})))
     assert found.passed
     told = found.steps[-1]
-    assert told.level is Level.NOTE
-    assert "with faults: 1; " in told.text
-    assert told.got == b'{"id": 3, "choice": 99}'
+    assert told.severity is Severity.NOTE
+    assert "with faults: 1; " in told.message
+    assert told.received == b'{"id": 3, "choice": 99}'
 
 
 TOO_LONG = "took longer than 1"  # or 10
@@ -254,8 +254,8 @@ def test_a_build_that_fails_keeps_its_log(
         failed = failure(examined(replace(job, build_s=limit)))
         if failed.log:
             break
-    assert failed.what == "build"
-    assert words in failed.text
+    assert failed.check == "build"
+    assert words in failed.message
     assert failed.log == log
 
 
@@ -263,7 +263,7 @@ def test_a_build_that_makes_too_much_is_told_so(tmp_path: Path) -> None:
     """What plays is kept in the ladder's database."""
     manifest = 'run = ["python3", "-S", "bot.py"]\nbuild = ["truncate", "-s", "65M", "big"]\n'
     found = examined(job_of(written(tmp_path, {"bot.toml": manifest, "bot.py": ANY})))
-    assert failure(found).text == "the build made 65 MB, and 64 MB are kept"
+    assert failure(found).message == "the build made 65 MB, and 64 MB are kept"
 
 
 @pytest.mark.boxes
@@ -278,15 +278,15 @@ def test_a_bot_that_takes_what_it_can_get_fails_in_bounded_time(tmp_path: Path, 
     terms = replace(QUICK, limits=Limits(memory_mb=64, processes=16))
     found = examined(replace(job_of(written(tmp_path, {"bot.py": takes + "\n" + ANY}), BOXED), terms=terms))
     failed = failure(found)
-    assert failed.what == "hello"
-    assert failed.stderr or "memory" in failed.text or "no hello" in failed.text
+    assert failed.check == "hello"
+    assert failed.stderr or "memory" in failed.message or "no hello" in failed.message
     assert found.seconds < 120
 
 
 def test_a_link_whose_name_is_too_long_for_the_machine_fails_the_version(tmp_path: Path) -> None:
     """So does whatever else its files make the file system refuse; no attempt is the machine's."""
     home = written(tmp_path, {"bot.toml": f'run = ["python3", "{"x/" * 2500}.py"]\n', "bot.py": ANY})
-    assert failure(examined(job_of(home))).what in ("file", "hello")
+    assert failure(examined(job_of(home))).check in ("file", "hello")
 
 
 def test_a_machine_that_fails_is_no_fault_of_the_versions(tmp_path: Path) -> None:
@@ -388,5 +388,5 @@ def test_the_faults_of_an_examination_are_the_versions_own(tmp_path: Path) -> No
     found = examined(job_of(written(tmp_path, {"bot.py": ANY}), references=("honest", str(broken))))
     assert found.played is not None
     assert any(result.faults for result in found.played.results)
-    assert found.steps[-1].level is Level.OK
-    assert found.steps[-1].text.endswith("without a fault")
+    assert found.steps[-1].severity is Severity.OK
+    assert found.steps[-1].message.endswith("without a fault")

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from arena.bots import BotError
-from arena.checks import Level
+from arena.checks import Severity
 from arena.referee import MatchSettings, Timing
 from arena.run import open_executor
 from ladder.service import (
@@ -359,7 +359,7 @@ def test_the_checkup_counts_the_workers_that_a_bot_kills(place: Place, monkeypat
             told = list(service.events())
         assert any(isinstance(event, AttemptFailed) and event.abandoned for event in told)
         assert any(isinstance(event, MatchFinished) for event in told)
-        [row] = [row for row in check_ladder(folder) if row.what == "workers"]
-        assert row.level is Level.FAIL
-        assert re.search(r"died in matches of eve@1 \(\d+\)", row.text), "it has most"
+        [row] = [row for row in check_ladder(folder) if row.check == "workers"]
+        assert row.severity is Severity.FAIL
+        assert re.search(r"died in matches of eve@1 \(\d+\)", row.message), "it has most"
         demand_sound(ladder)

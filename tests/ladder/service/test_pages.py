@@ -22,7 +22,7 @@ def test_why_a_version_is_unfit_is_seen_at_any_time_with_its_last_words(term: Te
     assert told.startswith("broken: no version plays, since version 1 is rejected: hello: the process has ended")
     assert "no such \\x1b[31mmodel" in told
     steps = term.json("bot", "broken")["examination"]["steps"]
-    assert [step["level"] for step in steps][-1] == "fail"
+    assert [step["severity"] for step in steps][-1] == "fail"
     assert steps[-1]["sent"].startswith('{"type":"hello"')
 
 

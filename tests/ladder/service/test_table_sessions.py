@@ -62,8 +62,8 @@ def test_who_looks_after_a_ladder_is_told_of_tables_and_of_who_sits_there(ladder
     """And where no process plays them, what begins one."""
 
     def told() -> tuple[str, str]:
-        finding = next(finding for finding in check_ladder(ladder.path) if finding.what == "tables")
-        return finding.text, finding.mend
+        finding = next(finding for finding in check_ladder(ladder.path) if finding.check == "tables")
+        return finding.message, finding.fix_command
 
     assert told()[0] == "none is open"
     opened(ladder, people=1)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, select, update
 
-from arena.checks import CheckStep, Level
+from arena.checks import CheckStep, Severity
 from ladder.store.database import METADATA, Database, get_build_log
 from ladder.views import list_check_steps, serialize_step
 from tests.ladder.store.databases import ladder
@@ -15,14 +15,14 @@ from tests.ladder.store.databases import ladder
 LOG = bytes(range(256))
 STEP = CheckStep(
     "hello",
-    Level.NOTE,
+    Severity.NOTE,
     "a\udcff\0",
-    do="do\nthis",
+    advice="do\nthis",
     number=1,
     sent=b"{}",
-    got=b"\xff\0",
+    received=b"\xff\0",
     stderr=(b"\xff\xfe", b"", "é\u2028".encode()),
-    rows=(("a", "b"), ("c",)),
+    timings=(("a", "b"), ("c",)),
     log=LOG,
 )
 check_steps = METADATA.tables["check_steps"]

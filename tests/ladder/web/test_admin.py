@@ -203,7 +203,7 @@ def test_the_ladder_in_one_look_is_what_its_commands_tell(web: Pages, staff: Tes
     assert found["matches"]["played"] == len(own.json("matches", "--last", 1000)["rows"])
     checked = staff.get("/api/admin?check=yes").json()["findings"]
     told = own.json("doctor")["rows"]
-    assert [each["what"] for each in checked] == [each["what"] for each in told]
+    assert [each["check"] for each in checked] == [each["check"] for each in told]
     assert "none is running" in staff.get("/admin?check=yes").text
     assert "No runner serves" in staff.get("/queue").text
     assert "No runner serves" not in web.visitor("ada").get("/queue").text

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from arena.checks import CheckStep, Level
+from arena.checks import CheckStep, Severity
 from ladder.service import Ladder, disable_bot, issue_secret, open_ladder, set_void, submit_bot
 from ladder.store.database import METADATA, User, finish_check, save_users
 from ladder.views import serialize_step
@@ -81,7 +81,14 @@ def spoil(ladder: Ladder) -> None:
     """Let what waits fail its examination, with all that a bot can say there."""
     versions = METADATA.tables["versions"]
     step = CheckStep(
-        "hello", Level.FAIL, ALL, mend=ALL, do=ALL, sent=ALL.encode(), got=ALL.encode(), stderr=(ALL.encode(),)
+        "hello",
+        Severity.FAIL,
+        ALL,
+        fix_command=ALL,
+        advice=ALL,
+        sent=ALL.encode(),
+        received=ALL.encode(),
+        stderr=(ALL.encode(),),
     )
     with ladder.database.read() as reading:
         queued = list(reading.scalars(select(versions.c.id).where(versions.c.status == "queued")))

@@ -556,4 +556,4 @@ def test_groups_that_lack_a_limit_say_so(tmp_path: Path, missing: str | None) ->
     """Then there are none: a box with half of the limits would be one more kind."""
     trouble = cgroup.Hierarchy(tmp_path, {}, ALL - {missing}, ()).lacking()
     assert (trouble is None) == (missing is None)
-    assert trouble is None or f"without {missing}" in trouble.text
+    assert trouble is None or f"without {missing}" in trouble.message
