@@ -46,7 +46,7 @@ LAST_TURN = 50  # an imagined game that is still open after so many turns is sha
 TIME = 0.5  # part of a request's free time after which no more deals are begun; never reached where it is 0.5 s
 
 CLAIM_WEIGHT = 4.3  # how much likelier a claim makes a card
-MOST_WEIGHT = 20.0  # however often it was claimed
+MAX_WEIGHT = 20.0  # however often it was claimed
 CAUGHT_WEIGHT = 0.1  # it had no such card; it may have drawn one since
 EXCHANGED = [1.2, 1.1, 1.1, 0.8, 0.9]  # who has exchanged holds better cards
 
@@ -376,7 +376,7 @@ class Strategist(Bot):
         role = ROLE.get(event.get("role") or event.get("claim") or "", -1)
         if name in ("action", "block") and role >= 0:
             block = int(name == "block")
-            weights[role] = min(MOST_WEIGHT, weights[role] * max(1.0, CLAIM_WEIGHT * habits.trust(block)))
+            weights[role] = min(MAX_WEIGHT, weights[role] * max(1.0, CLAIM_WEIGHT * habits.trust(block)))
             claims.setdefault(role, block)
             for player in game.players:
                 if player.seat != seat and not self.exiled[player.seat]:

@@ -13,7 +13,7 @@ from typing import Any
 WAIT_MS = 60_000  # only a failure takes this long
 
 
-def why_no_chromium() -> str | None:
+def chromium_problem() -> str | None:
     """Return why there is no browser, None if there is one."""
     return None if _program() else "it isn't installed: apt install chromium"
 

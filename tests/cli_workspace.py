@@ -220,7 +220,7 @@ class Place:
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate(timeout=LIMIT_S)
 
-    def demand_nothing_left(self) -> None:
+    def require_nothing_left(self) -> None:
         """Demand that no process and no temporary file is left, after a moment for the dead to go."""
         if sys.platform == "linux":
             self.wait(lambda: not self.processes(), SETTLE_S)

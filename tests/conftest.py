@@ -21,10 +21,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from arena.sandbox import ISOLATING_SANDBOXES, PR_SET_CHILD_SUBREAPER, become_subreaper, unavailable_reason
-from tests.chromium import Reader, chromium, why_no_chromium
+from tests.chromium import Reader, chromium, chromium_problem
 from tests.cli_workspace import Place
 from tests.disk import small_disk
-from tests.postgres import Postgres, postgres, why_no_postgres
+from tests.postgres import Postgres, postgres, postgres_problem
 from tests.sandbox.talk import remember_children
 
 # How long an example takes depends on what else the machine does.
@@ -152,16 +152,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Remember the test for `needs`, and skip it if a marker says so."""
     item.config.stash[RUNNING] = item
     for marker in item.iter_markers("needs"):
-        demand(*marker.args)
+        require(*marker.args)
 
 
-def demand(what: str, why_not: str | None) -> None:
-    """Skip the test that runs, or fail it if ARENA_REQUIRE lists what it needs; do nothing if `why_not` is None."""
-    if why_not is None:
+def require(what: str, problem: str | None) -> None:
+    """Skip the test that runs, or fail it if ARENA_REQUIRE lists what it needs; do nothing if `problem` is None."""
+    if problem is None:
         return
     if what in os.environ.get("ARENA_REQUIRE", "").split(","):
-        pytest.fail(f"{what} is required here (ARENA_REQUIRE), but: {why_not}")
-    raise pytest.skip.Exception(f"{what}: {why_not}", _use_item_location=True)  # reports name the test, not this line
+        pytest.fail(f"{what} is required here (ARENA_REQUIRE), but: {problem}")
+    raise pytest.skip.Exception(f"{what}: {problem}", _use_item_location=True)  # reports name the test, not this line
 
 
 @pytest.fixture(autouse=True)
@@ -181,7 +181,7 @@ def nobodys_reaper() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Postgres]:
     """Give a PostgreSQL server, or skip."""
-    demand("postgresql", why_no_postgres())
+    require("postgresql", postgres_problem())
     with postgres() as server:
         yield server
 
@@ -195,7 +195,7 @@ def postgres_url(postgres_server: Postgres) -> str:
 @pytest.fixture(scope="module")  # for longer it would keep its event loop from other tests
 def browser() -> Iterator[Reader]:
     """Give a browser, or skip."""
-    demand("chromium", why_no_chromium())
+    require("chromium", chromium_problem())
     with chromium() as reader:
         yield reader
 
@@ -223,17 +223,17 @@ def reader(browser: Reader) -> Iterator[Reader]:
 
 @pytest.fixture(scope="session")
 def needs(pytestconfig: pytest.Config) -> Callable[[str, str | None], None]:
-    """Give `needs(what, why_not)`: skip the test, with the reason shown, where the host lacks what it is about.
+    """Give `needs(what, problem)`: skip the test, with the reason shown, where the host lacks what it is about.
 
-    `why_not` is None where the host has it. ARENA_REQUIRE lists, with commas, what must be there: .ci/run sets it to
+    `problem` is None where the host has it. ARENA_REQUIRE lists, with commas, what must be there: .ci/run sets it to
     all, and then what is missing is a failure.
     """
 
-    def check(what: str, why_not: str | None) -> None:
+    def check(what: str, problem: str | None) -> None:
         if what in ISOLATING_SANDBOXES:
             marked = pytestconfig.stash[RUNNING].get_closest_marker("boxes")
             assert marked, f"a test that needs {what} is marked: @pytest.mark.boxes"
-        demand(what, why_not)
+        require(what, problem)
 
     return check
 

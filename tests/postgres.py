@@ -11,7 +11,7 @@ from pathlib import Path
 USER = "postgres"  # of the package; the server refuses to be root's
 
 
-def why_no_postgres() -> str | None:
+def postgres_problem() -> str | None:
     """Return why no server can be started here, None if one can."""
     if _programs() is None:
         return "PostgreSQL isn't installed"

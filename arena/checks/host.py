@@ -156,7 +156,7 @@ def _finding(what: str, level: Severity, trouble: HostProblem | str) -> Finding:
 def _boxes(tried: dict[str, HostProblem | None]) -> Iterator[Finding]:
     works = [name for name in ISOLATING_SANDBOXES if tried[name] is None]
     refused = {name: untrusted_problem(SandboxChoice(name)) for name in works}
-    safe = [name for name, trouble in refused.items() if trouble is None]
+    safe = [name for name, problem in refused.items() if problem is None]
     if safe:
         yield _finding("untrusted bots", Severity.OK, f"may play here, in {' or '.join(safe)}")
     else:
@@ -226,7 +226,7 @@ def _memory(root: Path) -> Iterator[Finding]:
     jobs = free // (_SEATS * each)
     if jobs >= 1:
         smaller = max(1, free // (cores * _SEATS))
-        trouble = HostProblem(text, Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")
+        problem = HostProblem(text, Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")
     else:
         trouble = HostProblem(text, Remedy.SMALLER_BOTS, (str(max(1, free // _SEATS)),))
     yield _finding("memory", Severity.WARN, trouble)

@@ -288,8 +288,8 @@ def _report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool,
     file = folder.path / _PAGE
     try:
         file.write_text(comparison_page(result), encoding="utf-8")
-    except OSError as trouble:
-        print_note(f"the page can't be written: {trouble.strerror}")
+    except OSError as error:
+        print_note(f"the page can't be written: {error.strerror}")
     if as_json:
         print_json(result, folder.path)
         return

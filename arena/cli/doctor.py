@@ -32,7 +32,7 @@ def doctor(as_json: bool) -> None:
     results = check_host(tried)
     works = any(tried[name] is None for name in ISOLATING_SANDBOXES)
     if as_json:
-        reasons = {name: None if trouble is None else str(trouble) for name, trouble in tried.items()}
+        reasons = {name: None if reason is None else str(reason) for name, reason in tried.items()}
         print_json(HostReport(works, reasons, tuple(results)))
     else:
         widest = max(len(finding.check) for finding in results)

@@ -365,9 +365,9 @@ def _count(paths: Sequence[Path], pair: tuple[str, str] | None) -> tuple[StatsRe
 
     with show_progress(line, line) as redraw:
         for file in files:
-            trouble = _add(fold, file)
-            if trouble is not None:
-                skipped.append(trouble)
+            reason = _add(fold, file)
+            if reason is not None:
+                skipped.append(reason)
             redraw()
     if not fold.records:
         more = f"; and {format_count(len(skipped) - 1, 'file')} more can't be read" if len(skipped) > 1 else ""

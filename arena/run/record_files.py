@@ -37,16 +37,16 @@ def read_records(path: Path, leave_out: Callable[[str], object]) -> Iterator[tup
     At the end `leave_out` is called with each file that can't be read, and the reason. Raises RecordFileError if none
     can be.
     """
-    trouble = []
+    unreadable = []
     files = find_record_files(path)
     for file in files:
         try:
             yield read_record_file(file), file
         except RecordFileError as problem:
-            trouble.append(str(problem))
-    if len(trouble) == len(files):
-        raise RecordFileError(trouble[0])
-    for each in trouble:
+            unreadable.append(str(problem))
+    if len(unreadable) == len(files):
+        raise RecordFileError(unreadable[0])
+    for each in unreadable:
         leave_out(each)
 
 

@@ -52,14 +52,14 @@ class SandboxChoice:
 class Backend:
     """A kind of sandbox, and what it can do.
 
-    make: return it, with its temporary files below the folder; raises SandboxError if it isn't available. why_not: why
-    it doesn't work here and how to get it, None because a trial worked. sweep: remove what its dead users left on this
-    machine (groups, containers, folders); never raises. programs: where it finds interpreters. takes: the fields of
-    Choice, other than the name, that it reads.
+    make: return it, with its temporary files below the folder; raises SandboxError if it isn't available. find_problem:
+    why it doesn't work here and how to get it, None because a trial worked. sweep: remove what its dead users left on
+    this machine (groups, containers, folders); never raises. programs: where it finds interpreters. takes: the fields
+    of Choice, other than the name, that it reads.
     """
 
     make: Callable[[SandboxChoice, Path], Sandbox]
-    why_not: Callable[[SandboxChoice], HostProblem | None]
+    find_problem: Callable[[SandboxChoice], HostProblem | None]
     sweep: Callable[[], object]
     programs: Callable[[], Programs]
     takes: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ def make_sandbox(choice: SandboxChoice, scratch: Path) -> Sandbox:
 
 def unavailable_reason(name: str, choice: SandboxChoice | None = None) -> HostProblem | None:
     """Return why a sandbox doesn't work here and how to get it, or return None because a trial worked."""
-    return get_backend(name).why_not(choice or SandboxChoice(name))
+    return get_backend(name).find_problem(choice or SandboxChoice(name))
 
 
 def find_strongest() -> tuple[str, dict[str, HostProblem]]:

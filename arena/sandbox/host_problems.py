@@ -23,7 +23,7 @@ from arena.sandbox.scratch import scratch_folder
 class Remedy(Enum):
     """Each is (command, then): a line for a POSIX shell, and in words what is left to do, or what else would do.
 
-    {} in a command stands for what the trouble is about, each word of it quoted. The reader replaces words in capitals;
+    {} in a command stands for what the problem is about, each word of it quoted. The reader replaces words in capitals;
     `then` says so where that isn't plain.
     """
 
@@ -130,20 +130,20 @@ class HostProblem:
 
 
 class HostProblemError(SandboxError):
-    """A sandbox isn't available here; `trouble` has the reason and the fix."""
+    """A sandbox isn't available here; `problem` has the reason and the fix."""
 
-    def __init__(self, trouble: HostProblem) -> None:
-        super().__init__(str(trouble))
-        self.trouble = trouble
+    def __init__(self, problem: HostProblem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
 
     def __reduce__(self) -> tuple[type["HostProblemError"], tuple[HostProblem]]:
-        """Let the trouble cross to another process: by default an error is made again from its line alone."""
-        return HostProblemError, (self.trouble,)
+        """Let the problem cross to another process: by default an error is made again from its line alone."""
+        return HostProblemError, (self.problem,)
 
 
-def trouble_of(problem: Exception, remedy: Remedy) -> HostProblem:
-    """Return the trouble that an error holds; for an error without one, its line with this remedy."""
-    return problem.trouble if isinstance(problem, HostProblemError) else HostProblem(str(problem), remedy)
+def host_problem_of(error: Exception, remedy: Remedy) -> HostProblem:
+    """Return the problem that an error holds; for an error without one, its line with this remedy."""
+    return error.problem if isinstance(error, HostProblemError) else HostProblem(str(error), remedy)
 
 
 SELF_TEST_S = 10.0  # for a program that ends at once: twenty times what it takes

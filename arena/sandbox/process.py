@@ -346,7 +346,7 @@ def _variables_of(pid: int) -> list[bytes]:
 
 BACKEND = Backend(
     make=lambda choice, scratch: ProcessSandbox(scratch, pass_env=choice.pass_env),
-    why_not=lambda choice: None,
+    find_problem=lambda choice: None,
     sweep=cgroup.cleanup_stale,
     programs=Programs,
     takes=("pass_env",),

@@ -117,7 +117,7 @@ class DaskExecutor(WorkerExecutor):
         """Return which workers and schedulers were lost, or are there (True), since the last call."""
         return [self._changes.get() for _ in range(self._changes.qsize())]
 
-    def trouble(self) -> str | None:
+    def last_error(self) -> str | None:
         """Return in one line why the width is 0, None if it isn't."""
         if self._lost_since is not None:
             return self._no_scheduler()
@@ -216,7 +216,7 @@ class DaskExecutor(WorkerExecutor):
         from distributed import Client
 
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "4 GiB"})  # bots travel in calls
-        # `trouble` says what is lost. Dask's tasks that wait for a worker that died are never asked how they ended.
+        # `last_error` says what is lost. Dask's tasks that wait for a worker that died are never asked how they ended.
         for name in ("distributed", "distributed.client", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:

@@ -89,7 +89,7 @@ class WorkerExecutor(Executor):
         """Return in a line each what was lost, or is there (True), since the last call."""
         return []
 
-    def trouble(self) -> str | None:
+    def last_error(self) -> str | None:
         """Return in one line why the width is 0, None if it isn't."""
         return None
 

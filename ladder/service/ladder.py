@@ -280,12 +280,12 @@ def describe_ladder(ladder: Ladder) -> LadderInfo:
 def require_sandbox(ladder: Ladder) -> None:
     """Raise LadderError, with what `arena doctor` found, where the ladder's bots may not play on this machine."""
     choice = ladder.play.sandbox
-    trouble = unavailable_reason(choice.name, choice)
-    if trouble is None and choice.isolates:
-        trouble = untrusted_problem(choice)
-    if trouble is not None:
+    reason = unavailable_reason(choice.name, choice)
+    if reason is None and choice.isolates:
+        reason = untrusted_problem(choice)
+    if reason is not None:
         raise LadderError(
-            f"this ladder's bots play in {choice.name}, which can't run untrusted bots here: {trouble}\n"
+            f"this ladder's bots play in {choice.name}, which can't run untrusted bots here: {reason}\n"
             "See arena doctor. No other sandbox was taken instead."
         )
 

@@ -110,9 +110,9 @@ class LadderRunner:
         doing = self.queue.doing
         exams = sum(task.exam for task in doing)
         waiting = self.ladder.database.look(count_queued_checks)
-        trouble = self._pool.trouble()
-        if trouble is not None:
-            return trouble
+        reason = self._pool.last_error()
+        if reason is not None:
+            return reason
         text = f"now matches: {len(doing) - exams}, examinations: {exams}; submissions that wait: {waiting}"
         idle = None if len(doing) > exams else self.queue.no_match_reason()
         return text if idle is None else f"{text}; no match: {idle}"

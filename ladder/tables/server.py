@@ -450,17 +450,17 @@ class TableServer:
             here = {id: task.result() for id, task in self._hosted.items() if task.done() and not task.exception()}
             ids = tuple(here)
             try:
-                troubles = await self._do(partial(self._read, ids))
+                end_reasons = await self._do(partial(self._read, ids))
             except DatabaseError as problem:
                 self._say(str(problem))
-                troubles = None
+                end_reasons = None
             now = time.monotonic()
-            if troubles is not None:
-                frozen = FROZEN_REASON in troubles.values()
+            if end_reasons is not None:
+                frozen = FROZEN_REASON in end_reasons.values()
             for id, hosted in here.items():
                 if hosted is None:
                     continue
-                why = (troubles or {}).get(id)
+                why = (end_reasons or {}).get(id)
                 hosted.left_at = None if hosted.table.watched else hosted.left_at or now
                 plays = hosted.table.state in ("playing", "between")
                 if why is not None and why != FROZEN_REASON:
@@ -484,13 +484,13 @@ class TableServer:
             last = last_event_id(connection)
             if (last, ids) == self._seen:
                 return None
-            troubles = {}
+            end_reasons = {}
             for session in find_sessions(connection, ids):
                 why = session.end_reason if session.status == CLOSED else unplayable_reason(connection, session)
                 if why is not None:
-                    troubles[session.id] = why
+                    end_reasons[session.id] = why
             self._seen = last, ids
-            return troubles
+            return end_reasons
 
         return database.look(look)
 

@@ -389,7 +389,7 @@ def test_a_bot_in_c_is_built_in_the_box_and_plays(place: Place, c_bot: Path, bub
     assert again.code == 0, again.err
     assert (out / "results.jsonl").read_bytes() == before
     assert {count for row in again.json["standings"] for count in row["faults_by_code"].values()} == {0}
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_a_build_that_fails_in_the_box_keeps_its_log_beside_the_folder(
@@ -410,7 +410,7 @@ def test_a_build_that_fails_in_the_box_keeps_its_log_beside_the_folder(
     (c_bot / "bot.c").write_text(good)
     assert place.run("run", "cbot", *place.bots(1), *flags).code == 0
     assert not (place.folder / "out.building").exists()
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_a_folder_of_the_users_own_is_never_taken_for_a_build(place: Place, c_bot: Path, bubblewrap: None) -> None:

@@ -185,9 +185,9 @@ def test_a_plain_process_is_never_for_strangers() -> None:
 @pytest.mark.parametrize("name", ISOLATING_SANDBOXES)
 def test_a_box_is_for_strangers_where_it_works_and_control_groups_hold(name: str, needs: Needs) -> None:
     """Without them one bot can make another late, and limits come too late."""
-    trouble = untrusted_problem(SandboxChoice(name))
-    assert (trouble is None) == (unavailable_reason(name) is None and cgroup.cgroup_problem() is None)
-    assert trouble is None or trouble in (unavailable_reason(name), cgroup.cgroup_problem())
+    problem = untrusted_problem(SandboxChoice(name))
+    assert (problem is None) == (unavailable_reason(name) is None and cgroup.cgroup_problem() is None)
+    assert problem is None or problem in (unavailable_reason(name), cgroup.cgroup_problem())
 
 
 def test_a_terminal_gets_folded_texts_and_whole_commands(place: Place) -> None:

@@ -110,7 +110,7 @@ def tree(folder: Path) -> dict[Path, bytes]:
 def test_a_folder_that_cannot_be_made_is_named(place: Place) -> None:
     """A part of the path is a file, which is found when the bots have been looked at."""
     refused(place.run("run", *place.bots(2), *TINY, "--out", "a.py/deep/out"), "name another --out")
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_a_full_disk_ends_the_run_and_keeps_what_is_complete(place: Place) -> None:
@@ -125,7 +125,7 @@ def test_a_full_disk_ends_the_run_and_keeps_what_is_complete(place: Place) -> No
     kept = sorted((place.folder / "out" / "records").iterdir())
     assert 0 < len(kept) < 20
     assert all(path.suffix == ".jsonl" for path in kept), "half a record is never left under a record's name"
-    place.demand_nothing_left()
+    place.require_nothing_left()
     before = {path: path.read_bytes() for path in kept}
     place.twin("out", "whole")
     for name in ("out", "whole"):
@@ -224,7 +224,7 @@ def test_a_bot_that_changes_while_it_plays_ends_the_run(place: Place) -> None:
     assert ran.told[0].startswith('arena: "b" has changed since the run began')
     assert len(ran.told) == 2
     assert "games of coup at 2 seats" in ran.out
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
@@ -297,7 +297,7 @@ def test_a_run_that_is_being_played_is_not_resumed(place: Place) -> None:
     refused(place.call("run", "--resume", "out"), "out is being played by another arena", "wait for its end")
     process.send_signal(signal.SIGTERM)
     assert place.end(process).code == 130
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 # --- verify -----------------------------------------------------------------------------------------------------------

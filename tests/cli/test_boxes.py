@@ -64,7 +64,7 @@ def test_the_same_seed_gives_the_same_results_in_every_sandbox(
         assert config_of(place, "out")["sandbox"] == {"name": name, "runtime": None, "image": None, "pass_env": []}
         assert place.run("verify", "out").code == 0
         found[name] = (place.folder / "out" / "results.jsonl").read_bytes()
-        place.demand_nothing_left()
+        place.require_nothing_left()
     assert found["process"].count(b"\n") == 6  # games: whole rounds of three bots
     assert found[isolating] == found["process"]
 
@@ -92,7 +92,7 @@ def test_a_bot_that_eats_memory_is_told_its_limit(place: Place, needs: Needs, na
     assert "hungry: 4 faults (out_of_memory 4)" in ran.out
     assert "out of memory: 64 MB; killed by signal 9" in ran.out
     assert config_of(place, "out")["terms"]["limits"]["memory_mb"] == 64
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 @pytest.mark.parametrize("name", ISOLATING_SANDBOXES)
@@ -104,12 +104,12 @@ def test_a_run_that_is_stopped_leaves_nothing_and_goes_on_in_its_sandbox(place: 
     place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
     process.send_signal(signal.SIGINT)
     assert place.end(process).code == 130
-    place.demand_nothing_left()
+    place.require_nothing_left()
     ran = place.run("run", "--resume", "out", "--json")
     assert ran.code == 0, ran.err
     assert f"sandbox: {name}: " in ran.err
     assert ran.json["games"] == 20
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_a_run_that_is_killed_leaves_nothing_after_the_next_start(place: Place, bubblewrap: None) -> None:
@@ -131,7 +131,7 @@ def test_a_run_that_is_killed_leaves_nothing_after_the_next_start(place: Place, 
     assert playing, "what the killed run left waits for the next start"
     assert not playing & greeting
     assert place.run("run", *place.bots(2), *TINY, "--sandbox", "bubblewrap", "--out", "next").code == 0
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 # --- choice -----------------------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def test_a_sandbox_that_was_asked_for_is_never_replaced(place: Place, name: str)
     assert ran.told[0].startswith(f"arena: the sandbox {name} doesn't work here: ")
     assert ran.told[1] == "See arena doctor. No other one replaces it."
     assert not (place.folder / "out").exists()
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_a_run_is_not_resumed_in_another_sandbox(place: Place, docker: None) -> None:
@@ -231,7 +231,7 @@ def test_an_unknown_image_or_runtime_is_one_clear_message(
     assert words in ran.told[0]
     assert len(ran.told) <= 2
     assert not (place.folder / "out").exists()
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------

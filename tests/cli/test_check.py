@@ -196,7 +196,7 @@ def told(places: Callable[[], Place]) -> dict[str, list[str]]:
                 lines = found[bots[line]] = []
             else:
                 lines.append(line)
-        place.demand_nothing_left()
+        place.require_nothing_left()
     return found
 
 

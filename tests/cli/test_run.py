@@ -422,7 +422,7 @@ def test_the_folder_holds_what_is_promised_for_its_owner_alone(three: Shared) ->
     assert sorted(path.name for path in (out / "logs").iterdir()) == [
         f"{n:06d}-{bot}-1.txt" for n in range(4) for bot in "abc"
     ]
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_results_have_one_line_a_game_in_match_order(three: Shared) -> None:

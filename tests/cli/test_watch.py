@@ -72,7 +72,7 @@ def test_a_terminal_that_is_closed_ends_it_and_leaves_nothing(place: Place, thre
     given = sorted(int(path.name) for path in Path(f"/proc/{process.pid}/task").iterdir())[thread]
     assert ctypes.CDLL(None).syscall(TGKILL, process.pid, given, signal.SIGHUP) == 0
     assert place.end(process).code == 130
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from arena.compare import DECISION_THRESHOLD, Evidence
 POINTS, PAIRS, BLOCKS = 0.05, 12, 125
 TRIES = 300
 # The most wrong verdicts of TRIES that a rate of 5 % gives in 999 of 1,000 cases.
-MOST_WRONG = 28
+MAX_WRONG = 28
 
 Blocks = Callable[[random.Random], Iterator[float]]
 
@@ -50,12 +50,12 @@ def ends(blocks: Blocks) -> list[tuple[bool | None, int]]:
 )
 def test_what_is_no_better_is_called_better_at_most_once_in_20(blocks: Blocks) -> None:
     """With a look after every block."""
-    assert sum(verdict is True for verdict, _ in ends(blocks)) <= MOST_WRONG
+    assert sum(verdict is True for verdict, _ in ends(blocks)) <= MAX_WRONG
 
 
 @pytest.mark.parametrize("blocks", [pairs(0.05, 0.2), pairs(0.05, 0.3, 0.1)], ids=["20 % discordant", "tables differ"])
 def test_what_is_better_by_the_points_is_called_not_better_at_most_once_in_20(blocks: Blocks) -> None:
-    assert sum(verdict is False for verdict, _ in ends(blocks)) <= MOST_WRONG
+    assert sum(verdict is False for verdict, _ in ends(blocks)) <= MAX_WRONG
 
 
 def test_five_points_are_found_in_450_pairs_and_missed_once_in_ten() -> None:
@@ -74,7 +74,7 @@ def test_real_blocks_with_labels_flipped_are_rarely_called_better() -> None:
         while True:
             yield dice.choice(kept) * dice.choice((1, -1))
 
-    assert sum(verdict is True for verdict, _ in ends(flipped)) <= MOST_WRONG
+    assert sum(verdict is True for verdict, _ in ends(flipped)) <= MAX_WRONG
 
 
 def test_the_interval_says_what_the_evidence_says() -> None:

@@ -160,7 +160,7 @@ def test_a_trained_bot_plays_on_a_ladder(place: Place, needs: Needs, box: str) -
     (version,) = told["versions"]
     assert (version["state"], version["active"], version["faults"]) == ("accepted", True, {})
     assert version["rated"]["games"] == 8
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_at_another_table_the_bot_says_so_and_plays_quietly(tmp_path: Path) -> None:

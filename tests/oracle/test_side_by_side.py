@@ -33,12 +33,12 @@ from arena.referee import wire
 
 GAMES = int(os.environ.get("ARENA_SOAK", "1000"))
 RUNS = 8
-MOST_SEATS = 10  # rules.md#deck
+MAX_SEATS = 10  # rules.md#deck
 
 # Of the numbers a field may take, the ones to play; a number that stands twice is played twice as often.
 NUMBERS: dict[str, list[int]] = {
     "min_seats": [2, 2, 2, 3],
-    "max_seats": [MOST_SEATS, MOST_SEATS, MOST_SEATS, 6, 5, 2],
+    "max_seats": [MAX_SEATS, MAX_SEATS, MAX_SEATS, 6, 5, 2],
     "start_coins": [0, 1, 2, 2, 2, 3, 7, 12],
     "two_player_starter_coins": [0, 1, 1, 2, 10],
     "forced_coup": [7, 8, 10, 10, 15],
@@ -56,7 +56,7 @@ VALUES: dict[str, list[Any]] = {
 def some_rules(rng: random.Random) -> tuple[Ruleset, int]:
     """Return rules and a number of seats that can play them: a preset, or each field at random."""
     while True:
-        seats = rng.randint(2, MOST_SEATS)
+        seats = rng.randint(2, MAX_SEATS)
         if rng.random() < 0.2:
             rules = rng.choice(list(PRESETS.values()))
         else:
@@ -174,7 +174,7 @@ def test_the_random_rules_take_every_value_of_every_field_and_seat_every_number(
     for name, values in VALUES.items():
         assert values, f"{name}: list some of its numbers"
         assert {getattr(rules, name) for rules, _ in drawn} >= set(values), name
-    assert {seats for _, seats in drawn} == set(range(2, MOST_SEATS + 1))
+    assert {seats for _, seats in drawn} == set(range(2, MAX_SEATS + 1))
     assert {rules.name for rules, _ in drawn} == {*PRESETS, "some"}
 
 

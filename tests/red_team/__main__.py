@@ -50,7 +50,7 @@ def main() -> int:
     if options.box and tried[options.box] is not None:
         say(f"the sandbox {options.box} doesn't work here: {tried[options.box]}")
         return 1
-    names = [options.box] if options.box else [name for name, trouble in tried.items() if trouble is None]
+    names = [options.box] if options.box else [name for name, problem in tried.items() if problem is None]
     found: list[Result] = []
     interrupted = False
     try:

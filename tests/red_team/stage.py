@@ -66,8 +66,8 @@ def missing(tier: str) -> str | None:
     """Return in one line why a tier can't be attacked here, or None."""
     if sys.platform != "linux":
         return "the attacks are written for Linux"
-    trouble = unavailable_reason(tier)
-    reason = None if trouble is None else str(trouble)
+    problem = unavailable_reason(tier)
+    reason = None if problem is None else str(problem)
     if reason is None and not os.path.exists(PYTHON):
         return f"the attacks need {PYTHON}: install python3"
     if reason is None and tier == "process" and os.getuid() == 0:

@@ -38,7 +38,7 @@ def left() -> Left:
     return frozenset(os.listdir("/dev/fd")), threading.active_count()
 
 
-def demand_no_more(before: Left) -> None:
+def require_no_more(before: Left) -> None:
     """Demand that nothing has come that wasn't there before; what other tests left may end meanwhile."""
     descriptors, threads = left()
     assert sorted(descriptors - before[0], key=int) == []
@@ -91,7 +91,7 @@ def test_many_matches_leave_no_thread_and_no_descriptor() -> None:
         programs = (names[number % len(names)], "other")
         result = play_match(spec(number), lambda bot, programs=programs: start(sandbox, programs[bot]))
         assert write_record(result.record).endswith("\n")
-    demand_no_more(before)
+    require_no_more(before)
     assert len(sandbox.boxes) > 2 * MATCHES
     assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes)
 
@@ -118,7 +118,7 @@ def test_a_match_that_is_broken_off_leaves_nothing(error: BaseException) -> None
     with pytest.raises(ArenaError if isinstance(error, SandboxError) else type(error)):
         play_match(spec(0), launch)
     assert len(sandbox.boxes) == 2
-    demand_no_more(before)
+    require_no_more(before)
 
 
 # --- processes --------------------------------------------------------------------------------------------------------
@@ -156,4 +156,4 @@ def test_processes_leave_neither_themselves_nor_descriptors_nor_folders(tmp_path
 
         until(gone, names[number % len(names)])
         assert list(scratch.iterdir()) == [], names[number % len(names)]
-    demand_no_more(before)
+    require_no_more(before)

@@ -93,7 +93,7 @@ def calm(begun: Place) -> Path:
     return begun.folder / "calm"
 
 
-def demand_the_same(found: Path, calm: Path) -> None:
+def require_the_same(found: Path, calm: Path) -> None:
     """Demand each match once, in order, with the games of the undisturbed run."""
     listed = [(line["match"], line["game"]) for line in results(found)]
     assert listed == [(match, game) for match in range(MATCHES) for game in range(2)]
@@ -138,8 +138,8 @@ def test_a_run_that_is_killed_again_and_again_ends_like_one_that_is_not(begun: P
     assert ran.code == 0
     assert f"{before} of {MATCHES} matches are complete already" in ran.err
     assert (ran.json["matches"], ran.json["games"]) == (MATCHES, MATCHES * 2)
-    demand_the_same(out, calm)
-    place.demand_nothing_left()
+    require_the_same(out, calm)
+    place.require_nothing_left()
 
 
 def test_workers_that_are_killed_cost_only_time(begun: Place, calm: Path) -> None:
@@ -163,8 +163,8 @@ def test_workers_that_are_killed_cost_only_time(begun: Place, calm: Path) -> Non
         assert (ran.json["matches"], ran.json["games"], ran.json["abandoned"]) == (MATCHES, MATCHES * 2, [])
         assert ran.json["failed_attempts"] <= WORKER_KILLS
         assert ran.err.count("the worker process ended with -9") == ran.json["failed_attempts"]
-        demand_the_same(out, calm)
-        place.demand_nothing_left()
+        require_the_same(out, calm)
+        place.require_nothing_left()
         if ran.json["failed_attempts"] > 0:
             break
     assert ran.json["failed_attempts"] > 0, "each worker may have been killed between two matches, or after all"
@@ -192,7 +192,7 @@ def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -
     ran = place.end(process)
     assert ran.code == 130
     assert [line.split()[0] for line in ran.out.splitlines() if line] == ["0", "records"], "no table of noughts"
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_a_run_has_as_many_workers_as_jobs(place: Place) -> None:
@@ -209,7 +209,7 @@ def test_a_run_has_as_many_workers_as_jobs(place: Place) -> None:
     assert len(workers(process)) == playing() == jobs
     process.terminate()
     assert place.end(process).code == 130
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 # --- asked to stop ----------------------------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def test_a_run_that_is_asked_to_stop_prints_its_standings(place: Place) -> None:
     assert len(results(out)) == 2 * kept
     assert not (out / "scratch.txt").exists()
     assert place.run("verify", "the out").code == 0
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_json_is_printed_and_a_bots_children_are_ended_when_a_run_is_asked_to_stop(place: Place) -> None:
@@ -248,7 +248,7 @@ def test_json_is_printed_and_a_bots_children_are_ended_when_a_run_is_asked_to_st
     ran = place.end(process)
     assert ran.code == 130
     assert ran.json["matches"] == complete(out)
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 @pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGHUP], ids=["Ctrl-C", "SIGHUP"])
@@ -264,4 +264,4 @@ def test_a_run_can_be_stopped_while_it_greets(place: Place, asked: signal.Signal
     assert ran.out == ""
     assert ran.err.splitlines()[-1] == "interrupted before the first game"
     assert not (place.folder / "out").exists()
-    place.demand_nothing_left()
+    place.require_nothing_left()

@@ -124,7 +124,7 @@ def test_a_daemon_that_restarts_costs_time_and_no_match(place: Place, relay: Rel
     assert ran.code == 130
     assert "void too often" not in ran.out + ran.err
     assert place.run("verify", "out").code == 0
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_a_daemon_that_does_not_come_back_ends_the_run(place: Place, relay: Relay) -> None:
@@ -168,7 +168,7 @@ def go_on(place: Place, relay: Relay) -> None:
     place.wait(lambda: records(place) > before, LIMIT_S, process)
     process.send_signal(signal.SIGINT)
     assert place.end(process).code == 130
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def wait_for_void(process: Any) -> None:

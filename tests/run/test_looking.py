@@ -27,7 +27,7 @@ def test_all_bots_that_cannot_play_are_listed_before_a_game_is_played(place: Pla
     for words in ("silent can't play: ", "dies can't play: ", "| no weights", "--skip-failing", "arena check"):
         assert words in ran.err
     assert not (place.folder / "out").exists()
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_a_run_that_leaves_bots_out_says_so_at_the_top_at_the_end_and_in_json(place: Place) -> None:
@@ -77,4 +77,4 @@ def test_an_interrupted_look_ends_at_once(place: Place) -> None:
 
     within(3, ends)
     if sys.platform == "linux":
-        place.demand_nothing_left()
+        place.require_nothing_left()

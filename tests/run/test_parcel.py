@@ -159,4 +159,4 @@ def test_authors_that_are_trusted_need_no_box(full: WorkItem) -> None:
 
 def test_a_worker_says_how_many_calls_it_runs_at_once(workers: LocalExecutor) -> None:
     """As a cluster does, whose width changes."""
-    assert (workers.width(), workers.refused(), workers.trouble()) == (1, {}, None)
+    assert (workers.width(), workers.refused(), workers.last_error()) == (1, {}, None)

@@ -66,7 +66,7 @@ class Games:
         ended: dict[int, MatchOutput] = {}
         deadline = time.monotonic() + 3 * LIMIT_S
         while waiting or running:
-            assert time.monotonic() < deadline, executor.trouble()
+            assert time.monotonic() < deadline, executor.last_error()
             while waiting and len(running) < 2 * executor.width():  # so a kill meets a match that is being played
                 parcel = waiting.pop(0)
                 running[executor.submit(play_work_item, parcel)] = parcel
@@ -155,8 +155,8 @@ def test_workers_that_are_killed_cost_no_match(
 ) -> None:
     """kill -9 of two in turn, while they play; what they leave is gone once the next has begun there."""
     choice = SandboxChoice("bubblewrap")
-    trouble = untrusted_problem(choice)
-    needs("bubblewrap", None if trouble is None else str(trouble))
+    problem = untrusted_problem(choice)
+    needs("bubblewrap", None if problem is None else str(problem))
     games = Games(tmp_path / "bots", choice)
     cluster.start_scheduler()
     cache = str(cluster.folder / "cache")

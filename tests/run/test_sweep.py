@@ -32,7 +32,7 @@ HELLO_S = 5.0  # for an engine to say its version
 
 
 @functools.cache
-def why_not(name: str) -> str | None:
+def sandbox_problem(name: str) -> str | None:
     """Ask in a process of its own: a trial box would make this one the reaper of the run that a test kills."""
     code = f"from arena.sandbox import unavailable_reason; print(unavailable_reason({name!r}) or '', end='')"
     return (
@@ -45,7 +45,7 @@ def why_not(name: str) -> str | None:
 
 @pytest.fixture
 def docker(needs: Needs) -> Engine:
-    needs("docker", why_not("docker"))
+    needs("docker", sandbox_problem("docker"))
     return get_engine()
 
 
@@ -71,7 +71,7 @@ def test_a_killed_docker_run_leaves_no_container_after_the_next_run(
     place: Place, needs: Needs, docker: Engine, after: str
 ) -> None:
     """kill -9 of a run whose matches are being played; then a short run in any sandbox."""
-    needs(after, why_not(after))
+    needs(after, sandbox_problem(after))
     bots = place.bots(2)
     process = place.start("run", *bots, *ENDLESS, "--sandbox", "docker", "--out", "killed")
     place.wait((place.folder / "killed" / "records" / "000001.jsonl").exists, process=process)
@@ -84,7 +84,7 @@ def test_a_killed_docker_run_leaves_no_container_after_the_next_run(
     ran = place.run("run", *bots, *TINY, "--sandbox", after, "--out", "next")
     assert ran.code == 0, ran.err
     assert owned_by(docker, pids) == []
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_a_living_run_keeps_its_containers(place: Place, needs: Needs, docker: Engine) -> None:
@@ -106,7 +106,7 @@ def test_a_run_that_is_killed_in_a_build_leaves_nothing_after_the_next_run(
     place: Place, needs: Needs, name: str, request: pytest.FixtureRequest
 ) -> None:
     """kill -9 while a bot is built: its folder, its temporary files, its groups, and a container that runs on."""
-    needs(name, why_not(name))
+    needs(name, sandbox_problem(name))
     place.bot("built/bot.toml", 'run = "python3 bot.py"\nbuild = ["sh", "-c", "sleep 100"]\n')
     place.bot("built/bot.py")
     process = place.start("run", "built", *place.bots(1), *TINY, "--sandbox", name, "--out", "killed")
@@ -125,13 +125,13 @@ def test_a_run_that_is_killed_in_a_build_leaves_nothing_after_the_next_run(
     assert not building.exists()
     assert groups_of({pid}) == []
     assert made is None or owned_by(made, {pid}) == []
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 @pytest.mark.boxes
 def test_a_build_that_goes_on_keeps_its_folder(place: Place, needs: Needs) -> None:
     """Another run beside it begins, and doesn't take it for a dead one's."""
-    needs("bubblewrap", why_not("bubblewrap"))
+    needs("bubblewrap", sandbox_problem("bubblewrap"))
     place.bot("built/bot.toml", 'run = "python3 bot.py"\nbuild = ["sh", "-c", "sleep 100"]\n')
     place.bot("built/bot.py")
     process = place.start("run", "built", *place.bots(1), *TINY, "--sandbox", "bubblewrap", "--out", "lives")
@@ -171,7 +171,7 @@ def test_what_a_killed_worker_leaves_is_gone_at_the_end_of_its_run(place: Place,
     assert ran.code == 0, ran.err
     assert groups_of(workers) == []
     assert owned_by(docker, workers) == []
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 @pytest.mark.parametrize("name", ["process", "bubblewrap"])
@@ -180,9 +180,9 @@ def test_groups_of_the_dead_are_swept_at_the_end_of_a_run(place: Place, needs: N
 
     So late, since the start of any other run on this machine sweeps it, too.
     """
-    needs(name, why_not(name))
-    trouble = cgroup.cgroup_problem()
-    needs("cgroup", None if trouble is None else str(trouble))
+    needs(name, sandbox_problem(name))
+    problem = cgroup.cgroup_problem()
+    needs("cgroup", None if problem is None else str(problem))
     groups = cgroup.hierarchy()
     assert groups is not None
     flags = ("--games", 20, "--match-games", 2, "--jobs", 1, "--sandbox", name, "--out", "out")

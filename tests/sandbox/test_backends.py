@@ -32,7 +32,7 @@ def test_every_sandbox_has_a_row(name: str) -> None:
 def test_the_row_makes_the_sandbox_that_it_is_listed_under(tmp_path: Path) -> None:
     """Where it works here; the others say why they don't."""
     for name in SANDBOX_NAMES:
-        if get_backend(name).why_not(SandboxChoice(name)) is None:
+        if get_backend(name).find_problem(SandboxChoice(name)) is None:
             made = get_backend(name).make(SandboxChoice(name), tmp_path / name)
             assert made.name == name
             made.close()

@@ -19,7 +19,7 @@ def mine(tmp_path: Path) -> Path:
     return folder
 
 
-def demand_unharmed(mine: Path) -> None:
+def require_unharmed(mine: Path) -> None:
     assert (mine / "bot.py").read_text() == "print()\n"
     assert stat.S_IMODE((mine / "bot.py").stat().st_mode) == 0o644
     assert stat.S_IMODE(mine.stat().st_mode) == 0o755
@@ -35,7 +35,7 @@ def test_links_in_a_scratch_folder_go_with_it_and_lead_nowhere(mine: Path) -> No
             (folder / "nothing").symlink_to(mine / "nothing")
         (scratch / "plain").write_text("x")
     assert not scratch.exists()
-    demand_unharmed(mine)
+    require_unharmed(mine)
 
 
 def test_a_link_that_is_to_be_removed_is_not_followed(mine: Path, tmp_path: Path) -> None:
@@ -45,4 +45,4 @@ def test_a_link_that_is_to_be_removed_is_not_followed(mine: Path, tmp_path: Path
         link.symlink_to(target)
         remove_tree(link)
         assert not link.is_symlink()
-    demand_unharmed(mine)
+    require_unharmed(mine)

@@ -52,8 +52,8 @@ else:
 
 @pytest.fixture(params=ISOLATING_SANDBOXES)
 def sandbox(request: pytest.FixtureRequest, needs: Needs, tmp_path: Path) -> Iterator[Sandbox]:
-    trouble = unavailable_reason(request.param)
-    needs(request.param, None if trouble is None else str(trouble))
+    problem = unavailable_reason(request.param)
+    needs(request.param, None if problem is None else str(problem))
     sandbox = make_sandbox(SandboxChoice(request.param), tmp_path / "scratch")
     yield sandbox
     sandbox.close()

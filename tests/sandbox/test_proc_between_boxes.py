@@ -65,8 +65,8 @@ for line in sys.stdin:
 @pytest.fixture(params=["bubblewrap", "docker"])
 def sandbox(request: pytest.FixtureRequest, needs: Needs, tmp_path: Path) -> Iterator[Sandbox]:
     name = request.param
-    trouble = unavailable_reason(name)
-    needs(name, None if trouble is None else str(trouble))
+    problem = unavailable_reason(name)
+    needs(name, None if problem is None else str(problem))
     sandbox = make_sandbox(SandboxChoice(name), tmp_path / "scratch")
     yield sandbox
     sandbox.close()

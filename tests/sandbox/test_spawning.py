@@ -57,7 +57,7 @@ def test_a_program_gets_its_words_its_environment_and_its_folder(tmp_path: Path)
 
 
 def test_calls_are_made_in_order_before_the_program_runs(pipe: tuple[int, int]) -> None:
-    """Bytes reach the kernel, also those that hold a NUL; a long list is no trouble."""
+    """Bytes reach the kernel, also those that hold a NUL; a long list is no problem."""
     reader, writer = pipe
     calls = [PreexecCall(f"write {letter}", "write", (writer, bytes([letter]), 1), 1) for letter in b"abcdefghij" * 30]
     calls.append(PreexecCall("limit", "setrlimit", (resource.RLIMIT_CORE, struct.pack("LL", 0, 0))))

@@ -106,14 +106,14 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
         read = [read_reference(reference) for reference in references or REFERENCES]
         choice, reasons = options.choose_sandbox(given["sandbox"], given["docker_runtime"], given["docker_image"])
         if not choice.isolates and given["sandbox"] in (None, "auto"):
-            why = "; ".join(f"{name}: {trouble}" for name, trouble in reasons.items())
+            why = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
             usage_error(
                 f"untrusted bots need a sandbox that isolates, and none works here ({why}).\n"
                 "See arena doctor; for a ladder of authors you trust: --sandbox process"
             )
-        trouble = untrusted_problem(choice) if choice.isolates else None
-        if trouble is not None:
-            usage_error(f"untrusted bots can't play here in {choice.name}: {trouble}\nSee arena doctor.")
+        reason = untrusted_problem(choice) if choice.isolates else None
+        if reason is not None:
+            usage_error(f"untrusted bots can't play here in {choice.name}: {reason}\nSee arena doctor.")
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
             play = _play(given, choice, box)
 

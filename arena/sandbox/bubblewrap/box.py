@@ -220,7 +220,7 @@ def unavailable_reason() -> HostProblem | None:
     try:
         run_self_test(BubblewrapSandbox)
     except HostProblemError as problem:  # it is missing
-        return problem.trouble
+        return problem.problem
     except (SandboxError, ProgramError, OSError) as problem:
         return add_remedy(str(problem))
     return None
@@ -256,7 +256,7 @@ def _programs() -> Programs:
 
 BACKEND = Backend(
     make=lambda choice, scratch: BubblewrapSandbox(scratch),
-    why_not=lambda choice: unavailable_reason(),
+    find_problem=lambda choice: unavailable_reason(),
     sweep=cgroup.cleanup_stale,
     programs=_programs,
 )

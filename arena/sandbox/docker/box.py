@@ -33,7 +33,7 @@ from arena.sandbox.docker.container import (
     parse_exit,
 )
 from arena.sandbox.docker.engine import get_engine
-from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy, run_self_test, trouble_of
+from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy, host_problem_of, run_self_test
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, cgroup, processes
 from arena.sandbox.program_files import Programs
@@ -53,7 +53,7 @@ class DockerSandbox(Sandbox):
         """Connect.
 
         runtime: such as runsc, None for the engine's default. image: for all programs, None for the one that fits each.
-        Raises TroubleError, in one line with the command that fixes it, if no box can start.
+        Raises HostProblemError, in one line with the command that fixes it, if no box can start.
         """
         groups = cgroup.hierarchy()
         if groups is None:
@@ -196,7 +196,7 @@ def unavailable_reason(runtime: str | None = None, image: str | None = None) -> 
         tried = image or _some_image()
         run_self_test(lambda scratch: DockerSandbox(scratch, runtime, tried))
     except (SandboxError, ProgramError, OSError) as problem:
-        return trouble_of(problem, Remedy.ASK_DOCKER)
+        return host_problem_of(problem, Remedy.ASK_DOCKER)
     return None
 
 
@@ -221,7 +221,7 @@ def cleanup_stale() -> int:
 
 BACKEND = Backend(
     make=lambda choice, scratch: DockerSandbox(scratch, choice.runtime, choice.image),
-    why_not=lambda choice: unavailable_reason(choice.runtime, choice.image),
+    find_problem=lambda choice: unavailable_reason(choice.runtime, choice.image),
     sweep=cleanup_stale,
     programs=lambda: Programs("python3", image=True),
     takes=("runtime", "image"),

@@ -310,7 +310,7 @@ class Container:
         self.pid = found[0]
 
     def _seen(self, pid: int) -> int:
-        """Return a handle of its process 1. Raises TroubleError where that isn't a process that is seen from here."""
+        """Return a handle of its process 1. Raises HostProblemError where that isn't a process seen from here."""
         with contextlib.suppress(OSError):
             handle = os.pidfd_open(pid)
             if self.id in Path(f"/proc/{pid}/cgroup").read_text():

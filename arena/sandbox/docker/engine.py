@@ -36,7 +36,7 @@ MAX_ERROR_CHARACTERS = 300  # characters of an error that are shown
 def connect(timeout_s: float) -> Any:
     """Return a client of the engine that DOCKER_HOST and the like name; its calls end after `timeout_s`.
 
-    Raises TroubleError, with the command that fixes it, if no engine answers.
+    Raises HostProblemError, with the command that fixes it, if no engine answers.
     """
     import docker  # takes 0.2 s, which only runs in Docker have to pay
 
@@ -260,7 +260,7 @@ class Engine:
         return any("rootless" in option or "userns" in option for option in self.info.get("SecurityOptions") or ())
 
     def check_runtime(self, runtime: str | None) -> None:
-        """Raise TroubleError if the engine doesn't know a runtime."""
+        """Raise HostProblemError if the engine doesn't know a runtime."""
         known = self.info.get("Runtimes") or {}
         if runtime is not None and runtime not in known:
             names = ", ".join(sorted(name for name in known if "." not in name))  # those with a dot are its own shims

@@ -1,6 +1,6 @@
 // A page asks for itself again when the ladder has changed: at most every 30 s, not all at once, and not unseen.
 // A page with data-soon is one that people wait before.
-const LEAST_MS = 30_000;
+const MIN_MS = 30_000;
 const ONCE_MS = 10_000;
 const soon = () => document.querySelector("[data-soon]") !== null;
 let last = performance.now();
@@ -33,7 +33,7 @@ function later() {
   if (waits) return;
   waits = true;
   const spread = soon() ? 0 : 1_000 + Math.random() * 4_000;
-  setTimeout(ask, Math.max(0, last + (soon() ? 1_000 : LEAST_MS) - performance.now()) + spread);
+  setTimeout(ask, Math.max(0, last + (soon() ? 1_000 : MIN_MS) - performance.now()) + spread);
 }
 
 // The address of a match leads to a moment of its games: /matches/812#game=7&turn=14

@@ -75,7 +75,7 @@ def test_calls_run_as_they_do_on_one_machine(shared: Cluster) -> None:
         assert isinstance(died, WorkerDiedError)
         assert "ended with 3" in str(died)
         assert outcome(executor.submit(len, bytes(20 << 20))) == 20 << 20
-        assert (executor.trouble(), executor.refused()) == (None, {})
+        assert (executor.last_error(), executor.refused()) == (None, {})
 
 
 def test_equal_calls_run_each_for_itself(shared: Cluster, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_worker_that_refuses_gets_no_calls(cluster: Cluster, tmp_path: Path) -
         reasons = until(executor.refused)
         assert list(reasons.values()) == ["there is no folder here"]
         assert executor.width() == 0
-        assert "none of 1 workers may play" in str(executor.trouble())
+        assert "none of 1 workers may play" in str(executor.last_error())
         waiting = executor.submit(os.getcwd)
         (tmp_path / "good" / "here").mkdir()
         cluster.start_worker(cwd=tmp_path / "good")
@@ -138,7 +138,7 @@ def test_a_worker_that_refuses_gets_no_calls(cluster: Cluster, tmp_path: Path) -
         until(lambda: executor.width() == 1)
         found = [outcome(executor.submit(os.getcwd)) for _ in range(4)]
         assert found == [str(tmp_path / "good")] * 4
-        assert executor.trouble() is None
+        assert executor.last_error() is None
         (tmp_path / "good" / "here").rmdir()
         refused = outcome(executor.submit(check_listed, "here"))
         assert isinstance(refused, WorkerRejectedError)
@@ -198,7 +198,7 @@ def test_what_a_call_says_is_heard_before_it_ends_and_again_where_it_runs_again(
             assert (outcome(call), outcome(silent), silent.words()) == (None, 2, [])
             if turn == 0:
                 cluster.kill_scheduler()
-                until(executor.trouble)
+                until(executor.last_error)
                 cluster.start_scheduler()
 
 
@@ -245,12 +245,12 @@ def test_calls_end_with_their_scheduler_and_go_on_with_the_next(cluster: Cluster
             assert isinstance(outcome(call), ExecutorLostError)
         assert isinstance(outcome(executor.submit(os.getpid)), ExecutorLostError)
         until(lambda: executor.width() == 0)
-        assert executor.trouble() == f"no Dask scheduler answers at {cluster.address}"
+        assert executor.last_error() == f"no Dask scheduler answers at {cluster.address}"
         worker.wait(LIMIT_S)
         cluster.start_scheduler()
         cluster.start_worker()
         until(lambda: executor.width() == 1)
-        assert executor.trouble() is None
+        assert executor.last_error() is None
         assert outcome(executor.submit(operator.add, 1, 1)) == 2
         changes = executor.changes()
         assert [there for _, there in changes[:2]] == [True, False]
@@ -265,7 +265,7 @@ def test_patience_with_a_scheduler_ends(cluster: Cluster) -> None:
         executor_on(cluster)
     scheduler = cluster.start_scheduler()
     with executor_on(cluster, patience_s=0.5) as executor:
-        until(lambda: executor.trouble() == f"no worker has joined the scheduler at {cluster.address}")
+        until(lambda: executor.last_error() == f"no worker has joined the scheduler at {cluster.address}")
         scheduler.kill()
         with pytest.raises(ExecutorLostError, match=r"answers at .* for 0 s"):
             until(lambda: executor.width() < 0)

@@ -30,7 +30,7 @@ failed_attempts, runners, records, fault_samples = (
 )
 
 
-def demand_sound(ladder: Ladder, quiet: bool = True) -> None:
+def require_sound(ladder: Ladder, quiet: bool = True) -> None:
     """Demand all of it. `quiet`: the last runner ended politely, so nothing is leased and the table is up to date."""
     with ladder.database.read() as connection:
         found = [*problems(connection), *(left_open(connection) if quiet else ())]

@@ -1,4 +1,4 @@
-"""Whoever looks after a ladder is told what needs a hand, and what to do: each trouble is made for real."""
+"""Whoever looks after a ladder is told what needs a hand, and what to do: each problem is made for real."""
 
 import os
 from collections.abc import Iterator

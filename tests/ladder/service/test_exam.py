@@ -366,7 +366,7 @@ def test_a_worker_that_is_killed_in_an_examination_leaves_nothing_after_the_next
     process.kill()
     process.communicate(timeout=SETTLE_S)
     assert place.end(start("good")).out == "True\n"
-    place.demand_nothing_left()
+    place.require_nothing_left()
     place.wait(lambda: not sleeping(long), SETTLE_S)
 
 

@@ -46,7 +46,7 @@ from ladder.store.database import (
 )
 from tests.cli_workspace import BOT, QUICK_BOT, Place
 from tests.disk import fill, fill_until_it_ends
-from tests.ladder.service.invariants import demand_sound
+from tests.ladder.service.invariants import require_sound
 from tests.ladder.service.ladders import PLAY, ladder_in, more, owners, pass_all, played, run_on, start_runner
 from tests.ladder.service.pool import workers
 from tests.ladder.service.term import Term
@@ -67,12 +67,12 @@ def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place:
         assert "make room on its disk" in ran.told[0]
         assert len(ran.told) == 1
         kept = played(ladder)
-        demand_sound(ladder, quiet=False)
+        require_sound(ladder, quiet=False)
         shutil.rmtree(small_disk / "filler")
         run_on(place, folder)
         assert played(ladder) >= kept + 2
-        demand_sound(ladder)
-    place.demand_nothing_left()
+        require_sound(ladder)
+    place.require_nothing_left()
 
 
 @contextmanager
@@ -111,28 +111,28 @@ def full_and_left_by_a_killed_writer(disk: Path, folder: Path) -> Iterator[None]
         yield
 
 
-@pytest.mark.parametrize("trouble", [full, read_only, being_written, full_and_left_by_a_killed_writer])
+@pytest.mark.parametrize("failure", [full, read_only, being_written, full_and_left_by_a_killed_writer])
 def test_who_reads_and_makes_a_backup_needs_nothing_of_the_disk(
-    own: Term, tmp_path: Path, small_disk: Path, trouble: Callable[[Path, Path], AbstractContextManager[None]]
+    own: Term, tmp_path: Path, small_disk: Path, failure: Callable[[Path, Path], AbstractContextManager[None]]
 ) -> None:
     """All commands failed with "disk I/O error", as if they had been used wrongly, or waited a minute for a writer."""
     term = Term(small_disk / "spring")
     shutil.copytree(own.path, term.path)
     commands = ("standings", "bot late", "matches", "queue", "users list", "events", "final list", "access list")
-    with trouble(small_disk, term.path):
+    with failure(small_disk, term.path):
         for command in commands:
             name, *words = command.split() if command == "bot late" else [command]
             assert term.json(name, *words) == own.json(name, *words), command
         term.arena("backup", tmp_path / "spring.tar")
         free = shutil.disk_usage(small_disk).free
         assert ("full: nothing is free" in term.arena("doctor", code=1).out) is (free == 0)
-        if trouble is not being_written:
+        if failure is not being_written:
             refused = term.arena("freeze", "--reason", "it can't be written", code=1).err
             assert "the database can't be written" in refused
-    if trouble in (read_only, being_written):
+    if failure in (read_only, being_written):
         term.arena("freeze", "--reason", "it can be written again")
     with closing(restore_backup(tmp_path / "spring.tar", tmp_path / "again")) as again:
-        demand_sound(again)
+        require_sound(again)
 
 
 def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_disk: Path) -> None:
@@ -145,11 +145,11 @@ def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_d
         ran = place.end(process)
         assert ran.code == 1
         assert 0 < ran.err.count(f"no space for temporary files in {small_disk}") <= 3, "at most once a task on its way"
-        demand_sound(ladder)
+        require_sound(ladder)
         shutil.rmtree(small_disk / "filler")
         run_on(place, folder)
-        demand_sound(ladder)
-    place.demand_nothing_left()
+        require_sound(ladder)
+    place.require_nothing_left()
 
 
 @contextmanager
@@ -180,7 +180,7 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
         list(LadderRunner(ladder, pool, matches=3).events())
         assert ladder.database.look(find_latest_snapshot) != before
         assert played(ladder) >= 6
-        demand_sound(ladder)
+        require_sound(ladder)
 
 
 # --- bots that hang or crash ------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
         assert exams["ada@1"] == exams["bob@1"] == ""
         with serving(ladder, matches=2) as service:
             list(service.events())
-        demand_sound(ladder)
+        require_sound(ladder)
 
 
 @pytest.mark.parametrize("what", ["sys.exit(3)", "sys.stdin.read()"], ids=["crashes", "hangs"])
@@ -278,7 +278,7 @@ def test_a_bot_that_forfeits_again_and_again_is_auto_disabled(place: Place, what
         list(LadderRunner(ladder, pool, until="idle").events())
         with ladder.database.read() as connection:
             assert "eve@2" in [version.label for version in active_versions(connection)]
-        demand_sound(ladder)
+        require_sound(ladder)
 
 
 # --- uploads ----------------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def test_an_upload_that_is_cut_off_is_refused_in_words(place: Place, kind: str) 
                 assert find_bot(connection, "eve") is None
         path.write_bytes(whole)
         assert submit_bot(ladder, path, "eve", "eve").label == "eve@1"
-        demand_sound(ladder)
+        require_sound(ladder)
 
 
 def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Place) -> None:
@@ -330,7 +330,7 @@ def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Plac
             time.sleep(chance.uniform(0, 0.3))
             process.kill()
             place.end(process)
-            demand_sound(ladder, quiet=False)
+            require_sound(ladder, quiet=False)
         assert place.run("ladder", "submit", folder, place.bot("eve.py"), "--owner", "eve").code == 0
         assert place.end(start_runner(place, folder, "--until", "idle")).code == 0
         with ladder.database.read() as connection:
@@ -340,8 +340,8 @@ def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Plac
             assert [version.number for version in versions] == list(range(1, len(versions) + 1))
             assert all(get_archive(connection, version.digest, version.single_file_name) for version in versions)
             assert [version.status for version in versions] == ["accepted"] * len(versions)
-        demand_sound(ladder)
-    place.demand_nothing_left()
+        require_sound(ladder)
+    place.require_nothing_left()
 
 
 def test_the_checkup_counts_the_workers_that_a_bot_kills(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from arena.run import open_executor
 from ladder.service import Ladder, LadderRunner, open_ladder, submit_bot
 from ladder.store.database import METADATA
 from tests.cli_workspace import LIMIT_S, Place
-from tests.ladder.service.invariants import demand_sound, problems
+from tests.ladder.service.invariants import problems, require_sound
 from tests.ladder.service.ladders import BUILDING, Waiting, ladder_in, more, played, run_on, start_runner, start_script
 from tests.postgres import Postgres
 
@@ -42,14 +42,14 @@ def opened(folder: Path) -> Iterator[Ladder]:
         yield ladder
 
 
-def demand_whole(place: Place, folder: Path) -> None:
+def require_whole(place: Place, folder: Path) -> None:
     """Demand that the next run goes on, and that everything is sound after it, with nothing left behind."""
     with opened(folder) as ladder:
         before = played(ladder)
         run_on(place, folder)
         assert played(ladder) >= before + 2
-        demand_sound(ladder)
-    place.demand_nothing_left()
+        require_sound(ladder)
+    place.require_nothing_left()
 
 
 def workers(pid: int) -> list[int]:
@@ -82,10 +82,10 @@ def test_a_runner_that_is_killed_again_and_again_loses_nothing(place: Place, url
                     os.kill(pid, signal.SIGKILL)
             place.end(process)
             place.wait(lambda: not place.processes())
-            demand_sound(ladder, quiet=False)
+            require_sound(ladder, quiet=False)
             assert played(ladder) >= kept, "no match that ended is lost"
             kept = played(ladder)
-    demand_whole(place, folder)
+    require_whole(place, folder)
 
 
 def test_workers_that_are_killed_cost_attempts_and_nothing_else(place: Place) -> None:
@@ -106,7 +106,7 @@ def test_workers_that_are_killed_cost_attempts_and_nothing_else(place: Place) ->
                 assert list(problems(connection)) == []
     process.terminate()
     assert place.end(process).code == 0
-    demand_whole(place, folder)
+    require_whole(place, folder)
 
 
 def test_steps_of_an_examination_are_void_once_its_worker_is_killed(place: Place) -> None:
@@ -125,7 +125,7 @@ def test_steps_of_an_examination_are_void_once_its_worker_is_killed(place: Place
         assert slow.steps(ladder) == []
         process.terminate()
         assert place.end(process).code == 0
-        demand_sound(ladder)
+        require_sound(ladder)
     slow.gate.touch()
     place.wait(lambda: not place.processes())
 
@@ -144,7 +144,7 @@ def test_steps_of_an_examination_whose_runner_is_killed_give_way_to_those_of_the
             with contextlib.suppress(ProcessLookupError):  # a worker ends with its runner
                 os.kill(pid, signal.SIGKILL)
         place.end(process)
-        demand_sound(ladder, quiet=False)
+        require_sound(ladder, quiet=False)
         slow.gate.touch()
         process = start_runner(place, folder)
         place.wait(lambda: slow.state(ladder) == "accepted", process=process)
@@ -154,8 +154,8 @@ def test_steps_of_an_examination_whose_runner_is_killed_give_way_to_those_of_the
         assert "now" not in levels
         process.terminate()
         assert place.end(process).code == 0
-        demand_sound(ladder)
-    place.demand_nothing_left()
+        require_sound(ladder)
+    place.require_nothing_left()
 
 
 def test_of_two_runners_one_is_killed_and_the_other_plays_what_it_had(place: Place, url: str | None) -> None:
@@ -179,7 +179,7 @@ def test_of_two_runners_one_is_killed_and_the_other_plays_what_it_had(place: Pla
                 deadline = time.monotonic() + SILENT_S * 0.7
             elif had and had <= ended(ladder):
                 second.stop()
-        demand_sound(ladder)
+        require_sound(ladder)
 
 
 def ended(ladder: Ladder) -> set[int]:
@@ -213,7 +213,7 @@ def test_a_runner_that_slept_too_long_delivers_what_others_have_played(place: Pl
         said = dict(line.split() for line in out.splitlines())
         assert {said.get(str(match)) for match in had} == {"late"}
         assert played(ladder) == before
-        demand_sound(ladder)
+        require_sound(ladder)
 
 
 def test_a_server_that_restarts_during_a_run_is_waited_for(
@@ -235,5 +235,5 @@ def test_a_server_that_restarts_during_a_run_is_waited_for(
         ran = place.end(process)
         assert ran.code == 0
         assert ran.err.count("; waits for it, 120 s at most") == ran.err.count("the database is back") == crashes
-        demand_sound(ladder)
-    place.demand_nothing_left()
+        require_sound(ladder)
+    place.require_nothing_left()

@@ -13,7 +13,7 @@ import pytest
 from ladder.service import open_ladder, submit_bot
 from tests.cli_workspace import Place
 from tests.dask import Cluster
-from tests.ladder.service.invariants import demand_sound, problems
+from tests.ladder.service.invariants import problems, require_sound
 from tests.ladder.service.ladders import BUILDING, Waiting, cache, ladder_in, more
 
 pytestmark = [
@@ -35,7 +35,7 @@ def start_worker(place: Place, cluster: Cluster) -> Any:
     return cluster.start_worker(**cache(place), TMPDIR=str(place.tmp))
 
 
-def demand_nothing_left(place: Place, cluster: Cluster) -> None:
+def require_nothing_left(place: Place, cluster: Cluster) -> None:
     """Demand it once the cluster has ended: its workers keep their processes."""
     cluster.close()
     place.wait(lambda: not place.processes())
@@ -59,8 +59,8 @@ def test_workers_of_a_cluster_are_killed_while_a_ladder_plays(place: Place, clus
         place.wait(more(ladder, 4), process=process)
         process.terminate()
         assert place.end(process).code == 0
-        demand_sound(ladder)
-    demand_nothing_left(place, cluster)
+        require_sound(ladder)
+    require_nothing_left(place, cluster)
 
 
 def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place, cluster: Cluster) -> None:
@@ -82,8 +82,8 @@ def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place,
         place.wait(more(ladder, 4), process=process)
         process.terminate()
         assert place.end(process).code == 0
-        demand_sound(ladder)
-    demand_nothing_left(place, cluster)
+        require_sound(ladder)
+    require_nothing_left(place, cluster)
 
 
 def test_steps_of_an_examination_that_a_cluster_does_twice_are_there_once(place: Place, cluster: Cluster) -> None:
@@ -105,8 +105,8 @@ def test_steps_of_an_examination_that_a_cluster_does_twice_are_there_once(place:
         assert (len(set(names)), "now" in levels) == (len(names), False)
         process.terminate()
         assert place.end(process).code == 0
-        demand_sound(ladder)
-    demand_nothing_left(place, cluster)
+        require_sound(ladder)
+    require_nothing_left(place, cluster)
 
 
 def test_a_scheduler_that_is_not_there_is_named(place: Place) -> None:

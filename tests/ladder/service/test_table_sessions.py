@@ -122,7 +122,7 @@ def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
         page = views.view_table(reader, id)
         assert page is not None
         assert (page.line.state, page.line.why) == ("ended", "closed by its opener")
-        told = [line for line in views.list_events(reader, 0, 1000).rows if line.what == "table"]
+        told = [line for line in views.list_events(reader, 0, 1000).rows if line.what == "table_changed"]
     assert [line.table for line in told] == [id] * 3  # it was opened, played, and ended
 
 

@@ -36,7 +36,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
         yield database
 
 
-def demand_step(connection: Connection) -> None:
+def require_step(connection: Connection) -> None:
     """Demand that the version has the step as it is told, and the log."""
     (version,) = connection.scalars(select(check_steps.c.version)).all()
     assert list_check_steps(connection, version) == (STEP.view(),)
@@ -49,6 +49,6 @@ def test_a_step_comes_back_as_it_is_told_whatever_a_bot_wrote(database: Database
     def act(connection: Connection) -> None:
         data, log = serialize_step(STEP)
         connection.execute(update(check_steps).values(data=data, build_log=log))
-        demand_step(connection)
+        require_step(connection)
 
     database.write(act)

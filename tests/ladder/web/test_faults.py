@@ -1,4 +1,4 @@
-"""Servers and their database in trouble: each with the real thing, and a clear page each time."""
+"""Servers and their database in problem: each with the real thing, and a clear page each time."""
 
 import time
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from tests.ladder.service.ladders import ladder_in, run_on
 from tests.ladder.service.term import Term
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 from tests.ladder.web.test_uploads import program, token, upload
-from tests.postgres import Postgres, postgres, why_no_postgres
+from tests.postgres import Postgres, postgres, postgres_problem
 
-pytestmark = pytest.mark.needs("postgresql", why_no_postgres())
+pytestmark = pytest.mark.needs("postgresql", postgres_problem())
 
 
 @pytest.fixture

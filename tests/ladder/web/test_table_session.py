@@ -24,5 +24,5 @@ def test_a_person_opens_a_table_plays_in_the_browser_and_watches_the_replay(plac
         context.close()
         house.dealer.terminate()
         assert place.end(house.dealer).code == 0
-    place.demand_nothing_left()
+    place.require_nothing_left()
     browser.check()

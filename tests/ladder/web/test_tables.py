@@ -30,7 +30,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
         made.dealer.terminate()
         assert place.end(made.dealer).code == 0
     place.close()
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_people_guests_and_bots_play_a_match_and_its_replay_shows_each_what_it_may(house: Club) -> None:

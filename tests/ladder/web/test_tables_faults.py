@@ -1,4 +1,4 @@
-"""Tables in trouble: servers, processes and databases are killed or restarted in the middle of games."""
+"""Tables in problem: servers, processes and databases are killed or restarted in the middle of games."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from tests.cli_workspace import SETTLE_S, Place
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.web.ladder_server import serve_ladder, wait_for
 from tests.ladder.web.players import WAIT_S, Club, Player, at_once, club, over
-from tests.postgres import Postgres, postgres, why_no_postgres
+from tests.postgres import Postgres, postgres, postgres_problem
 
 TABLES, GAMES = 2, 5
 
@@ -95,7 +95,7 @@ def test_a_server_that_is_restarted_in_the_middle_of_games_ends_them_void_and_ke
         assert asyncio.run(came_back(again.player(ids[0], "ada"))) == (4004, f"this table has ended: {why.pop()}")
         again.dealer.terminate()
         assert place.end(again.dealer).code == 0
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 async def came_back(person: Player) -> tuple[int, str] | None:
@@ -134,7 +134,7 @@ def test_a_process_for_tables_that_dies_is_told_on_the_pages_and_a_new_one_begin
         ran = place.end(server.process)
         assert ran.code == 0
         assert "starts again" in ran.err
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def tables_of(server: int) -> list[int]:
@@ -145,7 +145,7 @@ def tables_of(server: int) -> list[int]:
     return [int(line.split()[0]) for line in told.stdout.splitlines() if " ladder serve-tables " in line]
 
 
-@pytest.mark.needs("postgresql", why_no_postgres())
+@pytest.mark.needs("postgresql", postgres_problem())
 def test_a_match_goes_on_while_its_database_is_restarted_and_a_seat_may_be_at_another_server(
     place: Place, own_server: Postgres
 ) -> None:

@@ -22,10 +22,10 @@ from ladder.service import issue_secret, open_ladder
 from ladder.store.database import find_bot, versions_of
 from ladder.views import find_version_archive
 from tests.cli_workspace import QUICK_BOT, Place
-from tests.ladder.service.invariants import demand_sound
+from tests.ladder.service.invariants import require_sound
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder
-from tests.postgres import why_no_postgres
+from tests.postgres import postgres_problem
 
 LARGE = 4 << 20
 
@@ -107,7 +107,7 @@ def test_a_server_that_is_killed_in_an_upload_leaves_nothing_once_it_is_started_
         status, told = upload(server, secret, program("half", LARGE))
         assert (status, told["label"]) == (201, "ada@2")
     assert states(folder) == ["accepted", "queued"]
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_a_server_that_is_killed_in_an_examination_loses_nothing(place: Place) -> None:
@@ -124,8 +124,8 @@ def test_a_server_that_is_killed_in_an_examination_loses_nothing(place: Place) -
         assert upload(server, token(folder), slow.encode())[1]["again"]
         place.wait(lambda: states(folder) == ["accepted", "accepted"], 60)
     with closing(open_ladder(folder)) as ladder:
-        demand_sound(ladder)
-    place.demand_nothing_left()
+        require_sound(ladder)
+    place.require_nothing_left()
 
 
 def test_uploads_that_stall_or_are_cut_off_keep_nobody_else_from_being_served(place: Place) -> None:
@@ -150,7 +150,7 @@ def test_uploads_that_stall_or_are_cut_off_keep_nobody_else_from_being_served(pl
         server.process.terminate()
         ran = place.end(server.process)
     assert (ran.code, "rror" in ran.err) == (0, False), ran.err
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 def test_a_full_disk_refuses_an_upload_and_keeps_nothing_of_it(place: Place, small_disk: Path) -> None:
@@ -176,7 +176,7 @@ def test_one_person_in_two_browsers_makes_one_version_of_the_same_files_and_two_
     assert len(states(folder)) == 4
 
 
-@pytest.mark.needs("postgresql", why_no_postgres())
+@pytest.mark.needs("postgresql", postgres_problem())
 def test_what_comes_to_two_servers_of_one_postgresql_at_once_is_one_version(place: Place, postgres_url: str) -> None:
     """It is read back as it was sent; one server is killed in an upload, and the other goes on."""
     folder = ladder_in(place, postgres_url, fit=True)
@@ -191,7 +191,7 @@ def test_what_comes_to_two_servers_of_one_postgresql_at_once_is_one_version(plac
         assert upload(servers[1], secret, program("half", LARGE))[1]["label"] == "ada@3"
         assert states(folder) == ["accepted", "queued", "queued"]
         with closing(open_ladder(folder)) as ladder:
-            demand_sound(ladder)
+            require_sound(ladder)
             with ladder.reading(Viewer("ada")) as reader:
                 kept = find_version_archive(reader, "ada", 2)
     assert kept is not None

@@ -26,8 +26,8 @@ from collections.abc import Callable
 import calls
 
 ATTACK_AT = 2  # the id of the request at which the bot attacks
-MOST_CHILDREN = 300  # far above Limits.processes, and harmless to a host
-MOST_MB = 1024  # four times Limits.memory_mb
+MAX_CHILDREN = 300  # far above Limits.processes, and harmless to a host
+MAX_MB = 1024  # four times Limits.memory_mb
 CHILD_S = 30.0  # a surviving child ends by itself, so a failed test leaves none for long
 BOT = os.path.dirname(os.path.abspath(__file__))
 
@@ -54,7 +54,7 @@ def fork_bomb() -> None:
     """Row 1: start processes until refused."""
     made = 0
     try:
-        while made < MOST_CHILDREN:
+        while made < MAX_CHILDREN:
             if os.fork() == 0:
                 idle_and_exit()
             made += 1
@@ -166,7 +166,7 @@ def zombies() -> None:
     """Row 15: leave dead children unreaped."""
     made = 0
     try:
-        while made < MOST_CHILDREN:
+        while made < MAX_CHILDREN:
             if os.fork() == 0:
                 os._exit(0)
             made += 1
@@ -180,7 +180,7 @@ def threads() -> None:
     made = 0
     threading.stack_size(64 * 1024)
     try:
-        while made < MOST_CHILDREN:
+        while made < MAX_CHILDREN:
             threading.Thread(target=time.sleep, args=(CHILD_S,), daemon=True).start()
             made += 1
     except RuntimeError:
@@ -259,11 +259,11 @@ def _burnt() -> float:
 def memory_bomb() -> None:
     """Row 32: take memory until refused or killed."""
     held = []
-    for number in range(MOST_MB // 16):
+    for number in range(MAX_MB // 16):
         held.append(bytearray(os.urandom(1024)) * (16 * 1024))
         if number % 2:
             saw("mb", (number + 1) * 16)
-    saw("mb", MOST_MB)
+    saw("mb", MAX_MB)
 
 
 def memory_in_child() -> None:

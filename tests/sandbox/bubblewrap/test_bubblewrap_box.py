@@ -48,7 +48,7 @@ def files(tmp_path: Path) -> Path:
     return folder
 
 
-def demand_free(wanted: set[int], lock_file: Path) -> None:
+def require_free(wanted: set[int], lock_file: Path) -> None:
     """Wait until no box holds these user ids any more; each may meanwhile be a box's of another run."""
     left = set(wanted)
 
@@ -655,7 +655,7 @@ def test_a_user_id_is_held_once_and_comes_back(tmp_path: Path) -> None:
     slot = slots.pop(-7)  # of those that other runs reach last
     slot.release()
     slot.release()
-    demand_free({slot.uid}, lock_file)
+    require_free({slot.uid}, lock_file)
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(lock_file), str(slot.uid)],
         cwd=ROOT,
@@ -666,7 +666,7 @@ def test_a_user_id_is_held_once_and_comes_back(tmp_path: Path) -> None:
         assert int(read_line(other.stdout.fileno())) == slot.uid
         assert free_uids(user_ids.LAST_UID, lock_file).isdisjoint(numbers)
         other.kill()
-    demand_free({slot.uid}, lock_file)
+    require_free({slot.uid}, lock_file)
     for each in slots:
         each.release()
 

@@ -62,7 +62,7 @@ def directories(groups: Hierarchy, name: str) -> list[Path]:
     ]
 
 
-def demand_gone(groups: Hierarchy, name: str) -> None:
+def require_gone(groups: Hierarchy, name: str) -> None:
     """Wait for a removed group's directories to be gone: what isn't in time is tried again at the next `make`."""
 
     def gone() -> bool:
@@ -247,7 +247,7 @@ def test_a_kill_for_a_limit_above_the_group_is_the_hosts(groups: Hierarchy) -> N
     finally:
         child.remove()
         parent.remove()
-    demand_gone(groups, parent.name)
+    require_gone(groups, parent.name)
 
 
 def test_more_processes_than_allowed_are_refused_and_counted(group: Cgroup) -> None:
@@ -273,7 +273,7 @@ def test_removing_a_group_leaves_no_directory_and_no_process(groups: Hierarchy) 
     made.remove()
     made.remove()
     assert [end(program) for program in programs] == [-signal.SIGKILL] * 3
-    demand_gone(groups, made.name)
+    require_gone(groups, made.name)
 
 
 def test_two_hundred_groups_leave_nothing(groups: Hierarchy) -> None:
@@ -358,7 +358,7 @@ def test_the_groups_of_a_killed_referee_are_swept_and_those_of_a_live_one_are_no
             os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)  # dead and unreaped is dead
             groups.sweep()
             for name, _ in of_dead:  # another process's sweep may be at the same groups
-                demand_gone(groups, name.decode())
+                require_gone(groups, name.decode())
             until(lambda: not any(exists(int(pid)) for _, pid in of_dead), "what lived in them lives on")
             for name, pid in of_live:
                 assert len(directories(groups, name.decode())) == 1 + len(set(groups.others.values()))
@@ -371,7 +371,7 @@ def test_the_groups_of_a_killed_referee_are_swept_and_those_of_a_live_one_are_no
                 if exists(int(pid)):
                     os.kill(int(pid), signal.SIGKILL)
         for name, _ in of_live:
-            demand_gone(groups, name.decode())
+            require_gone(groups, name.decode())
 
 
 def test_a_group_made_in_another_pid_namespace_is_left_alone(groups: Hierarchy) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import HostProblem, HostProblemError, Remedy, SandboxError, trouble_of
+from arena.sandbox import HostProblem, HostProblemError, Remedy, SandboxError, host_problem_of
 from arena.sandbox.bubblewrap import BWRAP_MISSING, add_remedy
 from arena.sandbox.docker import DockerSituation, missing_image_problem, no_address_problem, unreachable_problem
 from arena.sandbox.linux import cgroup
@@ -87,8 +87,8 @@ def test_an_error_keeps_the_command_apart_also_between_processes() -> None:
     sent = pickle.loads(pickle.dumps(HostProblemError(BWRAP_MISSING)))
     assert isinstance(sent, SandboxError)
     assert str(sent) == str(BWRAP_MISSING)
-    assert trouble_of(sent, Remedy.ASK_DOCKER) == BWRAP_MISSING
-    assert trouble_of(SandboxError("other"), Remedy.ASK_DOCKER) == HostProblem("other", Remedy.ASK_DOCKER)
+    assert host_problem_of(sent, Remedy.ASK_DOCKER) == BWRAP_MISSING
+    assert host_problem_of(SandboxError("other"), Remedy.ASK_DOCKER) == HostProblem("other", Remedy.ASK_DOCKER)
 
 
 # --- which one --------------------------------------------------------------------------------------------------------
@@ -125,9 +125,9 @@ ENGINES = {
 }
 
 
-@pytest.mark.parametrize(("problem", "here", "remedy", "text"), ENGINES.values(), ids=ENGINES.keys())
+@pytest.mark.parametrize(("error", "here", "remedy", "text"), ENGINES.values(), ids=ENGINES.keys())
 def test_a_missing_engine_is_had_as_the_situation_asks(
-    problem: Exception, here: DockerSituation, remedy: Remedy, text: str
+    error: Exception, here: DockerSituation, remedy: Remedy, text: str
 ) -> None:
     """Never one command for two situations, and nothing to install where DOCKER_HOST is what is wrong."""
     trouble = unreachable_problem(problem, here)
@@ -180,5 +180,5 @@ def test_a_host_without_groups_is_told_the_command(tmp_path: Path) -> None:
     (tmp_path / "self").mkdir()
     (tmp_path / "self/cgroup").write_text("1:memory:/\n")
     (tmp_path / "self/mountinfo").write_text("30 20 0:26 / /cg rw - cgroup cgroup rw,memory\n")
-    _, trouble = cgroup.detect(tmp_path)
-    assert trouble == HostProblem("no cgroup v2 tree is mounted", Remedy.MOUNT_V2)
+    _, problem = cgroup.detect(tmp_path)
+    assert problem == HostProblem("no cgroup v2 tree is mounted", Remedy.MOUNT_V2)
