@@ -147,10 +147,10 @@ def check_host(tried: dict[str, HostProblem | None], root: Path = Path("/")) -> 
     return sorted(results, key=lambda finding: list(Severity).index(finding.severity))
 
 
-def _finding(what: str, level: Severity, trouble: HostProblem | str) -> Finding:
-    if isinstance(trouble, str):
-        return Finding(what, level, trouble)
-    return Finding(what, level, trouble.message, trouble.fix_command or "", trouble.advice)
+def _finding(what: str, level: Severity, problem: HostProblem | str) -> Finding:
+    if isinstance(problem, str):
+        return Finding(what, level, problem)
+    return Finding(what, level, problem.message, trouble.fix_command or "", trouble.advice)
 
 
 def _boxes(tried: dict[str, HostProblem | None]) -> Iterator[Finding]:
@@ -164,9 +164,9 @@ def _boxes(tried: dict[str, HostProblem | None]) -> Iterator[Finding]:
     taken = works[0] if works else "process, without isolation"
     yield _finding("--sandbox auto", Severity.OK if works else Severity.WARN, f"takes {taken}")
     for name in ISOLATING_SANDBOXES:
-        trouble = tried[name]
-        level = Severity.OK if trouble is None else Severity.NOTE if safe else Severity.WARN
-        yield _finding(name, level, trouble or "works: a trial box ran")
+        problem = tried[name]
+        level = Severity.OK if problem is None else Severity.NOTE if safe else Severity.WARN
+        yield _finding(name, level, problem or "works: a trial box ran")
     lacking, groups = cgroup.cgroup_problem(), cgroup.hierarchy()
     if lacking is not None:
         text = f"{lacking.message}; without them limits are approximate, and bots can make others late"
@@ -197,8 +197,8 @@ def check_languages() -> Finding:
     text += f"; where a bubblewrap box can't show them: {', '.join(elsewhere)}" * bool(elsewhere)
     text += f"; not found: {', '.join(missing)}" * bool(missing)
     wanted = tuple(_LANGUAGES[program] for program in elsewhere or missing)
-    trouble = HostProblem(text, Remedy.INSTALL, wanted) if wanted else text
-    return _finding("languages", Severity.NOTE if elsewhere else Severity.OK, trouble)
+    problem = HostProblem(text, Remedy.INSTALL, wanted) if wanted else text
+    return _finding("languages", Severity.NOTE if elsewhere else Severity.OK, problem)
 
 
 def _can_be_shown(path: str) -> bool:
@@ -228,8 +228,8 @@ def _memory(root: Path) -> Iterator[Finding]:
         smaller = max(1, free // (cores * _SEATS))
         problem = HostProblem(text, Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")
     else:
-        trouble = HostProblem(text, Remedy.SMALLER_BOTS, (str(max(1, free // _SEATS)),))
-    yield _finding("memory", Severity.WARN, trouble)
+        problem = HostProblem(text, Remedy.SMALLER_BOTS, (str(max(1, free // _SEATS)),))
+    yield _finding("memory", Severity.WARN, problem)
 
 
 def _disk() -> Finding:

@@ -146,7 +146,7 @@ def test_the_command_prints_each_finding_and_exits_by_whether_a_sandbox_isolates
     assert told.json["isolates"] == works
     assert set(told.json["sandbox_problems"]) == {"process", "bubblewrap", "docker"}
     assert all(set(row) == {"check", "severity", "message", "fix_command", "advice"} for row in told.json["findings"])
-    place.demand_nothing_left()
+    place.require_nothing_left()
 
 
 MEMORY = {  # MemTotal in MB, cores as they are here -> level, and the command

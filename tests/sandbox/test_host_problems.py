@@ -23,16 +23,16 @@ PROGRAMS = {"arena", "brew", "bwrap", "docker", "echo", "export", "open", "pip",
 @pytest.mark.parametrize("remedy", Remedy)
 def test_each_command_is_one_for_a_shell(remedy: Remedy) -> None:
     """Each simple command of it begins with a program that is known; a comma ends none, as it would a sentence."""
-    trouble = HostProblem("it is broken", remedy, ("one", "two"))
-    assert trouble.fix_command is not None
-    assert subprocess.run(["sh", "-n", "-c", trouble.fix_command], capture_output=True, timeout=60).returncode == 0
-    for part in trouble.fix_command.replace(" | ", " && ").split(" && "):
+    problem = HostProblem("it is broken", remedy, ("one", "two"))
+    assert problem.fix_command is not None
+    assert subprocess.run(["sh", "-n", "-c", problem.fix_command], capture_output=True, timeout=60).returncode == 0
+    for part in problem.fix_command.replace(" | ", " && ").split(" && "):
         assert part.split()[0] in {*PROGRAMS, "printf"}, part
         assert part.split()[0] != "apt"
-    assert "\n" not in str(trouble)
-    assert ", " not in trouble.fix_command
-    assert trouble.advice == trouble.advice.strip(" ,;")
-    assert ("one two" in trouble.fix_command) == ("{}" in remedy.value[0])
+    assert "\n" not in str(problem)
+    assert ", " not in problem.fix_command
+    assert problem.advice == trouble.advice.strip(" ,;")
+    assert ("one two" in problem.fix_command) == ("{}" in remedy.value[0])
 
 
 def test_no_two_remedies_are_one() -> None:
@@ -130,17 +130,17 @@ def test_a_missing_engine_is_had_as_the_situation_asks(
     error: Exception, here: DockerSituation, remedy: Remedy, text: str
 ) -> None:
     """Never one command for two situations, and nothing to install where DOCKER_HOST is what is wrong."""
-    trouble = unreachable_problem(problem, here)
-    assert trouble.remedy is remedy
-    assert text in trouble.message
-    assert "systemctl" not in trouble.message
+    problem = unreachable_problem(error, here)
+    assert problem.remedy is remedy
+    assert text in problem.message
+    assert "systemctl" not in problem.message
 
 
 def test_settings_that_name_no_engine_are_what_is_mended() -> None:
     """DOCKER_HOST, or what asks for TLS without it."""
-    trouble = no_address_problem(ValueError("bad port"), "tcp://x:y")
-    assert trouble.message == "DOCKER_HOST=tcp://x:y names no Docker engine (bad port)"
-    assert trouble.fix_command == "unset DOCKER_HOST"
+    problem = no_address_problem(ValueError("bad port"), "tcp://x:y")
+    assert problem.message == "DOCKER_HOST=tcp://x:y names no Docker engine (bad port)"
+    assert problem.fix_command == "unset DOCKER_HOST"
     assert no_address_problem(ValueError("no cert.pem"), "").fix_command == "unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH"
 
 
@@ -162,9 +162,9 @@ def test_a_box_that_does_not_start_is_mended_as_the_kernel_says(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    trouble = add_remedy("bwrap: no", tmp_path)
-    assert trouble.message.startswith("bwrap: no")
-    assert trouble.remedy is remedy
+    problem = add_remedy("bwrap: no", tmp_path)
+    assert problem.message.startswith("bwrap: no")
+    assert problem.remedy is remedy
 
 
 def test_what_bwrap_is_asked_to_do_by_hand_works_where_boxes_do(bubblewrap: None) -> None:

@@ -362,4 +362,4 @@ def test_the_checkup_counts_the_workers_that_a_bot_kills(place: Place, monkeypat
         [row] = [row for row in check_ladder(folder) if row.check == "workers"]
         assert row.severity is Severity.FAIL
         assert re.search(r"died in matches of eve@1 \(\d+\)", row.message), "it has most"
-        demand_sound(ladder)
+        require_sound(ladder)
