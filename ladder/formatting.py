@@ -19,9 +19,9 @@ class ComparedStyleNumber(Protocol):
     @property
     def count(self) -> int: ...
     @property
-    def of(self) -> int: ...
+    def total(self) -> int: ...
     @property
-    def field(self) -> float | None: ...
+    def field_mean(self) -> float | None: ...
 
 
 def format_range(numbers: Sequence[int]) -> str:
@@ -79,8 +79,8 @@ def make_style_rows(numbers: Iterable[ComparedStyleNumber]) -> list[tuple[str, s
     return [
         (
             _STYLE.get(name) or f"{name.partition(' ')[2].replace('_', ' ')}, of its turns",
-            format_style_number(name, of[name].count / of[name].of),
-            format_style_number(name, of[name].field),
+            format_style_number(name, of[name].count / of[name].total),
+            format_style_number(name, of[name].field_mean),
             of[name],
         )
         for name in names

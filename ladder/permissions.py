@@ -27,12 +27,12 @@ class Viewer:
 
     login: str | None = None
     staff: bool = False
-    changes: bool = True  # False with a token that is for reading alone
+    can_write: bool = True  # False with a token that is for reading alone
     token: bool = False  # the viewer is a program
     mates: frozenset[str] = frozenset()  # the logins of the others in the viewer's team
     session: int | None = field(default=None, compare=False)  # the number of the one that the viewer came with
 
-    def towards(self, owner: str | None) -> AccessLevel:
+    def role_for(self, owner: str | None) -> AccessLevel:
         """Return what the viewer is to a thing of an owner's, by login; None: it has no owner."""
         if self.staff:
             return AccessLevel.STAFF
@@ -46,18 +46,18 @@ class Viewer:
             else AccessLevel.PERSON
         )
 
-    def sees(self, value: type, field: str, owner: str | None = None) -> bool:
+    def can_view(self, value: type, field: str, owner: str | None = None) -> bool:
         """Return whether the viewer may see a field of a value of this type."""
-        return self.towards(owner) >= FIELD_LEVELS[value.__name__][field]
+        return self.role_for(owner) >= FIELD_LEVELS[value.__name__][field]
 
-    def may(self, act: str, owner: str | None = None) -> bool:
+    def can(self, act: str, owner: str | None = None) -> bool:
         """Return whether the viewer may do one of ACTS to a thing of an owner's."""
-        able = (self.changes or act in _READS) and not (self.token and act in _IN_PERSON)
-        return able and self.towards(owner) >= PERMISSIONS[act]
+        able = (self.can_write or act in _READS) and not (self.token and act in _IN_PERSON)
+        return able and self.role_for(owner) >= PERMISSIONS[act]
 
     def in_scope(self, scope: str | None) -> bool:
-        """Return whether the viewer may use a route of this scope: any session, or a token that has the scope."""
-        return not self.token or scope == READ_SCOPE or (scope == SUBMIT_SCOPE and self.changes)
+        """Return whether a route of this scope is for the viewer: any session, or a token of the scope."""
+        return not self.token or scope == READ_SCOPE or (scope == SUBMIT_SCOPE and self.can_write)
 
 
 PUBLIC_VIEWER = Viewer()
@@ -200,113 +200,129 @@ ROUTES: dict[str, tuple[str, str | None]] = {
 
 # Type of a value -> the viewers of each field. A type that isn't here is never shown.
 _ROWS: dict[str, dict[AccessLevel, str]] = {
-    "AccountPage": {_OWNER: "person team bots credentials session due change"},
-    "OwnBotSummary": {_MATE: "bot of playing newest state reason stopped"},
+    "AccountPage": {_OWNER: "user team bots credentials session_id deadlines revision"},
+    "OwnBotSummary": {_MATE: "bot owner active_version newest_version status reason disabled_reason"},
     "BotPage": {
-        _ANYBODY: "bot pseudonym reference row of fair trend limit_ms held versions last days against seats style may"
-        " change",
-        _MATE: "examination examples acts due",
+        _ANYBODY: "bot pseudonym reference standing ranked_total fair_win_rate trend limit_ms throttle_reason versions"
+        " recent_matches rating_history head_to_head wins_by_seat play_style permissions revision",
+        _MATE: "checks fault_reports audit_log deadlines",
         _STAFF: "owner",
     },
-    "AuditEntrySummary": {_STAFF: "id at by what bot version match login why"},
-    "AuditLog": {_STAFF: "rows next change"},
-    "RemainingQuota": {_OWNER: "bots another left most renewed max_upload_mb due"},
-    "LadderInfo": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions due"},
-    "DeadlineSummary": {_ANYBODY: "name at closes", _MATE: "counts waiting", _OWNER: "extended"},
-    "HomePage": {_ANYBODY: "about top newest finals change"},
-    "StandingsPage": {_ANYBODY: "table first of next days", _STAFF: "sections"},
-    "OpponentRecord": {_ANYBODY: "label duel"},
+    "AuditEntrySummary": {_STAFF: "id created_at actor action bot version match login reason"},
+    "AuditLog": {_STAFF: "items next_cursor revision"},
+    "RemainingQuota": {_OWNER: "bots can_add_bot remaining limit resets_at max_upload_mb deadlines"},
+    "LadderInfo": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions_per_day deadlines"},
+    "DeadlineSummary": {
+        _ANYBODY: "name deadline_at closes_at",
+        _MATE: "counting unchecked",
+        _OWNER: "extension_reason",
+    },
+    "HomePage": {_ANYBODY: "info standings latest_match finals revision"},
+    "StandingsPage": {_ANYBODY: "standings first total next_cursor days", _STAFF: "sections"},
+    "OpponentRecord": {_ANYBODY: "version_ref head_to_head"},
     "HeadToHead": {_ANYBODY: "wins losses games matches"},
-    "HeadToHeadMatrix": {_ANYBODY: "labels rows first next change"},
+    "HeadToHeadMatrix": {_ANYBODY: "version_refs rows first next_cursor revision"},
     "BotStyle": {_ANYBODY: "matches public", _MATE: "hidden"},
-    "StyleNumber": {_ANYBODY: "name count of field"},
+    "StyleNumber": {_ANYBODY: "name count total field_mean"},
     # Even the mean would reveal others' hidden numbers: an owner could subtract their own bot's.
-    "HiddenNumber": {_MATE: "name count of", _STAFF: "field"},
+    "HiddenNumber": {_MATE: "name count total", _STAFF: "field_mean"},
     "FieldStyle": {_ANYBODY: "games bots public", _STAFF: "hidden"},
     "SeatWinRate": {_ANYBODY: "seat games wins"},
-    "DailyRating": {_ANYBODY: "day version rating adjusted"},
-    "BotSummary": {_ANYBODY: "bot pseudonym reference playing versions", _STAFF: "owner"},
-    "BotList": {_ANYBODY: "rows next change"},
+    "DailyRating": {_ANYBODY: "day version rating win_rate_adjusted"},
+    "BotSummary": {_ANYBODY: "bot pseudonym reference active_version versions", _STAFF: "owner"},
+    "BotList": {_ANYBODY: "items next_cursor revision"},
     "BotVersion": {
-        _ANYBODY: "number state active submitted rated all",
-        _MATE: "received faults digest reason examined barred by",
+        _ANYBODY: "number status active submitted_at rated_matches all_matches",
+        _MATE: "received_at faults digest reason checked_at blocked_reason submitted_by",
     },
     "BuildLog": {_MATE: "version text"},
-    "CredentialList": {_ANYBODY: "rows"},
-    "CredentialSummary": {_OWNER: "id login kind scope by at ends holds"},
-    "DecisionSummary": {_ANYBODY: "at what version why", _MATE: "by"},
-    "EventList": {_ANYBODY: "rows next"},
-    "EventSummary": {_ANYBODY: "id at what version match table", _MATE: "decision", _STAFF: "said"},
-    "VersionCheckView": {_MATE: "version steps build_log"},
+    "CredentialList": {_ANYBODY: "items"},
+    "CredentialSummary": {_OWNER: "id login kind scope created_by created_at expires_at valid"},
+    "DecisionSummary": {_ANYBODY: "created_at action version reason", _MATE: "actor"},
+    "EventList": {_ANYBODY: "items next_cursor"},
+    "EventSummary": {_ANYBODY: "id occurred_at type version match table", _MATE: "decision", _STAFF: "details"},
+    "VersionCheckView": {_MATE: "version steps has_build_log"},
     "CheckStepView": {_MATE: "check severity message fix_command advice number sent received stderr timings"},
     "FaultReport": {_MATE: "match game code message advice sent received used log stderr"},
-    "FailedAttempt": {_ANYBODY: "at", _STAFF: "why"},
-    "FinalList": {_ANYBODY: "rows next change"},
-    "FinalState": {_ANYBODY: "name commitment key versions games matches played missing lost table isolated change"},
-    "Grades": {_ANYBODY: "title of possible baselines grades waiting isolated played"},
-    "GradesPage": {_ANYBODY: "told deadlines finals handed releases"},
-    "Grade": {
-        _OWNER: "owner version submitted late_hours points share share_low share_high games marks reason points_before"
-        " penalty late_days_spent due extension"
+    "FailedAttempt": {_ANYBODY: "failed_at", _STAFF: "reason"},
+    "FinalList": {_ANYBODY: "items next_cursor revision"},
+    "FinalState": {
+        _ANYBODY: "name commitment key versions games_per_version matches played pending abandoned standings isolated"
+        " revision",
     },
-    "GradeChange": {_OWNER: "owner before after words"},
-    "GradeChanges": {_ANYBODY: "before after words rows"},
-    "PublishedGrades": {_ANYBODY: "line told changes"},
-    "ReleaseSummary": {_ANYBODY: "name of at", _STAFF: "by why"},
-    "BaselineResult": {_OWNER: "baseline passed points possible threshold value low high doubtful words"},
+    "Grades": {_ANYBODY: "title scope max_points baselines grades unchecked isolated games"},
+    "GradesPage": {_ANYBODY: "grades deadlines finals published releases"},
+    "Grade": {
+        _OWNER: "user version submitted_at late_hours points win_rate_adjusted win_rate_adjusted_low"
+        " win_rate_adjusted_high games baselines reason points_before_penalty late_penalty late_days_spent deadline_at"
+        " extended_until",
+    },
+    "GradeChange": {_OWNER: "user before after reasons"},
+    "GradeChanges": {_ANYBODY: "before after reasons items"},
+    "PublishedGrades": {_ANYBODY: "release grades changes"},
+    "ReleaseSummary": {_ANYBODY: "name scope created_at", _STAFF: "created_by reason"},
+    "BaselineResult": {_OWNER: "baseline passed points max_points threshold value low high inconclusive explanation"},
     "Dashboard": {
-        _STAFF: "frozen suspended waiting people bots playing versions matches runners acts quotas findings change",
+        _STAFF: "frozen suspended awaiting_approval users bots active_bots versions matches runners audit_log quotas"
+        " findings revision",
     },
     "Finding": {_STAFF: "check severity message fix_command advice"},
     "UserSummary": {
         _ANYBODY: "pseudonym staff",
         _MATE: "login name",
-        _OWNER: "email number section suspended canvas moodle gone waiting",
+        _OWNER: "email student_id section suspension_reason canvas_id moodle_id withdrawal_reason awaiting_approval",
     },
-    "UserList": {_ANYBODY: "rows next change"},
+    "UserList": {_ANYBODY: "items next_cursor revision"},
     "Membership": {_MATE: "team login name joined_at", _OWNER: "left_at"},
-    "TeamList": {_ANYBODY: "rows change"},
-    "UserAdminList": {_STAFF: "rows of sections next change"},
-    "UserAdminSummary": {_STAFF: "owner team bots"},
-    "UserAdminPage": {_STAFF: "owner bots teams team_names credentials acts allowance change"},
+    "TeamList": {_ANYBODY: "items revision"},
+    "UserAdminList": {_STAFF: "items total sections next_cursor revision"},
+    "UserAdminSummary": {_STAFF: "user team bots"},
+    "UserAdminPage": {_STAFF: "user bots teams team_names credentials audit_log remaining_quota revision"},
     "QuotaSummary": {_STAFF: "max_bots_per_user max_submissions_per_day max_challenges_per_day max_upload_mb"},
-    "SimilarityReport": {_STAFF: "versions pairs unread"},
-    "SimilarityPair": {_STAFF: "version owner share other_version other_owner other_share"},
-    "QueuePage": {_ANYBODY: "examinations matches next", _STAFF: "runners"},
-    "RunnerSummary": {_STAFF: "id host pid width leases matches dead"},
-    "QueuedCheck": {_ANYBODY: "label pseudonym state submitted"},
-    "TableList": {_ANYBODY: "rows next change"},
-    "TableSummary": {_ANYBODY: "id by at rules games clock_s watch state why ended_at places"},
+    "SimilarityReport": {_STAFF: "versions pairs skipped"},
+    "SimilarityPair": {_STAFF: "version owner overlap_percent other_version other_owner other_overlap_percent"},
+    "QueuePage": {_ANYBODY: "checks matches next_cursor", _STAFF: "runners"},
+    "RunnerSummary": {_STAFF: "id host pid capacity leases matches dead"},
+    "QueuedCheck": {_ANYBODY: "version_ref pseudonym status submitted_at"},
+    "TableList": {_ANYBODY: "items next_cursor revision"},
+    "TableSummary": {
+        _ANYBODY: "id opened_by opened_at rules games move_time_s allow_spectators status end_reason ended_at slots"
+    },
     "TableSlot": {_ANYBODY: "kind name free", _OWNER: "bot"},  # until a match has ended, without staff
-    "TablePage": {_ANYBODY: "line matches seat away change", _OWNER: "keeps"},
+    "TablePage": {_ANYBODY: "table matches slot unreachable revision", _OWNER: "manages"},
     "SessionMatch": {_ANYBODY: "number games is_complete updated_at has_record"},
-    "TableReplay": {_ANYBODY: "table number why match change"},  # match is cut by ACTS
+    "TableReplay": {_ANYBODY: "table number unavailable_reason replay revision"},  # replay is cut by PERMISSIONS
     "GameResult": {_ANYBODY: "match game seats winner reason survivors eliminated turns forfeits faults"},
-    "BotLogs": {_ANYBODY: "rows"},
+    "BotLogs": {_ANYBODY: "items"},
     "ProcessLog": {_MATE: "version process text"},
-    "MatchPage": {
-        _ANYBODY: "id kind state cause rates at ended_at by final place attempts seats results voids acts record logs"
-        " cards change",
-        _STAFF: "reason",  # it may be what a host said
+    "MatchPage": {  # it may be what a host said
+        _ANYBODY: "id kind status outcome is_rated queued_at ended_at requested_by final plan_index attempts players"
+        " results failed_attempts audit_log has_record logs cards revision",
+        _STAFF: "reason",
     },
-    "MatchSummary": {_ANYBODY: "id kind state cause rates at ended_at by final place attempts seats", _STAFF: "reason"},
-    "MatchList": {_ANYBODY: "rows next change"},
-    "MatchReplay": {_ANYBODY: "line why match change"},  # match is cut by ACTS
+    "MatchSummary": {
+        _ANYBODY: "id kind status outcome is_rated queued_at ended_at requested_by final plan_index attempts players",
+        _STAFF: "reason",
+    },
+    "MatchList": {_ANYBODY: "items next_cursor revision"},
+    "MatchReplay": {_ANYBODY: "summary unavailable_reason replay revision"},  # replay is cut by PERMISSIONS
     "MatchParticipant": {
-        _ANYBODY: "label version games wins forfeits faults requests time_us slowest_us peak_bytes",
+        _ANYBODY: "version_ref version games wins forfeits faults requests think_time_us max_time_us peak_bytes",
     },
-    "VersionTotals": {_ANYBODY: "matches games wins forfeits faults requests time_us slowest_us peak_bytes"},
-    "Standings": {_ANYBODY: "rows fair games matches at verdict findings style isolated change"},
+    "VersionTotals": {_ANYBODY: "matches games wins forfeits faults requests think_time_us max_time_us peak_bytes"},
+    "Standings": {
+        _ANYBODY: "items fair_win_rate games matches created_at verdict collusion play_style isolated revision"
+    },
     "StandingsRow": {
-        _ANYBODY: "place version bot number pseudonym reference ranks rating share adjusted games matches forfeits"
-        " faults since language trend",
+        _ANYBODY: "position version bot number pseudonym reference rank_range rating win_rate win_rate_adjusted games"
+        " matches forfeits faults submitted_at language trend",
         _STAFF: "owner",
     },
     "Estimate": {_ANYBODY: "value low high"},
-    "Trend": {_ANYBODY: "day week"},
+    "Trend": {_ANYBODY: "change_1d change_7d"},
     "LeaderVerdict": {_ANYBODY: "leader probability decided"},
-    "CollusionReport": {_ANYBODY: "games", _STAFF: "favours"},
-    "CollusionSuspects": {_STAFF: "owners gives games matches wins expected p"},
+    "CollusionReport": {_ANYBODY: "games", _STAFF: "suspects"},
+    "CollusionSuspects": {_STAFF: "owners one_way games matches wins expected p"},
 }
 FIELD_LEVELS = {
     name: {field: level for level, fields in row.items() for field in fields.split()} for name, row in _ROWS.items()
@@ -323,5 +339,5 @@ def hide_fields(value: T, viewer: Viewer, owner: str | None = None) -> T:
 
     Values within it are the caller's to ask for.
     """
-    hidden = _hidden(type(value).__name__, viewer.towards(owner))
+    hidden = _hidden(type(value).__name__, viewer.role_for(owner))
     return replace(value, **hidden) if hidden else value  # type: ignore[type-var]  # a dataclass

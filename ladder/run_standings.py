@@ -16,12 +16,13 @@ MIN_MATCHES = 10  # of a pair: with fewer, a duel says more of its few tables th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing(Strength):
-    """One bot's row, in the table of a run and in that of a ladder. `place` counts the rows; `ranks` are what is known.
+    """One bot's row, in the table of a run and in that of a ladder. `position` counts the rows; `ranks` are what is
+    known.
 
     faults: how many are the bot's, without those that follow from others.
     """
 
-    place: int
+    position: int
     bot: str
     faults: int
     forfeits: int
@@ -45,7 +46,7 @@ class HeadToHead:
     matches: int
 
     @property
-    def share(self) -> float | None:
+    def win_rate(self) -> float | None:
         """Return the share of the games that either won; None where their matches are too few to mean anything."""
         either = self.wins + self.losses
         return self.wins / either if either and self.matches >= MIN_MATCHES else None
@@ -56,7 +57,7 @@ class RunStandings:
     """The standings, best first; head-to-head results: `duels[a][b]` is a against b; and the wins of each seat."""
 
     standings: tuple[RunStanding, ...]
-    duels: Mapping[str, Mapping[str, HeadToHead]]
+    head_to_head: Mapping[str, Mapping[str, HeadToHead]]
     seats: tuple[float, ...]
     games: int
     matches: int
@@ -129,7 +130,7 @@ class StandingsCounter:
         order = sorted(range(len(bots)), key=lambda bot: (-strengths[bot].rating.value, bots[bot]))
         return RunStandings(
             standings=tuple(self._standing(place, bot, strengths[bot]) for place, bot in enumerate(order, start=1)),
-            duels={bot: self._duels(number) for number, bot in enumerate(bots)},
+            head_to_head={bot: self._duels(number) for number, bot in enumerate(bots)},
             seats=tuple(wins / WIN_PARTS for wins in self._seats),
             games=self._played,
             matches=self._matches,
@@ -140,7 +141,7 @@ class StandingsCounter:
         codes = dict(sorted(self._faults[bot].items()))
         return RunStanding(
             **{field.name: getattr(strength, field.name) for field in fields(strength)},
-            place=place,
+            position=place,
             bot=self._bots[bot],
             faults=count_committed(codes.items()),
             forfeits=self._forfeits[bot],

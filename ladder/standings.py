@@ -33,7 +33,7 @@ class StandingsEntrant:
     pseudonym: str
     reference: bool
     active: bool
-    since: float
+    submitted_at: float
     predecessor: int | None
     language: str | None = None
 
@@ -42,15 +42,15 @@ class StandingsEntrant:
 class Trend:
     """How much a bot's adjusted share grew since the table of yesterday, and of 7 days ago; None where it had none."""
 
-    day: float | None = None
-    week: float | None = None
+    change_1d: float | None = None
+    change_7d: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingsRow(Standing):
     """One version's row: its bot's standing, and whose it is.
 
-    since: when it was submitted, in seconds since 1970. owner: the login. trend: not in a table that is kept.
+    submitted_at: when it was submitted, in seconds since 1970. owner: the login. trend: not in a table that is kept.
     """
 
     version: int
@@ -58,7 +58,7 @@ class StandingsRow(Standing):
     owner: str | None
     pseudonym: str
     reference: bool
-    since: float
+    submitted_at: float
     language: str | None = None
     trend: Trend = Trend()
 
@@ -84,12 +84,12 @@ class LeaderVerdict:
 class CollusionSuspects:
     """What two users' bots won where both played, and what all games make one expect. For the teacher alone.
 
-    owners: logins; the first gives to the second, or, where not `gives`, both gain. p: at most so likely is it that a
+    owners: logins; the first gives to the second, or, where not `one_way`, both gain. p: at most so likely is it that a
     field without favours shows a pair as clear as this.
     """
 
     owners: tuple[str, str]
-    gives: bool
+    one_way: bool
     games: int
     matches: int
     wins: tuple[float, float]
@@ -102,7 +102,7 @@ class CollusionReport:
     """Suspected collusion in the first `games` games; searched whenever they have grown by a twentieth."""
 
     games: int
-    favours: tuple[CollusionSuspects, ...] | None
+    suspects: tuple[CollusionSuspects, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,31 +117,31 @@ class FieldStyle:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """The table, best first. `fair` is the share that each would win if all were equal.
+    """The table, best first. `fair_win_rate` is the share that each would win if all were equal.
 
-    `games` and `matches` are all that rate. `at`: when it was computed, in seconds since 1970. isolated: whether bots
-    are kept apart from the machine and from one another. change: the number of the ladder's last change.
+    `games` and `matches` are all that rate. `created_at`: when it was computed, in seconds since 1970. isolated:
+    whether bots are kept apart from the machine and from one another. revision: the number of the ladder's last change.
     """
 
-    rows: tuple[StandingsRow, ...]
-    fair: float
+    items: tuple[StandingsRow, ...]
+    fair_win_rate: float
     games: int
     matches: int
-    at: float
+    created_at: float
     verdict: LeaderVerdict | None = None
-    findings: CollusionReport | None = None
-    style: FieldStyle | None = None
+    collusion: CollusionReport | None = None
+    play_style: FieldStyle | None = None
     isolated: bool | None = None
-    change: int | None = None
+    revision: int | None = None
 
     def to_json(self) -> str:
         """Return the table as JSON."""
         return _adapter().dump_json(self).decode()
 
     @property
-    def shares(self) -> dict[str, float]:
+    def win_rates(self) -> dict[str, float]:
         """Return the adjusted share of each bot that has one."""
-        return {row.bot: row.adjusted.value for row in self.rows if row.adjusted is not None}
+        return {row.bot: row.win_rate_adjusted.value for row in self.items if row.win_rate_adjusted is not None}
 
     @classmethod
     def from_json(cls, text: str) -> "Standings":
@@ -195,7 +195,7 @@ def compute_standings(
         rows.append(
             StandingsRow(
                 **{field.name: getattr(strength, field.name) for field in fields(strength)},
-                place=number,
+                position=number,
                 version=each.version,
                 bot=each.name,
                 number=each.number,
@@ -204,7 +204,7 @@ def compute_standings(
                 reference=each.reference,
                 forfeits=forfeits[each.version],
                 faults=faults[each.version],
-                since=each.since,
+                submitted_at=each.submitted_at,
                 language=each.language,
             )
         )
@@ -222,9 +222,9 @@ def find_collusion_suspects(contestants: Sequence[StandingsEntrant], fit: "Fit")
     author = {place: number[each.owner] for place, each in enumerate(contestants)}
     return CollusionReport(
         games=int(fit.matches.games.sum()),
-        favours=tuple(
+        suspects=tuple(
             CollusionSuspects(
-                (owners[each.bots[0]], owners[each.bots[1]]), each.gives, each.games, each.matches, each.wins,
+                (owners[each.bots[0]], owners[each.bots[1]]), each.one_way, each.games, each.matches, each.wins,
                 each.expected, each.p,
             )
             for each in find_collusion(fit, author)

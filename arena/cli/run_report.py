@@ -129,12 +129,16 @@ def standings_table(run: Run, board: RunStandings) -> Table:
         faults = row.faults
         rows.append(
             [
-                format_range(row.ranks),
+                format_range(row.rank_range),
                 row.bot,
                 format_rating(row.rating),
-                format_percent(row.adjusted.value if row.adjusted and row.adjusted.low is not None else None),
-                format_estimate_interval(row.adjusted),
-                format_percent(row.share),
+                format_percent(
+                    row.win_rate_adjusted.value
+                    if row.win_rate_adjusted and row.win_rate_adjusted.low is not None
+                    else None
+                ),
+                format_estimate_interval(row.win_rate_adjusted),
+                format_percent(row.win_rate),
                 f"{row.games}/{row.matches}",
                 Text(str(faults), style="red" if faults else ""),
             ]
@@ -213,18 +217,18 @@ def head_to_head_tables(run: Run, board: RunStandings) -> Iterator[RenderableTyp
     """Yield who beats whom, and in how many matches: the win rate of the row's bot, of the games that either won."""
     rows = []
     for row in board.standings:
-        met = [board.duels[row.bot].get(other.bot) for other in board.standings]
-        shares = [duel.share if duel else None for duel in met]
-        matches = [duel.matches for duel in met if duel and duel.share is not None]
+        met = [board.head_to_head[row.bot].get(other.bot) for other in board.standings]
+        shares = [duel.win_rate if duel else None for duel in met]
+        matches = [duel.matches for duel in met if duel and duel.win_rate is not None]
         cells = ["-" if share is None else f"{share:.0%}" for share in shares]
-        rows.append([str(row.place), row.bot, format_range(matches), *cells])
+        rows.append([str(row.position), row.bot, format_range(matches), *cells])
     yield ""
     if all(row[2] == "-" for row in rows):
         pairs = math.comb(len(board.standings), 2) / math.comb(run.config.seats, 2)
         games = math.ceil((MIN_MATCHES + 1) * pairs) * run.config.match_games  # one more: pairs don't meet quite alike
         yield Text(f"who beats whom: no pair has met in {MIN_MATCHES} matches; it takes about --games {games}", "dim")
         return
-    yield _number_table(["#", "wins against", "matches", *(str(row.place) for row in board.standings)], 1, rows)
+    yield _number_table(["#", "wins against", "matches", *(str(row.position) for row in board.standings)], 1, rows)
     yield Text(f"of the games that either of the two won; - below {MIN_MATCHES} matches of the pair", "dim")
 
 

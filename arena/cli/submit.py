@@ -33,20 +33,20 @@ _STEPS = TypeAdapter(tuple[CheckStepView, ...])
 
 @dataclass(frozen=True, slots=True)
 class SubmissionReport:
-    """What became of a submission. state: queued, checking, accepted, or rejected for a `reason`.
+    """What became of a submission. status: queued, checking, accepted, or rejected for a `reason`.
 
-    late: the deadline in whose grace it came; left: submissions of today; disabled: why it won't play although it be
-    fit. steps: of its examination.
+    late_for: the deadline in whose grace it came; remaining: submissions of today; disabled_reason: why it won't play
+    although it be fit. steps: of its examination.
     """
 
-    label: str
+    version_ref: str
     name: str
     number: int
-    again: bool
-    late: str | None
-    left: int | None
-    disabled: str | None
-    state: str = "queued"
+    duplicate: bool
+    late_for: str | None
+    remaining: int | None
+    disabled_reason: str | None
+    status: str = "queued"
     reason: str | None = None
     steps: tuple[CheckStepView, ...] = ()
 
@@ -80,24 +80,24 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
         sent = SubmissionReport(**_send(server, bot, name))
         where = f"/bots/{quote(sent.name, safe='')}/{sent.number}"
         try:
-            print_submission(sent.label, sent.again, sent.left, sent.late, sent.disabled)
+            print_submission(sent.version_ref, sent.duplicate, sent.remaining, sent.late_for, sent.disabled_reason)
             if no_wait:
                 print_note(f"its examination: {server.url}{where}")
             else:
                 if not as_json:
-                    print_text(click.style(escape_control(sent.label), bold=True))
+                    print_text(click.style(escape_control(sent.version_ref), bold=True))
                 sent = _follow(server, where, sent, as_json)
         except KeyboardInterrupt:
-            print_note(f"{sent.label} stays in, and is examined; see {server.url}{where}")
+            print_note(f"{sent.version_ref} stays in, and is examined; see {server.url}{where}")
             raise
     if as_json:
         print_json(sent)
     elif not no_wait:
-        if sent.state == "rejected" and not has_failure(sent.steps):
+        if sent.status == "rejected" and not has_failure(sent.steps):
             print_error(sent.reason or "it is rejected")
         else:
-            print_text(verdict_line(sent.label, sent.steps))
-    sys.exit(1 if sent.state == "rejected" else 0)
+            print_text(verdict_line(sent.version_ref, sent.steps))
+    sys.exit(1 if sent.status == "rejected" else 0)
 
 
 def print_submission(label: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
@@ -201,7 +201,7 @@ def _follow(server: LadderClient, where: str, sent: SubmissionReport, quiet: boo
             state = server.ask(f"/api{where}")
             away_since = None
             version = next(each for each in state["versions"] if each["number"] == sent.number)
-            steps = _STEPS.validate_python(state["examination"]["steps"])
+            steps = _STEPS.validate_python(state["checks"]["steps"])
             ended = tuple(step for step in steps if step.severity != "now")
             if ended[: len(printed)] != printed:
                 print_note("its checks began again")
@@ -209,11 +209,11 @@ def _follow(server: LadderClient, where: str, sent: SubmissionReport, quiet: boo
             for step in () if quiet else ended[len(printed) :]:
                 print_text("\n".join(step_lines(step)))
             printed = ended
-            if version["state"] not in ("queued", "checking"):
-                return replace(sent, state=version["state"], reason=version["reason"], steps=steps)
-            if version["state"] != last == "queued":
+            if version["status"] not in ("queued", "checking"):
+                return replace(sent, status=version["status"], reason=version["reason"], steps=steps)
+            if version["status"] != last == "queued":
                 print_note("it is being examined")
-            last = version["state"]
+            last = version["status"]
             if steps != ended and doing != steps[-1]:
                 doing = steps[-1]
                 print_note(f"{doing.check}: {escape_control(doing.message)}")
@@ -221,6 +221,6 @@ def _follow(server: LadderClient, where: str, sent: SubmissionReport, quiet: boo
             away_since = away_since or time.monotonic()
             passing = isinstance(problem, ServerUnreachableError) or problem.status >= 500
             if not passing or time.monotonic() - away_since > RETRY_TIMEOUT_S:
-                print_note(f"{sent.label} stays in; see {server.url}{where}")
+                print_note(f"{sent.version_ref} stays in; see {server.url}{where}")
                 raise
         time.sleep(POLL_INTERVAL_S)

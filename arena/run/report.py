@@ -131,7 +131,9 @@ def make_run_report(run: Run, folder: RunFolder, board: RunStandings, error: str
         fair_win_rate=round(1 / config.seats, 4),
         standings=[_row(row) for row in board.standings],
         win_rate_by_seat=[round(wins / board.games, 4) for wins in board.seats],
-        head_to_head={bot: {other: _meetings(duel) for other, duel in row.items()} for bot, row in board.duels.items()},
+        head_to_head={
+            bot: {other: _meetings(duel) for other, duel in row.items()} for bot, row in board.head_to_head.items()
+        },
         speed=Speed(
             games_per_s=round(progress.fresh_games / seconds, 2) if seconds else 0.0,
             requests_per_s=round(progress.requests / seconds, 1) if seconds else 0.0,
@@ -144,12 +146,12 @@ def make_run_report(run: Run, folder: RunFolder, board: RunStandings, error: str
 
 def _row(row: RunStanding) -> RunReportRow:
     return RunReportRow(
-        position=row.place,
+        position=row.position,
         bot=row.bot,
-        rank_range=row.ranks,
+        rank_range=row.rank_range,
         rating=_round(row.rating, 3),
-        win_rate_adjusted=None if row.adjusted is None else _round(row.adjusted, 4),
-        win_rate=None if row.share is None else round(row.share, 4),
+        win_rate_adjusted=None if row.win_rate_adjusted is None else _round(row.win_rate_adjusted, 4),
+        win_rate=None if row.win_rate is None else round(row.win_rate, 4),
         wins=round(row.wins, 4),
         games=row.games,
         matches=row.matches,
@@ -170,7 +172,7 @@ def _meetings(duel: HeadToHead) -> HeadToHeadRow:
         losses=round(duel.losses, 4),
         games=duel.games,
         matches=duel.matches,
-        win_rate=None if duel.share is None else round(duel.share, 4),
+        win_rate=None if duel.win_rate is None else round(duel.win_rate, 4),
     )
 
 

@@ -50,17 +50,17 @@ class Strength:
 
     rating: Estimate
     """In TrueSkill's units: the mean of the field is 25, and 5 to 6 units more are e times the wins. It ranks."""
-    ranks: tuple[int, int]
+    rank_range: tuple[int, int]
     """The best and the worst rank that the games allow, from 1. They hold the true rank in 95 % of runs or more.
 
     Of a bot that isn't active: the ranks that it would have if it were.
     """
-    adjusted: Estimate | None
+    win_rate_adjusted: Estimate | None
     """The share of games, 0 to 1, that it would win if it met all other active bots equally often.
 
     None where nothing is known of the bot, where it isn't active, and where the active bots are fewer than the seats.
     """
-    share: float | None
+    win_rate: float | None
     """The share of its games, 0 to 1, that it won; a draw among j survivors is 1/j of a win. None without a game."""
     games: int
     matches: int
@@ -93,7 +93,7 @@ class CollusionFinding:
 
     bots: tuple[int, int]
     """The first gives to the second, or, where both gain, in order of number."""
-    gives: bool
+    one_way: bool
     """Whether the first loses what the second wins; else both gain."""
     games: int
     matches: int

@@ -68,14 +68,14 @@ APPROVAL_SCOPE = "ask"  # the scope of a link to join whose accounts staff appro
 
 @dataclass(frozen=True, slots=True)
 class IssuedSecret:
-    """A secret that lets a person in: it is shown this once, and isn't kept. ends: in seconds since 1970."""
+    """A secret that lets a person in: it is shown this once, and isn't kept. expires_at: in seconds since 1970."""
 
     id: int
     login: str
     kind: str
     scope: str
     secret: str
-    ends: float
+    expires_at: float
 
 
 class AuthenticationError(Exception):
@@ -232,7 +232,7 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
     later = min(entry.created_at + CREDENTIAL_LIFETIMES_S[SESSION], ladder.clock() + SESSION_IDLE_S)
     if session and later >= entry.expires_at + DAY_S:  # a write a day
         ladder.database.write(lambda connection: set_expiry(connection, entry.id, later))
-    return replace(viewer, changes=entry.scope == SUBMIT_SCOPE, token=session is None, session=session)
+    return replace(viewer, can_write=entry.scope == SUBMIT_SCOPE, token=session is None, session=session)
 
 
 def require_not_locked_out(connection: Connection, owner: User) -> None:

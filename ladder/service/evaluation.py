@@ -62,7 +62,7 @@ class Evaluation:
 
     def row(self, version: int) -> StandingsRow | None:
         """Return a version's row, None if it has none."""
-        return next((row for row in self.table.rows if row.version == version), None)
+        return next((row for row in self.table.items if row.version == version), None)
 
     def lead(self, version: int, other: int) -> Estimate | None:
         """Return by how much a version's share is above another's; None if either has none."""
@@ -165,14 +165,14 @@ def deadlines_of_user(
 def deadlines_of_bot(ladder: Ladder, reader: ViewContext, name: str) -> tuple[DeadlineSummary, ...]:
     """Return all deadlines as they are for a bot, as the reader may see them; none for a reference bot."""
     bot = find_bot(reader.connection, name)
-    if bot is None or bot.is_reference or not reader.viewer.sees(BotPage, "due", bot.login):
+    if bot is None or bot.is_reference or not reader.viewer.can_view(BotPage, "deadlines", bot.login):
         return ()
     bots = [
         each for each in all_bots(reader.connection) if each.owner_id == bot.owner_id
     ]  # one in time makes none late
     dues = deadlines_of_user(reader.connection, ladder.last_settings, bot.owner_id, bots)
     own = {version.label for version in versions_of(reader.connection, bot.id)}
-    only = (replace(due, counts=_of(due.counts, own), waiting=_of(due.waiting, own)) for due in dues)
+    only = (replace(due, counting=_of(due.counting, own), unchecked=_of(due.unchecked, own)) for due in dues)
     return tuple(hide_fields(due, reader.viewer, bot.login) for due in only)
 
 

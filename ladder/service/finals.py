@@ -105,11 +105,11 @@ def find_final_state(ladder: Ladder, reader: ViewContext, name: str) -> FinalSta
     final = find_final(reader.connection, name)
     if final is None:
         return None
-    state = replace(summarize_final(reader.connection, final), isolated=reader.isolated, change=reader.change)
+    state = replace(summarize_final(reader.connection, final), isolated=reader.isolated, revision=reader.revision)
     if not final.revealed:
         return state
     measured = evaluate_versions(ladder, reader.connection, _versions(reader.connection, final), final.id)
-    return replace(state, table=standings_for_reader(reader, measured.table))
+    return replace(state, standings=standings_for_reader(reader, measured.table))
 
 
 def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
@@ -138,9 +138,9 @@ def reveal_final_results(
     def act(connection: Connection) -> Final:
         final = _get_ended_final(connection, name, ladder.path)
         if not final.revealed:
-            if not viewer.may("hold a final"):
+            if not viewer.can("hold a final"):
                 raise LadderError(f"the final {name} isn't revealed yet.")
-            lost = summarize_final(connection, final).lost
+            lost = summarize_final(connection, final).abandoned
             if lost and not incomplete:
                 raise LadderError(
                     f"{len(lost)} of the matches of the final {name} were abandoned, such as {lost[0][0]}.\n"
@@ -277,9 +277,9 @@ def _require_new_final(connection: Connection, name: str, folder: Path) -> None:
 def _get_ended_final(connection: Connection, name: str, folder: Path) -> Final:
     final = _get_final(connection, name)
     state = summarize_final(connection, final)
-    if state.missing:
+    if state.pending:
         raise LadderError(
-            f"{state.missing} of {state.matches} matches of the final {name} are missing.\n"
+            f"{state.pending} of {state.matches} matches of the final {name} are missing.\n"
             f"Play them: arena ladder run {folder}"
         )
     return final
@@ -339,9 +339,9 @@ def _games(baseline: Baseline, games: int, version: Version, measured: Evaluatio
 
 def _share(baseline: Baseline, threshold: float, version: Version, measured: Evaluation) -> BaselineResult:
     row = measured.row(version.id)
-    if row is None or row.adjusted is None:
+    if row is None or row.win_rate_adjusted is None:
         return failed_baseline_result(baseline, "no games yet")
-    share = row.adjusted
+    share = row.win_rate_adjusted
     words = f"{100 * share.value:.1f} % of wins"
     words += f" ({_interval(share)})" if share.low is not None else ", too few games for an interval"
     passed = share.low is not None and 100 * share.value >= threshold
@@ -364,13 +364,13 @@ def _mark(
         baseline=baseline.name,
         passed=passed,
         points=baseline.points if passed else 0.0,
-        possible=baseline.points,
+        max_points=baseline.points,
         threshold=threshold,
         value=None if estimate is None else percent(estimate.value),
         low=None if estimate is None else percent(estimate.low),
         high=None if estimate is None else percent(estimate.high),
-        doubtful=doubtful,
-        words=words,
+        inconclusive=doubtful,
+        explanation=words,
     )
 
 

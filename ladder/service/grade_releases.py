@@ -33,9 +33,9 @@ from ladder.views import Grade, GradeChange, GradeChanges, Grades, PublishedGrad
 class StoredRelease:
     """What a release holds: why it was made, what the grades were made from, and the grades."""
 
-    why: str
-    basis: GradingInputs
-    told: Grades
+    reason: str
+    inputs: GradingInputs
+    grades: Grades
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def release_grades(
             return  # ours, whose answer was lost
         _require_new_release(connection, name, of, why)
         insert_release(connection, new)
-        log_action(connection, AuditEntry(who, "release", f"{name}, {grades.of}: {kept.why}", at))
+        log_action(connection, AuditEntry(who, "release", f"{name}, {grades.scope}: {kept.reason}", at))
 
     ladder.database.write(act)
     with ladder.database.read() as connection:
@@ -113,7 +113,8 @@ def list_release_summaries(connection: Connection, viewer: Viewer = STAFF_VIEWER
 
 def _line(release: Release, kept: StoredRelease, viewer: Viewer) -> ReleaseSummary:
     return hide_fields(
-        ReleaseSummary(release.name, " ".join(release.scope), release.created_at, release.created_by, kept.why), viewer
+        ReleaseSummary(release.name, " ".join(release.scope), release.created_at, release.created_by, kept.reason),
+        viewer,
     )
 
 
@@ -131,10 +132,10 @@ def get_published_grades(
     changes = None
     if before:
         changes = _changes(connection, before[0], _adapter().validate_json(before[0].data), found, kept)
-        rows = tuple(row for row in changes.rows if viewer.may("see grades", now[row.owner.login]))
-        changes = replace(changes, rows=rows)
-    grades = tuple(grade for grade in kept.told.grades if viewer.may("see grades", now[grade.owner.login]))
-    return PublishedGrades(_line(found, kept, viewer), replace(kept.told, grades=grades), changes)
+        rows = tuple(row for row in changes.items if viewer.can("see grades", now[row.user.login]))
+        changes = replace(changes, items=rows)
+    grades = tuple(grade for grade in kept.grades.grades if viewer.can("see grades", now[grade.user.login]))
+    return PublishedGrades(_line(found, kept, viewer), replace(kept.grades, grades=grades), changes)
 
 
 def _logins_now(connection: Connection) -> dict[str | None, str]:
@@ -154,7 +155,7 @@ def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
     """Make a release again, from the ladder and what the release was made from, and compare. Raises LadderError."""
     with ladder.database.read() as connection:
         kept = _adapter().validate_json(_find(connection, name).data)
-        again = replace(kept, told=compute_grades_from(ladder, connection, kept.basis))
+        again = replace(kept, grades=compute_grades_from(ladder, connection, kept.inputs))
     one, two = (json.loads(_adapter().dump_json(each))["told"] for each in (kept, again))
     differences = [
         f"{key}: {one[key]} was kept, {two[key]} was made" for key in one if key != "grades" and one[key] != two[key]
@@ -178,11 +179,13 @@ def _changes(
 
     def own_last(row: Grade | UserGradingInputs) -> bool:
         """Return whether a row is of the login that stayed: it holds where a user had two."""
-        return row.owner.login == now[row.owner.login]
+        return row.user.login == now[row.user.login]
 
-    grades = [{now[row.owner.login]: row for row in sorted(each.told.grades, key=own_last)} for each in (before, after)]
+    grades = [
+        {now[row.user.login]: row for row in sorted(each.grades.grades, key=own_last)} for each in (before, after)
+    ]
     lines = [
-        {now[line.owner.login]: line.extended for line in sorted(each.basis.people, key=own_last)}
+        {now[line.user.login]: line.extended for line in sorted(each.inputs.people, key=own_last)}
         for each in (before, after)
     ]
     rows = []
@@ -190,16 +193,16 @@ def _changes(
         one, two = (each.get(login) for each in grades)
         words = tuple(_of_owner(one, two, *(each.get(login, "") for each in lines)))
         if words:
-            owner = (two or one).owner  # type: ignore[union-attr]  # one of both has the login
+            owner = (two or one).user  # type: ignore[union-attr]  # one of both has the login
             rows.append(GradeChange(owner, one.points if one else None, two.points if two else None, words))
     return GradeChanges(old.name, new.name, tuple(_of_all(connection, before, after)), tuple(rows))
 
 
 def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease) -> Iterator[str]:
     """Yield what changed for all: settings, games, matches that are void."""
-    one, two = before.basis, after.basis
-    if one.of != two.of:
-        yield f"grades of the {two.of}, not of the {one.of}"
+    one, two = before.inputs, after.inputs
+    if one.scope != two.scope:
+        yield f"grades of the {two.scope}, not of the {one.scope}"
     old, new = ({each.name: each for each in basis.baselines} for basis in (one, two))
     for name in dict.fromkeys(chain(old, new)):
         if old.get(name) != new.get(name):
@@ -207,10 +210,10 @@ def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease)
     for field, label in (("penalty_percent_per_day", "% off a day"), ("max_penalty_percent", "% off at most")):
         if getattr(one, field) != getattr(two, field):
             yield f"{getattr(two, field):g} {label}, {getattr(one, field):g} before"
-    if one.due != two.due:
-        yield f"the deadline is {_time(two.due)}, {_time(one.due)} before"
-    if before.told.played != after.told.played:
-        yield f"{after.told.played} games count, {before.told.played} before"
+    if one.deadline_at != two.deadline_at:
+        yield f"the deadline is {_time(two.deadline_at)}, {_time(one.deadline_at)} before"
+    if before.grades.games != after.grades.games:
+        yield f"{after.grades.games} games count, {before.grades.games} before"
     void, rates = voided_matches(connection, two.moment.audit_id), voided_matches(connection, one.moment.audit_id)
     for label, matches in (("void since", void - rates), ("no longer void", rates - void)):
         if matches:
@@ -239,21 +242,25 @@ def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Itera
         yield f"{two.version or 'no version'} counts, {one.version or 'no version'} before"
     if two.version is None and one.reason != two.reason:
         yield f"{two.reason}; before: {one.reason}"
-    marks = {each.baseline: each for each in one.marks}
-    for new in two.marks:
+    marks = {each.baseline: each for each in one.baselines}
+    for new in two.baselines:
         old = marks.get(new.baseline)
         if old is not None and one.version and two.version and old.passed != new.passed:
             now, was = ("passed", "not passed") if new.passed else ("not passed", "passed")
-            yield f"{new.baseline}: {now}, {new.words}; before {was}, {old.words}"
-    if one.penalty != two.penalty:
-        yield f"{two.penalty:g} points off for lateness, {one.penalty:g} before"
+            yield f"{new.baseline}: {now}, {new.explanation}; before {was}, {old.explanation}"
+    if one.late_penalty != two.late_penalty:
+        yield f"{two.late_penalty:g} points off for lateness, {one.late_penalty:g} before"
     if one.late_days_spent != two.late_days_spent:
         yield f"{two.late_days_spent} late days spent, {one.late_days_spent} before"
     if had != has:
         yield f"{has or 'no more time'}; before: {had or 'no more time'}"
-    elif one.points_before != two.points_before and one.version == two.version and _passed(one) == _passed(two):
-        yield f"{two.points_before:g} points for what was reached, {one.points_before:g} before"
+    elif (
+        one.points_before_penalty != two.points_before_penalty
+        and one.version == two.version
+        and _passed(one) == _passed(two)
+    ):
+        yield f"{two.points_before_penalty:g} points for what was reached, {one.points_before_penalty:g} before"
 
 
 def _passed(grade: Grade) -> list[str]:
-    return [mark.baseline for mark in grade.marks if mark.passed]
+    return [mark.baseline for mark in grade.baselines if mark.passed]

@@ -79,29 +79,30 @@ class UserGradingInputs:
     """A user, with the versions that count; the best one's grade is theirs. Times are seconds since 1970.
 
     In a team, the versions are those of all who were in it at the deadline; each is as late as its own owner is.
-    nothing: why no version counts. due: the deadline, or their own; extension: that one, and `extended` in words. left:
-    late days of theirs after this deadline.
+    nothing: why no version counts. deadline_at: the deadline, or their own; extended_until: that one, and `extended` in
+    words. left: late days of theirs after this deadline.
     """
 
-    owner: UserSummary
+    user: UserSummary
     candidates: tuple[CandidateVersion, ...]
     nothing: str
-    due: float | None
-    extension: float | None
+    deadline_at: float | None
+    extended_until: float | None
     extended: str
     left: int
 
 
 @dataclass(frozen=True, slots=True)
 class GradingInputs:
-    """What grades are made from. due: of the class, in seconds since 1970. final: its id. moment: which matches count.
+    """What grades are made from. deadline_at: of the class, in seconds since 1970. final: its id. moment: which matches
+    count.
 
     chosen, fit: ids of the versions that are graded, and of all in the fit.
     """
 
     title: str
-    of: str
-    due: float | None
+    scope: str
+    deadline_at: float | None
     final: int | None
     baselines: tuple[Baseline, ...]
     penalty_percent_per_day: float
@@ -155,21 +156,21 @@ def collect_grading_inputs(
         extension = None if own_due is None else own_due.extension
         people.append(
             UserGradingInputs(
-                owner=summarize_user(connection, owner, STAFF_VIEWER),
+                user=summarize_user(connection, owner, STAFF_VIEWER),
                 candidates=tuple(candidates),
                 nothing=""
                 if candidates
                 else _no_version_reason(connection, owner, own_due.last if own_due else now, final),
-                due=None if own_due is None else own_due.at,
-                extension=None if extension is None else extension.extended_until,
+                deadline_at=None if own_due is None else own_due.at,
+                extended_until=None if extension is None else extension.extended_until,
                 extended="" if own_due is None or limit is None else _extension_text(own_due, limit),
                 left=days_left - max((each.spent for each in candidates if each.own), default=0),
             )
         )
     return GradingInputs(
         title=settings.grades.gradebook_column,
-        of=of,
-        due=limit.at.timestamp() if limit is not None else None if final is None else final.deadline_at,
+        scope=of,
+        deadline_at=limit.at.timestamp() if limit is not None else None if final is None else final.deadline_at,
         final=None if final is None else final.id,
         baselines=settings.baselines,
         penalty_percent_per_day=settings.lateness.penalty_percent_per_day,
@@ -244,7 +245,7 @@ def get_grades(
 
 def select_visible_grades(whole: Grades, viewer: Viewer) -> Grades:
     """Return grades with those alone that a viewer may see."""
-    mine = tuple(grade for grade in whole.grades if viewer.may("see grades", grade.owner.login))
+    mine = tuple(grade for grade in whole.grades if viewer.can("see grades", grade.user.login))
     return replace(whole, grades=mine)
 
 
@@ -274,7 +275,7 @@ def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingIn
     rows = tuple(
         max(
             (_grade(line, each, versions[each.version], basis, measured, others) for each in line.candidates),
-            key=lambda grade: (grade.points, grade.share or 0.0),
+            key=lambda grade: (grade.points, grade.win_rate_adjusted or 0.0),
             default=_nothing(line, basis),
         )
         for line in basis.people
@@ -282,7 +283,7 @@ def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingIn
     possible = sum(baseline.points for baseline in basis.baselines)
     names = tuple(each.name for each in basis.baselines)
     isolates, games = ladder.play.sandbox.isolates, measured.table.games
-    return Grades(basis.title, basis.of, possible, names, rows, basis.waiting, isolates, games)
+    return Grades(basis.title, basis.scope, possible, names, rows, basis.waiting, isolates, games)
 
 
 def _grade(
@@ -295,29 +296,29 @@ def _grade(
 ) -> Grade:
     marks = tuple(evaluate_baseline(each, version, measured, others.get(each.beats or "")) for each in basis.baselines)
     row = measured.row(version.id)
-    adjusted = None if row is None else row.adjusted
+    adjusted = None if row is None else row.win_rate_adjusted
     share = (None, None, None) if adjusted is None else (adjusted.value, adjusted.low, adjusted.high)
     value, low, high = (None if end is None else round(end, 8) for end in share)  # beyond, processors differ
     before = sum(each.points for each in marks)
     percent = min(basis.max_penalty_percent, basis.penalty_percent_per_day * (candidate.days - candidate.spent))
     penalty = round(before * percent / 100, 4)
     grade = Grade(
-        owner=line.owner,
+        user=line.user,
         version=version.label,
-        submitted=version.received_at,
+        submitted_at=version.received_at,
         late_hours=candidate.late_hours,
         points=before - penalty,
-        share=value,
-        share_low=low,
-        share_high=high,
+        win_rate_adjusted=value,
+        win_rate_adjusted_low=low,
+        win_rate_adjusted_high=high,
         games=0 if row is None else row.games,
-        marks=marks,
+        baselines=marks,
         reason="; ".join(map(_mark_text, marks)),
-        points_before=before,
-        penalty=penalty,
+        points_before_penalty=before,
+        late_penalty=penalty,
         late_days_spent=candidate.spent if candidate.own else 0,
-        due=line.due,
-        extension=line.extension,
+        deadline_at=line.deadline_at,
+        extended_until=line.extended_until,
     )
     words = [grade.reason, *_late(grade, candidate, line, basis), line.extended]
     return replace(grade, reason="; ".join(filter(None, words)))
@@ -337,7 +338,7 @@ def _late(grade: Grade, candidate: CandidateVersion, line: UserGradingInputs, ba
     if days:
         percent, most = basis.penalty_percent_per_day, basis.max_penalty_percent
         capped = f", {most:g} % at most" if percent * days > most else ""
-        off = f"{grade.penalty:g} of {grade.points_before:g} points off"
+        off = f"{grade.late_penalty:g} of {grade.points_before_penalty:g} points off"
         costs.append(f"{_days(days, 'day')} at {percent:g} %{capped}: {off}")
     return [f"{grade.late}: {', '.join(costs)}"]
 
@@ -348,16 +349,16 @@ def _days(count: int, word: str) -> str:
 
 def _mark_text(each: BaselineResult) -> str:
     outcome = "passed" if each.passed else "not passed"
-    doubt = ", in doubt: the threshold lies in the interval" if each.doubtful else ""
-    return f"{each.baseline}: {outcome}, {each.words}{doubt}"
+    doubt = ", in doubt: the threshold lies in the interval" if each.inconclusive else ""
+    return f"{each.baseline}: {outcome}, {each.explanation}{doubt}"
 
 
 def _nothing(line: UserGradingInputs, basis: GradingInputs) -> Grade:
     """Return the grade of an owner for whom no version stands, with the reason."""
     marks = tuple(failed_baseline_result(each, "no version") for each in basis.baselines)
     reason = "; ".join(filter(None, (line.nothing, line.extended)))
-    grade = Grade(line.owner, None, None, None, 0.0, None, None, None, 0, marks, reason)
-    return replace(grade, due=line.due, extension=line.extension)
+    grade = Grade(line.user, None, None, None, 0.0, None, None, None, 0, marks, reason)
+    return replace(grade, deadline_at=line.deadline_at, extended_until=line.extended_until)
 
 
 Cell = str | float | int | None
@@ -377,47 +378,52 @@ def format_gradebook(grades: Grades, form: str) -> str:
 
 
 def _plain(grades: Grades) -> Iterable[list[Cell]]:
-    head: list[Cell] = ["login", "name", "email", "student_id", "section", "pseudonym", "points", "possible",
-                        "late_hours", "version", "submitted", "games", "share", "share_low", "share_high"]  # fmt: skip
+    head: list[Cell] = ["login", "name", "email", "student_id", "section", "pseudonym", "points", "max_points",
+                        "late_hours", "version", "submitted_at", "games", "win_rate_adjusted", "win_rate_adjusted_low",
+                        "win_rate_adjusted_high"]  # fmt: skip
     for name in grades.baselines:
         head += [f"{name}: {what}" for what in ("passed", "points", "threshold", "value", "low", "high")]
     yield [*head, "reason"]
     for grade in grades.grades:
-        owner = grade.owner
-        row: list[Cell] = [owner.login, owner.name, owner.email, owner.number, owner.section, owner.pseudonym]
-        row += [grade.points, grades.possible, grade.late_hours, grade.version, _when(grade.submitted), grade.games]
-        row += [None if share is None else 100 * share for share in (grade.share, grade.share_low, grade.share_high)]
-        for mark in grade.marks:
+        owner = grade.user
+        row: list[Cell] = [owner.login, owner.name, owner.email, owner.student_id, owner.section, owner.pseudonym]
+        row += [grade.points, grades.max_points, grade.late_hours, grade.version, _when(grade.submitted_at)]
+        row += [grade.games]
+        row += [
+            None if share is None else 100 * share
+            for share in (grade.win_rate_adjusted, grade.win_rate_adjusted_low, grade.win_rate_adjusted_high)
+        ]
+        for mark in grade.baselines:
             row += ["yes" if mark.passed else "no", mark.points, mark.threshold, mark.value, mark.low, mark.high]
         yield [*row, grade.reason]
 
 
 def _canvas(grades: Grades) -> Iterable[list[Cell]]:
     yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", grades.title]
-    yield ["    Points Possible", None, None, None, None, grades.possible]
+    yield ["    Points Possible", None, None, None, None, grades.max_points]
     for grade in grades.grades:
-        owner = grade.owner
-        yield [owner.name, owner.canvas, owner.number, owner.login, owner.section, grade.points]
+        owner = grade.user
+        yield [owner.name, owner.canvas_id, owner.student_id, owner.login, owner.section, grade.points]
 
 
 def _canvas_api(grades: Grades) -> str:
     """Return the body of a request that sets grades, and adds feedback as comments."""
     data = {
-        _canvas_id(grade.owner): {"posted_grade": _text(grade.points), "text_comment": _feedback(grade)}
+        _canvas_id(grade.user): {"posted_grade": _text(grade.points), "text_comment": _feedback(grade)}
         for grade in grades.grades
-        if _canvas_id(grade.owner)
+        if _canvas_id(grade.user)
     }
     return json.dumps({"grade_data": data}, indent=1)
 
 
 def _canvas_id(owner: UserSummary) -> str | None:
-    return owner.canvas or (f"sis_user_id:{owner.number}" if owner.number else None)
+    return owner.canvas_id or (f"sis_user_id:{owner.student_id}" if owner.student_id else None)
 
 
 _MOODLE: dict[str, _Of] = {
     "Username": lambda owner: owner.login,
     "Email address": lambda owner: owner.email,
-    "ID number": lambda owner: owner.number,
+    "ID number": lambda owner: owner.student_id,
 }
 
 
@@ -425,15 +431,24 @@ def _moodle(grades: Grades) -> Iterable[list[Cell]]:
     whole = {name: of for name, of in _MOODLE.items() if not _without(grades, of)}
     yield [*whole, grades.title, f"{grades.title} (Feedback)"]
     for grade in grades.grades:
-        yield [*(of(grade.owner) for of in whole.values()), grade.points, escape(_feedback(grade), quote=False)]
+        yield [*(of(grade.user) for of in whole.values()), grade.points, escape(_feedback(grade), quote=False)]
 
 
 def _moodle_worksheet(grades: Grades) -> Iterable[list[Cell]]:
     yield ["Identifier", "Full name", "ID number", "Email address", "Grade", "Maximum Grade", "Last modified (grade)",
            "Feedback comments"]  # fmt: skip
     for grade in grades.grades:
-        owner, feedback = grade.owner, escape(_feedback(grade), quote=False)
-        yield [owner.moodle, owner.name, owner.number, owner.email, grade.points, grades.possible, None, feedback]
+        owner, feedback = grade.user, escape(_feedback(grade), quote=False)
+        yield [
+            owner.moodle_id,
+            owner.name,
+            owner.student_id,
+            owner.email,
+            grade.points,
+            grades.max_points,
+            None,
+            feedback,
+        ]
 
 
 FORMATS = {"plain": _plain, "canvas": _canvas, "moodle": _moodle, "moodle-worksheet": _moodle_worksheet}
@@ -442,10 +457,10 @@ GRADEBOOK_FORMATS = (*FORMATS, CANVAS_API)
 
 
 _NAMES: dict[str, dict[str, _Of]] = {  # by what each form names people, in the words of who has none
-    "canvas": {"no ID, so Canvas looks for SIS User ID, SIS Login ID, then name": lambda owner: owner.canvas},
+    "canvas": {"no ID, so Canvas looks for SIS User ID, SIS Login ID, then name": lambda owner: owner.canvas_id},
     CANVAS_API: {"left out, with neither an ID of Canvas nor a number": _canvas_id},
     "moodle": {f"no {name}, so that column is left out": of for name, of in _MOODLE.items()},
-    "moodle-worksheet": {"no Identifier; import the assignment's worksheet as a roster": lambda owner: owner.moodle},
+    "moodle-worksheet": {"no Identifier; import the assignment's worksheet as a roster": lambda owner: owner.moodle_id},
 }
 
 
@@ -462,7 +477,7 @@ def describe_missing_ids(grades: Grades, form: str) -> list[str]:
 
 def _without(grades: Grades, of: _Of) -> list[str]:
     """Return the logins of those who lack something."""
-    return [escape_control(grade.owner.login or "") for grade in grades.grades if not of(grade.owner)]
+    return [escape_control(grade.user.login or "") for grade in grades.grades if not of(grade.user)]
 
 
 def _feedback(grade: Grade) -> str:

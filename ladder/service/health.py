@@ -70,7 +70,7 @@ _DAY_S = 86_400.0
 class Checkup:
     """All that a checkup said."""
 
-    rows: tuple[Finding, ...]
+    items: tuple[Finding, ...]
 
 
 def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:

@@ -272,8 +272,8 @@ def describe_ladder(ladder: Ladder) -> LadderInfo:
         limit_ms=play.terms.timing.limit_ms,
         isolated=play.sandbox.isolates,
         commitment=ladder.commitment,
-        submissions=settings.quotas.max_submissions_per_day,
-        due=tuple(DeadlineSummary(each.name, each.at.timestamp(), each.closes) for each in settings.deadlines),
+        submissions_per_day=settings.quotas.max_submissions_per_day,
+        deadlines=tuple(DeadlineSummary(each.name, each.at.timestamp(), each.closes) for each in settings.deadlines),
     )
 
 

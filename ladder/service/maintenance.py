@@ -165,7 +165,7 @@ _AT_A_TIME = 1000  # rows in memory
 class ExportedFiles:
     """The files that were written."""
 
-    rows: tuple[str, ...]
+    items: tuple[str, ...]
 
 
 def export_ladder(ladder: Ladder, folder: Path, names: bool) -> list[Path]:
@@ -193,7 +193,7 @@ def _files(reader: ViewContext, folder: Path, mode: int) -> Iterable[Path]:
             yield _file(folder / f"{name}.csv", list(rows.keys()), rows, mode)
     if find_latest_snapshot(reader.connection) is not None:
         yield _file(
-            folder / "standings.csv", STANDINGS_COLUMNS, map(make_standings_cells, view_standings(reader).rows), mode
+            folder / "standings.csv", STANDINGS_COLUMNS, map(make_standings_cells, view_standings(reader).items), mode
         )
 
 

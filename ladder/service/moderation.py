@@ -66,7 +66,7 @@ def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
 
     def check(connection: Connection, bot: BotRecord, version: Version) -> None:
         owner = get_acting_user(connection, login)
-        if not make_viewer(connection, owner).may("choose a version", bot.login):
+        if not make_viewer(connection, owner).can("choose a version", bot.login):
             raise LadderError(f'the bot "{escape_control(name)}" is another\'s.\nName one of yours.')
         require_unsuspended(connection, bot)
         why = barred_versions(connection, bot.id).get(version.id)
@@ -164,7 +164,7 @@ def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool
         line = find_match_summary(connection, match)
         if line is None:
             raise LadderError(f"there is no match {match}.\nSee arena ladder matches {escape_control(ladder.path)}")
-        if line.cause != PLAYED:
+        if line.outcome != PLAYED:
             raise LadderError(f"match {match} wasn't played, so it doesn't rate.")
         if line.kind not in (RATED, "final"):
             raise LadderError(f"match {match} is a {line.kind} match: it doesn't rate.")

@@ -132,7 +132,7 @@ class StandingsUpdater:
             assert self.table is not None
             day, table = time.strftime("%Y-%m-%d", time.gmtime(now)), self.table.to_json()
             ended = self._seats.ended
-            points = [make_rating_point(row) for row in self.table.rows]
+            points = [make_rating_point(row) for row in self.table.items]
             database.write(lambda connection: save_snapshot(connection, day, now, ended, table, points))
         assert self.table is not None
         return self.table.games
@@ -148,7 +148,7 @@ class StandingsUpdater:
             self._style = self._ladder.database.look(
                 lambda connection: mean_field_style(connection, playing, table.games)
             )
-        self.table = replace(table, findings=self._findings, style=self._style)
+        self.table = replace(table, collusion=self._findings, play_style=self._style)
         self._start = self.fit.start
 
 
@@ -168,13 +168,13 @@ def mean_field_style(connection: Connection, versions: Sequence[int], games: int
 
 def make_rating_point(row: StandingsRow) -> RatingPoint:
     """Return what a row says of its version for as long as the ladder lasts."""
-    rating, adjusted = row.rating, row.adjusted
+    rating, adjusted = row.rating, row.win_rate_adjusted
     share: tuple[float | None, float | None, float | None] = (None, None, None)
     if adjusted is not None:
         share = (adjusted.value, adjusted.low, adjusted.high)
     return RatingPoint(
-        row.version, row.place, *row.ranks, rating.value, rating.low, rating.high, row.share, *share, row.games,
-        row.matches, row.forfeits, row.faults,
+        row.version, row.position, *row.rank_range, rating.value, rating.low, rating.high, row.win_rate, *share,
+        row.games, row.matches, row.forfeits, row.faults,
     )  # fmt: skip
 
 
@@ -193,7 +193,7 @@ def list_entrants(versions: list[Version]) -> list[StandingsEntrant]:
                 pseudonym=version.pseudonym,
                 reference=version.is_reference,
                 active=version.is_active,
-                since=version.submitted_at,
+                submitted_at=version.submitted_at,
                 predecessor=before.get(version.bot),
                 language=version.language,
             )
@@ -241,7 +241,7 @@ def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
     assert fold.table is not None, "update makes it"
     after = fold.table
     old, new = (
-        {row.version: hide_fields(row, PUBLIC_VIEWER) for row in table.rows} if table else {}
+        {row.version: hide_fields(row, PUBLIC_VIEWER) for row in table.items} if table else {}
         for table in (before, after)
     )
     changes = []
@@ -270,11 +270,16 @@ def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
 def _apart(one: StandingsRow, other: StandingsRow) -> float:
     """Return the largest difference of two rows' numbers; endless where one has what the other lacks."""
     pairs = [(one.rating, other.rating)]
-    if one.adjusted is not None and other.adjusted is not None:
-        pairs.append((one.adjusted, other.adjusted))
-    elif one.adjusted is not other.adjusted:
+    if one.win_rate_adjusted is not None and other.win_rate_adjusted is not None:
+        pairs.append((one.win_rate_adjusted, other.win_rate_adjusted))
+    elif one.win_rate_adjusted is not other.win_rate_adjusted:
         return float("inf")
-    if (one.ranks, one.games, one.matches, one.faults) != (other.ranks, other.games, other.matches, other.faults):
+    if (one.rank_range, one.games, one.matches, one.faults) != (
+        other.rank_range,
+        other.games,
+        other.matches,
+        other.faults,
+    ):
         return float("inf")
     ends = [
         (a, b)

@@ -84,36 +84,38 @@ _NAMING = 'Name the bot otherwise: --name NAME, on a page "Name of the bot"'
 
 @dataclass(frozen=True, slots=True)
 class AcceptedSubmission:
-    """An accepted submission. `late`: the deadline in whose grace it came, `left`: submissions of today.
+    """An accepted submission. `late_for`: the deadline in whose grace it came, `remaining`: submissions of
+    today.
 
-    again: nothing was, since the files were there already. disabled: why it won't play even if accepted, until staff
-    activates it; None if it may. received: when it was submitted, in seconds since 1970; None for a reference bot.
+    duplicate: nothing was, since the files were there already. disabled_reason: why it won't play even if accepted,
+    until staff activates it; None if it may. received_at: when it was submitted, in seconds since 1970; None for a
+    reference bot.
     """
 
-    label: str
+    version_ref: str
     name: str
     number: int
     version: int
-    again: bool
-    late: str | None
-    left: int | None
-    disabled: str | None = None
-    received: float | None = None
+    duplicate: bool
+    late_for: str | None
+    remaining: int | None
+    disabled_reason: str | None = None
+    received_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A bot's files, to be submitted under a name. by: the login that submits them.
+    """A bot's files, to be submitted under a name. submitted_by: the login that submits them.
 
-    received: when they were submitted, as staff says, in seconds since 1970, in place of what staff said of the same
+    received_at: when they were submitted, as staff says, in seconds since 1970, in place of what staff said of the same
     files before; None: now, by the owner.
     """
 
     login: str
     name: str
     bundle: BotArchive
-    by: str
-    received: float | None = None
+    submitted_by: str
+    received_at: float | None = None
 
 
 def submit_bot(
@@ -144,8 +146,8 @@ def submit_bot(
 class BulkSubmission:
     """What became of many people's files, by login: they were taken, or refused with the reason."""
 
-    taken: dict[str, AcceptedSubmission]
-    refused: dict[str, str]
+    accepted: dict[str, AcceptedSubmission]
+    rejected: dict[str, str]
 
 
 def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str) -> BulkSubmission:
@@ -163,10 +165,10 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
             with ladder.database.read() as connection:
                 name = _name_for(connection, each.name)
             path = held[0] if len(held) == 1 else each
-            found.taken[each.name] = submit_bot(ladder, path, each.name, name, received, by)
+            found.accepted[each.name] = submit_bot(ladder, path, each.name, name, received, by)
         except (BotError, LadderError) as problem:
-            found.refused[each.name] = str(problem)
-    if not (found.taken or found.refused):
+            found.rejected[each.name] = str(problem)
+    if not (found.accepted or found.rejected):
         raise LadderError(
             f"{escape_control(folder)} has no subfolder.\nPut each person's files into one whose name is the login."
         )
@@ -184,12 +186,12 @@ def _name_for(connection: Connection, login: str) -> str:
 
 def _put(connection: Connection, settings: LadderSettings, new: Submission, now: float) -> AcceptedSubmission:
     """Take a submission in. Raises LadderError."""
-    login, bundle, received = new.login, new.bundle, now if new.received is None else new.received
+    login, bundle, received = new.login, new.bundle, now if new.received_at is None else new.received_at
     acting = get_acting_user(connection, login)
     owner, party = acting.id, get_party(connection, acting)
     known = find_bot_ignoring_case(connection, new.name)
     viewer = replace(make_viewer(connection, acting), staff=False)  # staff, too, names the owner
-    if known is not None and not viewer.may("submit", known.login):
+    if known is not None and not viewer.can("submit", known.login):
         raise LadderError(f'the bot "{escape_control(new.name)}" is another\'s.\n{_NAMING}')
     if known is None:
         _check_bots(connection, party, settings)
@@ -199,16 +201,16 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     same = _same(versions, new, received)
     if same is not None:
         corrected = same.received_at != same.submitted_at and received != same.received_at
-        if new.received is not None and (received < same.received_at or corrected):
+        if new.received_at is not None and (received < same.received_at or corrected):
             set_received_at(connection, same.id, received)
             _note_received(connection, new, same.bot, same.id, owner, now)
             same = replace(same, received_at=received)
         return AcceptedSubmission(
-            same.label, same.name, same.number, same.id, True, None, None, received=same.received_at
+            same.label, same.name, same.number, same.id, True, None, None, received_at=same.received_at
         )
     today = count_submissions_since(connection, party, now - now % DAY_S)
     most = settings.quotas.max_submissions_per_day
-    if new.received is None and today >= most:
+    if new.received_at is None and today >= most:
         wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
         raise LadderError(
             f"{describe_party(login, party)} has submitted {today} versions today, and {most} are allowed.\nNext in "
@@ -217,19 +219,19 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     called, number = known.name if known else new.name, 1 + len(versions)
     bot = get_or_create_bot(connection, called, owner, now)
     insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
-    version = add_version(connection, bot, bundle.digest, bundle.file, now, received, new.by)
-    if new.received is not None:
+    version = add_version(connection, bot, bundle.digest, bundle.file, now, received, new.submitted_by)
+    if new.received_at is not None:
         _note_received(connection, new, bot, version, owner, now)
     return AcceptedSubmission(
-        label=f"{called}@{number}",
+        version_ref=f"{called}@{number}",
         name=called,
         number=number,
         version=version,
-        again=False,
-        late=find_grace_deadline(connection, settings, known.owner_id if known else owner, received),
-        left=most - today - 1 if new.received is None else None,
-        disabled=disabled_versions(connection).get(version),
-        received=received,
+        duplicate=False,
+        late_for=find_grace_deadline(connection, settings, known.owner_id if known else owner, received),
+        remaining=most - today - 1 if new.received_at is None else None,
+        disabled_reason=disabled_versions(connection).get(version),
+        received_at=received,
     )
 
 
@@ -254,9 +256,9 @@ def _same(versions: Sequence[Version], submission: Submission, received: float) 
 
 
 def _note_received(connection: Connection, new: Submission, bot: int, version: int, owner: int, now: float) -> None:
-    assert new.received is not None
-    why = f"received at {format_local_time(new.received)}, as {new.by} says"
-    log_action(connection, AuditEntry(new.by, "receive", why, now, bot=bot, version=version, user_id=owner))
+    assert new.received_at is not None
+    why = f"received at {format_local_time(new.received_at)}, as {new.submitted_by} says"
+    log_action(connection, AuditEntry(new.submitted_by, "receive", why, now, bot=bot, version=version, user_id=owner))
 
 
 def parse_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
@@ -302,12 +304,12 @@ def get_remaining_quota(ladder: Ladder, reader: ViewContext, login: str | None =
     quotas = settings.quotas
     result = RemainingQuota(
         bots=tuple(bot.name for bot in bots),
-        another=len(bots) < quotas.max_bots_per_user,
-        left=max(0, quotas.max_submissions_per_day - today),
-        most=quotas.max_submissions_per_day,
-        renewed=begins + DAY_S,
+        can_add_bot=len(bots) < quotas.max_bots_per_user,
+        remaining=max(0, quotas.max_submissions_per_day - today),
+        limit=quotas.max_submissions_per_day,
+        resets_at=begins + DAY_S,
         max_upload_mb=quotas.max_upload_mb,
-        due=deadlines_of_user(connection, settings, None if owner is None else owner.id, () if out else bots),
+        deadlines=deadlines_of_user(connection, settings, None if owner is None else owner.id, () if out else bots),
     )
     return hide_fields(result, reader.viewer, login)
 
@@ -395,11 +397,12 @@ def _bots_of(connection: Connection, party: Collection[int]) -> list[BotRecord]:
 
 @dataclass(frozen=True, slots=True)
 class QueuedChallenge:
-    """Matches that were asked for, and the table that plays them. left: how many more today, None for the staff."""
+    """Matches that were asked for, and the table that plays them. remaining: how many more today, None for the
+    staff."""
 
     matches: tuple[int, ...]
-    labels: tuple[str, ...]
-    left: int | None
+    version_refs: tuple[str, ...]
+    remaining: int | None
 
 
 def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, count: int = 1) -> QueuedChallenge:
@@ -412,7 +415,7 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
     def act(connection: Connection) -> QueuedChallenge:
         owner = get_acting_user(connection, login)
         table = _table(connection, ladder.play.seats, bot, opponents)
-        if not make_viewer(connection, owner).may("challenge", table[0].login):
+        if not make_viewer(connection, owner).can("challenge", table[0].login):
             raise LadderError(
                 f'the bot "{escape_control(table[0].name)}" is another\'s.\nName your own bot first, then opponents.'
             )
@@ -495,7 +498,7 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
         f"{each.label}: {name} isn't compared" for each, row in zip(versions, read, strict=True) for name in row[2]
     ]
     unread += [f"{versions[number].label} can't be read, or takes too long" for number in found["skipped"]]
-    pairs.sort(key=lambda pair: (-pair.share, -pair.other_share, pair.version))
+    pairs.sort(key=lambda pair: (-pair.overlap_percent, -pair.other_overlap_percent, pair.version))
     return SimilarityReport(len(versions), tuple(pairs), tuple(unread))
 
 

@@ -49,21 +49,21 @@ FROZEN_REASON = "the ladder is frozen"
 
 @dataclass(frozen=True, slots=True)
 class OpenTableRequest:
-    """A request to open a table. rules: a preset, None for the ladder's own. clock_s: of people; None: no clock.
+    """A request to open a table. rules: a preset, None for the ladder's own. move_time_s: of people; None: no clock.
 
     bots: names or versions. me: the opener has a place. program: the name of the opener's own program that has a place;
-    people, programs: places for others. watch: spectators are allowed.
+    people, programs: places for others. allow_spectators: spectators are allowed.
     """
 
     rules: str | None = None
     games: Annotated[int, Ge(1), Le(20)] = 1
-    clock_s: Annotated[int, Ge(5), Le(600)] | None = None
+    move_time_s: Annotated[int, Ge(5), Le(600)] | None = None
     bots: Annotated[tuple[str, ...], MaxLen(10)] = ()
     people: Annotated[int, Ge(0), Le(10)] = 0
     programs: Annotated[int, Ge(0), Le(10)] = 0
     me: bool = False
     program: str | None = None
-    watch: bool = True
+    allow_spectators: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,9 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
             programs += kinds[place] == PROGRAM
             called = f"program {programs}" if kinds[place] == PROGRAM else None
             places.append(SessionSlot(kinds[place], name=called, token_sha256=hash_secret(secret)))
-        id = insert_session(connection, owner, now, rules.name, wanted.games, wanted.clock_s, wanted.watch, places)
+        id = insert_session(
+            connection, owner, now, rules.name, wanted.games, wanted.move_time_s, wanted.allow_spectators, places
+        )
         return get_session(connection, id)
 
     return OpenedSession(ladder.database.write(act), drawn)
@@ -168,12 +170,12 @@ def find_table_access(ladder: Ladder, id: int, viewer: Viewer, secret: str | Non
     A spectator has no slot: the caller checks whether one is allowed.
     """
     digest = None if secret is None else hash_secret(secret)
-    return _seat(ladder, id, PERSON, viewer.login if viewer.changes else None, digest)
+    return _seat(ladder, id, PERSON, viewer.login if viewer.can_write else None, digest)
 
 
 def find_program_access(ladder: Ladder, id: int, viewer: Viewer, token: str) -> TableAccess | None:
     """Return the place of a program, by the place's token or the account's; None if it has none."""
-    seat = _seat(ladder, id, PROGRAM, viewer.login if viewer.changes else None, hash_secret(token))
+    seat = _seat(ladder, id, PROGRAM, viewer.login if viewer.can_write else None, hash_secret(token))
     return None if seat is None or seat.place is None else seat
 
 
@@ -276,7 +278,7 @@ def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
 
 def _kept(connection: Connection, id: int, viewer: Viewer) -> TableSession:
     session = get_session(connection, id)
-    if not viewer.may("close a table", session.login):
+    if not viewer.can("close a table", session.login):
         raise LadderError(f"table {id} is another's.\nAsk its opener, or the staff.")
     return session
 

@@ -123,7 +123,7 @@ class CheckFinished:
     plays: from now on. An accepted one doesn't if a newer one is, or an owner or staff has decided otherwise since.
     """
 
-    label: str
+    version_ref: str
     reason: str | None
     plays: bool
 
@@ -132,8 +132,8 @@ class CheckFinished:
 class VersionAutoDisabled:
     """A version doesn't play on."""
 
-    label: str
-    why: str
+    version_ref: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class AttemptFailed:
     """An attempt failed through a machine; the match, or a version's examination, is done again unless `abandoned`."""
 
     id: int
-    exam: bool
+    is_check: bool
     reason: str
     abandoned: bool
 
@@ -165,14 +165,14 @@ class WorkerExcluded:
 class DependencyLost:
     """A scheduler or a worker of a cluster is gone; what it was doing is done again."""
 
-    what: str
+    dependency: str
 
 
 @dataclass(frozen=True, slots=True)
 class DependencyRestored:
     """A scheduler answers again, or a worker has joined."""
 
-    what: str
+    dependency: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +218,9 @@ RunnerUpdate = RunnerEvent | Idle
 class RunnerEventEntry:
     """What happened as a ladder was served: its kind, when, in seconds since 1970, and what there is to say of it."""
 
-    what: str
-    at: float
-    about: RunnerEvent
+    type: str
+    occurred_at: float
+    event: RunnerEvent
 
 
 def event_kind(event: type) -> str:

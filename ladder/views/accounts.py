@@ -16,37 +16,38 @@ from ladder.views.users import CredentialSummary, UserSummary, list_credentials,
 
 @dataclass(frozen=True, slots=True)
 class OwnBotSummary:
-    """A bot of the user or of a teammate. of: the teammate's name.
+    """A bot of the user or of a teammate. owner: the teammate's name.
 
-    playing: the number of the version that plays, None if none does.
+    active_version: the number of the version that plays, None if none does.
 
-    newest: the number of the newest, of this state, for a reason. stopped: why the bot was disabled or auto-disabled.
+    newest_version: the number of the newest, of this state, for a reason. disabled_reason: why the bot was disabled or
+    auto-disabled.
     """
 
     bot: str
-    of: str | None
-    playing: int | None
-    newest: int
-    state: str
+    owner: str | None
+    active_version: int | None
+    newest_version: int
+    status: str
     reason: str | None
-    stopped: str | None
+    disabled_reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class AccountPage:
     """A user's account. team: its current members, with the user; empty without a team.
 
-    credentials: the valid ones. session: the number of the one that reads this.
-    due: the deadlines, as they are for the user.
+    credentials: the valid ones. session_id: the number of the one that reads this.
+    deadlines: the deadlines, as they are for the user.
     """
 
-    person: UserSummary
+    user: UserSummary
     team: tuple[Membership, ...]
     bots: tuple[OwnBotSummary, ...]
     credentials: tuple[CredentialSummary, ...]
-    session: int | None
-    due: tuple[DeadlineSummary, ...] = ()
-    change: int | None = None
+    session_id: int | None
+    deadlines: tuple[DeadlineSummary, ...] = ()
+    revision: int | None = None
 
 
 def view_account(reader: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
@@ -56,7 +57,7 @@ def view_account(reader: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> 
     if owner is None:
         return None
     known = viewer.mates | {owner.login}
-    team = {each.login: each for each in list_teams(reader).rows if each.left_at is None and each.login in known}
+    team = {each.login: each for each in list_teams(reader).items if each.left_at is None and each.login in known}
     listed = [bot for bot in all_bots(connection) if bot.owner_id == owner.id or bot.login in team]
     listed.sort(key=lambda bot: bot.owner_id != owner.id)
     of = {bot.name: None if bot.owner_id == owner.id else team[bot.login].name for bot in listed}
@@ -64,10 +65,10 @@ def view_account(reader: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> 
         summarize_user(connection, owner, viewer),
         tuple(team.values()),
         tuple(hide_fields(_own_bot(connection, bot, of[bot.name]), viewer, bot.login) for bot in listed),
-        tuple(row for row in list_credentials(reader, owner.login).rows if row.holds),
+        tuple(row for row in list_credentials(reader, owner.login).items if row.valid),
         viewer.session,
         due,
-        reader.change,
+        reader.revision,
     )
     return hide_fields(result, viewer, owner.login)
 
@@ -84,55 +85,56 @@ def _own_bot(connection: Connection, bot: BotRecord, of: str | None) -> OwnBotSu
 
 @dataclass(frozen=True, slots=True)
 class RemainingQuota:
-    """What a user may submit now. bots: the names of theirs; another: whether one more is allowed.
+    """What a user may submit now. bots: the names of theirs; can_add_bot: whether one more is allowed.
 
-    left: submissions of today; most: of a day, which ends at `renewed`, in seconds since 1970. max_upload_mb: of one.
+    remaining: submissions of today; limit: of a day, which ends at `resets_at`, in seconds since 1970. max_upload_mb:
+    of one.
     """
 
     bots: tuple[str, ...]
-    another: bool
-    left: int
-    most: int
-    renewed: float
+    can_add_bot: bool
+    remaining: int
+    limit: int
+    resets_at: float
     max_upload_mb: int
-    due: tuple[DeadlineSummary, ...]
+    deadlines: tuple[DeadlineSummary, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class UserAdminSummary:
     """A user, with the team and the names of their bots."""
 
-    owner: UserSummary
+    user: UserSummary
     team: str | None
     bots: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class UserAdminList:
-    """People, in order of login. of: how many were found. sections: of all people, in order."""
+    """People, in order of login. total: how many were found. sections: of all people, in order."""
 
-    rows: tuple[UserAdminSummary, ...]
-    of: int
+    items: tuple[UserAdminSummary, ...]
+    total: int
     sections: tuple[str, ...]
-    next: str | None = None
-    change: int | None = None
+    next_cursor: str | None = None
+    revision: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class UserAdminPage:
     """All that staff knows of a user. teams: current and former ones, the newest last; team_names: of all.
 
-    credentials: the valid ones, the newest first. allowance: what the user may submit now.
+    credentials: the valid ones, the newest first. remaining_quota: what the user may submit now.
     """
 
-    owner: UserSummary
+    user: UserSummary
     bots: tuple[BotSummary, ...]
     teams: tuple[Membership, ...]
     team_names: tuple[str, ...]
     credentials: tuple[CredentialSummary, ...]
-    acts: tuple[AuditEntrySummary, ...]
-    allowance: RemainingQuota | None
-    change: int | None = None
+    audit_log: tuple[AuditEntrySummary, ...]
+    remaining_quota: RemainingQuota | None
+    revision: int | None = None
 
 
 def list_users_for_admin(
@@ -163,11 +165,11 @@ def list_users_for_admin(
         for team in [teams.get(owner.login)]
     )
     sections = tuple(sorted({owner.section for owner in owners if owner.section}))
-    return hide_fields(UserAdminList(rows, len(matching), sections, more, reader.change), reader.viewer)
+    return hide_fields(UserAdminList(rows, len(matching), sections, more, reader.revision), reader.viewer)
 
 
 def _teams(reader: ViewContext) -> dict[str, str]:
-    return {each.login: each.team for each in list_teams(reader).rows if each.left_at is None}
+    return {each.login: each.team for each in list_teams(reader).items if each.left_at is None}
 
 
 def view_user_for_admin(
@@ -177,16 +179,16 @@ def view_user_for_admin(
     owner = find_user(reader.connection, login)
     if owner is None:
         return None
-    listed = list_teams(reader).rows
+    listed = list_teams(reader).items
     mine = sorted((each for each in listed if each.login == owner.login), key=lambda each: each.left_at is None)
     whole = UserAdminPage(
         summarize_user(reader.connection, owner, reader.viewer),
-        tuple(line for line in list_bots(reader, limit=None).rows if line.owner == owner.login),
+        tuple(line for line in list_bots(reader, limit=None).items if line.owner == owner.login),
         tuple(mine),
         tuple(dict.fromkeys(each.team for each in listed)),
-        tuple(line for line in reversed(list_credentials(reader, owner.login).rows) if line.holds),
-        list_audit_log(reader, login=owner.login).rows,
+        tuple(line for line in reversed(list_credentials(reader, owner.login).items) if line.valid),
+        list_audit_log(reader, login=owner.login).items,
         allowance,
-        reader.change,
+        reader.revision,
     )
     return hide_fields(whole, reader.viewer)

@@ -37,27 +37,28 @@ bots, matches, users = (METADATA.tables[name] for name in ("bots", "matches", "u
 class EventSummary:
     """One event.
 
-    what: submitted, check_started, check_step, check_finished, match_ended, decision, standings_updated, users_changed,
-    table_changed, signed_in, sign_in_failed. version: its label. table: its number. decision: what was decided. said:
-    of a sign-in, whose it was and by what.
+    type: submitted, check_started, check_step, check_finished, match_ended, decision, standings_updated, users_changed,
+    table_changed, signed_in, sign_in_failed. version: its label. table: its number. decision: what was decided.
+    details: of a sign-in, whose it was and by what.
     """
 
     id: int
-    at: float
-    what: str
+    occurred_at: float
+    type: str
     version: str | None
     match: int | None
     decision: DecisionSummary | None
     table: int | None
-    said: str | None
+    details: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class EventList:
-    """Events in order. next: what to give as `after` for those that follow, also for those that are yet to happen."""
+    """Events in order. next_cursor: what to give as `after` for those that follow, also for those that are yet to
+    happen."""
 
-    rows: tuple[EventSummary, ...]
-    next: int
+    items: tuple[EventSummary, ...]
+    next_cursor: int
 
 
 def list_events(reader: ViewContext, after: int = 0, limit: int = 100) -> EventList:
@@ -70,16 +71,16 @@ def list_events(reader: ViewContext, after: int = 0, limit: int = 100) -> EventL
 def _line(reader: ViewContext, event: Event) -> EventSummary | None:
     """Return an event as the reader may know it, None if it isn't the reader's to hear of."""
     connection = reader.connection
-    if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not reader.viewer.may("hear of people"):
+    if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not reader.viewer.can("hear of people"):
         return None
-    if event.match is not None and reader.sealed:
+    if event.match is not None and reader.unrevealed_finals:
         final = connection.scalar(select(matches.c.final).where(matches.c.id == event.match))
-        if final in reader.sealed:
+        if final in reader.unrevealed_finals:
             return None
     version = None if event.version is None else get_version_by_id(connection, event.version)
     act = None if event.audit_id is None else get_audit_entry(connection, event.audit_id)
     owner = None if version is None else version.login
-    if event.type == CHECK_STEP and not reader.viewer.sees(VersionCheckView, "steps", owner):
+    if event.type == CHECK_STEP and not reader.viewer.can_view(VersionCheckView, "steps", owner):
         return None
     if act is not None and version is None:
         of = select(users.c.login)
@@ -89,7 +90,7 @@ def _line(reader: ViewContext, event: Event) -> EventSummary | None:
             owner = connection.scalar(of.where(users.c.id == act.user_id))
     decision: DecisionSummary | None = None
     of_person = act is not None and act.user_id is not None and act.bot is None
-    if act is not None and not (of_person and not reader.viewer.may("hear what was decided about a person", owner)):
+    if act is not None and not (of_person and not reader.viewer.can("hear what was decided about a person", owner)):
         number = {} if version is None else {version.id: version.number}
         [decision] = summarize_decisions(reader, [act], number, owner)
     label = None if version is None else version.label
@@ -117,23 +118,24 @@ class QuotaSummary:
 class Dashboard:
     """A ladder in one look. frozen: the decision that holds, None where none does.
 
-    people: users that take part. waiting: accounts to be approved. bots, playing: of theirs and the references.
+    users: users that take part. awaiting_approval: accounts to be approved. bots, active_bots: of theirs and the
+    references.
     versions: how many by state; matches: by what became of them. findings: of a checkup, None where there was none.
     """
 
     frozen: DecisionSummary | None
     suspended: tuple[UserSummary, ...]
-    waiting: tuple[UserSummary, ...]
-    people: int
+    awaiting_approval: tuple[UserSummary, ...]
+    users: int
     bots: int
-    playing: int
+    active_bots: int
     versions: dict[str, int]
     matches: dict[str, int]
     runners: tuple[RunnerSummary, ...] | None
-    acts: tuple[AuditEntrySummary, ...]
+    audit_log: tuple[AuditEntrySummary, ...]
     quotas: QuotaSummary | None
     findings: tuple[Finding, ...] | None
-    change: int | None = None
+    revision: int | None = None
 
 
 def view_dashboard(reader: ViewContext, quotas: QuotaSummary, findings: tuple[Finding, ...] | None = None) -> Dashboard:
@@ -155,9 +157,9 @@ def view_dashboard(reader: ViewContext, quotas: QuotaSummary, findings: tuple[Fi
         counts.versions,
         dict(became),
         list_runners(reader),
-        list_audit_log(reader, limit=MAX_RECENT_DECISIONS, without=_ROUTINE).rows,
+        list_audit_log(reader, limit=MAX_RECENT_DECISIONS, without=_ROUTINE).items,
         hide_fields(quotas, reader.viewer),
         None if findings is None else tuple(hide_fields(finding, reader.viewer) for finding in findings),
-        reader.change,
+        reader.revision,
     )
     return hide_fields(whole, reader.viewer)

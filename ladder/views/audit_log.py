@@ -15,26 +15,26 @@ audit_log, bots, users, versions = (METADATA.tables[name] for name in ("audit_lo
 
 @dataclass(frozen=True, slots=True)
 class AuditEntrySummary:
-    """One decision, and what it is about: a bot, a version of it, a match, a user. by: the login that decided."""
+    """One decision, and what it is about: a bot, a version of it, a match, a user. actor: the login that decided."""
 
     id: int
-    at: float
-    by: str
-    what: str
+    created_at: float
+    actor: str
+    action: str
     bot: str | None
     version: int | None
     match: int | None
     login: str | None
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class AuditLog:
-    """Decisions. next: what to give as `after` for those before, None at the end."""
+    """Decisions. next_cursor: what to give as `after` for those before, None at the end."""
 
-    rows: tuple[AuditEntrySummary, ...]
-    next: int | None = None
-    change: int | None = None
+    items: tuple[AuditEntrySummary, ...]
+    next_cursor: int | None = None
+    revision: int | None = None
 
 
 def list_audit_log(
@@ -71,18 +71,18 @@ def list_audit_log(
     lines = [AuditEntrySummary(*row) for row in reader.connection.execute(query)]
     more = lines[limit - 1].id if len(lines) > limit else None
     rows = tuple(hide_fields(line, reader.viewer) for line in lines[:limit])
-    return hide_fields(AuditLog(rows, more, reader.change), reader.viewer)
+    return hide_fields(AuditLog(rows, more, reader.revision), reader.viewer)
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionSummary:
-    """One decision. version: its number, where it is about one. by: the login that decided, or "ladder"."""
+    """One decision. version: its number, where it is about one. actor: the login that decided, or "ladder"."""
 
-    at: float
-    what: str
+    created_at: float
+    action: str
     version: int | None
-    by: str | None
-    why: str
+    actor: str | None
+    reason: str
 
 
 _DID = {
@@ -114,8 +114,8 @@ _DID = {
 def describe_decision(act: DecisionSummary | AuditEntrySummary) -> str:
     """Return in words who decided what: "the ladder let version 3 play". Why is the act's own."""
     version = "it" if act.version is None else f"version {act.version}"
-    who = {None: "staff", LADDER_ACTOR: "the ladder"}.get(act.by, act.by)
-    return f"{who} {_DID.get(act.what, f'decided: {act.what}').format(version=version)}"
+    who = {None: "staff", LADDER_ACTOR: "the ladder"}.get(act.actor, act.actor)
+    return f"{who} {_DID.get(act.action, f'decided: {act.action}').format(version=version)}"
 
 
 def summarize_decisions(
@@ -137,6 +137,6 @@ def summarize_decisions(
 def display_actor(reader: ViewContext, who: str) -> str:
     """Return who decided: another participant by the pseudonym; others, such as staff and the ladder, as they stand."""
     person = find_user(reader.connection, who)
-    if person is None or person.staff or reader.viewer.sees(UserSummary, "login", who):
+    if person is None or person.staff or reader.viewer.can_view(UserSummary, "login", who):
         return who
     return person.pseudonym

@@ -59,12 +59,12 @@ def list_check_steps(connection: Connection, version: int) -> tuple[CheckStepVie
 
 @dataclass(frozen=True, slots=True)
 class StyleNumber:
-    """A number of `arena stats`, such as "challenged all": its cases. field: the mean of the bots' shares."""
+    """A number of `arena stats`, such as "challenged all": its cases. field_mean: the mean of bots' shares."""
 
     name: str
     count: int
-    of: int
-    field: float | None
+    total: int
+    field_mean: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def seat_win_rates(reader: ViewContext, version: int) -> tuple[SeatWinRate, ...]
         select(match_players.c.slot, games.c.seats, games.c.survivors, func.count())
         .join(games, games.c.match == match_players.c.match)
         .join(matches, matches.c.id == match_players.c.match)
-        .where(match_players.c.version == version, matches.c.is_rated, outside_finals(reader.sealed))
+        .where(match_players.c.version == version, matches.c.is_rated, outside_finals(reader.unrevealed_finals))
         .group_by(match_players.c.slot, games.c.seats, games.c.survivors)
     )
     played, won = [0] * reader.seats, [0.0] * reader.seats
@@ -150,43 +150,44 @@ class VersionTotals:
     forfeits: int = 0
     faults: int = 0
     requests: int = 0
-    time_us: int = 0
-    slowest_us: int = 0
+    think_time_us: int = 0
+    max_time_us: int = 0
     peak_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BotVersion:
-    """A version. state: queued, checking, accepted, or rejected for a `reason`. Times: seconds since 1970.
+    """A version. status: queued, checking, accepted, or rejected for a `reason`. Times: seconds since 1970.
 
-    received: when the owner handed it in, as staff says where that isn't when it was submitted.
-    rated, all: what its matches add up to, those that rate, and all that were played. faults: how many of each kind, in
-    all that were played; those that follow from others too. barred: why its owner may not choose it.
-    by: the login that submitted it.
+    received_at: when the owner handed it in, as staff says where that isn't when it was submitted.
+    rated_matches, all_matches: what its matches add up to, those that rate, and all that were played. faults: how many
+    of each kind, in all that were played; those that follow from others too. blocked_reason: why its owner may not
+    choose it.
+    submitted_by: the login that submitted it.
     """
 
     number: int
-    state: str
+    status: str
     active: bool
-    submitted: float
-    received: float | None
-    rated: VersionTotals
-    all: VersionTotals
+    submitted_at: float
+    received_at: float | None
+    rated_matches: VersionTotals
+    all_matches: VersionTotals
     faults: dict[str, int] | None
     digest: str | None
     reason: str | None
-    examined: float | None
-    barred: str | None
-    by: str | None
+    checked_at: float | None
+    blocked_reason: str | None
+    submitted_by: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class VersionCheckView:
-    """How the examination of a version went. build_log: whether its build printed anything."""
+    """How the examination of a version went. has_build_log: whether its build printed anything."""
 
     version: int
     steps: tuple[CheckStepView, ...]
-    build_log: bool
+    has_build_log: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,43 +197,46 @@ class DailyRating:
     day: str
     version: int
     rating: Estimate
-    adjusted: Estimate | None
+    win_rate_adjusted: Estimate | None
 
 
 @dataclass(frozen=True, slots=True)
 class BotPage:
     """All that a bot's page shows; its owner sees more than others.
 
-    owner: the login. row: its place in the table, None if it isn't there; of: how many rows the table has. examination:
-    of the version that was asked for, else of the newest. examples: faulty exchanges, of each kind the first, of that
-    version and of the one that plays. last: its last matches, newest first. limit_ms: the time of a request. held:
-    why it plays less than others, None if it doesn't. days: what each day's table said of it. against, seats: how the
-    version that plays, else the one asked for, fared against others, and in each seat; style: what it does. due: the
-    deadlines, with the version of it that counts. may: what the reader may do with it, of ACTS.
+    owner: the login. standing: its place in the table, None if it isn't there; ranked_total: how many rows the table
+    has. checks: of the version that was asked for, else of the newest. fault_reports: faulty exchanges, of each kind
+    the first, of that version and of the one that plays. recent_matches: its last matches, newest first. limit_ms: the
+    time of a request.
+    throttle_reason: why it plays less than others, None if it doesn't. rating_history: what each day's table said of
+    it. head_to_head,
+    wins_by_seat: how the version that plays, else the one asked for, fared against others, and in each seat;
+    play_style: what it does.
+    deadlines: the deadlines, with the version of it that counts. permissions: what the reader may do with it, of ACTS.
     """
 
     bot: str
     pseudonym: str
     owner: str | None
     reference: bool
-    row: StandingsRow | None
-    of: int
-    fair: float | None
+    standing: StandingsRow | None
+    ranked_total: int
+    fair_win_rate: float | None
     trend: Trend
     limit_ms: int
-    held: str | None
+    throttle_reason: str | None
     versions: tuple[BotVersion, ...]
-    examination: VersionCheckView | None
-    examples: tuple[FaultReport, ...] | None
-    last: tuple[MatchSummary, ...]
-    days: tuple[DailyRating, ...]
-    against: tuple[OpponentRecord, ...]
-    seats: tuple[SeatWinRate, ...]
-    style: BotStyle | None
-    acts: tuple[DecisionSummary, ...] | None
-    due: tuple[DeadlineSummary, ...] | None
-    may: tuple[str, ...]
-    change: int | None = None
+    checks: VersionCheckView | None
+    fault_reports: tuple[FaultReport, ...] | None
+    recent_matches: tuple[MatchSummary, ...]
+    rating_history: tuple[DailyRating, ...]
+    head_to_head: tuple[OpponentRecord, ...]
+    wins_by_seat: tuple[SeatWinRate, ...]
+    play_style: BotStyle | None
+    audit_log: tuple[DecisionSummary, ...] | None
+    deadlines: tuple[DeadlineSummary, ...] | None
+    permissions: tuple[str, ...]
+    revision: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,57 +267,57 @@ def view_bot(
     kinds = _faults(reader, ids)
     text = find_latest_snapshot(connection)
     table = None if text is None else Standings.from_json(text)
-    row = None if table is None else next((row for row in table.rows if row.version == known.active_version_id), None)
-    shares = {} if row is None or row.adjusted is None else {name: row.adjusted.value}
+    row = None if table is None else next((row for row in table.items if row.version == known.active_version_id), None)
+    shares = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
     acts = list_audit_entries(connection, bot=known.id)
-    if viewer.may("hear what was decided about a person", known.login):
+    if viewer.can("hear what was decided about a person", known.login):
         acts += list_audit_entries(connection, owner=known.owner_id, what=_OF_OWNER)
     whole = BotPage(
         bot=known.name,
         pseudonym=known.pseudonym,
         owner=known.login,
         reference=known.is_reference,
-        row=None if row is None else hide_fields(row, viewer, known.login),
-        of=0 if table is None else len(table.rows),
-        fair=None if table is None else table.fair,
+        standing=None if row is None else hide_fields(row, viewer, known.login),
+        ranked_total=0 if table is None else len(table.items),
+        fair_win_rate=None if table is None else table.fair_win_rate,
         trend=(compute_trends(connection, shares, reader.now) if shares else {}).get(name, Trend()),
         limit_ms=reader.limit_ms,
-        held=None if known.is_reference else _held(reader, known.active_version_id),
+        throttle_reason=None if known.is_reference else _held(reader, known.active_version_id),
         versions=tuple(
             hide_fields(
                 BotVersion(
                     number=version.number,
-                    state=version.status,
+                    status=version.status,
                     active=version.is_active,
-                    submitted=version.submitted_at,
-                    received=version.received_at,
-                    rated=rated[version.id],
-                    all=played[version.id],
+                    submitted_at=version.submitted_at,
+                    received_at=version.received_at,
+                    rated_matches=rated[version.id],
+                    all_matches=played[version.id],
                     faults=kinds[version.id],
                     digest=version.digest,
                     reason=version.rejection_reason,
-                    examined=version.checked_at,
-                    barred=barred.get(version.id),
-                    by=None if version.submitted_by is None else display_actor(reader, version.submitted_by),
+                    checked_at=version.checked_at,
+                    blocked_reason=barred.get(version.id),
+                    submitted_by=None if version.submitted_by is None else display_actor(reader, version.submitted_by),
                 ),
                 viewer,
                 known.login,
             )
             for version in versions
         ),
-        examination=VersionCheckView(
+        checks=VersionCheckView(
             asked.number, list_check_steps(connection, asked.id), get_build_log(connection, asked.id) != b""
         ),
-        examples=_examples(reader, [version for version in versions if version.is_active or version is asked])
-        if viewer.sees(BotPage, "examples", known.login)
+        fault_reports=_examples(reader, [version for version in versions if version.is_active or version is asked])
+        if viewer.can_view(BotPage, "fault_reports", known.login)
         else None,
-        last=list_matches(reader, bot=known.id, limit=last).rows if last else (),
-        against=list_opponents(reader, known.active_version_id or asked.id),
-        seats=seat_win_rates(reader, known.active_version_id or asked.id),
-        style=view_bot_style(
-            reader, known.active_version_id or asked.id, known.login, None if table is None else table.style
+        recent_matches=list_matches(reader, bot=known.id, limit=last).items if last else (),
+        head_to_head=list_opponents(reader, known.active_version_id or asked.id),
+        wins_by_seat=seat_win_rates(reader, known.active_version_id or asked.id),
+        play_style=view_bot_style(
+            reader, known.active_version_id or asked.id, known.login, None if table is None else table.play_style
         ),
-        days=tuple(
+        rating_history=tuple(
             DailyRating(
                 day,
                 number[point.version],
@@ -324,15 +328,15 @@ def view_bot(
             )
             for day, point in rating_history_of(connection, ids)
         ),
-        acts=summarize_decisions(
+        audit_log=summarize_decisions(
             reader,
             sorted(acts, key=lambda act: act.id),
             number,
             known.login,
         ),
-        due=due,
-        may=tuple(act for act in _OWN_ACTS if viewer.may(act, known.login)),
-        change=reader.change,
+        deadlines=due,
+        permissions=tuple(act for act in _OWN_ACTS if viewer.can(act, known.login)),
+        revision=reader.revision,
     )
     return hide_fields(whole, viewer, known.login)
 
@@ -353,41 +357,41 @@ def _held(reader: ViewContext, version: int | None) -> str | None:
 def inactive_reason(page: BotPage) -> str:
     """Return why no version of a bot plays, to its owner: what was decided last, or what examinations said."""
     for out, back, state in (("suspend", "unsuspend", "is suspended"), ("leave", "return", "left the course")):
-        of_owner = [act for act in page.acts or () if act.what in (out, back)]
-        if of_owner and of_owner[-1].what == out:
-            return f"its owner {state}: {of_owner[-1].why}"
-    decided = [act for act in page.acts or () if act.what in ("activate", "auto_disable", "disable")]
+        of_owner = [act for act in page.audit_log or () if act.action in (out, back)]
+        if of_owner and of_owner[-1].action == out:
+            return f"its owner {state}: {of_owner[-1].reason}"
+    decided = [act for act in page.audit_log or () if act.action in ("activate", "auto_disable", "disable")]
     last = decided[-1] if decided else None
-    if last is not None and last.what in ("auto_disable", "disable"):
-        word = "auto-disabled" if last.what == "auto_disable" else "disabled"
-        return f"it is {word}: {last.why}"
+    if last is not None and last.action in ("auto_disable", "disable"):
+        word = "auto-disabled" if last.action == "auto_disable" else "disabled"
+        return f"it is {word}: {last.reason}"
     newest = page.versions[-1]
-    if newest.state == "rejected":
+    if newest.status == "rejected":
         return f"no version plays, since version {newest.number} is rejected: {newest.reason or ''}"
-    if newest.state == "accepted":  # what was decided about the owner is not the reader's to know
+    if newest.status == "accepted":  # what was decided about the owner is not the reader's to know
         return "no version plays now: ask the staff"
     return f"no version plays yet; version {newest.number} waits for its examination"
 
 
 @dataclass(frozen=True, slots=True)
 class BotSummary:
-    """A bot in one line. playing: the number of the version that plays, None if none does."""
+    """A bot in one line. active_version: the number of the version that plays, None if none does."""
 
     bot: str
     pseudonym: str
     owner: str | None
     reference: bool
-    playing: int | None
+    active_version: int | None
     versions: int
 
 
 @dataclass(frozen=True, slots=True)
 class BotList:
-    """Bots, in order of name. next: what to give as `after` for the next page, None at the end."""
+    """Bots, in order of name. next_cursor: what to give as `after` for the next page, None at the end."""
 
-    rows: tuple[BotSummary, ...]
-    next: str | None = None
-    change: int | None = None
+    items: tuple[BotSummary, ...]
+    next_cursor: str | None = None
+    revision: int | None = None
 
 
 def list_bots(reader: ViewContext, search: str = "", after: str | None = None, limit: int | None = 50) -> BotList:
@@ -415,13 +419,13 @@ def list_bots(reader: ViewContext, search: str = "", after: str | None = None, l
     word = search.casefold().strip()
     matching = [line for line in lines if word in f"{line.bot} {line.pseudonym} {line.owner or ''}".casefold()]
     part, more = paginate(matching, lambda line: line.bot, after, limit)
-    return BotList(tuple(part), more, reader.change)
+    return BotList(tuple(part), more, reader.revision)
 
 
 def view_build_log(reader: ViewContext, name: str, number: int | None = None) -> BuildLog | None:
     """Return what a version's build printed, None if there is no such version, or it isn't the reader's to read."""
     known = find_bot(reader.connection, name)
-    if known is None or not reader.viewer.may("read a build's log", known.login):
+    if known is None or not reader.viewer.can("read a build's log", known.login):
         return None
     versions = versions_of(reader.connection, known.id)
     asked = next((version for version in reversed(versions) if number in (None, version.number)), None)
@@ -446,7 +450,7 @@ def _examples(reader: ViewContext, versions: Sequence[Version]) -> tuple[FaultRe
             kept, record, logs, reader.sandbox, version.command or (), version.single_file_name is not None
         )
 
-    sealed = set(reader.connection.scalars(select(matches.c.id).where(matches.c.final.in_(reader.sealed))))
+    sealed = set(reader.connection.scalars(select(matches.c.id).where(matches.c.final.in_(reader.unrevealed_finals))))
     return tuple(
         report(kept, version)
         for version in versions
@@ -465,7 +469,7 @@ def _sums(reader: ViewContext, ids: list[int], *which: Any) -> defaultdict[int, 
             func.max(table.max_time_us), func.max(table.peak_bytes),
         )
         .join(matches, matches.c.id == table.match)
-        .where(table.version.in_(ids), matches.c.outcome == PLAYED, outside_finals(reader.sealed), *which)
+        .where(table.version.in_(ids), matches.c.outcome == PLAYED, outside_finals(reader.unrevealed_finals), *which)
         .group_by(table.version)
     )  # fmt: skip
     sums: defaultdict[int, VersionTotals] = defaultdict(VersionTotals)
@@ -480,7 +484,7 @@ def _faults(reader: ViewContext, ids: list[int]) -> dict[int, dict[str, int]]:
     query = (
         select(faults.c.version, faults.c.code, func.sum(faults.c.count))
         .join(matches, matches.c.id == faults.c.match)
-        .where(faults.c.version.in_(ids), outside_finals(reader.sealed))
+        .where(faults.c.version.in_(ids), outside_finals(reader.unrevealed_finals))
         .group_by(faults.c.version, faults.c.code)
         .order_by(faults.c.version, faults.c.code)
     )
@@ -503,7 +507,7 @@ class ProcessLog:
 class BotLogs:
     """What the processes of a bot wrote, one after the other."""
 
-    rows: tuple[ProcessLog, ...]
+    items: tuple[ProcessLog, ...]
 
 
 def view_logs(reader: ViewContext, line: MatchSummary, bot: str) -> BotLogs | None:
@@ -511,11 +515,11 @@ def view_logs(reader: ViewContext, line: MatchSummary, bot: str) -> BotLogs | No
 
     What isn't the reader's to read is left out.
     """
-    seats = [seat for seat in line.seats if bot in (seat.label, seat.label.rpartition("@")[0])]
+    seats = [seat for seat in line.players if bot in (seat.version_ref, seat.version_ref.rpartition("@")[0])]
     rows = tuple(
-        ProcessLog(seat.label, number, text)
+        ProcessLog(seat.version_ref, number, text)
         for seat in seats
-        if reader.viewer.may("read a log", get_version_by_id(reader.connection, seat.version).login)
+        if reader.viewer.can("read a log", get_version_by_id(reader.connection, seat.version).login)
         for number, text in get_log(reader.connection, line.id, seat.version)
     )
     return BotLogs(rows) if seats else None
@@ -524,7 +528,7 @@ def view_logs(reader: ViewContext, line: MatchSummary, bot: str) -> BotLogs | No
 def find_version_archive(reader: ViewContext, name: str, number: int) -> bytes | None:
     """Return a version's files as a tar, None if there is no such version, or it isn't the reader's to read."""
     bot = find_bot(reader.connection, name)
-    if bot is None or not reader.viewer.may("read a version's files", bot.login):
+    if bot is None or not reader.viewer.can("read a version's files", bot.login):
         return None
     version = next((version for version in versions_of(reader.connection, bot.id) if version.number == number), None)
     return None if version is None else get_archive(reader.connection, version.digest, version.single_file_name)
@@ -536,19 +540,19 @@ class SimilarityPair:
 
     version: str
     owner: str
-    share: float
+    overlap_percent: float
     other_version: str
     other_owner: str
-    other_share: float
+    other_overlap_percent: float
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarityReport:
     """The pairs, the most alike first.
 
-    versions: how many were compared. pairs: None where nothing was. unread: sentences on files that weren't compared.
+    versions: how many were compared. pairs: None where nothing was. skipped: sentences on files that weren't compared.
     """
 
     versions: int
     pairs: tuple[SimilarityPair, ...] | None
-    unread: tuple[str, ...]
+    skipped: tuple[str, ...]

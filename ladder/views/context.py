@@ -27,14 +27,14 @@ class ViewContext:
     isolated: bool
 
     @cached_property
-    def change(self) -> int:
+    def revision(self) -> int:
         """The number of the ladder's last event. A match has one when it ends, none when it is queued or leased."""
         return last_event_id(self.connection)
 
     @cached_property
-    def sealed(self) -> Sequence[int]:
+    def unrevealed_finals(self) -> Sequence[int]:
         """The finals of which the viewer may not see a match: their results are shown together, at the end."""
-        if self.viewer.may("see a final's results before its end"):
+        if self.viewer.can("see a final's results before its end"):
             return ()
         return [final.id for final in all_finals(self.connection) if not final.revealed]
 

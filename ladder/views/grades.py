@@ -19,46 +19,46 @@ from ladder.views.users import UserSummary
 class BaselineResult:
     """One baseline held against one version. The value, its interval and the threshold are in percent.
 
-    `points` are those that were reached, of `possible`; `doubtful`: the threshold lies within the interval.
+    `points` are those that were reached, of `max_points`; `inconclusive`: the threshold lies within the interval.
     """
 
     baseline: str
     passed: bool
     points: float
-    possible: float
+    max_points: float
     threshold: float | None
     value: float | None
     low: float | None
     high: float | None
-    doubtful: bool
-    words: str
+    inconclusive: bool
+    explanation: str
 
 
 @dataclass(frozen=True, slots=True)
 class Grade:
     """One owner's. No `version`: none stands for the owner. `late_hours`: after the deadline, None without one.
 
-    points_before: those reached, without the `penalty` for lateness. late_days_spent: of the owner's own, at this
-    deadline. due: the deadline, or the owner's own; extension: that one, None without more time. Times are seconds
-    since 1970.
+    points_before_penalty: those reached, without the `late_penalty` for lateness. late_days_spent: of the owner's own,
+    at this deadline. deadline_at: the deadline, or the owner's own; extended_until: that one, None without more time.
+    Times are seconds since 1970.
     """
 
-    owner: UserSummary
+    user: UserSummary
     version: str | None
-    submitted: float | None
+    submitted_at: float | None
     late_hours: float | None
     points: float
-    share: float | None
-    share_low: float | None
-    share_high: float | None
+    win_rate_adjusted: float | None
+    win_rate_adjusted_low: float | None
+    win_rate_adjusted_high: float | None
     games: int
-    marks: tuple[BaselineResult, ...]
+    baselines: tuple[BaselineResult, ...]
     reason: str
-    points_before: float = 0.0
-    penalty: float = 0.0
+    points_before_penalty: float = 0.0
+    late_penalty: float = 0.0
     late_days_spent: int = 0
-    due: float | None = None
-    extension: float | None = None
+    deadline_at: float | None = None
+    extended_until: float | None = None
 
     @property
     def late(self) -> str | None:
@@ -72,30 +72,31 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class Grades:
-    """The grades that a viewer may see, out of `possible` points. `waiting`: versions in time whose checks aren't done.
+    """The grades that a viewer may see, out of `max_points` points. `unchecked`: versions in time whose checks aren't
+    done.
 
-    of: what they are of. isolated: whether bots are kept apart from the machine and from one another. played: the games
-    by which they were measured.
+    scope: what they are of. isolated: whether bots are kept apart from the machine and from one another. games: the
+    games by which they were measured.
     """
 
     title: str
-    of: str
-    possible: float
+    scope: str
+    max_points: float
     baselines: tuple[str, ...]
     grades: tuple[Grade, ...]
-    waiting: tuple[str, ...]
+    unchecked: tuple[str, ...]
     isolated: bool
-    played: int = 0
+    games: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class GradeChange:
     """How one owner's grade differs between two releases, and why. before, after: points; None: no grade there."""
 
-    owner: UserSummary
+    user: UserSummary
     before: float | None
     after: float | None
-    words: tuple[str, ...]
+    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,41 +105,43 @@ class GradeChanges:
 
     before: str
     after: str
-    words: tuple[str, ...]
-    rows: tuple[GradeChange, ...]
+    reasons: tuple[str, ...]
+    items: tuple[GradeChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSummary:
-    """Released grades. of: what they are of, as `Grades` has it. at: when, in seconds since 1970."""
+    """Released grades. scope: what they are of, as `Grades` has it. created_at: when, in seconds since
+    1970."""
 
     name: str
-    of: str
-    at: float
-    by: str | None
-    why: str | None
+    scope: str
+    created_at: float
+    created_by: str | None
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedGrades:
     """A release: its grades, and what changed since the one before of the same, None without one."""
 
-    line: ReleaseSummary
-    told: Grades
+    release: ReleaseSummary
+    grades: Grades
     changes: GradeChanges | None
 
 
 @dataclass(frozen=True, slots=True)
 class GradesPage:
-    """Grades, and what else has grades. told: None without baselines.
+    """Grades, and what else has grades. grades: None without baselines.
 
-    handed: the release that was asked for, else the newest of the same. releases: all that there are, the newest first.
+    published: the release that was asked for, else the newest of the same. releases: all that there are, the newest
+    first.
     """
 
-    told: Grades | None
+    grades: Grades | None
     deadlines: tuple[str, ...]
     finals: tuple[str, ...]
-    handed: PublishedGrades | None = None
+    published: PublishedGrades | None = None
     releases: tuple[ReleaseSummary, ...] = ()
 
 
@@ -147,36 +150,36 @@ class FinalState:
     """How far a final is: how many matches were played, have yet to end, and ended otherwise: (match, reason).
 
     commitment: the SHA-256 of its key, in hex. key: in hex, None until it has ended. versions: the labels of those that
-    play, each at least `games` games. table: once it has ended, where it is asked for.
+    play, each at least `games_per_version` games. standings: once it has ended, where it is asked for.
     """
 
     name: str
     commitment: str
     key: str | None
     versions: tuple[str, ...]
-    games: int
+    games_per_version: int
     matches: int
     played: int
-    missing: int
-    lost: tuple[tuple[int, str], ...]
-    table: Standings | None = None
+    pending: int
+    abandoned: tuple[tuple[int, str], ...]
+    standings: Standings | None = None
     isolated: bool | None = None
-    change: int | None = None
+    revision: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FinalList:
     """Finals, in order of time."""
 
-    rows: tuple[FinalState, ...]
-    next: str | None = None
-    change: int | None = None
+    items: tuple[FinalState, ...]
+    next_cursor: str | None = None
+    revision: int | None = None
 
 
 def list_finals(reader: ViewContext, after: str | None = None, limit: int | None = None) -> FinalList:
     """Return how far all finals are."""
     part, more = paginate(all_finals(reader.connection), lambda final: final.name, after, limit)
-    return FinalList(tuple(summarize_final(reader.connection, final) for final in part), more, reader.change)
+    return FinalList(tuple(summarize_final(reader.connection, final) for final in part), more, reader.revision)
 
 
 def summarize_final(connection: Connection, final: Final) -> FinalState:
@@ -188,11 +191,11 @@ def summarize_final(connection: Connection, final: Final) -> FinalState:
         commitment=final.commitment,
         key=final.key.hex() if final.revealed else None,
         versions=tuple(get_version_by_id(connection, version).label for version in final.versions),
-        games=final.games_per_version,
+        games_per_version=final.games_per_version,
         matches=len(matches),
         played=causes[PLAYED],
-        missing=sum(match.status != ENDED for match in matches),
-        lost=tuple(
+        pending=sum(match.status != ENDED for match in matches),
+        abandoned=tuple(
             (match.id, match.reason or str(match.outcome))
             for match in matches
             if match.status == ENDED and match.outcome != PLAYED

@@ -46,15 +46,15 @@ bots, finals, logs, match_players, matches, users, records, versions = (
 class MatchParticipant:
     """A version's part in a match. `wins`: a draw among j is 1/j. Times are its own, for all requests."""
 
-    label: str
+    version_ref: str
     version: int
     games: int
     wins: float
     forfeits: int
     faults: int
     requests: int
-    time_us: int
-    slowest_us: int
+    think_time_us: int
+    max_time_us: int
     peak_bytes: int | None
 
 
@@ -62,62 +62,64 @@ class MatchParticipant:
 class MatchSummary:
     """A match in one line, its table in the order of places.
 
-    state: queued, leased, ended. cause, of one that ended: played, abandoned, cancelled. by: the pseudonym of who asked
-    for a challenge. final: the name of the final that it belongs to, place: in its plan. Times are seconds since 1970.
+    status: queued, leased, ended. cause, of one that ended: played, abandoned, cancelled. requested_by: the pseudonym
+    of who asked for a challenge. final: the name of the final that it belongs to, plan_index: in its plan. Times are
+    seconds since 1970.
     """
 
     id: int
     kind: str
-    state: str
-    cause: str | None
+    status: str
+    outcome: str | None
     reason: str | None
-    rates: bool
-    at: float
+    is_rated: bool
+    queued_at: float
     ended_at: float | None
-    by: str | None
+    requested_by: str | None
     final: str | None
-    place: int | None
+    plan_index: int | None
     attempts: int
-    seats: tuple[MatchParticipant, ...]
+    players: tuple[MatchParticipant, ...]
 
     @property
     def voided(self) -> bool:
         """Whether it was taken out of the ratings."""
-        return self.cause == PLAYED and self.kind in ("rated", "final") and not self.rates
+        return self.outcome == PLAYED and self.kind in ("rated", "final") and not self.is_rated
 
 
 @dataclass(frozen=True, slots=True)
 class MatchList:
-    """Matches, one after the other. next: what to give as `after` for the next page, None at the end."""
+    """Matches, one after the other. next_cursor: what to give as `after` for the next page, None at the end."""
 
-    rows: tuple[MatchSummary, ...]
-    next: int | None = None
-    change: int | None = None
+    items: tuple[MatchSummary, ...]
+    next_cursor: int | None = None
+    revision: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
     """An attempt at a match that a host failed: when, and why."""
 
-    at: float
-    why: str | None
+    failed_at: float
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class MatchPage(MatchSummary):
     """All that is known of a match but its record and what its bots wrote.
 
-    results: one a game. voids: the attempts that a host failed. acts: what was decided about it. record: whether it is
-    kept. logs: the labels of the bots of which standard error is kept. cards: of those whose cards the reader may see.
+    results: one a game. failed_attempts: the attempts that a host failed. audit_log: what was decided about it.
+    has_record: whether it is kept. logs: the labels of the bots of which standard error is kept. cards: of those whose
+    cards the reader may see.
     """
 
     results: tuple[GameResult, ...] = ()
-    voids: tuple[FailedAttempt, ...] = ()
-    acts: tuple[DecisionSummary, ...] = ()
-    record: bool = False
+    failed_attempts: tuple[FailedAttempt, ...] = ()
+    audit_log: tuple[DecisionSummary, ...] = ()
+    has_record: bool = False
     logs: tuple[str, ...] = ()
     cards: tuple[str, ...] = ()
-    change: int | None = None
+    revision: int | None = None
 
 
 _LINE = (
@@ -169,7 +171,7 @@ def list_matches(
         wanted = wanted.distinct()  # two versions of a bot may meet in a challenge
     if kind is not None:
         wanted = wanted.where(matches.c.kind == kind)
-    wanted = wanted.where(outside_finals(reader.sealed))
+    wanted = wanted.where(outside_finals(reader.unrevealed_finals))
     if after is not None:
         wanted = wanted.where(matches.c.id > after if todo else matches.c.id < after)
     if todo:
@@ -187,7 +189,7 @@ def list_matches(
         part = connection.execute(_LINE.where(matches.c.id.in_(ids[start : start + MAX_QUERY_IDS]))).all()
         lines |= {line.id: line for line in _lines(connection, part)}
     rows = tuple(hide_fields(lines[id], reader.viewer) for id in ids[:limit])
-    return MatchList(rows, rows[-1].id if len(ids) > limit else None, None if todo else reader.change)
+    return MatchList(rows, rows[-1].id if len(ids) > limit else None, None if todo else reader.revision)
 
 
 def outside_finals(sealed: Sequence[int]) -> Any:
@@ -198,24 +200,26 @@ def outside_finals(sealed: Sequence[int]) -> Any:
 def view_match(reader: ViewContext, id: int) -> MatchPage | None:
     """Return all that the viewer may know of a match, None if it doesn't exist, or is sealed."""
     connection, viewer = reader.connection, reader.viewer
-    line = find_match_summary(connection, id, reader.sealed)
+    line = find_match_summary(connection, id, reader.unrevealed_finals)
     if line is None:
         return None
     places = set(connection.scalars(select(logs.c.slot).where(logs.c.match == id)))
-    logins = {seat.label: get_version_by_id(connection, seat.version).login for seat in line.seats}
+    logins = {seat.version_ref: get_version_by_id(connection, seat.version).login for seat in line.players}
     whole = MatchPage(
         **{field.name: getattr(line, field.name) for field in fields(line)},
-        results=match_results(connection, id) if line.cause == PLAYED else (),
-        voids=tuple(hide_fields(FailedAttempt(at, why), viewer) for at, why in list_failed_attempts(connection, id)),
-        acts=summarize_decisions(reader, list_audit_entries(connection, match=id), {}),
-        record=connection.execute(select(records.c.match).where(records.c.match == id)).first() is not None,
-        logs=tuple(
-            seat.label
-            for place, seat in enumerate(line.seats)
-            if place in places and viewer.may("read a log", logins[seat.label])
+        results=match_results(connection, id) if line.outcome == PLAYED else (),
+        failed_attempts=tuple(
+            hide_fields(FailedAttempt(at, why), viewer) for at, why in list_failed_attempts(connection, id)
         ),
-        cards=tuple(label for label, login in logins.items() if viewer.may("see a bot's cards", login)),
-        change=reader.change if line.state == ENDED else None,
+        audit_log=summarize_decisions(reader, list_audit_entries(connection, match=id), {}),
+        has_record=connection.execute(select(records.c.match).where(records.c.match == id)).first() is not None,
+        logs=tuple(
+            seat.version_ref
+            for place, seat in enumerate(line.players)
+            if place in places and viewer.can("read a log", logins[seat.version_ref])
+        ),
+        cards=tuple(label for label, login in logins.items() if viewer.can("see a bot's cards", login)),
+        revision=reader.revision if line.status == ENDED else None,
     )
     return hide_fields(whole, viewer)
 
@@ -235,14 +239,14 @@ def _lines(connection: Connection, rows: Sequence[Any]) -> list[MatchSummary]:
 class MatchReplay:
     """A match to be played again, with what of standard error is the viewer's to read.
 
-    match: from `arena.replay.steps`, for the viewer's own bots or with all cards. why: without one, "unended";
-    "unplayed", where it was abandoned or cancelled; of its record "not kept", or "unreadable" for this arena.
+    replay: from `arena.replay.steps`, for the viewer's own bots or with all cards. unavailable_reason: "unended";
+    "unplayed" where it was abandoned or cancelled; of its record "not kept", or "unreadable" for this arena.
     """
 
-    line: MatchSummary
-    why: str | None
-    match: dict[str, Any] | None
-    change: int | None = None
+    summary: MatchSummary
+    unavailable_reason: str | None
+    replay: dict[str, Any] | None
+    revision: int | None = None
 
 
 def view_match_replay(reader: ViewContext, id: int) -> MatchReplay | None:
@@ -250,13 +254,13 @@ def view_match_replay(reader: ViewContext, id: int) -> MatchReplay | None:
 
     The public sees what all players could know, an owner also what their bots could, staff all cards.
     """
-    line = find_match_summary(reader.connection, id, reader.sealed)
+    line = find_match_summary(reader.connection, id, reader.unrevealed_finals)
     if line is None:
         return None
     match = None
-    if line.state != ENDED:
+    if line.status != ENDED:
         why: str | None = "unended"
-    elif line.cause != PLAYED:
+    elif line.outcome != PLAYED:
         why = "unplayed"
     else:
         text = find_record(reader.connection, id)
@@ -264,13 +268,16 @@ def view_match_replay(reader: ViewContext, id: int) -> MatchReplay | None:
             why, match = ("not kept", None) if text is None else (None, _as_object(reader, line, text))
         except RecordError:
             why = "unreadable"
-    change = reader.change if line.state == ENDED else None
+    change = reader.revision if line.status == ENDED else None
     return hide_fields(MatchReplay(hide_fields(line, reader.viewer), why, match, change), reader.viewer)
 
 
 def find_record_text(reader: ViewContext, id: int) -> str | None:
     """Return the record of a match, None without one that the viewer may read: it has all cards, and the key."""
-    if not reader.viewer.may("read a record") or find_match_summary(reader.connection, id, reader.sealed) is None:
+    if (
+        not reader.viewer.can("read a record")
+        or find_match_summary(reader.connection, id, reader.unrevealed_finals) is None
+    ):
         return None
     return find_record(reader.connection, id)
 
@@ -278,32 +285,32 @@ def find_record_text(reader: ViewContext, id: int) -> str | None:
 def _as_object(reader: ViewContext, line: MatchSummary, text: str) -> dict[str, Any]:
     """Return the record as the reader may know it. Raises RecordError."""
     record, viewer = read_record(text), reader.viewer
-    owners = {seat.label: get_version_by_id(reader.connection, seat.version).login for seat in line.seats}
+    owners = {seat.version_ref: get_version_by_id(reader.connection, seat.version).login for seat in line.players}
     logs = {
-        seat.label: [written for _, written in get_log(reader.connection, line.id, seat.version)]
-        for seat in line.seats
-        if viewer.may("read a log", owners[seat.label])
+        seat.version_ref: [written for _, written in get_log(reader.connection, line.id, seat.version)]
+        for seat in line.players
+        if viewer.can("read a log", owners[seat.version_ref])
     }
-    if viewer.may("read a record"):
+    if viewer.can("read a record"):
         return make_replay_object(record, logs)
     bots = enumerate(record.header.bots)
-    eyes = [place for place, label in bots if viewer.may("see a bot's cards", owners.get(label))]
+    eyes = [place for place, label in bots if viewer.can("see a bot's cards", owners.get(label))]
     return make_replay_object(record, logs, eyes)
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedCheck:
-    """A version whose examination hasn't ended. state: queued, or examined at the moment."""
+    """A version whose examination hasn't ended. status: queued, or examined at the moment."""
 
-    label: str
+    version_ref: str
     pseudonym: str
-    state: str
-    submitted: float
+    status: str
+    submitted_at: float
 
 
 @dataclass(frozen=True, slots=True)
 class RunnerSummary:
-    """A runner that hasn't ended. width: how many it plays and examines at a time; matches: those among its leases.
+    """A runner that hasn't ended. capacity: how many it plays and examines at a time; matches: those among its leases.
 
     leases: how many it holds now, also one that waits until another has ended. dead: None if unknown.
     """
@@ -311,7 +318,7 @@ class RunnerSummary:
     id: str
     host: str
     pid: int
-    width: int
+    capacity: int
     leases: int
     matches: tuple[int, ...]
     dead: bool | None
@@ -321,12 +328,13 @@ class RunnerSummary:
 class QueuePage:
     """Examinations in order of their submission, and matches that are played now or wait, in order of id.
 
-    next: what to give as `after` for the next page, None at the end. runners: those of the ladder.
+    next_cursor: what to give as `after` for the next page, None at the end. runners: those of the
+    ladder.
     """
 
-    examinations: tuple[QueuedCheck, ...]
+    checks: tuple[QueuedCheck, ...]
     matches: tuple[MatchSummary, ...]
-    next: int | None = None
+    next_cursor: int | None = None
     runners: tuple[RunnerSummary, ...] | None = None
 
 
@@ -338,8 +346,8 @@ def view_queue(reader: ViewContext, after: int | None = None, limit: int = 20) -
         tuple(
             QueuedCheck(version.label, version.pseudonym, version.status, version.submitted_at) for version in waiting
         ),
-        lines.rows,
-        lines.next,
+        lines.items,
+        lines.next_cursor,
         list_runners(reader),
     )
     return hide_fields(whole, reader.viewer)

@@ -37,17 +37,18 @@ ROWS_PER_PAGE = 50  # of one
 
 # What rows can be in the order of.
 SORTS: dict[str, Callable[[StandingsRow], Any]] = {
-    "rank": lambda row: row.place,
-    "share": lambda row: -(row.adjusted.value if row.adjusted else 0.0),
+    "rank": lambda row: row.position,
+    "win_rate": lambda row: -(row.win_rate_adjusted.value if row.win_rate_adjusted else 0.0),
     "games": lambda row: -row.games,
     "faults": lambda row: -(row.faults / max(1, row.games)),
     "name": lambda row: (row.bot, row.number),
-    "age": lambda row: -row.since,
-    "trend": lambda row: -(row.trend.week or 0.0),
+    "age": lambda row: -row.submitted_at,
+    "trend": lambda row: -(row.trend.change_7d or 0.0),
 }
 STANDINGS_COLUMNS = (
-    "best_rank", "worst_rank", "bot", "version", "owner", "rating", "rating_low", "rating_high", "share", "share_low",
-    "share_high", "since_1_day", "since_7_days", "games", "faults", "forfeits", "submitted", "language",
+    "best_rank", "worst_rank", "bot", "version", "owner", "rating", "rating_low", "rating_high", "win_rate_adjusted",
+    "win_rate_adjusted_low", "win_rate_adjusted_high", "change_1d", "change_7d", "games", "faults", "forfeits",
+    "submitted_at", "language",
 )  # fmt: skip
 
 
@@ -62,25 +63,27 @@ def view_standings(reader: ViewContext, sort: str = "rank", day: str | None = No
         board = find_snapshot(connection, day)
         text = None if board is None else board[1]
     if text is None:
-        return Standings((), 1 / reader.seats, 0, 0, reader.now, isolated=reader.isolated, change=reader.change)
+        return Standings((), 1 / reader.seats, 0, 0, reader.now, isolated=reader.isolated, revision=reader.revision)
     table = Standings.from_json(text)
     if day is not None and board is not None:
-        table = replace(table, rows=tuple(map(_row, rating_points_of_day(connection, board[0]))))
-    moved = compute_trends(connection, table.shares, reader.now if day is None else table.at)
+        table = replace(table, items=tuple(map(_row, rating_points_of_day(connection, board[0]))))
+    moved = compute_trends(connection, table.win_rates, reader.now if day is None else table.created_at)
     return standings_for_reader(reader, table, sort, moved)
 
 
 @dataclass(frozen=True, slots=True)
 class StandingsPage:
-    """Some rows of a table: from the one at place `first` of `of` on. days: those that have a table, the newest first.
+    """Some rows of a standings: from the one at place `first` of `total` on. days: those that have a table, the newest
+    first.
 
-    next: what to give as `first` for the next page, None at the end. sections: those of all people.
+    next_cursor: what to give as `first` for the next page, None at the end. sections: those of all
+    people.
     """
 
-    table: Standings
+    standings: Standings
     first: int
-    of: int
-    next: int | None
+    total: int
+    next_cursor: int | None
     days: tuple[str, ...]
     sections: tuple[str, ...] | None
 
@@ -101,7 +104,7 @@ def view_standings_page(
     """
     table = view_standings(reader, sort, day)
     word = search.casefold().strip()
-    people = all_users(reader.connection) if reader.viewer.sees(StandingsPage, "sections") else []
+    people = all_users(reader.connection) if reader.viewer.can_view(StandingsPage, "sections") else []
     within = {owner.login for owner in people if owner.section == section}
     known = {owner.login: f"{owner.login} {owner.name} {owner.section or ''}" for owner in people}
 
@@ -111,12 +114,12 @@ def view_standings_page(
 
     matching = [
         row
-        for row in table.rows
+        for row in table.items
         if word in searched(row).casefold() and (not section or not people or row.owner in within)
     ]
     end = first - 1 + rows
     whole = StandingsPage(
-        replace(table, rows=tuple(matching[first - 1 : end])),
+        replace(table, items=tuple(matching[first - 1 : end])),
         first,
         len(matching),
         end + 1 if end < len(matching) else None,
@@ -130,14 +133,14 @@ def standings_for_reader(
     reader: ViewContext, table: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
 ) -> Standings:
     """Return a table as the reader may see it. moved: trends of bots, by name."""
-    rows = [replace(row, trend=(moved or {}).get(row.bot, row.trend)) for row in table.rows]
+    rows = [replace(row, trend=(moved or {}).get(row.bot, row.trend)) for row in table.items]
     return replace(
         hide_fields(table, reader.viewer),
-        rows=tuple(hide_fields(row, reader.viewer, row.owner) for row in sorted(rows, key=SORTS[sort])),
-        findings=None if table.findings is None else hide_fields(table.findings, reader.viewer),
-        style=None if table.style is None else hide_fields(table.style, reader.viewer),
+        items=tuple(hide_fields(row, reader.viewer, row.owner) for row in sorted(rows, key=SORTS[sort])),
+        collusion=None if table.collusion is None else hide_fields(table.collusion, reader.viewer),
+        play_style=None if table.play_style is None else hide_fields(table.play_style, reader.viewer),
         isolated=reader.isolated,
-        change=reader.change,
+        revision=reader.revision,
     )
 
 
@@ -149,12 +152,12 @@ def _row(named: NamedRatingPoint) -> StandingsRow:
         adjusted = Estimate(point.win_rate_adjusted, point.win_rate_adjusted_low, point.win_rate_adjusted_high)
     return StandingsRow(
         rating=Estimate(point.rating, point.rating_low, point.rating_high),
-        ranks=(point.best_rank, point.worst_rank),
-        adjusted=adjusted,
-        share=point.win_rate,
+        rank_range=(point.best_rank, point.worst_rank),
+        win_rate_adjusted=adjusted,
+        win_rate=point.win_rate,
         games=point.games,
         matches=point.matches,
-        place=point.position,
+        position=point.position,
         bot=named.bot,
         faults=point.faults,
         forfeits=point.forfeits,
@@ -163,7 +166,7 @@ def _row(named: NamedRatingPoint) -> StandingsRow:
         owner=named.owner,
         pseudonym=named.pseudonym,
         reference=named.is_reference,
-        since=named.submitted_at,
+        submitted_at=named.submitted_at,
         language=named.language,
     )
 
@@ -183,10 +186,11 @@ def compute_trends(connection: Connection, shares: Mapping[str, float], now: flo
 
 def make_standings_cells(row: StandingsRow) -> list[object]:
     """Return STANDINGS_COLUMNS of a row: shares of 1, the time in seconds since 1970; the login where it is known."""
-    share = (None, None, None) if row.adjusted is None else (row.adjusted.value, row.adjusted.low, row.adjusted.high)
+    rating, adjusted = row.rating, row.win_rate_adjusted
+    rates = (None, None, None) if adjusted is None else (adjusted.value, adjusted.low, adjusted.high)
     return [
-        *row.ranks, row.bot, row.number, row.owner or row.pseudonym, row.rating.value, row.rating.low, row.rating.high,
-        *share, row.trend.day, row.trend.week, row.games, row.faults, row.forfeits, row.since,
+        *row.rank_range, row.bot, row.number, row.owner or row.pseudonym, rating.value, rating.low, rating.high,
+        *rates, row.trend.change_1d, row.trend.change_7d, row.games, row.faults, row.forfeits, row.submitted_at,
         row.language,
     ]  # fmt: skip
 
@@ -202,27 +206,27 @@ bots, match_players, matches, versions = (
 class OpponentRecord:
     """One pair: the label of the other version, and how the two fared. Only matches that rate count."""
 
-    label: str
-    duel: HeadToHead
+    version_ref: str
+    head_to_head: HeadToHead
 
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadMatrix:
     """The pairs of some versions that play, in the order of the table: `rows[a][b]` is a against b, None for itself.
 
-    first: the place of the first; next: what to give as `first` for the next page, None at the end.
+    first: the place of the first; next_cursor: what to give as `first` for the next page, None at the end.
     """
 
-    labels: tuple[str, ...]
+    version_refs: tuple[str, ...]
     rows: tuple[tuple[HeadToHead | None, ...], ...]
     first: int
-    next: int | None
-    change: int | None = None
+    next_cursor: int | None
+    revision: int | None = None
 
 
 def view_head_to_head(reader: ViewContext, first: int = 1, count: int | None = BOTS_PER_PAGE) -> HeadToHeadMatrix:
     """Return head-to-head results of up to `limit` bots of the standings, from a position on."""
-    rows = view_standings(reader).rows
+    rows = view_standings(reader).items
     part = rows[first - 1 :][:count]
     matrix = read_head_to_heads(reader, [row.version for row in part], [row.version for row in part])
     none = HeadToHead(0.0, 0.0, 0, 0)
@@ -231,7 +235,7 @@ def view_head_to_head(reader: ViewContext, first: int = 1, count: int | None = B
         tuple(tuple(None if a is b else matrix.get((a.version, b.version), none) for b in part) for a in part),
         first,
         first + len(part) if first - 1 + len(part) < len(rows) else None,
-        reader.change,
+        reader.revision,
     )
 
 
@@ -259,7 +263,7 @@ def read_head_to_heads(
         )
         .join(other, (other.c.match == one.c.match) & (other.c.slot != one.c.slot))
         .join(matches, matches.c.id == one.c.match)
-        .where(one.c.version.in_(ones), matches.c.is_rated, outside_finals(reader.sealed))
+        .where(one.c.version.in_(ones), matches.c.is_rated, outside_finals(reader.unrevealed_finals))
         .group_by(one.c.version, other.c.version)
     )  # fmt: skip
     if others is not None:
@@ -277,21 +281,22 @@ TOP_ROWS = 10  # rows of the table
 class DeadlineSummary:
     """A deadline: when it is, and until when what is late is in its grace. Times are seconds since 1970.
 
-    extended: why it is a person's own, and later than the class's; None if it isn't. counts: the person's versions that
-    count, as it stands now; waiting: those that will count if they pass their examination.
+    extension_reason: why it is a person's own, and later than the class's; None if it isn't. counting: the person's
+    versions that count, as it stands now; unchecked: those that will count if they pass their examination.
     """
 
     name: str
-    at: float
-    closes: float
-    extended: str | None = None
-    counts: tuple[str, ...] = ()
-    waiting: tuple[str, ...] = ()
+    deadline_at: float
+    closes_at: float
+    extension_reason: str | None = None
+    counting: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LadderInfo:
-    """What a ladder is. commitment: the SHA-256 of the key of its deals, in hex. submissions: allowed on a day."""
+    """What a ladder is. commitment: the SHA-256 of the key of its deals, in hex. submissions_per_day: allowed on a
+    day."""
 
     name: str
     rules: str
@@ -300,26 +305,26 @@ class LadderInfo:
     limit_ms: int
     isolated: bool
     commitment: str
-    submissions: int
-    due: tuple[DeadlineSummary, ...]
+    submissions_per_day: int
+    deadlines: tuple[DeadlineSummary, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HomePage:
     """What a newcomer sees first: the first rows of the table, the newest match that was played, finals, deadlines."""
 
-    about: LadderInfo
-    top: StandingsPage
-    newest: MatchSummary | None
+    info: LadderInfo
+    standings: StandingsPage
+    latest_match: MatchSummary | None
     finals: tuple[FinalState, ...]
-    change: int | None = None
+    revision: int | None = None
 
 
 def view_home(reader: ViewContext, about: LadderInfo) -> HomePage:
     """Return the front of the ladder that this is about."""
-    ended = list_matches(reader, kind="rated", limit=1).rows
+    ended = list_matches(reader, kind="rated", limit=1).items
     finals = tuple(summarize_final(reader.connection, final) for final in all_finals(reader.connection))
     return HomePage(
         about, view_standings_page(reader, rows=TOP_ROWS),
-        next((line for line in ended if line.cause == "played"), None), finals, reader.change,
+        next((line for line in ended if line.outcome == "played"), None), finals, reader.revision,
     )  # fmt: skip

@@ -39,60 +39,62 @@ class TableSlot:
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """A table in one line. by: the pseudonym of its opener. clock_s: of people, a move; None: no clock.
+    """A table in one line. opened_by: the pseudonym of its opener. move_time_s: of people, a move; None: no clock.
 
-    watch: spectators are allowed. state: open, playing (a match), ended; why it ended. Times are seconds since 1970.
+    allow_spectators: spectators are allowed. status: open, playing (a match), ended; why it ended. Times are seconds
+    since 1970.
     """
 
     id: int
-    by: str
-    at: float
+    opened_by: str
+    opened_at: float
     rules: str
     games: int
-    clock_s: int | None
-    watch: bool
-    state: str
-    why: str | None
+    move_time_s: int | None
+    allow_spectators: bool
+    status: str
+    end_reason: str | None
     ended_at: float | None
-    places: tuple[TableSlot, ...]
+    slots: tuple[TableSlot, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TableList:
     """Tables, the newest first: those that are open, and of those that ended some, from the one after `after`."""
 
-    rows: tuple[TableSummary, ...]
-    next: int | None = None
-    change: int | None = None
+    items: tuple[TableSummary, ...]
+    next_cursor: int | None = None
+    revision: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TablePage:
-    """A table and its matches that ended. seat: the viewer's own place. keeps: the viewer may close it.
+    """A table and its matches that ended. slot: the viewer's own place. manages: the viewer may close it.
 
-    away: the process that plays it is no more, or on another machine.
+    unreachable: the process that plays it is no more, or on another machine.
     """
 
-    line: TableSummary
+    table: TableSummary
     matches: tuple[SessionMatch, ...]
-    seat: int | None
-    keeps: bool | None
-    away: bool
-    change: int | None = None
+    slot: int | None
+    manages: bool | None
+    unreachable: bool
+    revision: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TableReplay:
-    """The replay of a table's match. why: without one, "not kept", or "unreadable" for this arena.
+    """The replay of a table's match. unavailable_reason: without one, "not kept", or "unreadable" for this
+    arena.
 
-    match: as `arena.replay.steps` shows it to the viewer's own seats and bots, or with all cards.
+    replay: as `arena.replay.steps` shows it to the viewer's own seats and bots, or with all cards.
     """
 
     table: int
     number: int
-    why: str | None
-    match: dict[str, Any] | None
-    change: int | None = None
+    unavailable_reason: str | None
+    replay: dict[str, Any] | None
+    revision: int | None = None
 
 
 def list_tables(reader: ViewContext, after: int | None = None, limit: int = 20) -> TableList:
@@ -101,7 +103,7 @@ def list_tables(reader: ViewContext, after: int | None = None, limit: int = 20) 
     ids = [*(list_session_ids(reader.connection, False) if after is None else ()), *ended[:limit]]
     lines = {line.id: line for line in _lines(reader, find_sessions(reader.connection, ids))}
     next_ = ended[limit - 1] if len(ended) > limit else None
-    return TableList(tuple(lines[id] for id in ids), next_, reader.change)
+    return TableList(tuple(lines[id] for id in ids), next_, reader.revision)
 
 
 def view_table(reader: ViewContext, id: int) -> TablePage | None:
@@ -120,9 +122,9 @@ def view_table(reader: ViewContext, id: int) -> TablePage | None:
             _line(reader, session, bool(matches)),
             matches,
             mine[0] if mine else None,
-            reader.viewer.may("close a table", session.login),
+            reader.viewer.can("close a table", session.login),
             session.status != CLOSED and _is_away(reader, session),
-            None if session.status != CLOSED else reader.change,
+            None if session.status != CLOSED else reader.revision,
         ),
         reader.viewer,
         session.login,
@@ -143,18 +145,18 @@ def view_table_replay(reader: ViewContext, id: int, number: int) -> TableReplay 
         why, match = ("not kept", None) if text is None else (None, _as_object(reader, session, text))
     except RecordError:
         why, match = "unreadable", None
-    return TableReplay(id, number, why, match, reader.change)
+    return TableReplay(id, number, why, match, reader.revision)
 
 
 def _as_object(reader: ViewContext, session: TableSession, text: str) -> dict[str, Any]:
     """Return a record as the reader may know it. Raises RecordError."""
     viewer = reader.viewer
-    if viewer.may("read a record"):
+    if viewer.can("read a record"):
         return make_replay_object(read_record(text))
     own = [
         number
         for number, place in enumerate(session.slots)
-        if place.login is not None and viewer.may("see a person's cards", place.login)
+        if place.login is not None and viewer.can("see a person's cards", place.login)
     ]
     return make_replay_object(read_record(text), viewers=own)
 

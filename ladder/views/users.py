@@ -24,11 +24,12 @@ from ladder.views.context import ViewContext, paginate
 
 @dataclass(frozen=True, slots=True)
 class UserSummary:
-    """A user; only staff, the user and their team see more than the pseudonym. number: the school's.
+    """A user; only staff, the user and their team see more than the pseudonym. student_id: the school's.
 
-    canvas: Canvas' ID of the person; moodle: the Identifier in Moodle's grading worksheet.
-    suspended: why nothing of the person's plays, is submitted or counts, None if it does. gone: why the person
-    left the course, with the same consequence, None if the person didn't. waiting: staff hasn't approved the account.
+    canvas_id: Canvas' ID of the person; moodle_id: the Identifier in Moodle's grading worksheet.
+    suspension_reason: why nothing of the person's plays, is submitted or counts, None if it does. withdrawal_reason:
+    why the person left the course, with the same consequence, None if the person didn't. awaiting_approval: staff
+    hasn't approved the account.
     """
 
     login: str | None
@@ -36,29 +37,29 @@ class UserSummary:
     pseudonym: str
     staff: bool
     email: str | None
-    number: str | None
+    student_id: str | None
     section: str | None
-    suspended: str | None
-    canvas: str | None = None
-    moodle: str | None = None
-    gone: str | None = None
-    waiting: bool | None = None
+    suspension_reason: str | None
+    canvas_id: str | None = None
+    moodle_id: str | None = None
+    withdrawal_reason: str | None = None
+    awaiting_approval: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class UserList:
     """Owners, in order of login."""
 
-    rows: tuple[UserSummary, ...]
-    next: str | None = None
-    change: int | None = None
+    items: tuple[UserSummary, ...]
+    next_cursor: str | None = None
+    revision: int | None = None
 
 
 def list_users(reader: ViewContext, after: str | None = None, limit: int | None = None) -> UserList:
     """Return the owners, as the reader may know them."""
     part, more = paginate(all_users(reader.connection), lambda owner: owner.pseudonym, after, limit)
     rows = tuple(summarize_user(reader.connection, owner, reader.viewer) for owner in part)
-    return UserList(rows, more, reader.change)
+    return UserList(rows, more, reader.revision)
 
 
 def summarize_user(connection: Connection, owner: User, viewer: Viewer) -> UserSummary:
@@ -73,23 +74,23 @@ def summarize_user(connection: Connection, owner: User, viewer: Viewer) -> UserS
 
 @dataclass(frozen=True, slots=True)
 class CredentialSummary:
-    """A link, a session or a token: its user, scope, maker and expiry. holds: it is valid now."""
+    """A link, a session or a token: its user, scope, maker and expiry. valid: it is valid now."""
 
     id: int
     login: str
     kind: str
     scope: str
-    by: str
-    at: float
-    ends: float
-    holds: bool
+    created_by: str
+    created_at: float
+    expires_at: float
+    valid: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialList:
     """All of them, in order of id."""
 
-    rows: tuple[CredentialSummary, ...]
+    items: tuple[CredentialSummary, ...]
 
 
 def list_credentials(reader: ViewContext, login: str | None = None) -> CredentialList:
@@ -117,8 +118,8 @@ def list_credentials(reader: ViewContext, login: str | None = None) -> Credentia
 class TeamList:
     """The current and former members of teams, in order of the teams' names."""
 
-    rows: tuple[Membership, ...]
-    change: int | None = None
+    items: tuple[Membership, ...]
+    revision: int | None = None
 
 
 def list_teams(reader: ViewContext) -> TeamList:
@@ -126,9 +127,9 @@ def list_teams(reader: ViewContext) -> TeamList:
     rows = [
         hide_fields(each, reader.viewer, each.login)
         for each in list_memberships(reader.connection)
-        if each.left_at is None or reader.viewer.sees(Membership, "left_at", each.login)
+        if each.left_at is None or reader.viewer.can_view(Membership, "left_at", each.login)
     ]
-    return TeamList(tuple(row for row in rows if row.team is not None), reader.change)
+    return TeamList(tuple(row for row in rows if row.team is not None), reader.revision)
 
 
 audit_log, bots, matches, users, versions = (
@@ -141,7 +142,7 @@ def make_export_queries(reader: ViewContext) -> dict[str, Select[Any]]:
 
     Other actors, such as staff and the ladder, are called as the decision says.
     """
-    logins = reader.viewer.sees(UserSummary, "login")
+    logins = reader.viewer.can_view(UserSummary, "login")
     user = users.c.login if logins else users.c.pseudonym
     about = users.alias()  # the user that a decision is about: decisions about people are exported with logins alone
     tables: dict[str, Select[Any]] = {

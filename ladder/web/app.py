@@ -130,7 +130,7 @@ def _refuse(
     if visit.plain:
         response = JSONResponse({"error": what}, status)
     else:
-        response = render_form(visit, "refused.html", status, lines=what.splitlines(), code=status)
+        response = render_form(visit, "error.html", status, lines=what.splitlines(), code=status)
     response.headers.update(headers)
     return response
 

@@ -52,7 +52,7 @@ def standings(
     return views.view_standings_page(reader, sort, day, search, section, first)
 
 
-@page_and_json(standings_router, "/duels", "duels.html", shared=True)
+@page_and_json(standings_router, "/duels", "head_to_head.html", shared=True)
 def duels(ladder: Ladder, reader: ViewContext, first: First = 1) -> HeadToHeadMatrix:
     """Return who beats whom: twenty of the table's bots, from a place in it, in games where both sat at the table."""
     return views.view_head_to_head(reader, first)
@@ -65,8 +65,8 @@ def duels_as_csv(visit: Annotated[RequestContext, Depends(authorize)]) -> Respon
         table = views.view_head_to_head(reader, count=None)
     rows = (
         (one, other, duel.wins, duel.losses, duel.games, duel.matches)
-        for one, row in zip(table.labels, table.rows, strict=True)
-        for other, duel in zip(table.labels, row, strict=True)
+        for one, row in zip(table.version_refs, table.rows, strict=True)
+        for other, duel in zip(table.version_refs, row, strict=True)
         if duel is not None and duel.games
     )
     return _csv(("version", "other", "wins", "losses", "games", "matches"), rows)
@@ -76,7 +76,7 @@ def duels_as_csv(visit: Annotated[RequestContext, Depends(authorize)]) -> Respon
 def as_csv(visit: Annotated[RequestContext, Depends(authorize)], day: Day = None) -> Response:
     """Return all rows as CSV."""
     with visit.ladder.reading(visit.viewer) as reader:
-        rows = views.view_standings(reader, "rank", day).rows
+        rows = views.view_standings(reader, "rank", day).items
     return _csv(STANDINGS_COLUMNS, map(make_standings_cells, rows))
 
 
@@ -154,7 +154,7 @@ def replay_as_json(visit: CurrentContext, id: RowId) -> Response:
 
 def _replay(reader: ViewContext, id: int) -> str | None:
     view = view_match_replay(reader, id)
-    return None if view is None or view.match is None else replay_page([view.match], f"Match {id}")
+    return None if view is None or view.replay is None else replay_page([view.replay], f"Match {id}")
 
 
 queue_router = APIRouter()
@@ -171,7 +171,7 @@ home_router = APIRouter()
 CACHE_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
-@page_and_json(home_router, "/", "front.html", shared=True, fresh_s=60)
+@page_and_json(home_router, "/", "home.html", shared=True, fresh_s=60)
 def front(ladder: Ladder, reader: ViewContext) -> HomePage:
     """Return what a newcomer sees first: what this is, who leads, what was played last, what is due."""
     return views.view_home(reader, describe_ladder(ladder))

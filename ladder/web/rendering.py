@@ -163,7 +163,7 @@ def _draw(
     """Return what is drawn, None where the asker has it already; and its headers. Raises RefusedError."""
     viewer = PUBLIC_VIEWER if shared and not visit.viewer.staff else visit.viewer
     with visit.ladder.reading(viewer) as reader:
-        change = None if lasts else reader.change
+        change = None if lasts else reader.revision
         of = (visit.here, _who(viewer), change, None if fresh_s is None else int(reader.now / fresh_s))
         tag = _tag((of, _who(visit.viewer), _build(), visit.ladder.name))
         headers = {"ETag": tag, "Cache-Control": "no-store" if _is_personal(visit) else "private, no-cache"}
@@ -257,7 +257,7 @@ def sparkline_points(points: Sequence[tuple[float, float]], width: int, height: 
 
 def share_scale(rows: Sequence[StandingsRow], fair: float) -> tuple[float, float]:
     """Return the least and the most of the rows' shares with their intervals, and of the fair share."""
-    shares = [row.adjusted for row in rows if row.adjusted is not None]
+    shares = [row.win_rate_adjusted for row in rows if row.win_rate_adjusted is not None]
     ends = [end for share in shares for end in (share.low, share.value, share.high) if end is not None]
     return min([fair, *ends]), max([fair, *ends])
 

@@ -146,7 +146,7 @@ class AppState:
     def last_change(self) -> int:
         """Return the number of the ladder's last event. Raises DatabaseError."""
         with self.ladder.reading(PUBLIC_VIEWER) as reader:
-            return reader.change
+            return reader.revision
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class RequestContext:
     @property
     def reads(self) -> bool:
         """Return whether the ladder is the visitor's to read."""
-        return self.viewer.may("read the ladder") or self.state.public
+        return self.viewer.can("read the ladder") or self.state.public
 
     def let_in(self, response: Response, issued: IssuedSecret) -> Response:
         """Give a response the session's cookie."""
@@ -276,7 +276,7 @@ def authorize(request: Request) -> RequestContext:
     visit = _come(request, request.method)
     act, scope = ROUTES[route_name(request.method, request.scope["route"].path)]
     viewer = visit.viewer
-    allowed = viewer.in_scope(scope) and (viewer.may(act) or (act == "read the ladder" and visit.state.public))
+    allowed = viewer.in_scope(scope) and (viewer.can(act) or (act == "read the ladder" and visit.state.public))
     if not allowed and viewer.login is None:
         if visit.plain or request.method not in ("GET", "HEAD"):
             raise HTTPError(401, visit.why or "Sign in first, or send a token: Authorization: Bearer TOKEN", visit)
@@ -284,7 +284,7 @@ def authorize(request: Request) -> RequestContext:
     if not allowed:
         what = "This is for the ladder's staff."
         if viewer.token:
-            what = "A token doesn't do this: sign in." if viewer.changes else "This token is for reading only."
+            what = "A token doesn't do this: sign in." if viewer.can_write else "This token is for reading only."
         raise HTTPError(403, what, visit)
     return visit
 

@@ -161,7 +161,7 @@ ALWAYS_STALE_S = 1e-6  # credentials come and go without an event: the page is r
 @page_and_json(account_router, "/account", "account.html", fresh_s=ALWAYS_STALE_S)
 def account(ladder: Ladder, reader: ViewContext) -> AccountPage | None:
     """Return the asker's account: login, bots and their state, and what lets the person in."""
-    return views.view_account(reader, get_remaining_quota(ladder, reader).due)
+    return views.view_account(reader, get_remaining_quota(ladder, reader).deadlines)
 
 
 @account_router.post("/account/tokens", include_in_schema=False)

@@ -110,13 +110,13 @@ def _checkup(ladder: Ladder) -> tuple[Finding, ...]:
     return findings
 
 
-@page_and_json(admin_router, "/admin/acts", "acts.html")
+@page_and_json(admin_router, "/admin/acts", "audit_log.html")
 def acts(ladder: Ladder, reader: ViewContext, after: RowId | None = None) -> AuditLog:
     """Return what was decided, the last first; fifty before the one whose number is `after`."""
     return views.list_audit_log(reader, after)
 
 
-@page_and_json(admin_router, "/admin/similar", "similar.html", fresh_s=1)
+@page_and_json(admin_router, "/admin/similar", "similarity.html", fresh_s=1)
 def similar(ladder: Ladder, _reader: ViewContext, compare: bool = False) -> SimilarityReport:
     """Return which versions of different owners are alike; `compare` takes seconds, of a class."""
     return all_similar(ladder, compare)
@@ -141,13 +141,13 @@ MAX_UPLOADED_ROSTER_BYTES = 2 << 20
 CARD_COLUMNS = ("login", "name", "email", "section", "link", "until")
 
 
-@page_and_json(users_router, "/admin/people", "people.html")
+@page_and_json(users_router, "/admin/people", "users.html")
 def people(ladder: Ladder, reader: ViewContext, search: str = "", after: str | None = None) -> UserAdminList:
     """Return people with these words in what is known of them, fifty after the one whose pseudonym is `after`."""
     return views.list_users_for_admin(reader, search, after)
 
 
-@page_and_json(users_router, "/admin/people/{login:path}", "person.html", fresh_s=1)
+@page_and_json(users_router, "/admin/people/{login:path}", "user.html", fresh_s=1)
 def person(ladder: Ladder, reader: ViewContext, login: str) -> UserAdminPage | None:
     """Return a user, with bots, credentials and audit log."""
     return views.view_user_for_admin(reader, login, get_remaining_quota(ladder, reader, login))
@@ -179,7 +179,7 @@ def take_in(visit: CurrentContext, roster: UploadFile, partial: Annotated[bool, 
 
 
 def _taken(visit: RequestContext, taken: UserImport, of: str, to: str) -> Response:
-    return render_form(visit, "taken_in.html", taken=taken, of=of, to=to)
+    return render_form(visit, "import_result.html", taken=taken, of=of, to=to)
 
 
 @users_router.post("/admin/people/teams", include_in_schema=False, max_body_size=MAX_UPLOADED_ROSTER_BYTES)
@@ -220,7 +220,7 @@ def links(
     It is shown this once. Links for many leave out staff, suspended and withdrawn users.
     """
     with visit.ladder.reading(visit.viewer) as reader:
-        owners = views.list_users(reader).rows
+        owners = views.list_users(reader).items
     if login:
         chosen = [owner for owner in owners if owner.login == login]
     else:
@@ -233,7 +233,7 @@ def links(
     )
     address = f"{visit.state.url}/sign-in?link="
     if shape == "cards":
-        return render_form(visit, "links.html", cards=cards, address=address)
+        return render_form(visit, "sign_in_links.html", cards=cards, address=address)
     out = io.StringIO()
     rows = (
         (
@@ -242,7 +242,7 @@ def links(
             owner.email,
             owner.section,
             address + link.secret,
-            datetime.fromtimestamp(link.ends, UTC).isoformat(timespec="minutes"),
+            datetime.fromtimestamp(link.expires_at, UTC).isoformat(timespec="minutes"),
         )
         for owner, link in cards
     )
@@ -252,7 +252,12 @@ def links(
 
 
 def _takes_part(owner: UserSummary) -> bool:
-    return not owner.staff and owner.suspended is None and owner.gone is None and not owner.waiting
+    return (
+        not owner.staff
+        and owner.suspension_reason is None
+        and owner.withdrawal_reason is None
+        and not owner.awaiting_approval
+    )
 
 
 @users_router.post("/admin/people/{login:path}/suspend", include_in_schema=False)
@@ -397,7 +402,7 @@ def own(ladder: Ladder, reader: ViewContext, final: OptionalName = None, deadlin
     release = find_newest_release(reader.connection, kind, name)
     handed = None if release is None else get_published_grades(reader.connection, release, reader.viewer)
     try:
-        return replace(_page(ladder, reader, final, deadline), handed=handed)
+        return replace(_page(ladder, reader, final, deadline), published=handed)
     except LadderError:  # it may contain what only the machine's owner should know
         raise LadderError("There are no such grades now.\nAsk the staff, if there should be.") from None
 
@@ -415,10 +420,10 @@ def as_csv(
     """Return the grades as a file: whole, or as Canvas or Moodle takes them; for Canvas' API that is JSON."""
     with visit.ladder.reading(visit.viewer) as reader:
         page = _page(visit.ladder, reader, final, deadline, release)
-    grades = page.told if page.handed is None else page.handed.told
+    grades = page.grades if page.published is None else page.published.grades
     if grades is None:
         raise LadderError("No baseline says what points are for.\nWrite [[baselines]] into ladder.toml.")
-    name = "grades" if page.handed is None else f"grades-{page.handed.line.name}"
+    name = "grades" if page.published is None else f"grades-{page.published.release.name}"
     kind, media = ("json", "application/json") if form == "canvas-api" else ("csv", "text/csv; charset=utf-8")
     headers = {"Content-Disposition": f'attachment; filename="{name}-{form}.{kind}"', "Cache-Control": "no-store"}
     return Response(format_gradebook(grades, form) + "\n", media_type=media, headers=headers)
@@ -436,11 +441,11 @@ def release(
     with visit.ladder.reading(visit.viewer) as reader:
         _require_revealed(final or None, _revealed(reader))
     made = hand_out(visit.ladder, name, actor_login(visit), why.strip() or None, final or None, deadline or None)
-    return RedirectResponse(f"/admin/grades?release={made.line.name}", 303)
+    return RedirectResponse(f"/admin/grades?release={made.release.name}", 303)
 
 
 def _revealed(reader: ViewContext) -> tuple[str, ...]:
-    return tuple(each.name for each in list_finals(reader).rows if each.key is not None)
+    return tuple(each.name for each in list_finals(reader).items if each.key is not None)
 
 
 def _require_revealed(final: OptionalName, finals: tuple[str, ...]) -> None:
@@ -471,7 +476,7 @@ def _page(
             while len(_kept) > MAX_CACHED_GRADES:
                 del _kept[next(iter(_kept))]
         page = _kept[of]
-    mine = tuple(grade for grade in page.grades if reader.viewer.may("see grades", grade.owner.login))
+    mine = tuple(grade for grade in page.grades if reader.viewer.can("see grades", grade.user.login))
     return GradesPage(replace(page, grades=mine), deadlines, finals, None, lines)
 
 
@@ -493,14 +498,16 @@ def final(ladder: Ladder, reader: ViewContext, name: str) -> FinalState | None:
 @finals_router.get("/finals/{name}/screen", include_in_schema=False)
 def screen(visit: CurrentContext, name: str) -> Response:
     """Show a final on a projector: how far it is; once it is revealed its table, the last first."""
-    return render_page(visit, "screen.html", lambda reader: find_final_state(visit.ladder, reader, name), shared=True)
+    return render_page(
+        visit, "projector.html", lambda reader: find_final_state(visit.ladder, reader, name), shared=True
+    )
 
 
 @finals_router.get("/finals/{name}/published", include_in_schema=False)
 def published(visit: CurrentContext, name: str) -> Response:
     """Give the file that was published before the final was played: its versions, terms, and the key's SHA-256."""
     with visit.ladder.reading(visit.viewer) as reader:
-        if all(final.name != name for final in list_finals(reader).rows):
+        if all(final.name != name for final in list_finals(reader).items):
             raise HTTPError(404, "There is no such final.", visit)
     text = get_commitment_file(visit.ladder, name).read_text(encoding="utf-8")
     file = {"Content-Disposition": f'attachment; filename="final-{name}.txt"'}

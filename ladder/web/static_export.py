@@ -32,7 +32,7 @@ def export_static_site(ladder: Ladder, folder: Path, matches: int = MAX_EXPORTED
     """
     app = make_app(ladder, "http://localhost", public=True)
     with ladder.reading(PUBLIC_VIEWER) as reader:
-        newest = {f"/matches/{line.id}" for line in list_matches(reader, limit=matches).rows}
+        newest = {f"/matches/{line.id}" for line in list_matches(reader, limit=matches).items}
     seen, todo = set(_STARTS), list(_STARTS)
     pages: dict[str, str] = {}
     files: dict[str, bytes] = {}

@@ -281,12 +281,12 @@ def show_form(ladder: Ladder, reader: ViewContext) -> RemainingQuota:
 async def send(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Submit a bot, and redirect to its checks."""
     taken = await receive_submission(visit)
-    return RedirectResponse(f"/bots/{quote(taken.name, safe='')}/{taken.number}#examination", 303)
+    return RedirectResponse(f"/bots/{quote(taken.name, safe='')}/{taken.number}#checks", 303)
 
 
 @submit_router.post("/api/submissions", max_body_size=BOUNDED)
 async def send_plain(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Take a bot in, and say which version it became: 201, or 200 where the last version has the same files."""
     taken = await receive_submission(visit)
-    names = ("label", "name", "number", "again", "late", "left", "disabled")
-    return JSONResponse({word: getattr(taken, word) for word in names}, 200 if taken.again else 201)
+    names = ("version_ref", "name", "number", "duplicate", "late_for", "remaining", "disabled_reason")
+    return JSONResponse({word: getattr(taken, word) for word in names}, 200 if taken.duplicate else 201)

@@ -93,7 +93,7 @@ def tables(ladder: Ladder, reader: ViewContext, after: RowId | None = None) -> T
 def new(visit: CurrentContext) -> Response:
     """Show the form that opens a table."""
     with visit.ladder.reading(visit.viewer) as reader:
-        bots = [line.bot for line in views.list_bots(reader, "", None).rows if line.playing]
+        bots = [line.bot for line in views.list_bots(reader, "", None).items if line.active_version]
     own = visit.ladder.play.terms.rules.name
     return render_form(visit, "new_table.html", rules=[own, *(name for name in PRESETS if name != own)], bots=bots)
 
@@ -117,12 +117,12 @@ def open_by_form(
     opened = open_session(
         visit.ladder,
         OpenTableRequest(
-            rules=rules, games=games, clock_s=max(5, clock_s) if clock_s else None, bots=named, people=people,
-            programs=programs, me=me, program=program.strip() or None, watch=watch,
+            rules=rules, games=games, move_time_s=max(5, clock_s) if clock_s else None, bots=named, people=people,
+            programs=programs, me=me, program=program.strip() or None, allow_spectators=watch,
         ),
         actor_login(visit),
     )  # fmt: skip
-    return render_form(visit, "opened.html", id=opened.session.id, ways=_ways(visit, opened), new=True)
+    return render_form(visit, "table_created.html", id=opened.session.id, ways=_ways(visit, opened), new=True)
 
 
 @tables_router.post("/api/tables", status_code=201)
@@ -145,7 +145,7 @@ def table(ladder: Ladder, reader: ViewContext, id: RowId) -> TablePage | None:
 def invited(visit: CurrentContext, id: RowId, link: str = "") -> Response:
     """Show who comes by a link how to sit down: a button does it, not programs that look at addresses in letters."""
     guests = visit.ladder.last_settings.tables.allow_guests
-    return render_form(visit, "sit.html", id=id, link=link, guests=guests)
+    return render_form(visit, "join_table.html", id=id, link=link, guests=guests)
 
 
 @tables_router.post("/tables/{id}/sit", include_in_schema=False)
@@ -192,7 +192,7 @@ def replace_link(visit: CurrentContext, id: RowId, place: RowId) -> Response:
     seat = find_table_access(visit.ladder, id, visit.viewer, None)
     assert seat is not None
     ways = _ways(visit, OpenedSession(seat.session, {place: secret}))
-    return render_form(visit, "opened.html", id=id, ways=ways, new=False)
+    return render_form(visit, "table_created.html", id=id, ways=ways, new=False)
 
 
 @tables_router.post("/tables/{id}/close", include_in_schema=False)
@@ -216,7 +216,7 @@ def replay_as_json(visit: CurrentContext, id: RowId, number: RowId) -> Response:
 
 def _replay(reader: ViewContext, id: int, number: int) -> str | None:
     shown = views.view_table_replay(reader, id, number)
-    return replay_page([shown.match], f"Table {id}, match {number + 1}") if shown and shown.match else None
+    return replay_page([shown.replay], f"Table {id}, match {number + 1}") if shown and shown.replay else None
 
 
 def _ways(visit: RequestContext, opened: OpenedSession) -> list[SlotInvite]:

@@ -68,8 +68,8 @@ def test_each_step_is_told_before_the_examination_has_ended(server: tuple[Place,
         heard = {}
         for login in ("ada", "bob"):
             with ladder.reading(Viewer(login)) as reader:
-                events = views.list_events(reader, limit=1000).rows
-            heard[login] = {event.what for event in events if (event.version or "").startswith("ada@")}
+                events = views.list_events(reader, limit=1000).items
+            heard[login] = {event.type for event in events if (event.version or "").startswith("ada@")}
     assert heard["ada"] - heard["bob"] == {"step"}
     wait_for(lambda: '"state":"accepted"' in web.get("/api/bots/ada", ada))
     assert "2 now" not in web.get("/bots/ada", ada)

@@ -39,7 +39,7 @@ def mu(row: RunStanding) -> float:
 def test_the_winner_takes_all() -> None:
     """There is no second place."""
     found = boarded("abc", result(0, 0, "abc", [1]))
-    counts = {row.bot: (row.wins, row.share, row.games, row.matches) for row in found.standings}
+    counts = {row.bot: (row.wins, row.win_rate, row.games, row.matches) for row in found.standings}
     assert counts == {"a": (0, 0, 1, 1), "b": (1, 1, 1, 1), "c": (0, 0, 1, 1)}
     assert (found.games, found.matches, found.draws) == (1, 1, 0)
 
@@ -98,13 +98,13 @@ def test_standings_are_in_order_of_rating() -> None:
     """Bots without a game are there too, with a newcomer's rating; no rank is certain for them."""
     lines = [result(match, 0, "abc", [1 if match % 3 else 2]) for match in range(9)]
     found = boarded("abcd", *lines)
-    assert [row.place for row in found.standings] == [1, 2, 3, 4]
+    assert [row.position for row in found.standings] == [1, 2, 3, 4]
     assert list(map(mu, found.standings)) == sorted(map(mu, found.standings), reverse=True)
     assert found.standings[0].bot == "b"
     newcomer = rows(found)["d"]
     assert newcomer.games == newcomer.matches == newcomer.wins == 0
-    assert newcomer.ranks == (1, 4)
-    assert newcomer.adjusted is newcomer.share is None
+    assert newcomer.rank_range == (1, 4)
+    assert newcomer.win_rate_adjusted is newcomer.win_rate is None
 
 
 def test_bots_of_one_rating_stand_by_name() -> None:
@@ -120,7 +120,7 @@ def test_duels_count_the_games_at_a_common_table() -> None:
         result(0, 1, "abc", [2]),
         result(1, 0, "bad", [1]),
         result(1, 1, "bad", [0, 1]),
-    ).duels
+    ).head_to_head
     assert duels["a"]["b"] == HeadToHead(wins=2.5, losses=0.5, games=4, matches=2)
     assert duels["b"]["a"] == HeadToHead(wins=0.5, losses=2.5, games=4, matches=2)
     assert duels["a"]["c"] == HeadToHead(wins=1, losses=1, games=2, matches=1)
@@ -132,12 +132,12 @@ def test_a_duel_is_the_share_of_the_games_that_either_won_from_ten_matches_on() 
     """A third bot's wins say nothing of the two; games of one match share their table, so matches are counted."""
     third = [result(0, game, "abc", [2]) for game in range(50)]
     nine = [result(match, game, "abc", [match % 3]) for match in range(9) for game in (100, 101)]
-    assert boarded("abc", *third, *nine).duels["a"]["b"].share is None
-    found = boarded("abc", *third, *nine, result(9, 0, "abc", [0])).duels
-    assert found["a"]["b"].share == pytest.approx(7 / 13)
-    assert found["b"]["a"].share == pytest.approx(6 / 13)
-    drawn = boarded("abc", *(result(match, 0, "abc", [2]) for match in range(10))).duels["a"]["b"]
-    assert (drawn.matches, drawn.share) == (10, None), "neither ever won"
+    assert boarded("abc", *third, *nine).head_to_head["a"]["b"].win_rate is None
+    found = boarded("abc", *third, *nine, result(9, 0, "abc", [0])).head_to_head
+    assert found["a"]["b"].win_rate == pytest.approx(7 / 13)
+    assert found["b"]["a"].win_rate == pytest.approx(6 / 13)
+    drawn = boarded("abc", *(result(match, 0, "abc", [2]) for match in range(10))).head_to_head["a"]["b"]
+    assert (drawn.matches, drawn.win_rate) == (10, None), "neither ever won"
 
 
 def test_the_wins_of_each_seat_are_counted() -> None:

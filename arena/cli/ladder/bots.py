@@ -87,16 +87,16 @@ def submit(
         if source is not None:
             found = submit_folder(ladder, source, received, actor)
             _report(found, as_json)
-            sys.exit(bool(found.refused))
+            sys.exit(bool(found.rejected))
         assert bot is not None
         assert login is not None
         taken = take_in(ladder, sample_file(str(bot)) or bot, login, name, received, actor)
     if as_json:
         print_json(taken)
         return
-    print_submission(taken.label, taken.again, taken.left, taken.late, taken.disabled)
+    print_submission(taken.version_ref, taken.duplicate, taken.remaining, taken.late_for, taken.disabled_reason)
     if received is not None:
-        print_note(f"it was received {format_local_time(taken.received)}")
+        print_note(f"it was received {format_local_time(taken.received_at)}")
     print_note(f"see what comes of it: arena ladder bot {folder} {taken.name}")
 
 
@@ -104,12 +104,11 @@ def _report(found: BulkSubmission, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    for login, taken in found.taken.items():
-        late = "" if taken.late is None else f", late for {taken.late}"
-        print_text(
-            f"{escape_control(login)}: {escape_control(taken.label)}{', there already' if taken.again else ''}{late}"
-        )
-    for login, why in found.refused.items():
+    for login, taken in found.accepted.items():
+        more = ", there already" if taken.duplicate else ""
+        more += "" if taken.late_for is None else f", late for {taken.late_for}"
+        print_text(f"{escape_control(login)}: {escape_control(taken.version_ref)}{more}")
+    for login, why in found.rejected.items():
         print_note(f"{login} is refused: {why}")
 
 
@@ -167,8 +166,8 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
         return
     first, last = asked.matches[0], asked.matches[-1]
     which = f"match {first}" if first == last else f"matches {first} to {last}"
-    left = "" if asked.left is None else f"; {asked.left} more today"
-    print_note(f"{which} of {', '.join(map(escape_control, asked.labels))} will be played next{left}")
+    left = "" if asked.remaining is None else f"; {asked.remaining} more today"
+    print_note(f"{which} of {', '.join(map(escape_control, asked.version_refs))} will be played next{left}")
     print_note(f"see what comes of it: arena ladder match {folder} {first}")
 
 
@@ -282,7 +281,7 @@ def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
     """Print what waits: versions for their examination, and matches for their turn."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
         waiting = views.view_queue(reader, after, last)
-    if not (as_json or waiting.examinations or waiting.matches):
+    if not (as_json or waiting.checks or waiting.matches):
         print_note("nothing waits")
     else:
         print_view(waiting, as_json)

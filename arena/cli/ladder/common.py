@@ -156,19 +156,7 @@ def format_signed(value: float | None, times: float = 100, digits: int = 1) -> s
     return "-" if value is None else f"{times * value:+.{digits}f}"
 
 
-_TIMES = {
-    "at",
-    "closes",
-    "ended_at",
-    "ends",
-    "examined",
-    "joined_at",
-    "left_at",
-    "received",
-    "since",
-    "submitted",
-    "updated_at",
-}
+_TIMES = ("_at", "extended_until")  # ends of names
 
 
 def print_view(view: Any, as_json: bool) -> None:
@@ -191,13 +179,13 @@ def format_cell(name: str, value: Any) -> str:
     if value is True:
         return "yes"
     if isinstance(value, float):
-        return format_time(value) if name in _TIMES else f"{value:.5g}"
+        return format_time(value) if name.endswith(_TIMES) else f"{value:.5g}"
     if isinstance(value, Estimate):
         return format_interval(value, 1, 3)
     if isinstance(value, MatchParticipant):
-        return f"{escape_control(value.label)} {value.wins:g}" if value.games else escape_control(value.label)
+        return escape_control(value.version_ref) + (f" {value.wins:g}" if value.games else "")
     if isinstance(value, DecisionSummary):
-        return f"{format_time(value.at)} {escape_control(describe_decision(value))}: {escape_control(value.why)}"
+        return f"{format_time(value.created_at)} {escape_control(f'{describe_decision(value)}: {value.reason}')}"
     if isinstance(value, dict):
         return ", ".join(
             f"{escape_control(key)} {text}" for key, each in value.items() if (text := format_cell("", each))
@@ -218,7 +206,7 @@ _LINES: dict[type, Callable[[Any], Iterator[RenderableType]]] = {
 
 def _parts(view: Any) -> Iterator[RenderableType]:
     """Yield short values first, then lists and views in the view; `change` is for programs."""
-    values = {field.name: getattr(view, field.name) for field in fields(view) if field.name != "change"}
+    values = {field.name: getattr(view, field.name) for field in fields(view) if field.name != "revision"}
     long = {name: value for name, value in values.items() if _is_long(value)}
     for name, value in values.items():
         if name not in long and (text := format_cell(name, value)):
@@ -250,7 +238,7 @@ def _table(rows: Sequence[Any]) -> RenderableType:
     names = [field.name for field in fields(rows[0])]
     cells = {name: [format_cell(name, getattr(row, name)) for row in rows] for name in names}
     kept = [name for name in names if any(cells[name])]
-    numbers = {name for name in kept if isinstance(getattr(rows[0], name), (int, float)) and name not in _TIMES}
+    numbers = {name for name in kept if isinstance(getattr(rows[0], name), (int, float)) and not name.endswith(_TIMES)}
     columns = [Column(name, name in numbers, None if name in numbers else 12) for name in kept]
     return make_table(columns, list(zip(*(cells[name] for name in kept), strict=True)))
 

@@ -107,7 +107,7 @@ def list_all(folder: Path, as_json: bool) -> None:
         return
     rows = [
         (final.name, str(len(final.versions)), f"{final.played} of {final.matches}", final.commitment)
-        for final in finals.rows
+        for final in finals.items
     ]
     print_parts(make_table(["final", "versions", "matches played", "SHA-256 of the key"], rows))
 
@@ -170,21 +170,21 @@ def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
 
 def _print_final(ladder: Ladder, name: str, viewer: Viewer, as_json: bool) -> None:
     state = get_final_state(ladder, name, viewer)
-    table = state.table
+    table = state.standings
     if as_json:
         print_json(state)
     elif table is None:
         planned = format_count(state.matches, "match", "es")
-        print_note(f"the final {name}: {state.played} of {planned} are played, {state.missing} are missing")
-        step = f"run {ladder.path}" if state.missing else f"final reveal {ladder.path} {name}"
+        print_note(f"the final {name}: {state.played} of {planned} are played, {state.pending} are missing")
+        step = f"run {ladder.path}" if state.pending else f"final reveal {ladder.path} {name}"
         print_note(f"next: arena ladder {step}")
     else:
         print_parts(standings_table(table))
         games = f"{table.games} games in {format_count(table.matches, 'match', 'es')}"
-        print_parts(f"\n{games}; shares in %, fair: {100 * table.fair:.0f}")
-        if have_no_intervals(row.adjusted for row in table.rows):
+        print_parts(f"\n{games}; shares in %, fair: {100 * table.fair_win_rate:.0f}")
+        if have_no_intervals(row.win_rate_adjusted for row in table.items):
             print_parts(NO_INTERVALS)
-        for match, why in state.lost:
+        for match, why in state.abandoned:
             print_parts(f"Match {match} wasn't played: {escape_control(why)}")
         print_parts(f"The key: {state.key}\nIts SHA-256, as published: {state.commitment}")
         if not state.isolated:
@@ -228,11 +228,11 @@ def show(
             current = all_grades(ladder, actor, final, deadline)
         else:
             with ladder.database.read() as connection:
-                current = get_published_grades(connection, release).told
+                current = get_published_grades(connection, release).grades
     if login is None:
         _print_grades(folder, current, form, as_json)
         return
-    grade = next((grade for grade in current.grades if grade.owner.login == login), None)
+    grade = next((grade for grade in current.grades if grade.user.login == login), None)
     if grade is None:
         usage_error(f'there is no owner "{login}"; see arena ladder users list {folder}')
     if as_json:
@@ -269,7 +269,7 @@ def release(
     print_note(f'"{name}" is stored; print it again: arena ladder grades show {folder} --release {name}')
     if result.changes is not None:
         _show_changes(result.changes)
-    _print_grades(folder, result.told, form, as_json)
+    _print_grades(folder, result.grades, form, as_json)
 
 
 @grades.command("diff")
@@ -307,7 +307,7 @@ def verify(folder: Path, name: str, as_json: bool) -> None:
 
 
 def _print_grades(folder: Path, current: Grades, form: str, as_json: bool) -> None:
-    for label in current.waiting:
+    for label in current.unchecked:
         print_note(f"{label} waits for its check: arena ladder run {folder} --until idle")
     if as_json:
         print_json(current)
@@ -320,11 +320,11 @@ def _print_grades(folder: Path, current: Grades, form: str, as_json: bool) -> No
 
 
 def _show_changes(changes: GradeChanges, say: Callable[[str], None] = print_note) -> None:
-    say(f'since "{changes.before}": {"; ".join(changes.words) or "nothing for all"}')
-    for row in changes.rows:
+    say(f'since "{changes.before}": {"; ".join(changes.reasons) or "nothing for all"}')
+    for row in changes.items:
         points = f"{_points(row.before)} -> {_points(row.after)} points"
-        say(f"{escape_control(row.owner.login or '')}: {points}: {escape_control('; '.join(row.words))}")
-    if not changes.rows:
+        say(f"{escape_control(row.user.login or '')}: {points}: {escape_control('; '.join(row.reasons))}")
+    if not changes.items:
         say("each grade is the same")
 
 
@@ -334,7 +334,7 @@ def _points(points: float | None) -> str:
 
 def _show(result: Grades, grade: Grade) -> None:
     print_parts(
-        f"{escape_control(grade.owner.login or '')}, {result.of}: {grade.points:g} of {result.possible:g} points"
+        f"{escape_control(grade.user.login or '')}, {result.scope}: {grade.points:g} of {result.max_points:g} points"
     )
     if grade.version is None:
         print_parts(grade.reason)
@@ -345,11 +345,11 @@ def _show(result: Grades, grade: Grade) -> None:
     rows = [
         (
             escape_control(mark.baseline),
-            f"{mark.points:g}/{mark.possible:g}",
+            f"{mark.points:g}/{mark.max_points:g}",
             "passed" if mark.passed else "not yet",
-            escape_control(mark.words) + (" - in doubt" if mark.doubtful else ""),
+            escape_control(mark.explanation) + (" - in doubt" if mark.inconclusive else ""),
         )
-        for mark in grade.marks
+        for mark in grade.baselines
     ]
     print_parts(make_table(columns, rows))
     print_parts("\nIn parentheses: what holds the truth in 95 % of cases.")

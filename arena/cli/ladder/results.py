@@ -63,14 +63,14 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
         ladder.reading(STAFF_VIEWER if show_logins else PUBLIC_VIEWER) as reader,
     ):
         table = views.view_standings(reader, sort, None if at is None else at.strftime("%Y-%m-%d"))
-    if not table.matches and not table.rows:
+    if not table.matches and not table.items:
         print_note("nothing was rated by then" if at else f"nothing was rated yet; play: arena ladder run {folder}")
     if as_json:
         print_json(table)
     elif as_csv:
         print_text(_csv(table))
-    elif table.rows:
-        print_parts(standings_table(table, reader.now if at is None else table.at))
+    elif table.items:
+        print_parts(standings_table(table, reader.now if at is None else table.created_at))
         print_parts("", *_lines(table))
         if not table.isolated:
             print_parts(TRUSTED)
@@ -92,18 +92,18 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
     ]
     rows = [
         (
-            format_range(row.ranks),
+            format_range(row.rank_range),
             f"{escape_control(row.label)}{'*' if row.reference else ''}",
             escape_control(row.owner or row.pseudonym),
             format_rating(row.rating),
-            format_percent(None if row.adjusted is None else row.adjusted.value),
-            format_estimate_interval(row.adjusted, 0),
-            *([] if now is None else [format_signed(row.trend.day), format_signed(row.trend.week)]),
+            format_percent(None if row.win_rate_adjusted is None else row.win_rate_adjusted.value),
+            format_estimate_interval(row.win_rate_adjusted, 0),
+            *([] if now is None else [format_signed(row.trend.change_1d), format_signed(row.trend.change_7d)]),
             str(row.games),
             str(row.faults),
-            *([f"{max(0.0, now - row.since) / DAY_S:.0f}"] if now is not None else []),
+            *([f"{max(0.0, now - row.submitted_at) / DAY_S:.0f}"] if now is not None else []),
         )
-        for row in ranking.rows
+        for row in ranking.items
     ]
     return make_table(columns, rows)
 
@@ -111,21 +111,21 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
 def _lines(ranking: Standings) -> Iterator[str]:
     """Yield what is said below the table."""
     games, matches = format_count(ranking.games, "game"), format_count(ranking.matches, "match", "es")
-    yield f"{games} in {matches}; shares in %, fair: {100 * ranking.fair:.0f}; * fixes the scale"
-    if have_no_intervals(row.adjusted for row in ranking.rows):
+    yield f"{games} in {matches}; shares in %, fair: {100 * ranking.fair_win_rate:.0f}; * fixes the scale"
+    if have_no_intervals(row.win_rate_adjusted for row in ranking.items):
         yield NO_INTERVALS
     verdict = ranking.verdict
     if verdict is not None and verdict.leader is not None:
         sure = f"surely ({verdict.probability:.0%})" if verdict.decided else "not yet surely"
         yield f"the leader, {escape_control(verdict.leader)}, is {sure} within 2 points of the best"
-    if ranking.findings is not None:
-        yield from map(collusion_line, ranking.findings.favours or ())
+    if ranking.collusion is not None:
+        yield from map(collusion_line, ranking.collusion.suspects or ())
 
 
 def collusion_line(pair: CollusionSuspects) -> str:
     """Return in one line whose bots favour whose, with the evidence."""
     one, other = map(escape_control, pair.owners)
-    what = f"{one} gives to {other}" if pair.gives else f"{one} and {other} play together"
+    what = f"{one} gives to {other}" if pair.one_way else f"{one} and {other} play together"
     wins = " and ".join(f"{won:g} ({fair:.1f} expected)" for won, fair in zip(pair.wins, pair.expected, strict=True))
     return (
         f"beyond chance: {what}; in {pair.games} games of both they won {wins}; "
@@ -135,7 +135,7 @@ def collusion_line(pair: CollusionSuspects) -> str:
 
 def _csv(ranking: Standings) -> str:
     out = io.StringIO()
-    write_csv(out, STANDINGS_COLUMNS, map(make_standings_cells, ranking.rows))
+    write_csv(out, STANDINGS_COLUMNS, map(make_standings_cells, ranking.items))
     return out.getvalue().rstrip("\n")
 
 
@@ -160,9 +160,9 @@ def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
 
 
 def _missing_record_reason(view: MatchPage) -> str:
-    if view.cause == "played":
+    if view.outcome == "played":
         return "was played too long ago (ladder.toml, retention)"
-    return f"wasn't played ({view.cause or view.state})"
+    return f"wasn't played ({view.outcome or view.status})"
 
 
 KINDS = ("rated", "qualifying", "challenge", "final")
@@ -183,7 +183,7 @@ def matches(
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
         bot = None if name is None else get_bot(reader.connection, name).id
         page = views.list_matches(reader, bot, kind, todo, after, last)
-    if not page.rows and not as_json:
+    if not page.items and not as_json:
         print_note("no match is played or waits" if todo else "no match has ended yet")
     else:
         print_view(page, as_json)
@@ -207,17 +207,17 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
         while True:
             with ladder.reading(STAFF_VIEWER) as reader:
                 happened = views.list_events(reader, after, limit)
-            if as_json and (happened.rows or not follow):
+            if as_json and (happened.items or not follow):
                 print_json(happened)
-            for line in () if as_json else happened.rows:
+            for line in () if as_json else happened.items:
                 print_text(format_view_line(line))
             if not follow:
                 break
-            if happened.next == after:
+            if happened.next_cursor == after:
                 time.sleep(_PAUSE_S)
-            after = happened.next
-    if not as_json and len(happened.rows) == limit:
-        print_note(f"there are more: --after {happened.next}")
+            after = happened.next_cursor
+    if not as_json and len(happened.items) == limit:
+        print_note(f"there are more: --after {happened.next_cursor}")
 
 
 MAX_LINE_CHARACTERS = 2000  # characters of a line that are printed
@@ -239,16 +239,16 @@ def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
             usage_error(f"there is no match {match}; see arena ladder matches {folder}")
         logs = views.view_logs(reader, line, bot)
     if logs is None:
-        there = ", ".join(seat.label for seat in line.seats)
+        there = ", ".join(seat.version_ref for seat in line.players)
         usage_error(f"{escape_control(bot)} did not play in match {match}; there were {there}")
     if as_json:
         print_json(logs)
         return
-    if not logs.rows:
+    if not logs.items:
         print_note(
             f"nothing of it is kept: {escape_control(bot)} wrote nothing, or its time was over (ladder.toml, retention)"
         )
-    for part in logs.rows:
+    for part in logs.items:
         print_text(f"--- {escape_control(part.version)}, process {part.process}")
         write_log(part.text)
 
@@ -300,7 +300,11 @@ def _text(result: RebuiltStandings) -> str:
 def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
     if row is None:
         return "-", "-", "-"
-    return format_range(row.ranks), format_interval(row.rating, 1, 2), format_interval(row.adjusted, 100, 2)
+    return (
+        format_range(row.rank_range),
+        format_interval(row.rating, 1, 2),
+        format_interval(row.win_rate_adjusted, 100, 2),
+    )
 
 
 @click.command()

@@ -238,7 +238,7 @@ def add_access(
         return
     print_text(issued.secret)
     print_note(
-        f"{kind} of {escape_control(login)}, number {issued.id}, until {format_time(issued.ends)}; it isn't shown again"
+        f"{kind} {issued.id} of {escape_control(login)}, until {format_time(issued.expires_at)}; it isn't shown again"
     )
     if kind != "token":
         page = "join" if kind == "join" else "sign-in"

@@ -523,7 +523,7 @@ def save_snapshot(
     if seen > ended or (before, whole) == (day, data):  # the same once more: the answer to a commit was lost
         return
     if before != day:
-        head = json.dumps({**json.loads(whole), "rows": []})
+        head = json.dumps({**json.loads(whole), "items": []})
         connection.execute(update(standings_snapshots).where(standings_snapshots.c.day == before).values(data=head))
     connection.execute(delete(standings_snapshots).where(standings_snapshots.c.day == day))
     connection.execute(

@@ -91,7 +91,7 @@ async function sendDropped(form, entries) {
     for (const [path, file] of files) body.append("files", file, path);
     const answered = await fetch("/api/submissions", { method: "POST", body });
     const told = await answered.json();
-    if (answered.ok) location.assign(`/bots/${encodeURIComponent(told.name)}/${told.number}#examination`);
+    if (answered.ok) location.assign(`/bots/${encodeURIComponent(told.name)}/${told.number}#checks`);
     else say(form, told.error);
   } catch (problem) {
     say(form, `It could not be sent: ${problem.message}`);

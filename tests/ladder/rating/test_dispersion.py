@@ -34,7 +34,7 @@ def test_intervals_hold_the_truth_where_pairs_meet_about_once(
         shares, _ = field_win_probabilities(strengths, seats)
         played = Matches(tables, wins, np.full(len(tables), float(GAMES)))
         for strength, share in zip(rate(played, RatedField(bots)).strengths, shares, strict=True):
-            estimate = strength.adjusted
+            estimate = strength.win_rate_adjusted
             assert estimate is not None
             assert estimate.low is not None
             assert estimate.high is not None

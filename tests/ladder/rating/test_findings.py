@@ -105,7 +105,7 @@ def test_a_bot_that_gives_its_wins_to_another_is_found() -> None:
     found = played(fair(12), np.zeros(12), 1200, 1, gives=0.5)
     (favour,) = find_collusion(found)
     assert favour.bots == (0, 1)
-    assert favour.gives
+    assert favour.one_way
     assert favour.wins[0] < favour.expected[0]
     assert favour.wins[1] > favour.expected[1]
     assert favour.games == GAMES * favour.matches > 1000
@@ -118,7 +118,7 @@ def test_two_bots_that_both_gain_where_they_meet_are_found() -> None:
     owes[3, 8] = owes[8, 3] = 0.7
     found = played(owes, spread(12), 1200, 1)
     best = find_collusion(found)[0]
-    assert (best.bots, best.gives) == ((3, 8), False)
+    assert (best.bots, best.one_way) == ((3, 8), False)
     assert all(won > expected for won, expected in zip(best.wins, best.expected, strict=True))
 
 
@@ -135,7 +135,7 @@ def test_the_versions_of_two_authors_are_added_up() -> None:
     alone = find_collusion(found)
     together = find_collusion(found, author)
     assert together[0].bots == (0, 1)
-    assert together[0].gives
+    assert together[0].one_way
     assert together[0].matches > 3 * max((favour.matches for favour in alone), default=0)
     assert all(favour.p > together[0].p for favour in alone)
 

@@ -36,8 +36,8 @@ def games(matches: int, seats: int = 4, weights: Sequence[float] = WEIGHTS, seed
 
 def share(found: Strength) -> Estimate:
     """Return the adjusted share of a bot that has played."""
-    assert found.adjusted is not None
-    return found.adjusted
+    assert found.win_rate_adjusted is not None
+    return found.win_rate_adjusted
 
 
 def intervals(found: Strength) -> Iterator[tuple[float, float, float]]:
@@ -57,7 +57,7 @@ def test_six_bots_stand_in_the_order_of_their_weights() -> None:
     assert shares == sorted(shares)
     assert sum(ratings) / 6 == pytest.approx(25)
     assert sum(shares) / 6 == pytest.approx(1 / 4)
-    assert [strength.ranks for strength in found] == [(rank, rank) for rank in (6, 5, 4, 3, 2, 1)]
+    assert [strength.rank_range for strength in found] == [(rank, rank) for rank in (6, 5, 4, 3, 2, 1)]
 
 
 def test_a_share_is_adjusted_for_the_opponents_met() -> None:
@@ -70,11 +70,11 @@ def test_a_share_is_adjusted_for_the_opponents_met() -> None:
         for winner in chance.choices(table, [weights[bot] for bot in table], k=12):
             played.append(won(match, winner, table))
     one, other, *_ = fit(played, 6)
-    assert one.share is not None
-    assert other.share is not None
-    assert other.share - one.share > 0.3
+    assert one.win_rate is not None
+    assert other.win_rate is not None
+    assert other.win_rate - one.win_rate > 0.3
     assert abs(share(other).value - share(one).value) < 0.05
-    assert one.ranks[0] <= 3 <= one.ranks[1]
+    assert one.rank_range[0] <= 3 <= one.rank_range[1]
 
 
 def test_matches_that_differ_more_than_games_widen_the_intervals() -> None:
@@ -107,7 +107,7 @@ def test_a_bot_that_won_all_or_nothing_has_an_interval_of_possible_shares(weight
     """276 games without a win: 95 % say less than 1.1 to 2 %, not 0 to 0."""
     found = fit(games(40, weights=(weight, 1.0, 1.0, 1.0, 1.0, 1.0)), 6)[0]
     (low, value, high), (least, part, most) = intervals(found)
-    assert found.share == goal
+    assert found.win_rate == goal
     assert low < value < high
     assert 0 <= least < part < most <= 1
     assert part == pytest.approx(goal, abs=0.01)
@@ -124,8 +124,8 @@ def test_bots_that_never_met_are_hardly_compared() -> None:
             played.append(won(match, winner, table))
     found = fit(played, 8)
     for one, other in zip(found[:4], found[4:], strict=True):
-        assert one.ranks[0] <= other.ranks[1]
-        assert other.ranks[0] <= one.ranks[1]
+        assert one.rank_range[0] <= other.rank_range[1]
+        assert other.rank_range[0] <= one.rank_range[1]
         (low, _, high), _ = intervals(one)
         assert high - low > 8
 
@@ -136,9 +136,12 @@ def test_with_few_matches_there_is_no_interval_and_any_rank() -> None:
     assert least == 12  # 3 seats of a match are free, and 5 strengths were fitted: 31 results
     for matches in (1, least - 1):
         for found in fit(games(matches), 6):
-            assert found.ranks == (1, 6)
+            assert found.rank_range == (1, 6)
             assert (found.rating.low, found.rating.high) == (None, None)
-            assert found.adjusted is None or (found.adjusted.low, found.adjusted.high) == (None, None)
+            assert found.win_rate_adjusted is None or (found.win_rate_adjusted.low, found.win_rate_adjusted.high) == (
+                None,
+                None,
+            )
     for found in fit(games(least), 6):
         assert len(list(intervals(found))) == 2
 
@@ -147,8 +150,8 @@ def test_a_bot_without_a_game_has_a_newcomers_rating_and_no_interval() -> None:
     """Nothing is known of it: it may have any rank, and each other may stand below it or above."""
     *others, newcomer = fit(games(400), 7)
     assert newcomer == Strength(Estimate(25.0), (1, 7), None, None, 0, 0)
-    assert [found.ranks for found in others] == [(rank, rank + 1) for rank in (6, 5, 4, 3, 2, 1)]
-    assert fit([], 2) == (replace(newcomer, ranks=(1, 2)),) * 2
+    assert [found.rank_range for found in others] == [(rank, rank + 1) for rank in (6, 5, 4, 3, 2, 1)]
+    assert fit([], 2) == (replace(newcomer, rank_range=(1, 2)),) * 2
 
 
 def test_who_wins_stands_above_who_loses_and_equals_are_equal() -> None:
@@ -159,7 +162,7 @@ def test_who_wins_stands_above_who_loses_and_equals_are_equal() -> None:
     one, two, out = fit([Outcome(0, (0, 1), (2,))], 3)
     assert one.rating.value == pytest.approx(two.rating.value)
     assert one.rating.value > out.rating.value
-    assert (one.share, two.share, out.share) == (0.5, 0.5, 0.0)
+    assert (one.win_rate, two.win_rate, out.win_rate) == (0.5, 0.5, 0.0)
 
 
 @pytest.mark.parametrize("outcome", [Outcome(0, (), (0, 1)), Outcome(0, (0, 1), ())])
@@ -169,7 +172,7 @@ def test_games_without_a_winner_or_without_a_loser_are_rated(outcome: Outcome) -
         one, two = fit([replace(outcome, match=match) for match in range(count)], 2)
         assert one.rating.value == pytest.approx(two.rating.value) == pytest.approx(25)
         assert share(one).value == pytest.approx(0.5)
-        assert one.ranks == two.ranks == (1, 2)
+        assert one.rank_range == two.rank_range == (1, 2)
         assert one.games == count
 
 

@@ -41,8 +41,8 @@ def matches(played: Sequence[Row], bots: int) -> Matches:
 def same(one: Sequence[Strength], other: Sequence[Strength], within: float = 1e-6) -> None:
     """Hold all numbers of two fits against each other."""
     for a, b in zip(one, other, strict=True):
-        assert (a.ranks, a.games, a.matches, a.share) == (b.ranks, b.games, b.matches, b.share)
-        for x, y in ((a.rating, b.rating), (a.adjusted, b.adjusted)):
+        assert (a.rank_range, a.games, a.matches, a.win_rate) == (b.rank_range, b.games, b.matches, b.win_rate)
+        for x, y in ((a.rating, b.rating), (a.win_rate_adjusted, b.win_rate_adjusted)):
             assert (x is None) == (y is None)
             if x is not None and y is not None:
                 assert (x.value, x.low, x.high) == pytest.approx((y.value, y.low, y.high), abs=within)
@@ -104,9 +104,9 @@ def test_a_new_version_without_games_has_its_predecessors_rating_and_a_wide_inte
     assert new.rating.value == pytest.approx(old.rating.value)
     assert newer.rating.value == pytest.approx(old.rating.value)
     assert width(old.rating) < width(new.rating) / 3 < width(newer.rating) / 3
-    assert width(new.adjusted) > 1.3 * width(old.adjusted)  # whose opponents are as uncertain
-    assert (new.games, new.matches, new.share) == (0, 0, None)
-    assert new.ranks[0] == 1
+    assert width(new.win_rate_adjusted) > 1.3 * width(old.win_rate_adjusted)  # whose opponents are as uncertain
+    assert (new.games, new.matches, new.win_rate) == (0, 0, None)
+    assert new.rank_range[0] == 1
     assert newcomer == Strength(Estimate(25.0), (1, 8), None, None, 0, 0)
 
 
@@ -157,13 +157,15 @@ def test_ranks_and_shares_are_among_the_active_bots() -> None:
     everyone = rate(matches(played, 8), RatedField(8)).strengths
     active = (0, 1, 3, 5, 6)
     found = rate(matches(played, 8), RatedField(8, active=active)).strengths
-    assert [strength.adjusted is None for strength in found] == [bot not in active for bot in range(8)]
-    assert sum(strength.adjusted.value for strength in found if strength.adjusted) == pytest.approx(5 / 4)
+    assert [strength.win_rate_adjusted is None for strength in found] == [bot not in active for bot in range(8)]
+    assert sum(strength.win_rate_adjusted.value for strength in found if strength.win_rate_adjusted) == pytest.approx(
+        5 / 4
+    )
     best = max(active, key=lambda bot: STRENGTHS[bot])
-    assert found[best].ranks[0] == 1
-    assert everyone[best].ranks[0] > 1
-    assert found[4].ranks == (1, 1)
-    assert found[7].ranks == (6, 6)
+    assert found[best].rank_range[0] == 1
+    assert everyone[best].rank_range[0] > 1
+    assert found[4].rank_range == (1, 1)
+    assert found[7].rank_range == (6, 6)
     for one, other in zip(found, everyone, strict=True):  # who left moves the scale, and no difference
         assert one.rating.value - found[0].rating.value == pytest.approx(
             other.rating.value - everyone[0].rating.value, abs=1e-9
@@ -173,15 +175,15 @@ def test_ranks_and_shares_are_among_the_active_bots() -> None:
 def test_no_share_is_told_where_the_active_bots_fill_no_table() -> None:
     """Three bots at tables of four."""
     found = rate(matches(rows(STRENGTHS, drawn(60, range(8))), 8), RatedField(8, active=(0, 1, 2))).strengths
-    assert {strength.adjusted for strength in found} == {None}
-    assert max(strength.ranks[1] for strength in found[:3]) <= 3
+    assert {strength.win_rate_adjusted for strength in found} == {None}
+    assert max(strength.rank_range[1] for strength in found[:3]) <= 3
 
 
 def test_a_field_without_a_match_is_rated() -> None:
     """Nothing is known of anybody."""
     nothing = gather_matches(np.zeros(0, int), np.zeros(0, int), np.zeros(0), np.zeros(0), 3)
     found = rate(nothing, RatedField(3, {2: 1}, (0,), (0, 2)))
-    assert [strength.ranks for strength in found.strengths] == [(1, 2), (1, 3), (1, 2)]
+    assert [strength.rank_range for strength in found.strengths] == [(1, 2), (1, 3), (1, 2)]
     assert {strength.rating for strength in found.strengths} == {Estimate(25.0)}
     later = matches(rows(STRENGTHS, drawn(20, range(4))), 4)
     same(rate(later, RatedField(4), found.start).strengths, rate(later, RatedField(4)).strengths)

@@ -11,7 +11,7 @@ from tests.ladder.rating.test_findings import SEATS, fair, played, spread
 def test_a_lead_is_the_difference_of_shares_and_the_other_way_round_its_negative() -> None:
     """What one bot wins another doesn't: so the interval is wider than two errors on their own would make it."""
     found = played(fair(6), spread(6), 200, 1)
-    one, two = found.strengths[0].adjusted, found.strengths[1].adjusted
+    one, two = found.strengths[0].win_rate_adjusted, found.strengths[1].win_rate_adjusted
     ahead, behind = estimate_lead(found, 0, 1), estimate_lead(found, 1, 0)
     assert one is not None
     assert two is not None
@@ -23,7 +23,11 @@ def test_a_lead_is_the_difference_of_shares_and_the_other_way_round_its_negative
     both = estimate_lead(equals, 0, 1)
     assert both is not None
     assert both.low is not None
-    own = [each.adjusted.value - (each.adjusted.low or 0.0) for each in equals.strengths[:2] if each.adjusted]
+    own = [
+        each.win_rate_adjusted.value - (each.win_rate_adjusted.low or 0.0)
+        for each in equals.strengths[:2]
+        if each.win_rate_adjusted
+    ]
     assert both.value - both.low > 1.05 * float(np.hypot(*own))
 
 

@@ -127,8 +127,8 @@ def test_a_fit_that_goes_on_ends_where_a_new_one_does() -> None:
     order = np.random.default_rng(4).permutation(len(matches.tables))
     anew = rate(Matches(matches.tables[order], matches.wins[order], matches.games[order]), field)
     for one_of, other_of in zip(rate(matches, field, first.start).strengths, anew.strengths, strict=True):
-        assert one_of.ranks == other_of.ranks
-        for one, other in ((one_of.rating, other_of.rating), (one_of.adjusted, other_of.adjusted)):
+        assert one_of.rank_range == other_of.rank_range
+        for one, other in ((one_of.rating, other_of.rating), (one_of.win_rate_adjusted, other_of.win_rate_adjusted)):
             assert one is not None
             assert other is not None
             assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), abs=1e-9)

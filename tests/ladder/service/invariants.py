@@ -46,7 +46,7 @@ def require_sound(ladder: Ladder, quiet: bool = True) -> None:
         return
     told = Standings.from_json(board)
     assert (told.games, told.matches) == (fold.table.games, fold.table.matches)
-    told_rows, new_rows = (sorted(table.rows, key=lambda row: row.version) for table in (told, fold.table))
+    told_rows, new_rows = (sorted(table.items, key=lambda row: row.version) for table in (told, fold.table))
     assert [counts(row) for row in told_rows] == [counts(row) for row in new_rows]
     apart = max(
         (
@@ -61,12 +61,12 @@ def require_sound(ladder: Ladder, quiet: bool = True) -> None:
 
 def counts(row: StandingsRow) -> tuple[object, ...]:
     """Return what a row counts."""
-    return row.version, row.ranks, row.games, row.matches, row.forfeits, row.faults
+    return row.version, row.rank_range, row.games, row.matches, row.forfeits, row.faults
 
 
 def estimates(row: StandingsRow) -> list[float]:
     """Return what a row estimates, -1 for what it can't say."""
-    found = [each for each in (row.rating, row.adjusted) if each is not None]
+    found = [each for each in (row.rating, row.win_rate_adjusted) if each is not None]
     return [-1.0 if value is None else value for each in found for value in (each.value, each.low, each.high)]
 
 

@@ -91,13 +91,13 @@ class Waiting:
 
     def steps(self, ladder: Ladder) -> list[tuple[int, str, str]]:
         """Return number, name and level of its examination's steps so far."""
-        examination = self.found(ladder).examination
+        examination = self.found(ladder).checks
         assert examination is not None
         return [(step.number, step.check, step.severity.value) for step in examination.steps]
 
     def state(self, ladder: Ladder) -> str:
         """Return how far it has come."""
-        return self.found(ladder).versions[-1].state
+        return self.found(ladder).versions[-1].status
 
 
 BUILDING = [(1, "file", "ok"), (2, "build", "now")]

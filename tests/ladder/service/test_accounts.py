@@ -98,37 +98,37 @@ def test_a_token_for_reading_changes_nothing(own: Term) -> None:
         submits = authenticate_secret(ladder, issue_secret(ladder, "ada", "token", "ada").secret, "token")
         staff = authenticate_secret(ladder, issue_secret(ladder, "staff", "token", "staff", "read").secret, "token")
         submits_for_staff = authenticate_secret(ladder, issue_secret(ladder, "staff", "token", "staff").secret, "token")
-    assert (reads.may("read a log", "ada"), reads.may("submit", "ada"), reads.may("challenge", "ada")) == (
+    assert (reads.can("read a log", "ada"), reads.can("submit", "ada"), reads.can("challenge", "ada")) == (
         True,
         False,
         False,
     )
-    assert (submits.may("submit", "ada"), submits.may("submit", "bob"), submits.may("disable", "ada")) == (
+    assert (submits.can("submit", "ada"), submits.can("submit", "bob"), submits.can("disable", "ada")) == (
         True,
         False,
         False,
     )
     for viewer in (staff, submits_for_staff):
-        assert viewer.may("read a record")
-        assert not [act for act in ("disable", "suspend", "administer", "keep an account") if viewer.may(act)]
+        assert viewer.can("read a record")
+        assert not [act for act in ("disable", "suspend", "administer", "keep an account") if viewer.can(act)]
 
 
 def test_the_commands_tell_a_secret_once_and_the_file_never_holds_it(own: Term) -> None:
     made = own.json("access add", "ada", "--kind", "token", "--scope", "read", "--by", "teacher")
     own.arena("access add", "bob")
-    listed = own.json("access list", "--owner", "ada")["rows"]
-    assert [(row["id"], row["login"], row["kind"], row["scope"], row["by"], row["holds"]) for row in listed] == [
-        (made["id"], "ada", "token", "read", "teacher", True)
-    ]
+    listed = own.json("access list", "--owner", "ada")["items"]
+    assert [
+        (row["id"], row["login"], row["kind"], row["scope"], row["created_by"], row["valid"]) for row in listed
+    ] == [(made["id"], "ada", "token", "read", "teacher", True)]
     written = b"".join(file.read_bytes() for file in own.path.glob("ladder.db*"))
     assert made["secret"].encode() not in written
     own.arena("access revoke", made["id"], "--reason", "it was lost", "--by", "teacher")
-    assert own.json("events")["rows"][-1]["decision"]["why"] == f"token {made['id']}: it was lost"
-    assert {row["id"]: row["holds"] for row in own.json("access list")["rows"]}[made["id"]] is False
+    assert own.json("events")["items"][-1]["decision"]["reason"] == f"token {made['id']}: it was lost"
+    assert {row["id"]: row["valid"] for row in own.json("access list")["items"]}[made["id"]] is False
     with closing(open_ladder(own.path)) as ladder, pytest.raises(AuthenticationError):
         authenticate_secret(ladder, made["secret"], "token")
     with closing(open_ladder(own.path)) as ladder, ladder.reading(Viewer("bob")) as reader:
-        assert [row.login for row in views.list_credentials(reader).rows] == ["bob"]
+        assert [row.login for row in views.list_credentials(reader).items] == ["bob"]
 
 
 def test_a_link_is_printed_as_an_address_beside_its_secret(own: Term) -> None:
@@ -149,7 +149,7 @@ def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -
     before = own.json("standings")
     own.arena("suspend", "ada", "--reason", "copied from bob")
     assert "suspended already" in own.arena("suspend", "ada", "--reason", "again").err
-    assert [line["cause"] for line in own.json("matches", "--kind", "challenge")["rows"]] == ["cancelled"]
+    assert [line["outcome"] for line in own.json("matches", "--kind", "challenge")["items"]] == ["cancelled"]
     assert (
         "ada is suspended: copied from bob"
         in own.arena("submit", own.path / "ladder.toml", "--owner", "ada", code=2).err
@@ -158,7 +158,7 @@ def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -
         own.arena("challenge", *words, "--owner", owner, code=2)
     assert "its owner is suspended: copied from bob" in own.arena("bot", "late").out
     own.run(2)
-    assert "late" not in [row["bot"] for row in own.json("standings")["rows"]]
+    assert "late" not in [row["bot"] for row in own.json("standings")["items"]]
     assert own.json("bot", "late")["versions"][0]["active"] is False
     with closing(open_ladder(own.path)) as ladder:
         for viewer, sees in (
@@ -175,7 +175,7 @@ def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -
         assert ("copied from bob" in (own.path / f"out-{names}" / "audit_log.csv").read_text()) is names
     own.arena("suspend", "ada", "--undo", "--reason", "it was bob")
     own.run(2)
-    assert {row["bot"] for row in before["rows"]} == {row["bot"] for row in own.json("standings")["rows"]}
+    assert {row["bot"] for row in before["items"]} == {row["bot"] for row in own.json("standings")["items"]}
     assert "the staff owns" in own.arena("suspend", "staff", "--reason", "no", code=2).err
 
 
@@ -204,7 +204,7 @@ def test_a_suspended_persons_submission_waits_and_no_deadline_waits_for_it(own: 
     hand_in(own, write(own.path.parent / "late.py", f"{QUICK_BOT}# better\n"), "ada", "late")
     own.arena("suspend", "ada", "--reason", "asked to")
     own.run()
-    assert own.json("bot", "late")["versions"][1]["state"] == "queued"
+    assert own.json("bot", "late")["versions"][1]["status"] == "queued"
     own.arena("final create", "last", "--games", 2)
     assert not any("late" in version for version in own.json("final show", "last")["versions"])
     own.arena("suspend", "ada", "--undo", "--reason", "done")
@@ -213,40 +213,43 @@ def test_a_suspended_persons_submission_waits_and_no_deadline_waits_for_it(own: 
 
 
 def test_events_say_what_happened_and_go_on_from_a_number(own: Term) -> None:
-    start = own.json("events")["next"]
-    assert start == own.json("standings")["change"]
+    start = own.json("events")["next_cursor"]
+    assert start == own.json("standings")["revision"]
     hand_in(own, write(own.path.parent / "late.py", f"{QUICK_BOT}# better\n"), "ada", "late")
     own.run()
     own.arena("void", 1, "--reason", "a test", code=2)
     own.arena("freeze", "--reason", "deadline", "--by", "teacher")
     happened = own.json("events", "--after", start)
-    told = [(row["what"], row["version"], row["match"]) for row in happened["rows"]]
+    told = [(row["type"], row["version"], row["match"]) for row in happened["items"]]
     match = next(number for what, _, number in told if what == "match_ended")
     assert [each for each in told if each[0] not in ("standings_updated", "check_step")] == [
         ("submitted", "late@2", None), ("check_started", "late@2", None), ("check_finished", "late@2", None),
         ("match_ended", None, match), ("decision", "late@2", None), ("decision", None, None),
     ]  # fmt: skip
-    assert happened["rows"][-1]["decision"]["by"] == "teacher"
-    assert [row["id"] for row in happened["rows"]] == list(range(start + 1, happened["next"] + 1))
+    assert happened["items"][-1]["decision"]["actor"] == "teacher"
+    assert [row["id"] for row in happened["items"]] == list(range(start + 1, happened["next_cursor"] + 1))
     part = own.json("events", "--after", start, "--limit", 2)
-    rest = own.json("events", "--after", part["next"])
-    assert part["rows"] + rest["rows"] == happened["rows"]
-    assert own.json("events", "--after", happened["next"]) == {"rows": [], "next": happened["next"]}
+    rest = own.json("events", "--after", part["next_cursor"])
+    assert part["items"] + rest["items"] == happened["items"]
+    assert own.json("events", "--after", happened["next_cursor"]) == {
+        "items": [],
+        "next_cursor": happened["next_cursor"],
+    }
     assert own.arena("events", "--after", start).out.splitlines()[-1].endswith("teacher froze the ladder: deadline")
 
 
 def test_events_are_kept_for_a_while_and_their_numbers_go_on(own: Term) -> None:
-    newest = own.json("events")["next"]
+    newest = own.json("events")["next_cursor"]
     with closing(open_ladder(own.path)) as ladder:
         clock = Clock(ladder)
         clock.now += 31 * DAY_S
         prune_expired(ladder)
-    assert [row["id"] for row in own.json("events")["rows"]] == [newest]
+    assert [row["id"] for row in own.json("events")["items"]] == [newest]
     own.arena("freeze", "--reason", "deadline")
-    assert own.json("events")["next"] == newest + 1
+    assert own.json("events")["next_cursor"] == newest + 1
 
 
 def test_a_sample_bot_can_be_submitted_by_its_name(own: Term) -> None:
     """As it can be named in a run."""
-    assert own.json("submit", "sample:honest", "--owner", "eve")["label"] == "honest@1"
+    assert own.json("submit", "sample:honest", "--owner", "eve")["version_ref"] == "honest@1"
     assert "is no sample bot" in own.arena("submit", "sample:nobody", "--owner", "eve", code=2).err

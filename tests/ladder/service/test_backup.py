@@ -33,7 +33,7 @@ def shares(ladder: Ladder) -> list[Any]:
     fold = StandingsUpdater(ladder)
     fold.update()
     assert fold.table is not None
-    return [(row.bot, row.rating.value, row.games, row.ranks) for row in fold.table.rows]
+    return [(row.bot, row.rating.value, row.games, row.rank_range) for row in fold.table.items]
 
 
 def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:

@@ -14,31 +14,31 @@ def test_matches_against_a_chosen_bot_are_played_on_demand_also_while_frozen(own
     before = own.json("bot", "late")
     own.arena("freeze", "--reason", "deadline")
     asked = own.json("challenge", "late", "one", "--owner", "ada", "--matches", 2)
-    assert asked["labels"] == ["late@1", "one@1"]
-    assert asked["left"] == 8
+    assert asked["version_refs"] == ["late@1", "one@1"]
+    assert asked["remaining"] == 8
     own.run()
-    lines = own.json("matches", "--kind", "challenge")["rows"]
-    assert [(line["id"], line["cause"], line["rates"]) for line in lines] == [
+    lines = own.json("matches", "--kind", "challenge")["items"]
+    assert [(line["id"], line["outcome"], line["is_rated"]) for line in lines] == [
         (match, "played", False) for match in reversed(asked["matches"])
     ]
-    assert lines[0]["by"] == "pseudonym of ada"
+    assert lines[0]["requested_by"] == "pseudonym of ada"
     after = own.json("bot", "late")
-    assert after["versions"][0]["rated"] == before["versions"][0]["rated"]
-    assert after["row"]["games"] == before["row"]["games"]
+    assert after["versions"][0]["rated_matches"] == before["versions"][0]["rated_matches"]
+    assert after["standing"]["games"] == before["standing"]["games"]
 
 
 def test_a_frozen_ladder_plays_the_staffs_games(own: Term) -> None:
     """Asked for: freezes that still allow staff's games (battlecode galaxy #739). And staff's are not counted."""
     own.arena("freeze", "--reason", "deadline")
     asked = own.json("challenge", "late", "two", "--owner", "staff", "--matches", 11)
-    assert (len(asked["matches"]), asked["left"]) == (11, None)
+    assert (len(asked["matches"]), asked["remaining"]) == (11, None)
 
 
 def test_reference_bots_fill_a_table_up_and_a_version_sits_there_once(own: Term) -> None:
     """Versions of one bot may meet, as a version and its predecessor do here."""
     hand_in(own, write(own.path.parent / "late.py", f"{LATE}# better\n"), "ada", "late")
     own.run()
-    assert own.json("challenge", "late", "late@1", "--owner", "ada")["labels"] == ["late@2", "late@1"]
+    assert own.json("challenge", "late", "late@1", "--owner", "ada")["version_refs"] == ["late@2", "late@1"]
     assert "named twice" in own.arena("challenge", "late", "late@2", "--owner", "ada", code=2).err
     assert "has 2 seats" in own.arena("challenge", "late", "one", "two", "--owner", "ada", code=2).err
 
@@ -51,7 +51,7 @@ def test_a_challenge_is_the_owners_and_has_a_quota(own: Term) -> None:
     own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 8)
     refused = own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 3, code=2).err
     assert "asked for 8 challenges today, and 10 are allowed" in refused
-    assert len(own.json("matches", "--todo")["rows"]) == 8
+    assert len(own.json("matches", "--todo")["items"]) == 8
 
 
 def test_a_table_that_is_rebuilt_is_the_same(own: Term) -> None:
@@ -66,9 +66,9 @@ def test_a_table_that_is_not_what_the_results_say_is_found_and_mended(own: Term)
     with closing(open_ladder(own.path)) as ladder:
         with ladder.database.read() as connection:
             table = Standings.from_json(find_latest_snapshot(connection) or "")
-        row = table.rows[0]
+        row = table.items[0]
         wrong = replace(row, rating=replace(row.rating, value=row.rating.value + 1e-6))
-        text = replace(table, rows=(wrong, *table.rows[1:])).to_json()
+        text = replace(table, items=(wrong, *table.items[1:])).to_json()
         ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, text))
     told = own.arena("rerate", code=1)
     assert "another than the one that was kept" in told.err
@@ -77,7 +77,7 @@ def test_a_table_that_is_not_what_the_results_say_is_found_and_mended(own: Term)
 
 def test_matches_that_ended_since_are_not_called_a_difference(own: Term) -> None:
     """The table is of the matches of its time."""
-    [match] = own.json("matches", "--kind", "rated", "--last", 1)["rows"]
+    [match] = own.json("matches", "--kind", "rated", "--last", 1)["items"]
     own.arena("void", match["id"], "--reason", "the host was asleep")
     told = own.json("rerate")
     assert (told["same"], told["news"], told["matches"]) == (None, -1, 5)

@@ -70,7 +70,7 @@ def test_names_that_look_alike_are_one_bots(place: Place) -> None:
         bot = place.bot("other.py", f"{BOT}# another\n")
         first = submit_bot(ladder, bot, "bob", "Caf\u00e9")
         again = submit_bot(ladder, place.bot("other.py", f"{BOT}# a third\n"), "bob", "cafe\u0301")
-        assert (first.label, again.label) == ("Caf\u00e9@1", "Caf\u00e9@2")
+        assert (first.version_ref, again.version_ref) == ("Caf\u00e9@1", "Caf\u00e9@2")
         with pytest.raises(LadderError, match="another's"):
             submit_bot(ladder, bot, "bob", "ADA")
         for name in ("=1+1", "+x", "-x", "a@b"):

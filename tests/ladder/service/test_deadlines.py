@@ -162,8 +162,8 @@ def test_what_is_active_when_a_deadline_closes_counts(ladder: Ladder, steps: lis
     assert bots == ([] if counts is None else [counts])
     for viewer, login in ((Viewer("ada"), None), (STAFF_VIEWER, "ada")):
         with ladder.reading(viewer) as reader:
-            [due] = get_remaining_quota(ladder, reader, login).due
-            assert due.counts == tuple(bots)
+            [due] = get_remaining_quota(ladder, reader, login).deadlines
+            assert due.counting == tuple(bots)
 
 
 def test_a_version_that_was_chosen_is_no_later_than_it_came(ladder: Ladder) -> None:
@@ -179,10 +179,10 @@ def test_only_an_examination_that_may_decide_is_waited_for(ladder: Ladder) -> No
     for step in (sends(-5), queues(-4), chooses(-3, 1)):
         step(ladder)
     ladder.clock = Clock(DUE + DAY)
-    assert get_grades(ladder, "t", deadline="first").waiting == ()
+    assert get_grades(ladder, "t", deadline="first").unchecked == ()
     queues(-2)(ladder)
     ladder.clock = Clock(DUE + DAY)
-    assert get_grades(ladder, "t", deadline="first").waiting == ("a@3",)
+    assert get_grades(ladder, "t", deadline="first").unchecked == ("a@3",)
 
 
 def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: Ladder) -> None:
@@ -196,16 +196,16 @@ def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: L
     ):
         with ladder.reading(viewer) as reader:
             dues = deadlines_of_bot(ladder, reader, "a")
-            assert [(due.counts, due.waiting) for due in dues] == ([] if told is None else [told])
+            assert [(due.counting, due.unchecked) for due in dues] == ([] if told is None else [told])
     with ladder.reading(PUBLIC_VIEWER) as reader:
         assert deadlines_of_bot(ladder, reader, "a") == ()
     with ladder.reading(Viewer("bob")) as reader:
-        assert [due.counts for due in get_remaining_quota(ladder, reader).due] == [()]
+        assert [due.counting for due in get_remaining_quota(ladder, reader).deadlines] == [()]
     path = ladder.path / "ladder.toml"
     path.write_text(path.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
     hand_in(ladder, "ada", "other", at=DUE + HOUR)
     with ladder.reading(STAFF_VIEWER) as reader:
-        assert [due.counts for due in deadlines_of_bot(ladder, reader, "other")] == [()], (
+        assert [due.counting for due in deadlines_of_bot(ladder, reader, "other")] == [()], (
             "a bot in time makes none late"
         )
     told_by = Term(ladder.path).arena("bot", "a").out
@@ -218,5 +218,5 @@ def test_a_team_reads_what_counts_of_all_who_are_graded_with_them(ladder: Ladder
     for step in (team, *TWO, chooses(-3, 1)):
         step(ladder)
     with ladder.reading(Viewer("bob", mates=frozenset({"ada"}))) as reader:
-        [due] = get_remaining_quota(ladder, reader).due
-    assert due.counts == ("a@1",)
+        [due] = get_remaining_quota(ladder, reader).deadlines
+    assert due.counting == ("a@1",)

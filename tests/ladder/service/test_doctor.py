@@ -171,4 +171,4 @@ def told(place: Place) -> list[dict[str, str]]:
 
     ran = place.call("ladder", "doctor", "spring", "--json")
     assert ran.code == 0
-    return list(json.loads(ran.out)["rows"])
+    return list(json.loads(ran.out)["items"])

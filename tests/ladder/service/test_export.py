@@ -49,7 +49,7 @@ def test_what_was_played_and_decided_is_written_as_files(own: Term, tmp_path: Pa
 
 def test_names_are_written_where_they_are_asked_for(own: Term, tmp_path: Path) -> None:
     """For the teacher."""
-    files = own.json("export", "--out", tmp_path / "out", "--show-logins")["rows"]
+    files = own.json("export", "--out", tmp_path / "out", "--show-logins")["items"]
     assert {Path(file).stat().st_mode & 0o777 for file in files} == {0o600}
     assert [Path(file).name for file in files] == [
         "results.jsonl", "matches.csv", "versions.csv", "audit_log.csv", "users.csv", "standings.csv",
@@ -106,19 +106,23 @@ def test_pages_and_decisions_are_the_same_in_both_databases(
             pages = {name: view_bot(reader, name, last=100) for name in ("one", "two", "three")}
         for name, page in pages.items():
             assert page is not None
-            assert [line.id for line in page.last] == ([] if name == "three" else sorted(played, reverse=True))
-            sums = page.versions[0].rated
-            assert (sums.matches, sums.games) == (len(page.last), 2 * len(page.last))
-            assert sums.wins == sum(seat.wins for line in page.last for seat in line.seats if seat.label == f"{name}@1")
-        assert [line["id"] for line in term.json("matches", "--kind", "rated")["rows"]] == sorted(played, reverse=True)
+            assert [line.id for line in page.recent_matches] == (
+                [] if name == "three" else sorted(played, reverse=True)
+            )
+            sums = page.versions[0].rated_matches
+            assert (sums.matches, sums.games) == (len(page.recent_matches), 2 * len(page.recent_matches))
+            assert sums.wins == sum(
+                seat.wins for line in page.recent_matches for seat in line.players if seat.version_ref == f"{name}@1"
+            )
+        assert [line["id"] for line in term.json("matches", "--kind", "rated")["items"]] == sorted(played, reverse=True)
         asked = term.json("challenge", "one", "two", "--owner", "staff")["matches"]
-        assert [line["id"] for line in term.json("matches", "--todo")["rows"]] == asked
+        assert [line["id"] for line in term.json("matches", "--todo")["items"]] == asked
         assert term.json("rerate")["matches"] == 7
         term.arena("void", played[0], "--reason", "it was wrong")
         told = term.json("rerate")
         assert (told["same"], told["news"], told["matches"], told["games"]) == (None, -1, 6, 12)
         term.arena("disable", "three", "--reason", "enough")
-        assert {row["bot"] for row in rerated(term)["rows"]} == {"one", "two"}
+        assert {row["bot"] for row in rerated(term)["items"]} == {"one", "two"}
         assert term.json("export", "--out", tmp_path / "out")
 
 

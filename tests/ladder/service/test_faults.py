@@ -172,7 +172,7 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
         owners(ladder, "eve")
         submit_bot(ladder, place.bot("eve.py"), "eve")
         events = list(LadderRunner(ladder, pool, until="idle").events())
-        assert [(event.label, event.reason) for event in events if isinstance(event, CheckFinished)] == [
+        assert [(event.version_ref, event.reason) for event in events if isinstance(event, CheckFinished)] == [
             ("eve@1", None)
         ]
         [behind] = [event for event in events if isinstance(event, ClockBehind)]
@@ -236,7 +236,9 @@ def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
         submit_bot(ladder, place.folder / "eve", "eve")
         submit_bot(ladder, place.bot("dan.py", IN_CHECK), "dan")
         with serving(ladder, until="idle") as service:
-            exams = {event.label: event.reason or "" for event in service.events() if isinstance(event, CheckFinished)}
+            exams = {
+                event.version_ref: event.reason or "" for event in service.events() if isinstance(event, CheckFinished)
+            }
         assert "took longer than 1 s" in exams["eve@1"]
         assert "hello" in exams["dan@1"]
         assert exams["ada@1"] == exams["bob@1"] == ""
@@ -314,7 +316,7 @@ def test_an_upload_that_is_cut_off_is_refused_in_words(place: Place, kind: str) 
             with ladder.database.read() as connection:
                 assert find_bot(connection, "eve") is None
         path.write_bytes(whole)
-        assert submit_bot(ladder, path, "eve", "eve").label == "eve@1"
+        assert submit_bot(ladder, path, "eve", "eve").version_ref == "eve@1"
         require_sound(ladder)
 
 

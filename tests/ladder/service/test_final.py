@@ -124,15 +124,15 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
     serve(ladder)
     for viewer in (PUBLIC_VIEWER, Viewer("ada")):
         state = get_final_state(ladder, "last", viewer)
-        assert (state.missing, state.key, state.table) == (0, None, None)
+        assert (state.pending, state.key, state.standings) == (0, None, None)
         with pytest.raises(LadderError, match="isn't revealed yet"):
             reveal_final_results(ladder, "last", "ada", viewer)
     reveal_final_results(ladder, "last", "teacher")
     state = get_final_state(ladder, "last")
     assert state.key == final.key.hex()
-    assert (state.played, state.missing, state.lost) == (state.matches, 0, ())
-    assert state.table is not None
-    assert state.table.matches == state.matches
+    assert (state.played, state.pending, state.abandoned) == (state.matches, 0, ())
+    assert state.standings is not None
+    assert state.standings.matches == state.matches
     assert get_final_state(ladder, "last", PUBLIC_VIEWER).key == state.key
     reveal_final_results(ladder, "last", "other")
     with ladder.database.read() as connection:
@@ -145,7 +145,7 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
 def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
     """And each version has as many games as were asked for."""
     _, measured = reveal_final_results(held, "last", "teacher")
-    assert {row.bot: row.games for row in measured.table.rows} == {"a": 20, "b": 20, "one": 20, "two": 20}
+    assert {row.bot: row.games for row in measured.table.items} == {"a": 20, "b": 20, "one": 20, "two": 20}
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_version_that_is_auto_disabled_plays_its_final_to_the_end(ladder: Ladd
     with ladder.database.read() as connection:
         assert "auto_disable" in [act.action for act in list_audit_entries(connection)]
     state = get_final_state(ladder, "last")
-    assert (state.missing, state.lost) == (state.matches, ())
+    assert (state.pending, state.abandoned) == (state.matches, ())
 
 
 def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key_is_public(ladder: Ladder) -> None:
@@ -228,13 +228,13 @@ def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key
     with pytest.raises(LadderError, match=f"1 of the matches of the final last were abandoned, such as {abandoned}"):
         reveal_final_results(ladder, "last", "teacher")
     assert not stored(ladder, "last").revealed
-    assert retry_final(ladder, "last", "teacher").missing == 1
+    assert retry_final(ladder, "last", "teacher").pending == 1
     assert "plays again, 1 of its" in ladder.database.look(list_audit_entries)[-1].reason
     assert ladder.database.write(give_up) == (abandoned, 3), "its attempts count anew"
     retry_final(ladder, "last", "teacher")
     serve(ladder)
     reveal_final_results(ladder, "last", "teacher")
-    assert get_final_state(ladder, "last").lost == ()
+    assert get_final_state(ladder, "last").abandoned == ()
     assert stored(ladder, "last").key == final.key
     with pytest.raises(LadderError, match="is public"):
         retry_final(ladder, "last", "teacher")
@@ -252,7 +252,7 @@ def test_a_final_is_revealed_without_what_was_given_up_where_staff_says_so(ladde
         reveal_final_results(ladder, "last", "teacher")
     reveal_final_results(ladder, "last", "teacher", incomplete=True)
     assert stored(ladder, "last").revealed
-    assert len(get_final_state(ladder, "last").lost) > 0
+    assert len(get_final_state(ladder, "last").abandoned) > 0
     assert export_final(ladder, "last", ladder.path / "out") == 0
 
 

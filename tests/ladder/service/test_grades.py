@@ -40,7 +40,7 @@ from ladder.store.database import (
     version_ids_by_label,
     versions_in_match,
 )
-from ladder.views import Grade, Grades
+from ladder.views import Grade, Grades, UserSummary
 from tests.cli_workspace import BOT
 from tests.ladder.service.classes import Clock, copied, deadline, hand_in, school, settle
 from tests.ladder.service.term import Term
@@ -103,42 +103,42 @@ def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int 
 
 
 def grade_of(ladder: Ladder, login: str, deadline: str | None = None) -> Grade:
-    return next(each for each in get_grades(ladder, "t", deadline=deadline).grades if each.owner.login == login)
+    return next(each for each in get_grades(ladder, "t", deadline=deadline).grades if each.user.login == login)
 
 
 def test_a_bot_beats_another_where_the_lower_end_of_the_difference_is_above_zero(ladder: Ladder) -> None:
     """More wins alone aren't enough: twins pass in one case of forty."""
     for name in ("a@1", "b@1", "two@1"):
         play(ladder, name, "one@1", [2, 1, 2, 2, 1, 2, 2, 2] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 2, 1, 2] * 2)
-    beats = grade_of(ladder, "ada").marks[0]
+    beats = grade_of(ladder, "ada").baselines[0]
     assert (beats.passed, beats.points) == (True, 40)
     assert beats.low is not None
     assert beats.value is not None
     assert beats.value > beats.low > 0
-    close = grade_of(ladder, "bob").marks[0]
+    close = grade_of(ladder, "bob").baselines[0]
     assert close.value is not None
     assert close.low is not None
     assert close.value > 0 > close.low
     assert (close.passed, close.points) == (False, 0)
-    assert "ahead of one@1" in close.words
+    assert "ahead of one@1" in close.explanation
 
 
 def test_a_version_without_games_inherits_no_points(ladder: Ladder) -> None:
     """What its predecessor won is the predecessor's: the fit links them, a grade doesn't."""
     for name in ("a@1", "b@1", "two@1"):
         play(ladder, name, "one@1", [2, 2, 2, 2, 1, 2, 2, 2] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 2, 1, 2] * 2)
-    assert grade_of(ladder, "ada").marks[0].passed
+    assert grade_of(ladder, "ada").baselines[0].passed
     hand_in(ladder, "ada", "a", code=f"{BOT}# the second\n")
-    assert [mark.passed for mark in grade_of(ladder, "ada").marks] == [False, False, False]
+    assert [mark.passed for mark in grade_of(ladder, "ada").baselines] == [False, False, False]
 
 
 def test_few_games_have_no_interval_and_pass_nothing_but_games(ladder: Ladder) -> None:
     """Whatever their outcome."""
     play(ladder, "a@1", "one@1", [2, 2])
-    beats, plays, wins = grade_of(ladder, "ada").marks
+    beats, plays, wins = grade_of(ladder, "ada").baselines
     assert [mark.passed for mark in (beats, plays, wins)] == [False, False, False]
-    assert beats.words == "too few games for an interval"
-    assert plays.words == "4 games, where 80 are asked for, 0.0 % with a fault"
+    assert beats.explanation == "too few games for an interval"
+    assert plays.explanation == "4 games, where 80 are asked for, 0.0 % with a fault"
 
 
 @pytest.mark.parametrize(("matches", "faulty", "passed"), [(40, 1, True), (40, 2, False), (39, 0, False)])
@@ -147,9 +147,9 @@ def test_games_with_a_fault_are_counted_once_and_plainly(
 ) -> None:
     """A game with four faults of two kinds is one. 2 of 80 are 2.5 %, which isn't below 2.5 %."""
     play(ladder, "a@1", "one@1", [1] * matches, faulty)
-    plays = grade_of(ladder, "ada").marks[1]
+    plays = grade_of(ladder, "ada").baselines[1]
     assert plays.passed is passed
-    assert plays.words.startswith(f"{2 * matches} games, where 80 are asked for, ")  # also where it is more
+    assert plays.explanation.startswith(f"{2 * matches} games, where 80 are asked for, ")  # also where it is more
     assert plays.value == pytest.approx(100 * faulty / (2 * matches))
     assert plays.low is not None
     assert plays.high is not None
@@ -161,14 +161,14 @@ def test_a_share_is_held_against_its_threshold_and_a_close_one_is_told(ladder: L
     for name in ("a@1", "b@1", "two@1"):
         play(ladder, name, "one@1", [2, 1, 2, 1, 1, 2, 1, 1] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 1, 1, 2] * 2)
     ada, bob = grade_of(ladder, "ada"), grade_of(ladder, "bob")
-    for wins, passed in ((ada.marks[2], True), (bob.marks[2], False)):
+    for wins, passed in ((ada.baselines[2], True), (bob.baselines[2], False)):
         assert wins.low is not None
         assert wins.high is not None
         assert wins.value is not None
         assert wins.threshold == 60
         assert wins.low < 60 < wins.high
         assert wins.passed is (wins.value >= 60) is passed
-        assert wins.doubtful
+        assert wins.inconclusive
     assert "in doubt" in ada.reason
 
 
@@ -179,7 +179,7 @@ def test_an_owner_without_a_version_is_told_why(ladder: Ladder) -> None:
     hand_in(ladder, "dan", "d", at=1_009_000)
     disable_bot(ladder, "b", "teacher", "copied from a")
     ladder.clock = Clock(1_020_000)
-    reasons = {each.owner.login: each.reason for each in get_grades(ladder, "t", deadline="first").grades}
+    reasons = {each.user.login: each.reason for each in get_grades(ladder, "t", deadline="first").grades}
     assert reasons["cleo"] == "c@1 didn't pass its examination: run: it \\x1b[31mhangs"
     assert reasons["dan"] == "nothing was submitted in time: d@1 came after"
     assert reasons["bob"] == "b is disabled: copied from a"
@@ -196,7 +196,7 @@ def test_an_owner_sees_the_own_grade_alone(ladder: Ladder) -> None:
         (PUBLIC_VIEWER, []),
         (STAFF_VIEWER, ["ada", "bob", "cleo", "dan"]),
     ):
-        assert [grade.owner.login for grade in get_grades(ladder, "t", viewer=viewer).grades] == logins
+        assert [grade.user.login for grade in get_grades(ladder, "t", viewer=viewer).grades] == logins
 
 
 @pytest.mark.parametrize(
@@ -260,9 +260,9 @@ def test_a_finals_grades_are_of_its_matches_alone(ladder: Ladder) -> None:
     ladder.clock = Clock(2e6)
     semi, last = (get_grades(ladder, "t", final=name).grades[0] for name in ("semi", "last"))
     assert (semi.games, last.games) == (20, 20)
-    assert semi.marks[1].value is not None
-    assert semi.marks[1].value > 0
-    assert last.marks[1].value == 0
+    assert semi.baselines[1].value is not None
+    assert semi.baselines[1].value > 0
+    assert last.baselines[1].value == 0
 
 
 def keep_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ...]) -> None:
@@ -291,13 +291,20 @@ def rows(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
+def person(
+    login: str, name: str, pseudonym: str, email: str = "", section: str = "", student_id: str = "", **ids: str
+) -> UserSummary:
+    return UserSummary(login, name, pseudonym, False, email, student_id, section, None, **ids)
+
+
 def made(**about: object) -> Grades:
     """Return the grades of one owner."""
-    owner = User("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", student_id="U7", canvas_id="1041",
-                  moodle_id="Participant 512")  # fmt: skip
+    ada = ("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", "U7")
+    owner = person(*ada, canvas_id="1041", moodle_id="Participant 512")
     values = {
-        "owner": owner, "version": "a@1", "submitted": 0.0, "late_hours": 1.26, "points": 62.5, "share": 0.5,
-        "share_low": 0.4, "share_high": 0.6, "games": 240, "marks": (), "reason": "beats one: passed",
+        "user": owner, "version": "a@1", "submitted_at": 0.0, "late_hours": 1.26, "points": 62.5,
+        "win_rate_adjusted": 0.5, "win_rate_adjusted_low": 0.4, "win_rate_adjusted_high": 0.6, "games": 240,
+        "baselines": (), "reason": "beats one: passed",
     }  # fmt: skip
     return Grades("Coup", "now", 100.0, (), (Grade(**{**values, **about}),), (), isolated=True)
 
@@ -322,7 +329,7 @@ def test_canvas_api_takes_grades_with_feedback() -> None:
     told = {"posted_grade": "62.5", "text_comment": "a@1: beats one: passed; 1.3 hours late"}
     assert json.loads(format_gradebook(made(), "canvas-api")) == {"grade_data": {"1041": told}}
     for number, ids in (("U7", ["sis_user_id:U7"]), (None, [])):
-        found = made(owner=User("ada", "Ada", "Quiet Fox", student_id=number))
+        found = made(user=person("ada", "Ada", "Quiet Fox", student_id=number))
         assert list(json.loads(format_gradebook(found, "canvas-api"))["grade_data"]) == ids
         assert len(describe_missing_ids(found, "canvas-api")) == 1 - len(ids)
 
@@ -338,7 +345,7 @@ def test_moodles_worksheet_has_what_its_import_reads() -> None:
 
 def test_moodle_gives_no_grade_to_the_person_before() -> None:
     """Source: moodle, grade/import/csv: it takes a row whose mapped cell is empty for the person of the row before."""
-    found, other = made(), made(owner=User("bob", "Bob", "Old Owl", email="bob@example.edu"))
+    found, other = made(), made(user=person("bob", "Bob", "Old Owl", email="bob@example.edu"))
     both = replace(found, grades=found.grades + other.grades)
     head, *lines = rows(format_gradebook(both, "moodle"))
     assert head[:3] == ["Username", "Email address", "Coup"]
@@ -350,8 +357,8 @@ def test_who_lacks_an_id_is_told(tmp_path: Path) -> None:
     """On stderr, beside the file; ten by login, the others counted. What has all it needs says nothing."""
     with closing(school(tmp_path / "spring", owners=" ".join(f"s{number:02}" for number in range(12)))) as ladder:
         settle(ladder, BASELINES)
-        person = User("s00", "S", "", canvas_id="7", moodle_id="Participant 8")
-        ladder.database.write(lambda connection: save_users(connection, [person], 1.0))
+        student = User("s00", "S", "", canvas_id="7", moodle_id="Participant 8")
+        ladder.database.write(lambda connection: save_users(connection, [student], 1.0))
         found = get_grades(ladder, "t")
     for form, words, first in (
         ("canvas", "SIS User ID", "S,7,"), ("canvas-api", "left out", '  "7"'),
@@ -369,8 +376,8 @@ def test_who_lacks_an_id_is_told(tmp_path: Path) -> None:
 def test_no_cell_is_a_formula(form: str, start: str) -> None:
     """Names, sections and reasons are others' texts."""
     evil = f"{start}HYPERLINK(1)"
-    owner = User("ada", evil, evil, "ada@example.edu", evil)
-    for row in rows(format_gradebook(made(owner=owner, version=evil, reason=evil), form)):
+    owner = person("ada", evil, evil, "ada@example.edu", evil)
+    for row in rows(format_gradebook(made(user=owner, version=evil, reason=evil), form)):
         assert [cell for cell in row if cell.startswith(start)] == []
 
 
@@ -397,7 +404,7 @@ def test_the_command_prints_grades_and_one_owners(ladder: Ladder) -> None:
     assert "not yet" in told
     assert term.arena("grades show", "--owner", "cleo").out.count("nothing was submitted") == 1
     assert term.arena("grades show", "--deadline", "x", code=2).told
-    assert term.json("grades show")["possible"] == 100
+    assert term.json("grades show")["max_points"] == 100
 
 
 def test_of_several_bots_the_one_with_most_points_counts(ladder: Ladder) -> None:
@@ -412,5 +419,5 @@ def test_of_several_bots_the_one_with_most_points_counts(ladder: Ladder) -> None
     found = grade_of(ladder, "ada")
     assert (found.version, found.points) == ("a@1", 30)
     rebuild_standings(ladder)
-    shares = Standings.from_json(ladder.database.look(find_latest_snapshot) or "").shares
+    shares = Standings.from_json(ladder.database.look(find_latest_snapshot) or "").win_rates
     assert shares["a"] < shares["better"]

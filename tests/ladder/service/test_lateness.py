@@ -63,7 +63,7 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
     """Return a grade long after all deadlines."""
     ladder.clock = Clock(DUE + 100 * DAY)
-    return next(each for each in get_grades(ladder, "t", deadline=name).grades if each.owner.login == login)
+    return next(each for each in get_grades(ladder, "t", deadline=name).grades if each.user.login == login)
 
 
 @each(
@@ -91,8 +91,8 @@ def test_each_day_begun_after_the_grace_is_a_late_day_or_costs(
     assert found.version == f"{login}@1"
     assert found.reason == "; ".join(filter(None, (TOLD, told)))
     assert found.late_hours == pytest.approx(hours)
-    assert (found.points, found.points_before, found.penalty) == (points, 70, 70 - points)
-    assert (found.late_days_spent, found.due, found.extension) == (spent, DUE, None)
+    assert (found.points, found.points_before_penalty, found.late_penalty) == (points, 70, 70 - points)
+    assert (found.late_days_spent, found.deadline_at, found.extended_until) == (spent, DUE, None)
 
 
 def test_without_a_table_nothing_counts_after_the_grace(ladder: Ladder) -> None:
@@ -154,7 +154,12 @@ def test_one_person_gets_more_time_and_is_told_so(ladder: Ladder) -> None:
     found = grade_of(ladder, "ada")
     more = "more time until 14 Jan 1970 14:46 UTC: ill"
     assert found.reason == f"{TOLD}; 1 minute late, within the grace; {more}"
-    assert (found.version, found.due, found.extension, found.points) == ("a@2", DUE + 2 * DAY, DUE + 2 * DAY, 70)
+    assert (found.version, found.deadline_at, found.extended_until, found.points) == (
+        "a@2",
+        DUE + 2 * DAY,
+        DUE + 2 * DAY,
+        70,
+    )
     assert extend_deadline(ladder, "ada", "first", "1970-01-13T14:46:40", None, 0, "teacher", "ill, but not so long")
     assert grade_of(ladder, "ada").version == "a@1"
     extend_deadline(ladder, "bob", "first", "1970-01-13T15:46:40+01:00", None, 0, "teacher", "a trip")
@@ -207,7 +212,7 @@ def test_a_final_does_not_wait_for_who_has_more_time(ladder: Ladder) -> None:
     hand_in(ladder, "cleo", "c", at=DUE + DAY)
     ladder.database.write(lambda connection: connection.execute(ENDED))
     reveal_final_results(ladder, "last", "t", incomplete=True)
-    found = {each.owner.login: each for each in get_grades(ladder, "t", final="last").grades}
+    found = {each.user.login: each for each in get_grades(ladder, "t", final="last").grades}
     assert found["ada"].version == "a@1"
     assert found["cleo"].reason.startswith(
         "c@1 came when the versions of the final last were chosen already; more time"
@@ -222,7 +227,7 @@ def test_what_may_stand_late_is_waited_for_and_what_can_not_is_not(ladder: Ladde
         path = ladder.path / f"{login}.py"
         path.write_text("# new\n")
         submit_bot(ladder, path, login, login[0])
-    assert get_grades(ladder, "t", deadline="first").waiting == ("b@1",)
+    assert get_grades(ladder, "t", deadline="first").unchecked == ("b@1",)
     with pytest.raises(LadderError, match=r"1 versions wait for their examination \(b@1\)"):
         create_final(ladder, "last", "first", 2, "teacher")
 
@@ -232,14 +237,14 @@ def test_a_person_is_told_his_own_deadline(ladder: Ladder) -> None:
     extend_deadline(ladder, "ada", "first", None, 1, 0, "teacher", "ill")
     for login, at, why in (("ada", DUE + DAY, "ill"), ("bob", DUE, None)):
         with ladder.reading(Viewer(login)) as reader:
-            [first, _] = get_remaining_quota(ladder, reader).due
-        assert (first.at, first.closes, first.extended) == (at, at + 15 * 60, why)
-    assert {due.extended for due in describe_ladder(ladder).due} == {None}
+            [first, _] = get_remaining_quota(ladder, reader).deadlines
+        assert (first.deadline_at, first.closes_at, first.extension_reason) == (at, at + 15 * 60, why)
+    assert {due.extension_reason for due in describe_ladder(ladder).deadlines} == {None}
     for at, told in ((DUE + 60, None), (DUE + DAY + 60, "first")):
         ladder.clock = Clock(at)
         path = ladder.path / "a.py"
         path.write_text(f"# {at}\n")
-        assert submit_bot(ladder, path, "ada", "a").late == told
+        assert submit_bot(ladder, path, "ada", "a").late_for == told
 
 
 def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder) -> None:

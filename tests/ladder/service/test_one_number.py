@@ -54,16 +54,16 @@ def test_run_statistics_ladder_and_grades_say_one_number(place: Place) -> None:
         ladder.database.write(act)
         StandingsUpdater(ladder).update()
         with ladder.reading(STAFF_VIEWER) as reader:
-            [standing] = [row for row in view_standings(reader).rows if row.bot == "bad"]
+            [standing] = [row for row in view_standings(reader).items if row.bot == "bad"]
             found = view_bot(reader, "bad")
         assert (standing.faults, standing.forfeits) == (COMMITTED, 12)
         assert found is not None
         [version] = found.versions
-        assert (version.all.faults, version.rated.faults) == (COMMITTED, COMMITTED)
+        assert (version.all_matches.faults, version.rated_matches.faults) == (COMMITTED, COMMITTED)
         assert {code: (version.faults or {})[code] for code in CONSEQUENTIAL_FAULTS} == FOLLOWED
-        assert [seat.faults for seat in found.last[0].seats if seat.label == "bad@1"] == [COMMITTED]
+        assert [seat.faults for seat in found.recent_matches[0].players if seat.version_ref == "bad@1"] == [COMMITTED]
         [grade] = get_grades(ladder, "teacher").grades
-        assert grade.marks[0].value == FAULTY_PERCENT
+        assert grade.baselines[0].value == FAULTY_PERCENT
 
 
 def test_the_referee_and_the_ladder_agree_which_faults_follow_from_others() -> None:

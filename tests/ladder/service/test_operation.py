@@ -132,7 +132,7 @@ def table_of(ladder: Ladder) -> list[object]:
     fold = StandingsUpdater(ladder)
     fold.update()
     assert fold.table is not None
-    return [(row.bot, row.rating.value, row.games, row.ranks) for row in fold.table.rows]
+    return [(row.bot, row.rating.value, row.games, row.rank_range) for row in fold.table.items]
 
 
 def test_the_records_of_a_final_stay(ladder: Ladder) -> None:

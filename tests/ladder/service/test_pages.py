@@ -13,7 +13,7 @@ from tests.ladder.service.term import Term, hand_in, write
 
 
 def rated(term: Term, bot: str) -> list[int]:
-    return [line["id"] for line in term.json("matches", "--bot", bot, "--kind", "rated")["rows"]]
+    return [line["id"] for line in term.json("matches", "--bot", bot, "--kind", "rated")["items"]]
 
 
 def test_why_a_version_is_unfit_is_seen_at_any_time_with_its_last_words(term: Term) -> None:
@@ -21,7 +21,7 @@ def test_why_a_version_is_unfit_is_seen_at_any_time_with_its_last_words(term: Te
     told = term.arena("bot", "broken").out
     assert told.startswith("broken: no version plays, since version 1 is rejected: hello: the process has ended")
     assert "no such \\x1b[31mmodel" in told
-    steps = term.json("bot", "broken")["examination"]["steps"]
+    steps = term.json("bot", "broken")["checks"]["steps"]
     assert [step["severity"] for step in steps][-1] == "fail"
     assert steps[-1]["sent"].startswith('{"type":"hello"')
 
@@ -47,10 +47,12 @@ def test_what_a_build_printed_is_kept_and_shown_without_its_escapes(own: Term, t
 def test_one_page_has_all_faults_of_a_bot_since_it_was_submitted(term: Term) -> None:
     """Asked for: one overview of my bot's errors since I submitted it (aichallenge #187)."""
     page = term.json("bot", "late")
-    faults = sum(seat["faults"] for line in page["last"] for seat in line["seats"] if seat["label"] == "late@1")
+    faults = sum(
+        seat["faults"] for line in page["recent_matches"] for seat in line["players"] if seat["version_ref"] == "late@1"
+    )
     assert faults > 0
     assert page["versions"][0]["faults"]["bad_json"] >= faults
-    assert {example["code"] for example in page["examples"]} >= {"bad_json"}
+    assert {example["code"] for example in page["fault_reports"]} >= {"bad_json"}
     told = term.arena("bot", "late").out
     assert "no json \\x1b[31m" in told
     assert "| oh \\x1b[31mno" in told
@@ -60,20 +62,22 @@ def test_one_page_has_all_faults_of_a_bot_since_it_was_submitted(term: Term) -> 
 def test_a_page_of_a_bot_adds_up_what_its_matches_say(term: Term) -> None:
     """Games and wins of those that rate; the examination's match counts for faults and times alone."""
     page = term.json("bot", "late", "--last", 100)
-    seats = [(line, seat) for line in page["last"] for seat in line["seats"] if seat["label"] == "late@1"]
+    seats = [
+        (line, seat) for line in page["recent_matches"] for seat in line["players"] if seat["version_ref"] == "late@1"
+    ]
     [version] = page["versions"]
     for sums, lines in (
-        ("rated", [seat for line, seat in seats if line["rates"]]),
-        ("all", [seat for _, seat in seats]),
+        ("rated_matches", [seat for line, seat in seats if line["is_rated"]]),
+        ("all_matches", [seat for _, seat in seats]),
     ):
         assert version[sums]["games"] == sum(seat["games"] for seat in lines)
         assert version[sums]["wins"] == pytest.approx(sum(seat["wins"] for seat in lines))
         assert version[sums]["requests"] == sum(seat["requests"] for seat in lines) > 0
-        assert version[sums]["slowest_us"] == max(seat["slowest_us"] for seat in lines)
-    assert version["all"]["matches"] == version["rated"]["matches"] + 1
-    assert page["row"]["games"] == version["rated"]["games"]
-    assert page["row"]["owner"] is page["owner"] is None
-    assert page["row"]["language"] == "Python"
+        assert version[sums]["max_time_us"] == max(seat["max_time_us"] for seat in lines)
+    assert version["all_matches"]["matches"] == version["rated_matches"]["matches"] + 1
+    assert page["standing"]["games"] == version["rated_matches"]["games"]
+    assert page["standing"]["owner"] is page["owner"] is None
+    assert page["standing"]["language"] == "Python"
 
 
 def test_a_record_that_is_printed_can_be_verified(term: Term, tmp_path: Path) -> None:
@@ -91,20 +95,20 @@ def test_standard_error_is_printed_without_its_escapes(term: Term) -> None:
     told = term.arena("log", first, "late").out
     assert "oh \\x1b[31mno" in told
     assert "\x1b" not in told
-    assert term.json("log", first, "late@1")["rows"][0]["version"] == "late@1"
+    assert term.json("log", first, "late@1")["items"][0]["version"] == "late@1"
     assert "did not play in match" in term.arena("log", first, "broken", code=2).err
 
 
 def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
     """The newest first."""
-    lines = term.json("matches", "--bot", "late", "--last", 100)["rows"]
+    lines = term.json("matches", "--bot", "late", "--last", 100)["items"]
     assert {line["kind"] for line in lines} == {"rated", "qualifying"}
-    assert all("late@1" in [seat["label"] for seat in line["seats"]] for line in lines)
+    assert all("late@1" in [seat["version_ref"] for seat in line["players"]] for line in lines)
     assert [line["id"] for line in lines] == sorted((line["id"] for line in lines), reverse=True)
     first, rest = term.json("matches", "--last", 2), term.json("matches", "--last", 100)
-    assert first["rows"] == rest["rows"][:2]
-    assert rest["next"] is None
-    assert term.json("matches", "--last", 100, "--after", first["next"])["rows"] == rest["rows"][2:]
+    assert first["items"] == rest["items"][:2]
+    assert rest["next_cursor"] is None
+    assert term.json("matches", "--last", 100, "--after", first["next_cursor"])["items"] == rest["items"][2:]
     assert term.arena("matches", "--todo").err
 
 
@@ -146,7 +150,7 @@ def test_an_owner_sees_who_took_the_bot_out_and_why(own: Term) -> None:
     assert "prof let no version play: it sends rubbish" in told
     assert "prof let version 1 play: a second chance" in told
     page = own.json("bot", "late")
-    assert [(act["what"], act["by"], act["why"]) for act in page["acts"]][1:] == [
+    assert [(act["action"], act["actor"], act["reason"]) for act in page["audit_log"]][1:] == [
         ("disable", "prof", "it sends rubbish"),
         ("activate", "prof", "a second chance"),
     ]
@@ -160,7 +164,7 @@ def test_many_peoples_bots_are_taken_in_and_the_exit_code_says_whether_all_were(
     assert told.out == "eve: pseudonym-of-eve@1\n"
     (tmp_path / "all" / "zoe").mkdir()
     told = own.arena("submit", "--from", tmp_path / "all", "--at", "2001-09-09T01:46:40Z", "--json", code=1)
-    assert (told.json["taken"]["eve"]["again"], [*told.json["refused"]]) == (True, ["zoe"])
+    assert (told.json["accepted"]["eve"]["duplicate"], [*told.json["rejected"]]) == (True, ["zoe"])
 
 
 def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> None:
@@ -171,14 +175,14 @@ def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> Non
             lambda connection: deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", 5.0)
         )
     own.arena("disable", "late", "--reason", "copied", "--by", "prof")
-    assert [act["what"] for act in own.json("bot", "late")["acts"]][-2:] == ["auto_disable", "disable"]
+    assert [act["action"] for act in own.json("bot", "late")["audit_log"]][-2:] == ["auto_disable", "disable"]
 
 
 def test_a_decision_has_a_reason_and_a_person_and_is_made_once(term: Term) -> None:
     """The ladder's own decisions give way to a person's, so nobody has its name."""
     for words in (["--reason", " "], ["--reason", "x", "--by", "ladder"], ["--reason", "x", "--by", ""]):
         assert term.arena("disable", "late", *words, code=2).told
-    assert "disable" not in [act["what"] for act in term.json("bot", "late")["acts"]]
+    assert "disable" not in [act["action"] for act in term.json("bot", "late")["audit_log"]]
 
 
 def test_a_void_match_keeps_its_results_and_does_not_rate(own: Term) -> None:
@@ -187,11 +191,11 @@ def test_a_void_match_keeps_its_results_and_does_not_rate(own: Term) -> None:
     before = own.json("match", first)
     own.arena("void", first, "--reason", "the host was asleep", "--by", "prof")
     after = own.json("match", first)
-    assert (after["rates"], after["results"]) == (False, before["results"])
+    assert (after["is_rated"], after["results"]) == (False, before["results"])
     assert "prof took the match out of the ratings: the host was asleep" in own.arena("match", first).out
-    assert own.json("bot", "late")["versions"][0]["rated"]["matches"] == len(others)
+    assert own.json("bot", "late")["versions"][0]["rated_matches"]["matches"] == len(others)
     own.arena("void", first, "--undo", "--reason", "it was not")
-    assert {**own.json("match", first), "acts": [], "change": 0} == {**before, "acts": [], "change": 0}
+    assert {**own.json("match", first), "audit_log": [], "revision": 0} == {**before, "audit_log": [], "revision": 0}
 
 
 def test_a_page_says_less_when_records_and_logs_are_gone(own: Term) -> None:

@@ -137,7 +137,7 @@ def queue(ladder: Ladder, kind: str, *table: int) -> int:
 def cause(ladder: Ladder, match: int) -> str | None:
     found = ladder.database.look(lambda connection: find_match_summary(connection, match))
     assert found is not None
-    return found.cause
+    return found.outcome
 
 
 def test_two_owners_become_one_with_all_that_is_theirs(ladder: Ladder) -> None:
@@ -163,12 +163,12 @@ def test_two_owners_become_one_with_all_that_is_theirs(ladder: Ladder) -> None:
         page = views.view_user_for_admin(reader, "bob")
         assert page is not None
         assert [line.bot for line in page.bots] == ["ada", "bob"]
-        assert [(act.what, act.why) for act in page.acts if act.what == "merge"] == [
+        assert [(act.action, act.reason) for act in page.audit_log if act.action == "merge"] == [
             ("merge", "bob is ada: he has two accounts")
         ]
         assert "pseudonym of bob" not in repr(views.list_users(reader))
     assert take_in(ladder, "login\nBOB\n").added == 0
-    assert submit_bot(ladder, ladder.path / "bob.py", "bob", "bob").again
+    assert submit_bot(ladder, ladder.path / "bob.py", "bob", "bob").duplicate
 
 
 def test_merging_goes_on_from_what_was_merged(tmp_path: Path) -> None:
@@ -243,11 +243,11 @@ def test_who_left_is_out_until_he_returns(ladder: Ladder) -> None:
             doing()
     with pytest.raises(LadderError, match="has no version that is accepted"):
         queue_challenges(ladder, "bob", ["ada"], "bob", 1)
-    assert [each.owner.login for each in get_grades(ladder, "staff").grades] == ["bob"]
+    assert [each.user.login for each in get_grades(ladder, "staff").grades] == ["bob"]
     with ladder.reading(STAFF_VIEWER) as reader:
-        assert [(line.login, line.gone) for line in views.list_users(reader).rows if line.gone] == [
-            ("ada", "dropped out")
-        ]
+        assert [
+            (line.login, line.withdrawal_reason) for line in views.list_users(reader).items if line.withdrawal_reason
+        ] == [("ada", "dropped out")]
     told = take_in(ladder, "login,section\nada,B\n")
     assert [each.text for each in told.remarks] == ["ada left the course, and isn't brought back"]
     assert (owner(ladder, "ada").withdrawn, owner(ladder, "ada").section) == (True, "B")
@@ -257,7 +257,7 @@ def test_who_left_is_out_until_he_returns(ladder: Ladder) -> None:
         assert ada in [version.id for version in active_versions(connection)]
         assert [version.id for version in unchecked_versions(connection, 2e6)] == [sent]
     assert authenticate_secret(ladder, session.secret, "session").login == "ada"
-    assert [each.owner.login for each in get_grades(ladder, "staff").grades] == ["ada", "bob"]
+    assert [each.user.login for each in get_grades(ladder, "staff").grades] == ["ada", "bob"]
 
 
 def test_the_commands_say_what_is_so(ladder: Ladder) -> None:

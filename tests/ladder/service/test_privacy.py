@@ -65,7 +65,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
         serve(made)
         serve(made, 4)
         with made.reading(STAFF_VIEWER) as reader:
-            [last, *_] = views.list_matches(reader, kind="rated").rows
+            [last, *_] = views.list_matches(reader, kind="rated").items
         set_void(made, last.id, True, LOGINS["ada"], "wrong")
         disable_bot(made, "adabot", LOGINS["bob"], "copied")
         set_suspended(made, LOGINS["cyd"], True, "prof", "copied, too")
@@ -98,7 +98,7 @@ def told(ladder: Ladder, viewer: Viewer) -> Iterator[tuple[str, str]]:
         for name in ("adabot", "bobbot", "one"):
             found[name] = views.view_bot(reader, name, last=1000)
             found[f"{name}'s build"] = views.view_build_log(reader, name)
-        for line in views.list_matches(reader, limit=1000).rows:
+        for line in views.list_matches(reader, limit=1000).items:
             found[f"match {line.id}"] = views.view_match(reader, line.id)
             found[f"match {line.id} again"] = views.view_match_replay(reader, line.id)
             for name in ("adabot", "bobbot"):

@@ -51,4 +51,4 @@ def test_what_was_made_and_taken_in_is_told_to_programs(place: Place) -> None:
     assert {name: added[name] for name in ("added", "changed", "absent")} == {"added": 1, "changed": 0, "absent": 0}
     for again in (False, True):
         taken = place.call("ladder", "submit", "spring", place.bot("mybot.py"), "--owner", "ada", "--json").json
-        assert (taken["label"], taken["again"]) == ("mybot@1", again)
+        assert (taken["version_ref"], taken["duplicate"]) == ("mybot@1", again)

@@ -84,12 +84,12 @@ def everything_changes(ladder: Ladder) -> None:
 def test_what_was_handed_out_is_made_again_to_the_digit_whatever_happened_since(ladder: Ladder, place: Place) -> None:
     """And so it is in a ladder that was restored from a backup; what is kept is printed as it was."""
     made = release_grades(ladder, "one", "teacher", None, deadline="first")
-    assert [grade.points for grade in made.told.grades] == [70, 0, 0]
+    assert [grade.points for grade in made.grades.grades] == [70, 0, 0]
     before = Term(ladder.path).arena("grades show", "--release", "one").out
     everything_changes(ladder)
     assert reproduce_release(ladder, "one").differences == ()
     later = release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
-    assert [grade.points for grade in later.told.grades] == [0, 0, 0, 0]
+    assert [grade.points for grade in later.grades.grades] == [0, 0, 0, 0]
     assert Term(ladder.path).arena("grades show", "--release", "one").out == before
     set_withdrawn(ladder, "bob", True, "teacher", "moved away")
     merge_users(ladder, "dan", "cleo", "teacher", "one person")
@@ -150,27 +150,27 @@ def test_a_later_release_tells_what_changed_for_whom_and_why(ladder: Ladder) -> 
     everything_changes(ladder)
     release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
     found = since(ladder, "two")
-    assert found.words == (
+    assert found.reasons == (
         'the baseline "beats one": points 40 beats one before, points 50 beats one now',
         "5 % off a day, 0 before",
         "the deadline is 1970-01-12 14:47 UTC, 1970-01-12 14:46 UTC before",
         "292 games count, 96 before",
         "void since: matches 1, 30",
     )
-    words = {row.owner.login: (row.before, row.after, "; ".join(row.words)) for row in found.rows}
+    words = {row.user.login: (row.before, row.after, "; ".join(row.reasons)) for row in found.items}
     assert words["ada"][:2] == (70, 0)
     assert words["ada"][2].startswith("no version counts, a@1 before; suspended: copied; before: beats one: passed, ")
     assert words["cleo"][2].startswith("c@1 counts, no version before; more time until ")
     assert words["dan"] == (None, 0, "had no grade before: joined since")
     set_suspended(ladder, "ada", False, "t", "it wasn't")
     release_grades(ladder, "three", "teacher", "it wasn't copied", deadline="first")
-    [row] = since(ladder, "three").rows
-    assert (row.owner.login, row.before, row.after) == ("ada", 0, 30)
-    [row] = [row for row in since(ladder, "three", "one").rows if row.owner.login == "ada"]
+    [row] = since(ladder, "three").items
+    assert (row.user.login, row.before, row.after) == ("ada", 0, 30)
+    [row] = [row for row in since(ladder, "three", "one").items if row.user.login == "ada"]
     assert (row.before, row.after) == (70, 30)
-    assert row.words[0].startswith("beats one: not passed, ")
-    assert "points ahead of one@1 (" in row.words[0]
-    assert "; before passed, 51.5 points ahead" in row.words[0]
+    assert row.reasons[0].startswith("beats one: not passed, ")
+    assert "points ahead of one@1 (" in row.reasons[0]
+    assert "; before passed, 51.5 points ahead" in row.reasons[0]
 
 
 def test_a_final_is_handed_out_too(ladder: Ladder) -> None:
@@ -179,13 +179,13 @@ def test_a_final_is_handed_out_too(ladder: Ladder) -> None:
     keep_final(ladder, "last", ())
     reveal_final_results(ladder, "last", "teacher")
     made = release_grades(ladder, "end", "teacher", None, final="last")
-    assert made.line.of == "final last"
+    assert made.release.scope == "final last"
     last = ladder.database.look(lambda connection: connection.scalar(select(func.max(matches.id))))
     assert last is not None
     set_void(ladder, last, True, "teacher", "the host slept")
     assert reproduce_release(ladder, "end").same
     assert release_grades(ladder, "end2", "teacher", "a void match", final="last").changes is not None
-    assert since(ladder, "end2").words[-1] == f"void since: match {last}"
+    assert since(ladder, "end2").reasons[-1] == f"void since: match {last}"
 
 
 def seen_by(ladder: Ladder, viewer: Viewer) -> PublishedGrades:
@@ -200,12 +200,12 @@ def test_a_participant_sees_his_own_row_alone(ladder: Ladder) -> None:
     release_grades(ladder, "two", "teacher", "ada copied", deadline="first")
     for viewer, logins in ((Viewer("ada"), ["ada"]), (Viewer("bob"), ["bob"]), (PUBLIC_VIEWER, [])):
         found = seen_by(ladder, viewer)
-        assert [grade.owner.login for grade in found.told.grades] == logins
+        assert [grade.user.login for grade in found.grades.grades] == logins
         assert found.changes is not None
-        assert {row.owner.login for row in found.changes.rows} <= set(logins)
-        assert (found.line.by, found.line.why) == (None, None)
+        assert {row.user.login for row in found.changes.items} <= set(logins)
+        assert (found.release.created_by, found.release.reason) == (None, None)
         with ladder.database.read() as connection:
-            assert {line.why for line in list_release_summaries(connection, viewer)} == {None}
+            assert {line.reason for line in list_release_summaries(connection, viewer)} == {None}
 
 
 def test_what_was_handed_out_to_a_login_is_the_persons_who_it_became(ladder: Ladder) -> None:
@@ -214,16 +214,16 @@ def test_what_was_handed_out_to_a_login_is_the_persons_who_it_became(ladder: Lad
     import_users(ladder, [make_roster_entry("ada2", "Ada", None, None, None)], "t", "one person")
     merge_users(ladder, "ada", "ada2", "teacher", "one person")
     with ladder.database.read() as connection:
-        [grade] = get_published_grades(connection, "one", Viewer("ada2")).told.grades
-        assert (grade.owner.login, grade.points) == ("ada", 70)
-        assert get_published_grades(connection, "one", Viewer("bob")).told.grades[0].owner.login == "bob"
-    assert release_grades(ladder, "two", "teacher", "a merge", deadline="first").told.grades[0].owner.login == "ada2"
-    assert since(ladder, "two").rows == ()
+        [grade] = get_published_grades(connection, "one", Viewer("ada2")).grades.grades
+        assert (grade.user.login, grade.points) == ("ada", 70)
+        assert get_published_grades(connection, "one", Viewer("bob")).grades.grades[0].user.login == "bob"
+    assert release_grades(ladder, "two", "teacher", "a merge", deadline="first").grades.grades[0].user.login == "ada2"
+    assert since(ladder, "two").items == ()
     play(ladder, "b@1", "one@1", [2] * 40)
     merge_users(ladder, "cleo", "bob", "teacher", "one person")
     release_grades(ladder, "three", "teacher", "a merge", deadline="first")
-    assert [(row.owner.login, row.before, row.after) for row in since(ladder, "three").rows] == [("bob", 0, 100)]
-    assert [grade.owner.login for grade in seen_by(ladder, Viewer("bob")).told.grades] == ["bob", "cleo"]
+    assert [(row.user.login, row.before, row.after) for row in since(ladder, "three").items] == [("bob", 0, 100)]
+    assert [grade.user.login for grade in seen_by(ladder, Viewer("bob")).grades.grades] == ["bob", "cleo"]
 
 
 def test_the_command_hands_out_prints_and_compares(ladder: Ladder) -> None:
@@ -231,7 +231,7 @@ def test_the_command_hands_out_prints_and_compares(ladder: Ladder) -> None:
     term = Term(ladder.path)
     made = term.arena("grades release", "one", "--deadline", "first").out
     assert term.arena("grades show", "--release", "one").out == made
-    assert term.json("grades show", "--release", "one")["of"] == "deadline first"
+    assert term.json("grades show", "--release", "one")["scope"] == "deadline first"
     assert "no release before" in term.arena("grades diff", "one", code=2).told[0]
     play(ladder, "b@1", "one@1", [2] * 40)
     regrade = term.arena("grades release", "two", "--deadline", "first", "--reason", "more games")

@@ -69,7 +69,7 @@ def test_a_bot_at_4_ms_of_500_plays_as_often_as_bots_that_answer_at_once(ladder:
     thinks = set(versions(ladder)[-1:])
     played = play(ladder, RoundScheduler(ladder), thinks, 30, took_us=4_000 * REQUESTS)
     assert all(thinks <= field for field in played)
-    assert page_of(ladder, thinks).held is None
+    assert page_of(ladder, thinks).throttle_reason is None
 
 
 def test_a_version_that_takes_most_of_the_time_plays_every_second_round_and_its_page_says_so(ladder: Ladder) -> None:
@@ -78,11 +78,11 @@ def test_a_version_that_takes_most_of_the_time_plays_every_second_round_and_its_
     assert [bool(slow & field) for field in played] == [True, *[True, False] * 19, True]
     assert all(len(field) >= 12 for field in played), "no round leaves out another"
     page = page_of(ladder, slow)
-    assert page.held == (
+    assert page.throttle_reason == (
         "it plays in every second round only, if others fill the tables without it: its mean answer took 400 ms in its"
         " last 4 rated matches, more than 50% of the 500 ms that are allowed"
     )
-    assert page_of(ladder, set(versions(ladder)[:1])).held is None
+    assert page_of(ladder, set(versions(ladder)[:1])).throttle_reason is None
 
 
 def test_who_begins_to_hang_is_known_by_the_first_match(ladder: Ladder) -> None:

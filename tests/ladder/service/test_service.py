@@ -65,7 +65,7 @@ def test_a_submission_is_examined_plays_and_is_rated(ladder: Ladder, tmp_path: P
     events = list(LadderRunner(ladder, workers(), until="idle").events())
     assert [event for event in events if isinstance(event, MatchFinished)] == [], "no rated match"
     events += list(LadderRunner(ladder, workers(), matches=6).events())
-    exams = {event.label: event.reason for event in events if isinstance(event, CheckFinished)}
+    exams = {event.version_ref: event.reason for event in events if isinstance(event, CheckFinished)}
     assert exams.keys() == {"one@1", "two@1", "turtle@1", "broken@1"}
     assert [label for label, reason in exams.items() if reason is not None] == ["broken@1"]
     assert "no such model" in str(told_steps(ladder, "broken"))
@@ -78,9 +78,9 @@ def test_a_submission_is_examined_plays_and_is_rated(ladder: Ladder, tmp_path: P
             "turtle": True,
             "two": True,
         }
-    assert {row.bot for row in table.rows} == {"one", "two", "turtle"}
+    assert {row.bot for row in table.items} == {"one", "two", "turtle"}
     assert (table.matches, table.games) == (6, 12)
-    assert sum(row.games for row in table.rows) == 2 * 12
+    assert sum(row.games for row in table.items) == 2 * 12
 
 
 def told_steps(ladder: Ladder, bot: str) -> list[str]:
@@ -103,7 +103,7 @@ def test_a_fold_that_goes_on_says_what_a_new_one_says(playing: Ladder) -> None:
     new.update()
     assert fold.table is not None
     assert new.table is not None
-    for one, other in zip(fold.table.rows, new.table.rows, strict=True):
+    for one, other in zip(fold.table.items, new.table.items, strict=True):
         assert one.rating.value == pytest.approx(other.rating.value, abs=1e-9)
         assert (one.version, one.games, one.matches) == (other.version, other.games, other.matches)
 

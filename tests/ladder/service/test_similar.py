@@ -36,8 +36,8 @@ def test_pairs_of_different_owners_are_listed_with_both_shares(ladder: Ladder, t
         [("again@1", "ada"), ("mine@1", "bob")],
         [("mine@1", "bob"), ("weigher@1", "ada")],
     ]
-    assert all(pair.share >= pair.other_share > 50 for pair in found.pairs)
-    assert found.unread == tuple(f"again@1: {name} isn't compared" for name in ("bytes.py", "vendor/a.py", "long.py"))
+    assert all(pair.overlap_percent >= pair.other_overlap_percent > 50 for pair in found.pairs)
+    assert found.skipped == tuple(f"again@1: {name} isn't compared" for name in ("bytes.py", "vendor/a.py", "long.py"))
     assert find_similar_versions(ladder, compare=False).pairs is None
 
 

@@ -106,15 +106,15 @@ def test_findings_are_looked_for_again_when_games_have_grown(ladder: Ladder) -> 
     all_meet(ladder, 6, {})
     fold = folded(ladder)
     assert fold.table is not None
-    assert fold.table.findings is not None
-    first = fold.table.findings
+    assert fold.table.collusion is not None
+    first = fold.table.collusion
     assert first.games == 36 * GAMES
     play(ladder, ("ab", 3))
     fold.update()
-    assert fold.table.findings is first
+    assert fold.table.collusion is first
     play(ladder, ("cd", 3))
     fold.update()
-    assert fold.table.findings.games == 38 * GAMES
+    assert fold.table.collusion.games == 38 * GAMES
     with ladder.database.read() as connection:
         assert Standings.from_json(find_latest_snapshot(connection) or "") == fold.table
 
@@ -127,17 +127,17 @@ def test_a_table_shows_how_shares_changed_since_yesterday_and_in_a_week(ladder: 
         all_meet(ladder, 6, {"ab": wins})
         table = folded(ladder).table
         assert table is not None
-        shares.append({row.bot: row.adjusted.value for row in table.rows if row.adjusted})
+        shares.append({row.bot: row.win_rate_adjusted.value for row in table.items if row.win_rate_adjusted})
     moved = Standings.from_json(text_of(ladder))
     term = Term(ladder.path)
-    told = {row["bot"]: row["trend"] for row in term.json("standings", "--at", "2024-10-11")["rows"]}
-    assert moved.at == (20_000.5 + 7) * DAY_S
-    assert told["a"]["day"] == pytest.approx(shares[2]["a"] - shares[1]["a"])
-    assert told["a"]["week"] == pytest.approx(shares[2]["a"] - shares[0]["a"])
-    assert told["a"]["week"] < told["a"]["day"] < 0
+    told = {row["bot"]: row["trend"] for row in term.json("standings", "--at", "2024-10-11")["items"]}
+    assert moved.created_at == (20_000.5 + 7) * DAY_S
+    assert told["a"]["change_1d"] == pytest.approx(shares[2]["a"] - shares[1]["a"])
+    assert told["a"]["change_7d"] == pytest.approx(shares[2]["a"] - shares[0]["a"])
+    assert told["a"]["change_7d"] < told["a"]["change_1d"] < 0
     old = term.json("standings", "--at", "2024-10-04")
-    assert {row["bot"]: row["adjusted"]["value"] for row in old["rows"]} == pytest.approx(shares[0])
-    assert {row["trend"]["day"] for row in old["rows"]} == {None}
+    assert {row["bot"]: row["win_rate_adjusted"]["value"] for row in old["items"]} == pytest.approx(shares[0])
+    assert {row["trend"]["change_1d"] for row in old["items"]} == {None}
     assert "nothing was rated by then" in term.arena("standings", "--at", "2024-10-03").err
 
 
@@ -147,14 +147,14 @@ def test_the_table_of_a_day_is_the_same_when_it_is_old(ladder: Ladder) -> None:
     folded(ladder)
     term = Term(ladder.path)
     new = term.json("standings", "--at", "2024-10-04", "--show-logins")
-    assert new["rows"][0]["adjusted"]["low"] is not None
+    assert new["items"][0]["win_rate_adjusted"]["low"] is not None
     ladder.clock = lambda: 20_001.5 * DAY_S
     all_meet(ladder, 6, {"ab": 1})
     folded(ladder)
     old = term.json("standings", "--at", "2024-10-04", "--show-logins")
-    assert old == {**new, "change": old["change"]}
+    assert old == {**new, "revision": old["revision"]}
     kept = ladder.database.look(lambda connection: [row[1] for row in connection.execute(select(*BOARDS))])
-    assert [len(Standings.from_json(text).rows) for text in kept] == [0, 4]
+    assert [len(Standings.from_json(text).items) for text in kept] == [0, 4]
 
 
 def text_of(ladder: Ladder) -> str:
@@ -175,8 +175,8 @@ def test_staff_sees_the_bots_of_a_section_and_nobody_else_learns_who_is_in_one(l
     ):
         with ladder.reading(viewer) as reader:
             page = view_standings_page(reader, section="A")
-        assert sorted(row.bot for row in page.table.rows) == list(bots)
-        assert (page.of, page.sections) == (len(bots), sections)
+        assert sorted(row.bot for row in page.standings.items) == list(bots)
+        assert (page.total, page.sections) == (len(bots), sections)
 
 
 def test_a_pseudonymous_table_has_several_sortable_columns(ladder: Ladder) -> None:
@@ -185,10 +185,10 @@ def test_a_pseudonymous_table_has_several_sortable_columns(ladder: Ladder) -> No
     play(ladder, ("bc", 6))
     folded(ladder)
     term = Term(ladder.path)
-    for sort in ("rank", "share", "games", "faults", "name", "age", "trend"):
-        assert sorted(row["bot"] for row in term.json("standings", "--sort", sort)["rows"]) == list("abcd")
-    assert [row["bot"] for row in term.json("standings", "--sort", "name")["rows"]] == list("abcd")
-    assert {row["bot"] for row in term.json("standings", "--sort", "games")["rows"][:2]} == {"b", "c"}
+    for sort in ("rank", "win_rate", "games", "faults", "name", "age", "trend"):
+        assert sorted(row["bot"] for row in term.json("standings", "--sort", sort)["items"]) == list("abcd")
+    assert [row["bot"] for row in term.json("standings", "--sort", "name")["items"]] == list("abcd")
+    assert {row["bot"] for row in term.json("standings", "--sort", "games")["items"][:2]} == {"b", "c"}
     told = term.arena("standings").out
     assert max(map(len, told.splitlines())) <= 100
     for text in (told, term.arena("standings", "--json").out, term.arena("standings", "--csv").out):
@@ -211,18 +211,18 @@ def test_who_favours_whom_is_told_to_the_teacher_alone(ladder: Ladder) -> None:
     from ladder.store.database import save_snapshot
 
     pair = CollusionSuspects(("owner-of-a", "owner-of-b"), True, 120, 20, (10.0, 60.0), (30.0, 30.5), 0.0004)
-    assert fold.table.findings is not None
-    told = replace(fold.table, findings=replace(fold.table.findings, favours=(pair,))).to_json()
+    assert fold.table.collusion is not None
+    told = replace(fold.table, collusion=replace(fold.table.collusion, suspects=(pair,))).to_json()
     ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, told))
     term = Term(ladder.path)
     words = term.arena("standings", "--show-logins").out
     assert (
         "beyond chance: owner-of-a gives to owner-of-b; in 120 games of both they won 10 (30.0 expected) and" in words
     )
-    assert term.json("standings", "--show-logins")["findings"]["favours"] == [
+    assert term.json("standings", "--show-logins")["collusion"]["suspects"] == [
         {**asdict(pair), "owners": list(pair.owners), "wins": [10.0, 60.0], "expected": [30.0, 30.5]}
     ]
-    assert term.json("standings")["findings"]["favours"] is None
+    assert term.json("standings")["collusion"]["suspects"] is None
     assert "gives to" not in term.arena("standings").out
 
 
@@ -236,8 +236,8 @@ def test_owners_who_favour_one_another_are_found(ladder: Ladder) -> None:
         all_meet(ladder, 1, wins | {"cd": 6}, "abcdefgh")
     table = folded(ladder).table
     assert table is not None
-    assert table.findings is not None
-    assert [(each.owners, each.gives) for each in table.findings.favours] == [(("owner-of-d", "owner-of-c"), True)]
+    assert table.collusion is not None
+    assert [(each.owners, each.one_way) for each in table.collusion.suspects] == [(("owner-of-d", "owner-of-c"), True)]
 
 
 def test_a_ladder_without_results_says_what_to_do(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_ladder_without_results_says_what_to_do(tmp_path: Path) -> None:
     create_ladder(tmp_path / "new", PLAY, None).close()
     term = Term(tmp_path / "new")
     assert "play: arena ladder run" in term.arena("standings").err
-    assert term.json("standings")["rows"] == []
+    assert term.json("standings")["items"] == []
     with closing(open_ladder(tmp_path / "new")) as ladder:
         assert folded(ladder).table is not None
-    assert term.json("standings")["rows"] == []
+    assert term.json("standings")["items"] == []

@@ -32,13 +32,13 @@ def style(ladder: Ladder, name: str, viewer: Viewer) -> views.BotStyle | None:
     with ladder.reading(viewer) as reader:
         bot = views.view_bot(reader, name)
     assert bot is not None
-    return bot.style
+    return bot.play_style
 
 
 def test_a_bots_page_says_what_arena_stats_counts_in_the_same_records(ladder: Ladder) -> None:
     """And of the field the mean of the bots that play. A match that is void isn't counted, nor one that was pruned."""
     with ladder.reading(STAFF_VIEWER) as reader:
-        ids = [line.id for line in views.list_matches(reader, kind="rated", limit=99).rows]
+        ids = [line.id for line in views.list_matches(reader, kind="rated", limit=99).items]
         texts = [find_record(reader.connection, id) for id in ids]
         board = Standings.from_json(find_latest_snapshot(reader.connection) or "")
     fold = Records()
@@ -56,19 +56,19 @@ def test_a_bots_page_says_what_arena_stats_counts_in_the_same_records(ladder: La
                 continue
             section, _, what = number.name.partition(" ")
             rate = getattr(profile, section)[what]
-            assert (number.count, number.of) == (rate.count, rate.total), number.name
+            assert (number.count, number.total) == (rate.count, rate.total), number.name
         turns = next(number for number in told.public if number.name == "turns")
-        assert turns.of == profile.games
-        shares.append(next(number.count / number.of for number in told.hidden if number.name == "bluffs all"))
-    assert board.style is not None
-    assert board.style.hidden is not None
-    assert board.style.bots == len(profiles) == 4
-    assert board.style.hidden["bluffs all"] == pytest.approx(fmean(shares))
+        assert turns.total == profile.games
+        shares.append(next(number.count / number.total for number in told.hidden if number.name == "bluffs all"))
+    assert board.play_style is not None
+    assert board.play_style.hidden is not None
+    assert board.play_style.bots == len(profiles) == 4
+    assert board.play_style.hidden["bluffs all"] == pytest.approx(fmean(shares))
     before = style(ladder, "adabot", STAFF_VIEWER)
     assert before is not None
     with ladder.reading(STAFF_VIEWER) as reader:
-        mine = [line.id for line in views.list_matches(reader, kind="rated", limit=99).rows
-                if any(seat.label == "adabot@1" for seat in line.seats)]  # fmt: skip
+        mine = [line.id for line in views.list_matches(reader, kind="rated", limit=99).items
+                if any(seat.version_ref == "adabot@1" for seat in line.players)]  # fmt: skip
     set_void(ladder, mine[0], True, "prof", "wrong")
     after = style(ladder, "adabot", STAFF_VIEWER)
     assert (None if after is None else after.matches) == (before.matches - 1 or None)
@@ -90,12 +90,12 @@ def test_what_nobody_saw_is_told_to_the_owner_and_its_mean_to_staff_alone(ladder
         names = {number.name for number in told.public}
         assert {"turns", "visible_at_table challenged", "actions tax"} <= names
         assert {name.partition(" ")[0] for name in names} == {"turns", "actions", "challenged", "visible_at_table"}
-        assert all(number.field is not None for number in told.public)
+        assert all(number.field_mean is not None for number in told.public)
         assert (told.hidden is not None) is hidden
         for number in told.hidden or ():
-            assert (number.field is not None) is mean
+            assert (number.field_mean is not None) is mean
         with ladder.reading(viewer) as reader:
             table = views.view_standings(reader)
-        assert table.style is not None
-        assert table.style.public
-        assert (table.style.hidden is not None) is mean
+        assert table.play_style is not None
+        assert table.play_style.public
+        assert (table.play_style.hidden is not None) is mean

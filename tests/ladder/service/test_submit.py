@@ -47,24 +47,24 @@ def test_each_subfolder_is_submitted_for_the_login_that_it_is_called(ladder: Lad
     with ladder.database.read() as connection:
         names = {each.login: "-".join(each.pseudonym.split()) for each in all_users(connection)}
     found = submit_folder(ladder, top, EARLIER, "prof")
-    assert {login: (one.label, one.received) for login, one in found.taken.items()} == {
+    assert {login: (one.version_ref, one.received_at) for login, one in found.accepted.items()} == {
         "ada": (f"{names['ada']}@1", EARLIER),
         "bob": (f"{names['bob']}@1", EARLIER),
     }
-    assert {login: why.partition("\n")[0] for login, why in found.refused.items()} == {
+    assert {login: why.partition("\n")[0] for login, why in found.rejected.items()} == {
         "dan": "it is a link, or holds one.",
         "eve": "eve can't be taken: it holds no file.",
         "zoe": 'there is no owner "zoe".',
     }
-    assert all(one.again for one in submit_folder(ladder, top, EARLIER, "prof").taken.values())
+    assert all(one.duplicate for one in submit_folder(ladder, top, EARLIER, "prof").accepted.values())
     (top / "ada" / "bot.py").write_text(f"{PY}2")
-    assert submit_folder(ladder, top, NOW, "prof").taken["ada"].label == f"{names['ada']}@2"
+    assert submit_folder(ladder, top, NOW, "prof").accepted["ada"].version_ref == f"{names['ada']}@2"
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
     path = tmp_path / "more.py"
     path.write_text(f"{PY}3")
     submit_bot(ladder, path, "ada")
-    assert submit_folder(ladder, top, NOW, "prof").refused["ada"].startswith("which of ")
+    assert submit_folder(ladder, top, NOW, "prof").rejected["ada"].startswith("which of ")
     with pytest.raises(LadderError, match="has no subfolder"):
         submit_folder(ladder, top / "ada", EARLIER, "prof")
 
@@ -120,7 +120,7 @@ def sent(ladder: Ladder, code: int, received: float | None = None, at: float = N
     path = ladder.path / "ada.py"
     path.write_text(f"{PY}{code}")
     taken = submit_bot(ladder, path, "ada", "ada", received, None if received is None else "prof")
-    return taken.number, taken.received
+    return taken.number, taken.received_at
 
 
 def said(ladder: Ladder) -> list[str]:
@@ -162,7 +162,7 @@ def test_late_counts_by_the_time_of_receipt(ladder: Ladder) -> None:
     settle(ladder, deadline("second", NOW - 1000, grace_minutes=15))
     path = ladder.path / "ada.py"
     path.write_text(PY)
-    assert submit_bot(ladder, path, "ada", received=NOW - 500, by="prof").late == "second"
+    assert submit_bot(ladder, path, "ada", received=NOW - 500, by="prof").late_for == "second"
 
 
 def test_a_teammates_submission_is_late_as_the_grade_has_it(ladder: Ladder) -> None:
@@ -173,7 +173,7 @@ def test_a_teammates_submission_is_late_as_the_grade_has_it(ladder: Ladder) -> N
     extend_deadline(ladder, "bob", "second", None, 1, 0, "prof", "ill")
     path = ladder.path / "ada.py"
     path.write_text(f"{PY}2")
-    assert submit_bot(ladder, path, "bob", received=NOW - 500, by="prof").late == "second"
+    assert submit_bot(ladder, path, "bob", received=NOW - 500, by="prof").late_for == "second"
 
 
 def test_the_owner_reads_when_it_was_received_and_others_do_not(ladder: Ladder) -> None:
@@ -183,5 +183,5 @@ def test_the_owner_reads_when_it_was_received_and_others_do_not(ladder: Ladder) 
         with ladder.reading(viewer) as reader:
             found = view_bot(reader, "ada")
         assert found is not None
-        told[viewer.login] = (found.versions[0].submitted, found.versions[0].received)
+        told[viewer.login] = (found.versions[0].submitted_at, found.versions[0].received_at)
     assert told == {None: (NOW, EARLIER), "ada": (NOW, EARLIER), "bob": (NOW, None)}

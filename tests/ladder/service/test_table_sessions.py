@@ -121,8 +121,8 @@ def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
     with ladder.reading(STAFF_VIEWER) as reader:
         page = views.view_table(reader, id)
         assert page is not None
-        assert (page.line.state, page.line.why) == ("ended", "closed by its opener")
-        told = [line for line in views.list_events(reader, 0, 1000).rows if line.what == "table_changed"]
+        assert (page.table.status, page.table.end_reason) == ("ended", "closed by its opener")
+        told = [line for line in views.list_events(reader, 0, 1000).items if line.type == "table_changed"]
     assert [line.table for line in told] == [id] * 3  # it was opened, played, and ended
 
 
@@ -136,7 +136,7 @@ def test_who_opened_a_table_alone_is_told_which_bots_sit_there_until_a_match_has
             with ladder.reading(viewer) as reader:
                 page = views.view_table(reader, id)
                 assert page is not None
-                labels.append(page.line.places[0].bot)
+                labels.append(page.table.slots[0].bot)
         return labels
 
     assert bots() == ["one@1", None, None, None, None]
@@ -154,7 +154,7 @@ def test_records_are_kept_as_long_as_others_and_that_they_were_played_stays(ladd
     with ladder.reading(STAFF_VIEWER) as reader:
         replay = views.view_table_replay(reader, id, 0)
         assert replay is not None
-        assert replay.why == "not kept"
+        assert replay.unavailable_reason == "not kept"
         assert [match.has_record for match in list_session_matches(reader.connection, id)] == [False, True]
 
 
@@ -201,10 +201,10 @@ def test_a_place_is_its_persons_alone(ladder: Ladder) -> None:
     assert join_table(ladder, id, secrets[3], "bob") is None  # the second call of one whose answer was lost
     places = [
         find_table_access(ladder, id, viewer, secrets[3])
-        for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("bob", changes=False))
+        for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("bob", can_write=False))
     ]
     assert [seat.place if seat else "none" for seat in places] == [1, 3, None, None]
-    programs = [find_program_access(ladder, id, viewer, "x") for viewer in (ADA, BOB, Viewer("ada", changes=False))]
+    programs = [find_program_access(ladder, id, viewer, "x") for viewer in (ADA, BOB, Viewer("ada", can_write=False))]
     assert [seat.place if seat else "none" for seat in programs] == [2, "none", "none"]
     with pytest.raises(LadderError, match="can't be given away"):
         renew_slot_secret(ladder, id, 3, ADA)

@@ -37,7 +37,7 @@ def test_a_ladders_matches_have_talk_where_its_rules_have(tmp_path: Path) -> Non
         serve(ladder)
         serve(ladder, 1)
         with ladder.reading(STAFF_VIEWER) as reader:
-            [row] = list_matches(reader, kind="rated").rows
+            [row] = list_matches(reader, kind="rated").items
             text = find_record_text(reader, row.id)
     record: Record = read_record(text or "")
     verify_record(record)

@@ -154,8 +154,8 @@ def test_a_version_that_no_machine_could_examine_is_told_so(ladder: Ladder, begu
     with ladder.database.read() as connection:
         assert get_version_by_id(connection, task.id).rejection_reason == "it could not be examined: the disk burns"
         assert list(problems(connection)) == []
-    assert submit_bot(ladder, begun.parent / "owner0.py", "owner0").label == "owner0@2"
-    assert submit_bot(ladder, begun.parent / "owner1.py", "owner1").again
+    assert submit_bot(ladder, begun.parent / "owner0.py", "owner0").version_ref == "owner0@2"
+    assert submit_bot(ladder, begun.parent / "owner1.py", "owner1").duplicate
 
 
 def test_what_no_module_of_ours_raises_is_a_failed_attempt(ladder: Ladder, place: Place) -> None:
@@ -170,7 +170,7 @@ def test_what_no_module_of_ours_raises_is_a_failed_attempt(ladder: Ladder, place
 def test_a_reference_qualifies_against_the_others(ladder: Ladder, begun: Path) -> None:
     """Not against an earlier version of itself."""
     (begun.parent / "one.py").write_text(f"{BOT}# better\n")
-    assert submit_reference(ladder, str(begun.parent / "one.py")).label == "one@2"
+    assert submit_reference(ladder, str(begun.parent / "one.py")).version_ref == "one@2"
     task = queue_of(ladder, 2).take()
     assert task is not None
     assert isinstance(task.work, VersionCheckJob)

@@ -81,7 +81,7 @@ def together(ladder: Ladder, team: str, *logins: str, move: bool = False) -> Tea
 def current(ladder: Ladder) -> dict[str, str]:
     """Return the teams that people are in, by login."""
     with ladder.reading(STAFF_VIEWER) as reader:
-        return {row.login: row.team for row in views.list_teams(reader).rows if row.left_at is None}
+        return {row.login: row.team for row in views.list_teams(reader).items if row.left_at is None}
 
 
 def acts(ladder: Ladder) -> list[tuple[str, str]]:
@@ -110,7 +110,7 @@ def test_a_person_is_in_one_team_at_a_time_and_what_was_is_kept(ladder: Ladder) 
     assert leave_teams(ladder, ["ada"], "teacher", "alone") == TeamChanges(0, 0, 0)
     assert current(ladder) == {"cleo": "Blue", "bob": "Blue"}
     with ladder.reading(STAFF_VIEWER) as reader:
-        rows = [(row.team, row.login, row.joined_at, row.left_at) for row in views.list_teams(reader).rows]
+        rows = [(row.team, row.login, row.joined_at, row.left_at) for row in views.list_teams(reader).items]
     assert rows[-2:] == [("Red", "ada", 1e6, 2e6), ("Red", "bob", 1e6, 2e6)]
     told = ["joined Red: they asked"] * 2 + ["joined Blue: they asked", "left Red, joined Blue: they asked"]
     assert acts(ladder) == [("teacher", why) for why in [*told, "left Red: alone"]]
@@ -120,7 +120,7 @@ def test_staff_says_since_when_somebody_is_in_a_team(ladder: Ladder) -> None:
     """It is written down, and no time overlaps another."""
     join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=9e5)
     with ladder.reading(STAFF_VIEWER) as reader:
-        assert [row.joined_at for row in views.list_teams(reader).rows] == [9e5]
+        assert [row.joined_at for row in views.list_teams(reader).items] == [9e5]
     assert acts(ladder)[0][1].startswith("joined Red as of 1970-01-11 ")
     with pytest.raises(LadderError, match="ada was in a team after that time"):
         join_teams(ladder, {"ada": "Blue"}, "teacher", "they asked", True, since=8e5)
@@ -140,7 +140,7 @@ def test_a_wrong_time_is_corrected_by_another(ladder: Ladder) -> None:
     with pytest.raises(LadderError, match="ada was in a team after that time"):
         join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=5.5e5)
     with ladder.reading(STAFF_VIEWER) as reader:
-        assert [(row.team, row.joined_at, row.left_at) for row in views.list_teams(reader).rows] == [
+        assert [(row.team, row.joined_at, row.left_at) for row in views.list_teams(reader).items] == [
             ("Green", 5e5, 6e5),
             ("Red", 8e5, None),
         ]
@@ -178,7 +178,7 @@ def test_the_bot_of_a_mate_who_is_out_takes_no_place_from_the_team(
     out(ladder, "bob", True, "teacher", "copied")
     with ladder.reading(viewer(ladder, "eve")) as reader:
         told, found = get_remaining_quota(ladder, reader), views.view_bot(reader, "bot-bob")
-    assert (told.bots, told.another) == ((), True)
+    assert (told.bots, told.can_add_bot) == ((), True)
     assert found is not None
     assert views.inactive_reason(found) == "no version plays now: ask the staff"
     assert send(ladder, "eve", "bot-eve", "1") == "bot-eve@1"
@@ -362,7 +362,7 @@ def quota(ladder: Ladder, name: str, number: int) -> None:
 def send(ladder: Ladder, login: str, name: str, code: str) -> str:
     path = ladder.path / "sent.py"
     path.write_text(f"{QUICK_BOT}# {code}\n")
-    return submit_bot(ladder, path, login, name).label
+    return submit_bot(ladder, path, login, name).version_ref
 
 
 def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder: Ladder) -> None:
@@ -380,7 +380,7 @@ def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder:
     assert (newest.label, newest.login, newest.submitted_by) == ("bot-ada@2", "ada", "bob")
     with ladder.reading(viewer(ladder, "ada")) as reader:
         told = get_remaining_quota(ladder, reader)
-    assert (told.bots, told.another, told.left) == (("bot-ada", "bot-bob"), False, 0)
+    assert (told.bots, told.can_add_bot, told.remaining) == (("bot-ada", "bot-bob"), False, 0)
     leave_teams(ladder, ["bob"], "teacher", "x")
     assert send(ladder, "bob", "bot-bob", "5") == "bot-bob@3"
     with pytest.raises(LadderError, match="is another's"):
@@ -397,7 +397,7 @@ def test_a_teams_challenges_are_counted_together_and_its_bots_may_meet_there(lad
     asked = [queue_challenges(ladder, "bot-ada", ["bot-bob"], login) for login in ("ada", "bob")]  # at the same moment
     assert len({id for each in asked for id in each.matches}) == 2
     ladder.clock = Clock(1e6 + 1)
-    assert queue_challenges(ladder, "bot-bob", ["bot-cleo"], "ada").left == 0
+    assert queue_challenges(ladder, "bot-bob", ["bot-cleo"], "ada").remaining == 0
     ladder.clock = Clock(1e6 + 2)
     with pytest.raises(LadderError, match="the team of bob has asked for 3 challenges today"):
         queue_challenges(ladder, "bot-bob", ["bot-cleo"], "bob")
@@ -427,7 +427,7 @@ def test_who_leaves_sees_nothing_of_the_others_from_then_on(ladder: Ladder) -> N
             files = views.find_version_archive(reader, "bot-ada", 1)
         assert bot is not None
         assert own is not None
-        return bot.examination is not None, files is not None, tuple(each.login for each in own.team)
+        return bot.checks is not None, files is not None, tuple(each.login for each in own.team)
 
     assert sees() == (False, False, ())
     together(ladder, "Red", "ada", "bob")
@@ -446,8 +446,8 @@ def test_nobody_is_told_who_is_in_a_team_but_its_members_and_staff(ladder: Ladde
     together(ladder, "Blue", "bob", "cleo", move=True)
     for login, told in (("ada", {("Red", "ada")}), ("cleo", {("Blue", "bob"), ("Blue", "cleo")}), ("dan", set())):
         with ladder.reading(viewer(ladder, login)) as reader:
-            rows = views.list_teams(reader).rows
-            decided = [line.decision.why for line in views.list_events(reader, limit=999).rows if line.decision]
+            rows = views.list_teams(reader).items
+            decided = [line.decision.reason for line in views.list_events(reader, limit=999).items if line.decision]
         assert {(row.team, row.login) for row in rows} == told
         assert [why for why in decided if "joined" in why] == ["joined Red: they asked"] * (login == "ada") + [
             "joined Blue: they asked"
@@ -462,8 +462,8 @@ def test_an_event_of_a_mates_bot_is_told_as_to_its_owner(ladder: Ladder) -> None
     by = {}
     for login in ("ada", "bob", "cleo"):
         with ladder.reading(viewer(ladder, login)) as reader:
-            last = [line for line in views.list_events(reader, limit=999).rows if line.version == "bot-ada@1"][-1]
-        by[login] = None if last.decision is None else last.decision.by
+            last = [line for line in views.list_events(reader, limit=999).items if line.version == "bot-ada@1"][-1]
+        by[login] = None if last.decision is None else last.decision.actor
     assert by == {"ada": "bob", "bob": "bob", "cleo": None}
 
 

@@ -98,12 +98,12 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as reader:
         listed = views.list_matches(reader, limit=100)
         matches = [
-            view(reader, line.id) for line in listed.rows for view in (views.view_match, views.view_match_replay)
+            view(reader, line.id) for line in listed.items for view in (views.view_match, views.view_match_replay)
         ]
         bots = [views.view_bot(reader, name) for name in ("late", "broken", "one")]
-        logs = [views.view_logs(reader, line, "late") for line in listed.rows]
+        logs = [views.view_logs(reader, line, "late") for line in listed.items]
         lists = [listed, views.list_users(reader), views.view_queue(reader), views.list_finals(reader)]
-        lists += [*views.list_events(reader).rows, views.list_credentials(reader)]
+        lists += [*views.list_events(reader).items, views.list_credentials(reader)]
         lists += [
             views.list_bots(reader),
             views.view_home(reader, describe_ladder(ladder)),
@@ -166,20 +166,20 @@ def test_an_owner_reads_what_is_the_owners_alone(term: Term) -> None:
         own, other = views.view_bot(reader, "late"), views.view_bot(reader, "broken")
     assert own is not None
     assert other is not None
-    assert own.examples
-    assert own.examination is not None
-    assert (other.examples, other.examination, other.versions[0].reason) == (None, None, None)
-    assert other.versions[0].all.matches == 0
+    assert own.fault_reports
+    assert own.checks is not None
+    assert (other.fault_reports, other.checks, other.versions[0].reason) == (None, None, None)
+    assert other.versions[0].all_matches.matches == 0
 
 
 def test_lists_go_on_from_a_cursor(term: Term) -> None:
     """Part after part they are the whole."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(PUBLIC_VIEWER) as reader:
         whole = views.list_users(reader)
-        assert (len(whole.rows), whole.next) == (4, None)
+        assert (len(whole.items), whole.next_cursor) == (4, None)
         first = views.list_users(reader, limit=3)
-        rest = views.list_users(reader, after=first.next, limit=3)
-        assert (first.rows + rest.rows, rest.next) == (whole.rows, None)
+        rest = views.list_users(reader, after=first.next_cursor, limit=3)
+        assert (first.items + rest.items, rest.next_cursor) == (whole.items, None)
 
 
 def test_matches_of_a_final_are_sealed_until_its_end(own: Term) -> None:
@@ -191,7 +191,7 @@ def test_matches_of_a_final_are_sealed_until_its_end(own: Term) -> None:
         for viewer, sealed in ((PUBLIC_VIEWER, True), (Viewer("ada"), True), (STAFF_VIEWER, False)):
             with ladder.reading(viewer) as reader:
                 assert (views.view_match(reader, match) is None) is sealed
-                assert (match in [line.id for line in views.list_matches(reader, limit=100).rows]) is not sealed
+                assert (match in [line.id for line in views.list_matches(reader, limit=100).items]) is not sealed
                 assert played(reader) == before + (not sealed)
 
 
@@ -199,7 +199,7 @@ def played(reader: views.ViewContext) -> int:
     """Return how many matches of a bot the reader is told of."""
     bot = views.view_bot(reader, "late")
     assert bot is not None
-    return bot.versions[0].all.matches
+    return bot.versions[0].all_matches.matches
 
 
 def keep_final(connection: Connection) -> int:
@@ -221,12 +221,15 @@ def test_a_mate_reads_of_a_bot_what_its_owner_does_but_why_the_owner_is_suspende
         with ladder.reading(MATE) as reader, ladder.reading(Viewer("ada")) as owners:
             mates, owned = views.view_bot(reader, "late"), views.view_bot(owners, "late")
             told = [repr([view(each) for view in (views.list_events, views.list_users)]) for each in (reader, owners)]
-            grade = [each.viewer.may("see grades", "ada") for each in (reader, owners)]
-            kept = [len(views.list_credentials(each, "ada").rows) for each in (reader, owners)]
+            grade = [each.viewer.can("see grades", "ada") for each in (reader, owners)]
+            kept = [len(views.list_credentials(each, "ada").items) for each in (reader, owners)]
     assert mates is not None
     assert owned is not None
-    assert {act.what for act in owned.acts or ()} - {act.what for act in mates.acts or ()} == {"suspend", "unsuspend"}
-    assert replace(mates, acts=None) == replace(owned, acts=None)
+    assert {act.action for act in owned.audit_log or ()} - {act.action for act in mates.audit_log or ()} == {
+        "suspend",
+        "unsuspend",
+    }
+    assert replace(mates, audit_log=None) == replace(owned, audit_log=None)
     assert ["she copied it" in text for text in told] == [False, True]
     assert ["'Ada'" in text for text in told] == [True, True]
     assert (grade, kept[0]) == ([False, True], 0)
@@ -235,14 +238,14 @@ def test_a_mate_reads_of_a_bot_what_its_owner_does_but_why_the_owner_is_suspende
 @each("act", sorted(PERMISSIONS))
 def test_staff_may_do_everything_and_the_public_nothing(act: str) -> None:
     """Between them the table decides."""
-    assert STAFF_VIEWER.may(act, "ada")
-    assert PUBLIC_VIEWER.may(act, None) == (
+    assert STAFF_VIEWER.can(act, "ada")
+    assert PUBLIC_VIEWER.can(act, None) == (
         act in ("come in", "see a table", "sit down")
     )  # for guests, by their secrets
-    assert Viewer("ada").may(act, "ada") is (PERMISSIONS[act] <= AccessLevel.OWNER)
-    assert Viewer("ada").may(act, "bob") is (PERMISSIONS[act] <= AccessLevel.PERSON)
-    assert MATE.may(act, "ada") is (PERMISSIONS[act] <= AccessLevel.MATE)
-    assert MATE.may(act, "bob") is (PERMISSIONS[act] <= AccessLevel.PERSON)
+    assert Viewer("ada").can(act, "ada") is (PERMISSIONS[act] <= AccessLevel.OWNER)
+    assert Viewer("ada").can(act, "bob") is (PERMISSIONS[act] <= AccessLevel.PERSON)
+    assert MATE.can(act, "ada") is (PERMISSIONS[act] <= AccessLevel.MATE)
+    assert MATE.can(act, "bob") is (PERMISSIONS[act] <= AccessLevel.PERSON)
 
 
 def test_a_type_that_the_table_does_not_know_is_shown_to_nobody() -> None:

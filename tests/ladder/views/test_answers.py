@@ -36,7 +36,7 @@ def test_what_is_printed_is_what_the_schema_says(own: Term, name: str) -> None:
     adapter = TypeAdapter(shape)
     schema = CliRunner().invoke(cli, ["ladder", *name.split(), "--json-schema"]).stdout
     assert {**json.loads(schema), "title": ""} == {**adapter.json_schema(mode="serialization"), "title": ""}
-    match = own.json("matches", "--bot", "late")["rows"][0]["id"]
+    match = own.json("matches", "--bot", "late")["items"][0]["id"]
     for words in calls:
         given = [str(match) if word == "MATCH" else word for word in words]
         ran = CliRunner().invoke(cli, ["ladder", *name.split(), str(own.path), *given, "--json"])
@@ -52,5 +52,5 @@ def test_a_runner_tells_what_happens_a_line_each(place: Place) -> None:
     adapter = TypeAdapter(RunnerEventEntry)
     happenings = [adapter.validate_json(line) for line in ran.out.splitlines()]
     assert [json.loads(adapter.dump_json(one)) for one in happenings] == list(map(json.loads, ran.out.splitlines()))
-    assert [one.what for one in happenings] == ["match_finished", "standings_updated"]
-    assert [type(one.about) for one in happenings] == [MatchFinished, StandingsUpdated]
+    assert [one.type for one in happenings] == ["match_finished", "standings_updated"]
+    assert [type(one.event) for one in happenings] == [MatchFinished, StandingsUpdated]

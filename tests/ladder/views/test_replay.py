@@ -32,9 +32,10 @@ def replays(term: Term, viewer: Viewer) -> list[tuple[Any, str | None]]:
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as reader:
         found = views.view_bot(reader, "late", last=100)
         assert found is not None
-        assert found.last
+        assert found.recent_matches
         return [
-            (views.view_match_replay(reader, line.id), views.find_record_text(reader, line.id)) for line in found.last
+            (views.view_match_replay(reader, line.id), views.find_record_text(reader, line.id))
+            for line in found.recent_matches
         ]
 
 
@@ -49,14 +50,14 @@ def test_the_public_is_told_what_everybody_could_know_and_an_owner_what_his_bots
             mine = [place for place, bot in enumerate(record.header.bots) if bot.startswith("late@")]
             viewers = mine if viewer.login == "ada" else []
             cut = make_replay_object(record, None, viewers)
-            for game, known, all_of_it in zip(found.match["games"], cut["games"], shown.match["games"], strict=True):
+            for game, known, all_of_it in zip(found.replay["games"], cut["games"], shown.replay["games"], strict=True):
                 own = [seat for seat, bot in enumerate(game["seating"]) if bot in viewers]
                 assert game["stderr"] == [entry for entry in all_of_it["stderr"] if entry["seat"] in own]
                 wrote += len(game["stderr"])
                 assert {**game, "stderr": []} == known
-            assert {**found.match, "games": []} == {**cut, "games": []}
-            assert found.match["viewers"] == viewers
-            assert (found.line, found.why) == (shown.line, None)
+            assert {**found.replay, "games": []} == {**cut, "games": []}
+            assert found.replay["viewers"] == viewers
+            assert (found.summary, found.unavailable_reason) == (shown.summary, None)
     assert wrote > 0
 
 
@@ -66,11 +67,11 @@ def test_staff_is_told_all_with_everybodys_standard_error(term: Term) -> None:
     for found, text in replays(term, STAFF_VIEWER):
         assert text is not None
         record = read_record(text)
-        assert "viewers" not in found.match
-        assert [{**game, "stderr": []} for game in found.match["games"]] == make_replay_object(record)["games"]
-        wrote += sum(len(game["stderr"]) for game in found.match["games"])
-        assert record.header.key.hex() not in json.dumps(found.match)
-        assert set(found.match["bots"]) == {seat.label for seat in found.line.seats}
+        assert "viewers" not in found.replay
+        assert [{**game, "stderr": []} for game in found.replay["games"]] == make_replay_object(record)["games"]
+        wrote += sum(len(game["stderr"]) for game in found.replay["games"])
+        assert record.header.key.hex() not in json.dumps(found.replay)
+        assert set(found.replay["bots"]) == {player.version_ref for player in found.summary.players}
     assert wrote > 0
 
 
@@ -86,7 +87,7 @@ def test_a_match_that_cannot_be_played_again_says_why(own: Term, viewer: Viewer)
         ladder.database.write(lambda connection: cancel_queued_matches(connection, "it is late", 3.0))
         [waiting] = ladder.database.write(lambda connection: queue_matches(connection, RATED, [table], 4.0))
         with ladder.reading(viewer) as reader:
-            gone = views.list_matches(reader, kind="qualifying").rows[0].id
+            gone = views.list_matches(reader, kind="qualifying").items[0].id
         records = METADATA.tables["records"]
         ladder.database.write(lambda connection: connection.execute(delete(records).where(records.c.match == gone)))
         with ladder.reading(viewer) as reader:
@@ -98,9 +99,9 @@ def test_a_match_that_cannot_be_played_again_says_why(own: Term, viewer: Viewer)
             }.items():
                 found = views.view_match_replay(reader, match)
                 assert found is not None
-                assert (found.why, found.match, found.line.id) == (why, None, match)
-                assert (found.change is None) is (why == "unended")
-                assert (found.line.reason is None) is (viewer is PUBLIC_VIEWER or why != "unplayed")
+                assert (found.unavailable_reason, found.replay, found.summary.id) == (why, None, match)
+                assert (found.revision is None) is (why == "unended")
+                assert (found.summary.reason is None) is (viewer is PUBLIC_VIEWER or why != "unplayed")
             assert views.view_match_replay(reader, 10**6) is None
 
 

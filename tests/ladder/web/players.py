@@ -94,7 +94,7 @@ class Club:
 
     def line(self, id: int, login: str) -> Any:
         """Return the table in one line."""
-        return self.table(id, login)["line"]
+        return self.table(id, login)["table"]
 
     def player(self, id: int, login: str) -> "Player":
         """Return a participant who plays in a browser."""

@@ -26,7 +26,13 @@ def test_an_account_tells_a_person_of_himself_alone(web: Pages) -> None:
     for hidden in ("ada", "eve", "/bots/late", "warden", token.secret):
         assert hidden not in text, hidden
     [bot] = web.visitor("token").get("/api/account").json()["bots"]
-    assert (bot["bot"], bot["playing"], bot["newest"], bot["state"], bot["stopped"]) == ("late", 1, 1, "accepted", None)
+    assert (bot["bot"], bot["active_version"], bot["newest_version"], bot["status"], bot["disabled_reason"]) == (
+        "late",
+        1,
+        1,
+        "accepted",
+        None,
+    )
 
 
 def test_every_page_leads_a_participant_to_his_own_bots(web: Pages) -> None:
@@ -45,7 +51,7 @@ def test_a_token_is_shown_once_on_a_page_that_nobody_keeps(web: Pages) -> None:
     assert f"curl -H 'Authorization: Bearer {secret}' {URL}/api/account" in made.text
     assert secret not in ada.get("/account").text
     viewer = authenticate_secret(web.ladder, secret, "token")
-    assert (viewer.login, viewer.may("read a log", "ada"), viewer.may("submit", "ada")) == ("ada", True, False)
+    assert (viewer.login, viewer.can("read a log", "ada"), viewer.can("submit", "ada")) == ("ada", True, False)
     asked = web.visitor("nobody").get("/api/account", headers={"Authorization": f"Bearer {secret}"}).json()
     assert [line["kind"] for line in asked["credentials"]] == ["session", "token"]
 

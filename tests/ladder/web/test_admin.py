@@ -47,8 +47,8 @@ def person(ladder: Ladder, login: str) -> views.UserAdminPage:
 
 def last_act(ladder: Ladder) -> tuple[str, str, str]:
     with ladder.reading(STAFF_VIEWER) as reader:
-        line = views.list_audit_log(reader).rows[0]
-    return line.by, line.what, line.why
+        line = views.list_audit_log(reader).items[0]
+    return line.actor, line.action, line.reason
 
 
 # --- people -----------------------------------------------------------------------------------------------------------
@@ -56,8 +56,8 @@ def last_act(ladder: Ladder) -> tuple[str, str, str]:
 
 def test_people_are_found_by_any_word_of_theirs(staff: TestClient) -> None:
     for search, found in (("ada", {"ada"}), ("PSEUDONYM bob", {"bob"}), ("late", {"ada"}), ("nobody at all", set())):
-        rows = staff.get("/api/admin/people", params={"search": search}).json()["rows"]
-        assert {row["owner"]["login"] for row in rows} == found
+        rows = staff.get("/api/admin/people", params={"search": search}).json()["items"]
+        assert {row["user"]["login"] for row in rows} == found
     assert "suspended" in staff.get("/admin/people", params={"search": "eve"}).text
 
 
@@ -65,7 +65,7 @@ def test_a_roster_of_canvas_is_taken_in_whole_or_not_at_all(web: Pages, staff: T
     canvas = "Student,ID,SIS User ID,SIS Login ID,Section\nPoints Possible,,,,\nKay,7,u7,kay,B\nLee,8,u8,lee,B\n"
     told = post(staff, "/admin/people/import", 200, files={"roster": ("canvas.csv", canvas)})
     assert "2 people added, 0 changed" in told
-    assert person(web.ladder, "kay").owner.section == "B"
+    assert person(web.ladder, "kay").user.section == "B"
     wrong = {"roster": ("wrong.csv", "login,email\nmoe,moe@example.org\nned,nowhere\n")}
     assert "line 3: &#34;nowhere&#34; is no email" in post(staff, "/admin/people/import", 400, files=wrong)
     assert "moe" not in staff.get("/admin/people").text
@@ -76,7 +76,7 @@ def test_a_person_is_added_and_brought_up_to_date(web: Pages, staff: TestClient)
     odd = "k/ay?#%"
     post(staff, "/admin/people", 200, login=odd, name="Kay", section="B")
     post(staff, "/admin/people", 200, login=odd, name="", email="kay@example.org")
-    owner = person(web.ladder, odd).owner
+    owner = person(web.ladder, odd).user
     assert (owner.name, owner.section, owner.email) == ("Kay", "B", "kay@example.org")
     links = re.findall(r'href="(/admin/people/k[^"]*)"', staff.get("/admin/people").text)
     assert "<h1>k/ay?#%" in staff.get(links[0]).text
@@ -88,8 +88,8 @@ def test_two_owners_are_merged_and_the_old_login_leads_on(web: Pages, staff: Tes
     assert "there is no owner" in post(staff, "/admin/people/bob2/merge", 400, why="one person", into="bobby")
     assert post(staff, "/admin/people/bob2/merge", why="one person", into=" bob ") == "/admin/people/bob"
     assert "already" in post(staff, "/admin/people/bob2/merge", 409, why="one person", into="bob")
-    assert person(web.ladder, "bob2").owner.login == "bob"
-    assert person(web.ladder, "bob").owner.email == "bob@example.org"
+    assert person(web.ladder, "bob2").user.login == "bob"
+    assert person(web.ladder, "bob").user.email == "bob@example.org"
     assert "<h1>bob</h1>" in staff.get("/admin/people/bob2").text
     assert "bob2 is bob: one person" in staff.get("/admin/people/bob").text
 
@@ -137,8 +137,8 @@ def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, s
     token = web.visitor("ada").post("/account/tokens", data={"scope": "read", "days": "1"}).text
     secrets += re.findall(r'<pre id="secret">(.*)</pre>', token)
     assert len(secrets) == 3
-    rows = staff.get("/api/admin/acts").json()["rows"][5::-1]
-    found = [(row["by"], row["what"], row["login"]) for row in rows]
+    rows = staff.get("/api/admin/acts").json()["items"][5::-1]
+    found = [(row["actor"], row["action"], row["login"]) for row in rows]
     assert [line for line in found if line != ("staff", "issue", "ada")] == [
         ("staff", "import", None), ("staff", "import", "kay"), ("staff", "issue", "kay"), ("staff", "issue", "lee"),
         ("ada", "issue", "ada"),
@@ -148,8 +148,8 @@ def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, s
     pages = [staff.get(path).text for path in ("/admin/acts", "/admin/people/kay", "/admin/people/ada", "/admin")]
     assert [text for text in (printed, *pages) for secret in secrets if secret in text] == []
     assert "token" not in web.visitor("bob").get("/api/bots/late").text
-    assert "link" not in str(web.visitor("ada").get("/api/bots/late").json()["acts"])
-    last = [row["what"] for row in staff.get("/api/admin").json()["acts"]]
+    assert "link" not in str(web.visitor("ada").get("/api/bots/late").json()["audit_log"])
+    last = [row["action"] for row in staff.get("/api/admin").json()["audit_log"]]
     assert "issue" not in last, "a link for each person would bury the decisions"
 
 
@@ -170,7 +170,7 @@ def test_a_decision_is_made_once_for_a_reason_shown_and_taken_back(
     web: Pages, staff: TestClient, act: str, page: str, undo: dict[str, str] | None, shown: str
 ) -> None:
     """What it does is tested with the function that the form calls."""
-    rated = next(row["id"] for row in staff.get("/api/matches?kind=rated").json()["rows"] if row["rates"])
+    rated = next(row["id"] for row in staff.get("/api/matches?kind=rated").json()["items"] if row["is_rated"])
     page = page.replace("MATCH", str(rated))
     assert shown not in staff.get(page).text
     for why in ({}, {"why": " "}):
@@ -198,11 +198,11 @@ def test_participants_are_shown_no_form_by_which_staff_decides(web: Pages, staff
 
 def test_the_ladder_in_one_look_is_what_its_commands_tell(web: Pages, staff: TestClient, own: Term) -> None:
     found = staff.get("/api/admin").json()
-    assert (found["people"], found["bots"], found["playing"], found["findings"]) == (3, 4, 3, None)
+    assert (found["users"], found["bots"], found["active_bots"], found["findings"]) == (3, 4, 3, None)
     assert [owner["login"] for owner in found["suspended"]] == ["eve"]
-    assert found["matches"]["played"] == len(own.json("matches", "--last", 1000)["rows"])
+    assert found["matches"]["played"] == len(own.json("matches", "--last", 1000)["items"])
     checked = staff.get("/api/admin?check=yes").json()["findings"]
-    told = own.json("doctor")["rows"]
+    told = own.json("doctor")["items"]
     assert [each["check"] for each in checked] == [each["check"] for each in told]
     assert "none is running" in staff.get("/admin?check=yes").text
     assert "No runner serves" in staff.get("/queue").text
@@ -229,11 +229,11 @@ def test_staff_sees_what_of_the_quotas_is_left_and_what_each_runner_plays(web: P
     words = f"it does 1 at a time, and holds 2 now: {links}; 1 of them waits for a free place</li>"
     assert words in staff.get("/admin").text
     assert web.visitor("ada").get("/api/queue").json()["runners"] is None
-    allowed = staff.get("/api/admin/people/ada").json()["allowance"]
-    begins = allowed["renewed"] - 86_400
+    allowed = staff.get("/api/admin/people/ada").json()["remaining_quota"]
+    begins = allowed["resets_at"] - 86_400
     late = staff.get("/api/bots/late").json()
-    left = 10 - sum(version["submitted"] >= begins for version in late["versions"])
-    assert (allowed["left"], allowed["most"]) == (left, 10)
+    left = 10 - sum(version["submitted_at"] >= begins for version in late["versions"])
+    assert (allowed["remaining"], allowed["limit"]) == (left, 10)
     assert f"{left} of 10 submissions of today are left" in staff.get("/admin/people/ada").text
     quotas = {"max_bots_per_user": 1, "max_submissions_per_day": 10, "max_challenges_per_day": 10, "max_upload_mb": 16}
     assert staff.get("/api/admin").json()["quotas"] == quotas
@@ -249,10 +249,10 @@ def test_decisions_go_on_before_the_last_that_was_shown(web: Pages, staff: TestC
         post(staff, "/admin/freeze", why="off", frozen="false")
     first = staff.get("/api/admin/acts").json()
     rest = staff.get(f"/api/admin/acts?after={first['next']}").json()
-    ids = [row["id"] for row in first["rows"] + rest["rows"]]
-    assert (len(first["rows"]), ids == sorted(ids, reverse=True), rest["next"]) == (50, True, None)
+    ids = [row["id"] for row in first["items"] + rest["items"]]
+    assert (len(first["items"]), ids == sorted(ids, reverse=True), rest["next_cursor"]) == (50, True, None)
     with web.ladder.reading(STAFF_VIEWER) as reader:
-        assert len(ids) == len(views.list_audit_log(reader, limit=1000).rows)
+        assert len(ids) == len(views.list_audit_log(reader, limit=1000).items)
 
 
 def test_what_ladder_toml_says_is_shown_but_where_its_database_is(web: Pages, staff: TestClient, own: Term) -> None:
@@ -337,8 +337,8 @@ def test_a_participant_reads_his_own_grade_alone(web: Pages, own: Term) -> None:
     assert "Nothing says yet" in ada.get("/grades").text
     settle(web.ladder, BASELINES)
     assert "<b>30 of 30 points</b>" in ada.get("/grades").text
-    [grade] = ada.get("/api/grades").json()["told"]["grades"]
-    assert grade["owner"]["login"] == "ada"
+    [grade] = ada.get("/api/grades").json()["grades"]["grades"]
+    assert grade["user"]["login"] == "ada"
     assert "didn&#39;t pass its examination" in web.visitor("bob").get("/grades").text
     assert nobody.get("/grades").status_code == 303
     (own.path / "ladder.toml").write_text("broken")

@@ -247,7 +247,7 @@ def test_a_folder_is_submitted_by_choosing_and_by_dropping_it(browser: Reader, p
             else:
                 page.locator("input[webkitdirectory]").set_input_files(folder)
                 page.locator("button.main").click()
-            page.wait_for_url(f"{server.url}/bots/late/{number}#examination")
+            page.wait_for_url(f"{server.url}/bots/late/{number}#checks")
             if how != "no script":
                 page.get_by_text("qualifying match").wait_for(timeout=60_000)
             assert wrong == [], how

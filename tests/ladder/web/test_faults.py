@@ -64,7 +64,7 @@ def test_a_database_that_is_restarted_is_told_and_nothing_is_lost(place: Place, 
         assert (status, "Nothing is lost" in told["error"]) == (503, True)
         own_server.start()
         wait_for(lambda: code(server, "/bots/ada", session) == 200)
-        assert upload(server, secret, program("new"))[1]["label"] == "ada@2"
+        assert upload(server, secret, program("new"))[1]["version_ref"] == "ada@2"
         assert server.process.poll() is None
 
 

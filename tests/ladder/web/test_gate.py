@@ -74,7 +74,7 @@ def test_each_socket_lets_through_whom_the_table_says(own: Term) -> None:
     with pages(own) as web:
         opened = open_session(web.ladder, OpenTableRequest(bots=("one",), me=True, programs=1, people=1), "bob")
         shut = open_session(
-            web.ladder, OpenTableRequest(bots=("one",), me=True, people=1, watch=False), "bob"
+            web.ladder, OpenTableRequest(bots=("one",), me=True, people=1, allow_spectators=False), "bob"
         ).session.id
         at = f"/tables/{opened.session.id}"
         for kind in KINDS:

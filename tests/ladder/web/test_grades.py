@@ -89,8 +89,8 @@ def test_what_staff_hands_out_each_sees_of_himself_until_the_next(web: Pages, st
     )
     assert "ada: 30 → 0 points" in mine
     answer = ada.get("/api/grades?deadline=first").json()
-    assert [grade["owner"]["login"] for grade in answer["handed"]["told"]["grades"]] == ["ada"]
-    assert [row["owner"]["login"] for row in answer["handed"]["changes"]["rows"]] == ["ada"]
+    assert [grade["user"]["login"] for grade in answer["published"]["grades"]["grades"]] == ["ada"]
+    assert [row["user"]["login"] for row in answer["published"]["changes"]["items"]] == ["ada"]
     assert "bob" not in ada.get("/api/grades?deadline=first").text.replace("pseudonym of bob", "")
     assert "ada" not in bob.get("/api/grades?deadline=first").text
     assert ada.get("/api/admin/grades?release=one").status_code == 403

@@ -40,7 +40,7 @@ def test_who_signs_up_is_signed_in(web: Pages) -> None:
     assert 'name="email"' not in shown.text
     assert (shown.headers["cache-control"], shown.headers["referrer-policy"]) == ("no-store", "no-referrer")
     assert post(visitor, "/join", link=secret, **FORM) == "/account"
-    assert visitor.get("/api/account").json()["person"]["login"] == "cyd"
+    assert visitor.get("/api/account").json()["user"]["login"] == "cyd"
     assert "is taken" in post(web.visitor("nobody"), "/join", 400, link=secret, **FORM)
 
 
@@ -52,13 +52,13 @@ def test_an_account_waits_until_staff_approves_it_on_its_page(web: Pages, own: T
     post(visitor, "/join", link=secret, **FORM)
     assert "You are waiting for the staff&#39;s approval" in visitor.get("/account", follow_redirects=True).text
     assert visitor.get("/api/account").status_code == 401
-    [row] = staff.get("/api/admin").json()["waiting"]
+    [row] = staff.get("/api/admin").json()["awaiting_approval"]
     assert [row["name"], row["login"], row["email"]] == [*FORM.values()]
     assert "/admin/people/cyd" in staff.get("/admin").text
     assert "waits for your approval" in staff.get("/admin/people/cyd").text
     post(staff, "/admin/people/cyd/approve")
-    assert visitor.get("/api/account").json()["person"]["login"] == "cyd"
-    assert staff.get("/api/admin").json()["waiting"] == []
+    assert visitor.get("/api/account").json()["user"]["login"] == "cyd"
+    assert staff.get("/api/admin").json()["awaiting_approval"] == []
     held = b"".join(file.read_bytes() for file in own.path.glob("ladder.db*"))
     assert hashlib.sha256(secret.encode()).hexdigest().encode() in held
     assert secret.encode() not in held
@@ -104,6 +104,6 @@ def test_commands_do_the_same(own: Term) -> None:
     assert own.json("users approve", "cyd") == {"changed": True}
     assert own.json("users approve", "cyd") == {"changed": False}
     assert own.json("users refuse", "dan", "eli", "--reason", "unknown here") == {"changed": True}
-    logins = {row["login"]: row["waiting"] for row in own.json("users list")["rows"]}
+    logins = {row["login"]: row["awaiting_approval"] for row in own.json("users list")["items"]}
     assert logins["cyd"] is False
     assert not {"dan", "eli"} & logins.keys()

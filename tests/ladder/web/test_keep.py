@@ -52,7 +52,7 @@ def test_a_challenge_is_queued_and_shown(web: Pages) -> None:
     asked = ada.post("/bots/late/challenges", data={"opponents": " late@1 ", "count": "2"})
     assert asked.status_code == 303
     match = ada.get("/api" + asked.headers["location"]).json()
-    assert (match["kind"], [seat["label"] for seat in match["seats"]]) == ("challenge", ["late@2", "late@1"])
+    assert (match["kind"], [seat["version_ref"] for seat in match["players"]]) == ("challenge", ["late@2", "late@1"])
     for sent, why in ((("one,two",), "a table has 2 seats"), (("nobody",), "there is no bot"), (("one", "11"), "")):
         refused = ada.post("/bots/late/challenges", data=dict(zip(("opponents", "count"), sent, strict=False)))
         assert (refused.status_code, why in refused.text) == (400, True), sent
@@ -81,7 +81,7 @@ def test_an_owner_goes_back_to_a_version_and_nobody_else_does(web: Pages, own: T
     assert "Let version 1 play" not in web.visitor("bob").get("/bots/late").text
     assert ada.post("/bots/late/choose", data={"version": "1"}).status_code == 303
     assert playing(web) == [1]
-    assert own.json("bot", "late")["acts"][-1]["by"] == "ada"
+    assert own.json("bot", "late")["audit_log"][-1]["actor"] == "ada"
     assert ada.post("/bots/late/choose", data={"version": "1"}).status_code == 409
     assert ada.post("/bots/late/choose", data={"version": "3"}).status_code == 400
     assert "failed its check" in web.visitor("bob").post("/bots/broken/choose", data={"version": "1"}).text

@@ -103,7 +103,7 @@ def test_who_is_known_there_and_in_the_roster_is_let_in(web: Pages, own: Term, p
     assert query["redirect_uri"] == [f"{URL}/sign-in/openid/callback"]
     came = visitor.get(back(to, "1"))
     assert (came.status_code, came.headers["location"]) == (303, "/bots/late")
-    assert visitor.get("/api/account").json()["person"]["login"] == "ada"
+    assert visitor.get("/api/account").json()["user"]["login"] == "ada"
     assert "openid" not in visitor.cookies
 
 

@@ -43,7 +43,7 @@ def test_who_has_a_password_signs_in_by_it_and_goes_on(web: Pages) -> None:
     assert 'type="password"' in visitor.get("/sign-in").text
     sent = {"login": " ada ", "password": WORDS, "then": "/bots/late"}
     assert visitor.post("/sign-in/password", data=sent).headers["location"] == "/bots/late"
-    assert visitor.get("/api/account").json()["person"]["login"] == "ada"
+    assert visitor.get("/api/account").json()["user"]["login"] == "ada"
     for login, password in (("ada", OTHER), ("bob", WORDS), ("nobody", WORDS), ("ada", ""), ("ada", f"{WORDS}" * 99)):
         assert not entered(enter(web, login, password)), (login, password)
 
@@ -124,18 +124,18 @@ def test_who_guesses_locks_out_only_their_own_address(web: Pages) -> None:
 def test_staff_reads_who_signed_in_and_where_it_failed(web: Pages, own: Term) -> None:
     """Others don't; and what is no login is written nowhere, since it may be a password."""
     web.visitor("ada").post("/account/password", data={"new": WORDS})
-    before = own.json("events", "--limit", 1000)["next"]
+    before = own.json("events", "--limit", 1000)["next_cursor"]
     for login, password in (("ada", WORDS), ("ada", OTHER), (WORDS, "ada")):
         enter(web, login, password)
-    rows = own.json("events", "--after", before)["rows"]
-    assert [(row["what"], re.sub(r"\d+", "N", row["said"])) for row in rows] == [
+    rows = own.json("events", "--after", before)["items"]
+    assert [(row["type"], re.sub(r"\d+", "N", row["details"])) for row in rows] == [
         ("signed_in", "ada, session N, by password N"),
         ("sign_in_failed", "ada: the login or the password is wrong"),
         ("sign_in_failed", "the login or the password is wrong"),
     ]
     for viewer in (PUBLIC_VIEWER, Viewer("ada")):
         with web.ladder.reading(viewer) as reader:
-            assert views.list_events(reader, before).rows == ()
+            assert views.list_events(reader, before).items == ()
 
 
 def test_staff_removes_a_password_and_what_it_let_in(web: Pages, own: Term) -> None:
@@ -143,7 +143,7 @@ def test_staff_removes_a_password_and_what_it_let_in(web: Pages, own: Term) -> N
     ada = web.visitor("ada")
     ada.post("/account/password", data={"new": WORDS})
     by_password = enter(web, "ada", WORDS)
-    [password] = [row for row in own.json("access list", "--owner", "ada")["rows"] if row["kind"] == "password"]
+    [password] = [row for row in own.json("access list", "--owner", "ada")["items"] if row["kind"] == "password"]
     own.arena("access revoke", password["id"], "--reason", "it was seen")
     assert (entered(ada), entered(by_password), entered(enter(web, "ada", WORDS))) == (True, False, False)
     assert ada.post("/account/password", data={"new": OTHER}).status_code == 303  # without the one that is gone

@@ -59,7 +59,7 @@ def test_the_newest_matches_have_pages_with_their_replays(own: Term, tmp_path: P
     with closing(open_ladder(own.path)) as ladder:
         export_static_site(ladder, tmp_path / "site", matches=2)
         with ladder.reading(PUBLIC_VIEWER) as reader:
-            newest = [str(line.id) for line in list_matches(reader, limit=2).rows]
+            newest = [str(line.id) for line in list_matches(reader, limit=2).items]
     written = tmp_path / "site" / "matches"
     assert sorted(path.name for path in written.iterdir() if path.name.isdecimal()) == sorted(newest)
     assert [(written / id / "replay" / "index.html").is_file() for id in newest] == [True, True]

@@ -26,7 +26,7 @@ def web(own: Term) -> Iterator[Pages]:
     toml.write_text(toml.read_text().replace("per_user = 1", "per_user = 2").replace("_mb = 16", "_mb = 1"))
     with pages(own) as made:
         late = made.visitor("ada").get("/api/bots/late/1").json()["versions"][0]
-        midnight = (late["submitted"] // DAY_S + 1) * DAY_S
+        midnight = (late["submitted_at"] // DAY_S + 1) * DAY_S
         made.ladder.clock = lambda: min(time.time(), midnight - 1)  # `left` is of the day on which `late` was submitted
         yield made
 
@@ -61,10 +61,11 @@ def test_what_is_sent_becomes_a_version(web: Pages, what: str) -> None:
     answered = send(visitor, files)
     assert answered.status_code == 201, answered.text
     assert answered.json() == {
-        "label": f"{name}@1", "name": name, "number": 1, "again": False, "late": None, "left": 8, "disabled": None
+        "version_ref": f"{name}@1", "name": name, "number": 1, "duplicate": False, "late_for": None, "remaining": 8,
+        "disabled_reason": None,
     }  # fmt: skip
-    assert send(visitor, files).json()["again"]
-    assert visitor.get(f"/api/bots/{name}/1").json()["versions"][0]["state"] == "queued"
+    assert send(visitor, files).json()["duplicate"]
+    assert visitor.get(f"/api/bots/{name}/1").json()["versions"][0]["status"] == "queued"
 
 
 def test_what_a_bot_sent_and_wrote_is_shown_to_its_owner_as_text_line_by_line(web: Pages, own: Term) -> None:
@@ -77,9 +78,11 @@ def test_what_a_bot_sent_and_wrote_is_shown_to_its_owner_as_text_line_by_line(we
 def test_a_match_says_whose_cards_its_reader_sees(web: Pages) -> None:
     """Of her own bots where they sat, and of nobody's where they didn't; staff sees all."""
     ada = web.visitor("ada")
-    matches = ada.get("/api/matches").json()["rows"]
-    hers = next(match["id"] for match in matches if match["seats"][0]["label"].startswith("late@"))
-    others = next(match["id"] for match in matches if "late@1" not in [seat["label"] for seat in match["seats"]])
+    matches = ada.get("/api/matches").json()["items"]
+    hers = next(match["id"] for match in matches if match["players"][0]["version_ref"].startswith("late@"))
+    others = next(
+        match["id"] for match in matches if "late@1" not in [seat["version_ref"] for seat in match["players"]]
+    )
     told = {
         "ada": {hers: "Survivors' cards are never shown, but for those of your own bots.", others: "never shown.</p>"},
         "bob": {hers: "Survivors' cards are never shown.</p>"},
@@ -94,7 +97,7 @@ def test_a_match_says_whose_cards_its_reader_sees(web: Pages) -> None:
 def test_a_form_leads_to_the_examination_which_is_asked_for_again_until_it_has_ended(web: Pages, own: Term) -> None:
     visitor = web.visitor("ada")
     sent = send(visitor, [("x.py", QUICK_BOT)], "late", "/submit")
-    assert (sent.status_code, sent.headers["location"]) == (303, "/bots/late/2#examination")
+    assert (sent.status_code, sent.headers["location"]) == (303, "/bots/late/2#checks")
     waits = visitor.get("/bots/late/2")
     assert 'hx-trigger="every 2s"' in waits.text
     assert "It waits for its examination" in waits.text
@@ -196,7 +199,7 @@ def test_staff_submits_for_somebody_at_a_time(web: Pages) -> None:
         found = web.visitor("staff").get(f"/api/bots/by {login}").json()
         assert found["owner"] == ("ada" if login == "staff" else "bob")
         [version] = found["versions"]
-        assert version["received"] == (at or version["submitted"])
+        assert version["received_at"] == (at or version["submitted_at"])
     assert "as staff says" in web.visitor("ada").get("/bots/by staff").text
     wrong = {**words, "at": "yesterday"}
     assert "no time of a day" in web.visitor("staff").post("/api/submissions", files=file, data=wrong).json()["error"]

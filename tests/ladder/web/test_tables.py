@@ -60,9 +60,9 @@ def test_people_guests_and_bots_play_a_match_and_its_replay_shows_each_what_it_m
                 person.saw = sees_none if person is looker else sees_only_his_own
                 await stack.enter_async_context(person.there())
             await ada.until(lambda frame: frame["table"]["state"] == "playing")
-            wait_for(lambda: house.line(id, "cleo")["state"] == "playing")
-            assert [each["bot"] for each in house.line(id, "cleo")["places"]] == [None] * 4
-            assert house.line(id, "ada")["places"][0]["bot"] == "one@1"
+            wait_for(lambda: house.line(id, "cleo")["status"] == "playing")
+            assert [each["bot"] for each in house.line(id, "cleo")["slots"]] == [None] * 4
+            assert house.line(id, "ada")["slots"][0]["bot"] == "one@1"
             await asyncio.gather(*(person.play(over) for person in people), looker.until(over))
             await ada.until(lambda frame: frame["table"]["replay"])
             assert [await person.play(over) for person in people] == [True] * 3
@@ -71,10 +71,10 @@ def test_people_guests_and_bots_play_a_match_and_its_replay_shows_each_what_it_m
     assert ada.frame["table"]["replay"] == f"/tables/{id}/matches/0/replay"
     names = {row["name"] for row in ada.frame["table"]["places"]}
     assert names == {"one@1", "pseudonym of ada", "pseudonym of bob", "Gus (guest)"}
-    assert house.line(id, "cleo")["places"][0]["bot"] == "one@1"
+    assert house.line(id, "cleo")["slots"][0]["bot"] == "one@1"
     public, own = (house.served.json(f"/tables/{id}/matches/0/replay", house.session(who)) for who in ("cleo", "ada"))
-    assert all(set(hand) == {None} for hand in public["match"]["games"][0]["start"]["hands"])  # type: ignore[index]
-    hands = own["match"]["games"][0]["start"]["hands"]  # type: ignore[index]
+    assert all(set(hand) == {None} for hand in public["replay"]["games"][0]["start"]["hands"])  # type: ignore[index]
+    hands = own["replay"]["games"][0]["start"]["hands"]  # type: ignore[index]
     assert sum(set(hand) != {None} for hand in hands) == 1
     with closing(open_ladder(house.served.folder)) as ladder:
         text = ladder.database.look(lambda connection: find_session_record(connection, id, 0))
@@ -119,8 +119,8 @@ def test_a_program_plays_by_the_token_of_its_place_and_by_its_owners_account(hou
 
     for id, token in places:
         assert asyncio.run(play(id, token)) == 1000
-        wait_for(lambda id=id: house.line(id, "bob")["state"] == "ended")  # type: ignore[misc]  # a default binds it
-        assert house.line(id, "bob")["why"] == "it was played"
+        wait_for(lambda id=id: house.line(id, "bob")["status"] == "ended")  # type: ignore[misc]  # a default binds it
+        assert house.line(id, "bob")["end_reason"] == "it was played"
         [match] = house.table(id, "bob")["matches"]
         assert match["games"] == 1
 
@@ -205,4 +205,4 @@ def test_a_table_that_is_closed_in_the_middle_says_so_to_all_and_lets_nobody_in_
             assert ada.closed[0] == 4004
 
     asyncio.run(play())
-    assert house.line(id, "ada")["state"] == "ended"
+    assert house.line(id, "ada")["status"] == "ended"

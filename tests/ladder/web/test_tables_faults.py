@@ -85,8 +85,8 @@ def test_a_server_that_is_restarted_in_the_middle_of_games_ends_them_void_and_ke
     place.wait(lambda: not place.processes(), SETTLE_S)
     with club(place, folder) as again:
         again.sessions |= house.sessions
-        wait_for(lambda: all(again.line(id, "ada")["state"] == "ended" for id in ids))
-        why = {again.line(id, "ada")["why"] for id in ids}
+        wait_for(lambda: all(again.line(id, "ada")["status"] == "ended" for id in ids))
+        why = {again.line(id, "ada")["end_reason"] for id in ids}
         assert why == {"the server was stopped" if number == signal.SIGTERM else "the process that played it died"}
         for id in ids:
             [record] = records(folder, id)
@@ -112,7 +112,7 @@ def test_a_process_for_tables_that_dies_is_told_on_the_pages_and_a_new_one_begin
 
         async def play() -> None:
             id = house.open("ada", bots=["one"], me=True)["id"]
-            wait_for(lambda: house.table(id, "ada")["away"] is False)
+            wait_for(lambda: house.table(id, "ada")["unreachable"] is False)
             [first] = tables_of(server.process.pid)
             async with house.player(id, "ada").there() as ada:
                 await ada.until(lambda frame: frame["table"]["state"] == "playing")
@@ -121,8 +121,8 @@ def test_a_process_for_tables_that_dies_is_told_on_the_pages_and_a_new_one_begin
                     pass
                 assert ada.closed is not None
                 assert ada.closed[0] == 1013
-            wait_for(lambda: house.line(id, "ada")["state"] == "ended")
-            assert house.line(id, "ada")["why"] == "the process that played it died"
+            wait_for(lambda: house.line(id, "ada")["status"] == "ended")
+            assert house.line(id, "ada")["end_reason"] == "the process that played it died"
             assert "the process that played it died" in server.get(f"/tables/{id}", house.session("ada"))
             assert tables_of(server.process.pid) != [first]
             another = house.open("ada", bots=["one"], me=True)["id"]

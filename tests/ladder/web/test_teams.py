@@ -61,7 +61,7 @@ def test_an_account_shows_the_team_and_its_bots(web: Pages) -> None:
     assert '<b>Ada</b> <span class="muted">ada, since' in text
     assert '/bots/late">late</a> <span class="muted">of Ada</span>' in text
     told = bob.get("/api/account").json()
-    assert [(bot["bot"], bot["of"]) for bot in told["bots"]] == [("broken", None), ("late", "Ada")]
+    assert [(bot["bot"], bot["owner"]) for bot in told["bots"]] == [("broken", None), ("late", "Ada")]
     assert [(line["team"], line["login"]) for line in told["team"]] == [("Red", "ada"), ("Red", "bob")]
     assert "pseudonym of ada" not in text
     for visitor in (web.visitor("nobody"), web.visitor("ada")):
@@ -81,17 +81,17 @@ def test_a_mate_does_on_a_bots_page_what_its_owner_does(web: Pages) -> None:
     assert bob.get("/bots/late/1/files.tar").status_code == 200
     assert post(bob, "/bots/late/challenges", opponents="one").startswith("/matches/")
     sent = bob.post("/submit", data={"name": "late"}, files={"files": ("late.py", BOT)})
-    assert sent.headers["location"] == "/bots/late/2#examination"
+    assert sent.headers["location"] == "/bots/late/2#checks"
     assert "waits for its examination" in bob.get("/bots/late/2").text
     assert web.visitor("ada").get("/bots/late/2").text.count("Examination of version 2")
     assert '<span class="muted small">by bob</span>' in web.visitor("ada").get("/bots/late").text
-    assert web.visitor("token").get("/api/bots/late").json()["versions"][1]["by"] == "bob"
+    assert web.visitor("token").get("/api/bots/late").json()["versions"][1]["submitted_by"] == "bob"
     assert web.visitor("nobody").get("/bots/late").status_code == 303
-    grades = bob.get("/api/grades").json()["told"]
-    assert grades is None or [grade["owner"]["login"] for grade in grades["grades"]] == ["bob"]
+    grades = bob.get("/api/grades").json()["grades"]
+    assert grades is None or [grade["user"]["login"] for grade in grades["grades"]] == ["bob"]
     post(web.visitor("staff"), "/admin/people/bob/team", why="he left")
-    assert web.visitor("token").get("/api/bots/late").json()["versions"][1]["by"] == "pseudonym of bob"
-    assert bob.get("/api/bots/late").json()["versions"][1]["by"] is None
+    assert web.visitor("token").get("/api/bots/late").json()["versions"][1]["submitted_by"] == "pseudonym of bob"
+    assert bob.get("/api/bots/late").json()["versions"][1]["submitted_by"] is None
     assert "Examination of version" not in bob.get("/bots/late").text
     assert bob.get("/bots/late/1/files.tar").status_code == 404
     assert "another" in post(bob, "/bots/late/challenges", 400, opponents="one", count=2)
@@ -99,8 +99,8 @@ def test_a_mate_does_on_a_bots_page_what_its_owner_does(web: Pages) -> None:
 
 def test_a_mate_sees_the_cards_of_a_bot_in_a_replay_also_where_the_page_was_kept_before(web: Pages) -> None:
     bob = web.visitor("bob")
-    rows = web.visitor("staff").get("/api/matches").json()["rows"]
-    match = next(row["id"] for row in rows if any(seat["label"] == "late@1" for seat in row["seats"]))
+    rows = web.visitor("staff").get("/api/matches").json()["items"]
+    match = next(row["id"] for row in rows if any(seat["version_ref"] == "late@1" for seat in row["players"]))
     before = bob.get(f"/matches/{match}/replay")
     assert bob.get(f"/api/matches/{match}").json()["cards"] == []
     join_teams(web.ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")

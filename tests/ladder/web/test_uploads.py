@@ -105,7 +105,7 @@ def test_a_server_that_is_killed_in_an_upload_leaves_nothing_once_it_is_started_
     with serve_ladder(place, folder, "--no-runner") as server:
         assert not list(place.tmp.glob("arena-run-*"))
         status, told = upload(server, secret, program("half", LARGE))
-        assert (status, told["label"]) == (201, "ada@2")
+        assert (status, told["version_ref"]) == (201, "ada@2")
     assert states(folder) == ["accepted", "queued"]
     place.require_nothing_left()
 
@@ -121,7 +121,7 @@ def test_a_server_that_is_killed_in_an_examination_loses_nothing(place: Place) -
     place.wait(lambda: not place.processes(), 60)
     assert len(states(folder)) == 2
     with serve_ladder(place, folder, "--jobs", 1) as server:
-        assert upload(server, token(folder), slow.encode())[1]["again"]
+        assert upload(server, token(folder), slow.encode())[1]["duplicate"]
         place.wait(lambda: states(folder) == ["accepted", "accepted"], 60)
     with closing(open_ladder(folder)) as ladder:
         require_sound(ladder)
@@ -146,7 +146,7 @@ def test_uploads_that_stall_or_are_cut_off_keep_nobody_else_from_being_served(pl
         assert "ada" in server.get("/bots", server.session("bob"))
         open_ones.close()
         place.wait(lambda: not list(place.tmp.glob("arena-run-*")), 60)
-        assert upload(server, ada, program("more"))[1]["label"] == "ada@2"
+        assert upload(server, ada, program("more"))[1]["version_ref"] == "ada@2"
         server.process.terminate()
         ran = place.end(server.process)
     assert (ran.code, "rror" in ran.err) == (0, False), ran.err
@@ -170,9 +170,9 @@ def test_one_person_in_two_browsers_makes_one_version_of_the_same_files_and_two_
     with serve_ladder(place, folder, "--no-runner") as server, ThreadPoolExecutor(3) as browsers:
         same = list(browsers.map(lambda _: upload(server, secret, program("same", LARGE)), range(3)))
         assert sorted(status for status, _ in same) == [200, 200, 201]
-        assert {told["label"] for _, told in same} == {"ada@2"}
+        assert {told["version_ref"] for _, told in same} == {"ada@2"}
         others = list(browsers.map(lambda mark: upload(server, secret, program(mark)), range(2)))
-        assert {told["label"] for _, told in others} == {"ada@3", "ada@4"}
+        assert {told["version_ref"] for _, told in others} == {"ada@3", "ada@4"}
     assert len(states(folder)) == 4
 
 
@@ -185,10 +185,10 @@ def test_what_comes_to_two_servers_of_one_postgresql_at_once_is_one_version(plac
         servers = [stack.enter_context(serve_ladder(place, folder, "--no-runner")) for _ in range(2)]
         same = list(browsers.map(lambda turn: upload(servers[turn % 2], secret, bot), range(4)))
         assert sorted(status for status, _ in same) == [200, 200, 200, 201]
-        assert {told["label"] for _, told in same} == {"ada@2"}
+        assert {told["version_ref"] for _, told in same} == {"ada@2"}
         with half_sent(place, servers[0], secret):
             kill(place, servers[0].process.pid)
-        assert upload(servers[1], secret, program("half", LARGE))[1]["label"] == "ada@3"
+        assert upload(servers[1], secret, program("half", LARGE))[1]["version_ref"] == "ada@3"
         assert states(folder) == ["accepted", "queued", "queued"]
         with closing(open_ladder(folder)) as ladder:
             require_sound(ladder)
