@@ -172,7 +172,7 @@ def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
     "--rules",
     metavar="NAME|FILE",
     shell_complete=complete_rules,
-    help="Ask the requests of this game alone.  [all presets]",
+    help="Send only the requests of this game.  [all presets]",
 )
 @option(
     "--start-ms",
@@ -203,7 +203,7 @@ def check(
     docker_image: str | None,
     as_json: bool,
 ) -> None:
-    """Examine bots: do they start, answer every kind of request, and keep to the protocol?
+    """Check that bots start, answer every kind of request, and keep to the protocol.
 
     BOT is what arena run takes. Each step is ok, or fail with what was sent and what came, the bot's last lines on
     standard error, and what to do. Takes some seconds a bot. It waits as long as arena run does.

@@ -81,7 +81,7 @@ class _Command(options.GroupedCommand):
 
 @click.command(cls=_Command)
 @click.argument("bots", nargs=-1, metavar="OLD NEW --against BOT...", shell_complete=complete_bot)
-@option("--against", multiple=True, metavar="BOT", shell_complete=complete_bot, help="Whom both meet; any number.")
+@option("--against", multiple=True, metavar="BOT", shell_complete=complete_bot, help="Opponents of both; any number.")
 @option(
     "--min-effect",
     type=click.FloatRange(0.1, 100),
@@ -104,7 +104,7 @@ class _Command(options.GroupedCommand):
 )
 @options.RULES_OPTION
 @option("--seed", type=int, metavar="N", help="Make the comparison repeatable; for bots that you trust.")
-@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
+@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play in parallel.  [number of cores]")
 @options.sandbox_options
 @options.PASS_ENV_OPTION
 @options.limit_options

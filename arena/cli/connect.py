@@ -24,10 +24,10 @@ from arena.cli.console import fail, option, print_note, print_text, treat_sigter
     type=click.Path(path_type=Path),
     help="The file with the token of the seat or of your account.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
 )
-@option("--challenge", metavar="BOT,...", help="Have a table opened with these bots of the ladder; URL is its server.")
-@option("--games", type=click.IntRange(1, 1000), metavar="N", help="With --challenge: how many games.  [the table's]")
+@option("--challenge", metavar="BOT,...", help="Open a table with these bots of the ladder; URL is its server.")
+@option("--games", type=click.IntRange(1, 1000), metavar="N", help="With --challenge: number of games.  [the table's]")
 @option("--rules", metavar="PRESET", help="With --challenge: the rules.  [the ladder's]")
-@option("--name", metavar="NAME", help="With --challenge: what the program is called.  [its file's name]")
+@option("--name", metavar="NAME", help="With --challenge: name of the program.  [its file's name]")
 @option(
     "--reconnect-timeout",
     type=click.FloatRange(1, 86400),
@@ -42,7 +42,7 @@ def connect(
     reconnect_timeout: float | None,
     **given: Any,
 ) -> None:
-    """Let a program of this machine play at a ladder's table.
+    """Connect a program of this machine to a ladder's table.
 
     URL is the address of its seat: https://HOST/tables/ID/program. With --challenge it is the ladder's own. PROGRAM
     reads and writes the lines of protocol/SPEC.md, as under arena run; it is a plain process of yours, and its standard

@@ -42,7 +42,7 @@ def doctor(as_json: bool) -> None:
 
 @click.group()
 def sandbox() -> None:
-    """Prepare what keeps bots apart."""
+    """Build the images of the Docker sandbox."""
 
 
 @sandbox.group()
@@ -58,7 +58,7 @@ def image() -> None:
 @click.argument("languages", nargs=-1, metavar="[LANGUAGE]...", type=click.Choice(LANGUAGES))
 @option("--base", metavar="IMAGE", help="Image to start from; what it has isn't installed.  [debian:bookworm-slim]")
 @option("--network", metavar="MODE", help="Network of the build, such as none or host.  [the engine's]")
-@option("--verbose", "-v", is_flag=True, help="Show all that the builds say.")
+@option("--verbose", "-v", is_flag=True, help="Print the output of the builds.")
 @json_option(images.Images)
 def build(languages: tuple[str, ...], base: str | None, network: str | None, verbose: bool, as_json: bool) -> None:
     """Build the images."""
@@ -88,7 +88,7 @@ def build(languages: tuple[str, ...], base: str | None, network: str | None, ver
 @image.command("list")
 @json_option(images.Images)
 def list_(as_json: bool) -> None:
-    """Print which images there are."""
+    """List the images."""
     _need_engine()
     listed = images.list_images()
     if as_json:

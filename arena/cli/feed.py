@@ -29,14 +29,14 @@ from ladder.store import record_file_name
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
 @click.argument("program", metavar="[-- PROGRAM...]", nargs=-1, type=click.UNPROCESSED)
-@option("--match", type=click.IntRange(0), metavar="N", help="Of a run's folder: this match.")
+@option("--match", type=click.IntRange(0), metavar="N", help="The match, of a run's folder.")
 @option("--game", type=click.IntRange(0), metavar="N", help="The hello, and this game alone.  [all games]")
 @option(
     "--seat",
     metavar="BOT|N",
     required=True,
     shell_complete=complete_name,
-    help="Whose lines: a bot by its name or its letter; with --game also its seat.",
+    help="The bot, by its name or its letter; with --game also by its seat.",
 )
 def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | None, seat: str) -> None:
     """Write the lines that a bot was sent in a recorded match, or give them to PROGRAM on standard input.

@@ -62,32 +62,32 @@ def lazy_commands(modules: Mapping[str, Mapping[str, str]]) -> Sequence[click.Co
 
 COMMANDS = {
     "arena.cli.check": {
-        "check": "Examine bots: do they start, and answer every kind of request?",
+        "check": "Check that bots start, and answer every kind of request.",
     },
     "arena.cli.compare": {
         "compare": "Test whether a new version of a bot is better than the old one.",
     },
     "arena.cli.connect": {
-        "connect": "Let a program of this machine play at a ladder's table.",
+        "connect": "Connect a program of this machine to a ladder's table.",
     },
     "arena.cli.doctor": {
-        "doctor": "Check this host: sandboxes, languages, what makes times vary.",
-        "sandbox": "Prepare what keeps bots apart.",
+        "doctor": "Check this host: sandboxes, languages, timing.",
+        "sandbox": "Build the images of the Docker sandbox.",
     },
     "arena.cli.feed": {
         "feed": "Write the lines that a bot was sent in a recorded match.",
     },
     "arena.cli.ladder": {
-        "ladder": "Keep a ladder: bots are submitted, examined, played and rated.",
+        "ladder": "Run a ladder, which checks, plays and rates submitted bots.",
     },
     "arena.cli.new": {
-        "new": "Make a new bot: a folder with a bot that plays already.",
+        "new": "Create a new bot: a folder with a bot that plays already.",
     },
     "arena.cli.odds": {
         "odds": "Print how likely opponents hold each role.",
     },
     "arena.cli.play": {
-        "play": "Sit down at the table with bots, in the terminal.",
+        "play": "Play against bots, in the terminal or the browser.",
     },
     "arena.cli.replay": {
         "replay": "Show recorded games in words, or as a page.",
@@ -96,7 +96,7 @@ COMMANDS = {
         "review": "Find the decisions that cost a bot the most wins.",
     },
     "arena.cli.rules": {
-        "rules": "List the rulesets, or print the rules of one game as a sheet.",
+        "rules": "List the rulesets, or print the rules of one.",
     },
     "arena.cli.run": {
         "run": "Play bots against each other and print who is best.",
@@ -105,7 +105,7 @@ COMMANDS = {
         "stats": "Print statistics on how bots play.",
     },
     "arena.cli.submit": {
-        "submit": "Submit a bot to a ladder's server, and see its examination.",
+        "submit": "Submit a bot to a ladder's server, and print its check.",
     },
     "arena.cli.verify": {
         "verify": "Replay records through the engine, and check them against their run.",

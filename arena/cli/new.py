@@ -15,7 +15,7 @@ from arena.cli.json_output import json_option, print_json
 @option("--lang", "language", type=click.Choice(LANGUAGES), default="python", help="What the bot is written in.")
 @json_option(NewBot)
 def new(path: Path, language: str, as_json: bool) -> None:
-    """Make a new bot: a folder with a bot that plays already, its kit, bot.toml, a README and a test.
+    """Create a new bot: a folder with a bot that plays already, its kit, bot.toml, a README and a test.
 
     NAME is the folder; its last part is the bot's name.
     """

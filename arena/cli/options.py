@@ -164,7 +164,7 @@ PASS_ENV_OPTION = option(
     multiple=True,
     metavar="NAME",
     callback=_set_here,
-    help="With --sandbox process: bots get this variable of your environment. Its value is kept nowhere.",
+    help="With --sandbox process: bots get this variable of your environment. Its value isn't stored.",
 )
 
 
@@ -175,7 +175,7 @@ def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:
             option(
                 "--sandbox",
                 type=click.Choice(("auto", *SANDBOX_NAMES)),
-                help="How bots are kept apart; auto: the strongest that works.  [auto]",
+                help="How bots are isolated; auto: the strongest sandbox that works.  [auto]",
             ),
             option(
                 "--docker-runtime",

@@ -44,7 +44,7 @@ from arena.play import InteractiveMatch, RecordFolder
 def play(
     bots: tuple[str, ...], name: str, browser: bool, port: int, speed: float, debug: str | None, **given: Any
 ) -> None:
-    """Sit down at the table with bots, in the terminal or the browser.
+    """Play against bots, in the terminal or the browser.
 
     BOT is as for arena run. You see what a bot in your seat would get, and nothing else; what the players are
     called is shown after the match. What was played is kept: arena replay shows it, with all cards.

@@ -36,8 +36,8 @@ MAX_GAMES = 240  # of a page: about 5 MB, which a browser still opens in seconds
 
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
-@option("--match", type=click.IntRange(0), metavar="N", help="Of a run's folder: this match alone.")
-@option("--game", type=click.IntRange(0), metavar="N", help="This game of each match alone.")
+@option("--match", type=click.IntRange(0), metavar="N", help="Only this match, of a run's folder.")
+@option("--game", type=click.IntRange(0), metavar="N", help="Only this game of each match.")
 @option("--lost-by", metavar="BOT", shell_complete=complete_name, help="Only games that this bot lost.")
 @option("--faults", is_flag=True, help="Only games in which a bot was at fault.")
 @option(

@@ -43,9 +43,9 @@ _CAUTION = (
 
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
-@option("--bot", metavar="NAME", required=True, shell_complete=complete_name, help="Whose lost games.")
+@option("--bot", metavar="NAME", required=True, shell_complete=complete_name, help="The bot to review.")
 @option("--max-games", type=click.IntRange(1), default=100, help="Review the first N lost games.")
-@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side, on Linux.  [number of cores]")
+@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches in parallel, on Linux.  [number of cores]")
 @option("--top", type=click.IntRange(1), default=10, help="Show N decisions.")
 @option(
     "--html",

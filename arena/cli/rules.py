@@ -252,7 +252,7 @@ def _item(sentence: str) -> Table:
 @option("--fields", "show_fields", is_flag=True, help="Print every field of a ruleset with its allowed values.")
 @json_option(RulesetSummary, RulesetList, FieldList)
 def rules(name: str | None, show_fields: bool, as_json: bool) -> None:
-    """List the rulesets, or print the rules of one game as a sheet."""
+    """List the rulesets, or print the rules of one."""
     if show_fields and name is not None:
         usage_error("--fields is the same for all rulesets: it takes no name")
     if as_json and show_fields:

@@ -435,7 +435,7 @@ def _shapes() -> tuple[type, ...]:
     metavar="N",
     help="Make the run repeatable. A bot that guesses N knows all cards: use 20 random digits, or no seed.",
 )
-@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
+@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play in parallel.  [number of cores]")
 @options.sandbox_options
 @options.PASS_ENV_OPTION
 @options.limit_options
@@ -453,7 +453,7 @@ def _shapes() -> tuple[type, ...]:
 @option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
 @option("--strict", is_flag=True, help="The first fault forfeits the game.")
 @option("--show-names", is_flag=True, help="Send bots the others' names instead of letters.")
-@option("--skip-failing", is_flag=True, help="Play without the bots that can't play, and say which.")
+@option("--skip-failing", is_flag=True, help="Play without the bots that fail the check, and list them.")
 @option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the run in DIR.")
 @json_option(later=_shapes)
 @option("--csv", "as_csv", is_flag=True, help="Print the standings, and who beats whom, as CSV on stdout.")

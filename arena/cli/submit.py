@@ -62,10 +62,10 @@ class SubmissionReport:
     type=click.Path(path_type=Path),
     help="The file with your token.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
 )
-@option("--no-wait", is_flag=True, help="Don't wait for its examination.")
+@option("--no-wait", is_flag=True, help="Don't wait for its check.")
 @json_option(SubmissionReport)
 def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bool, as_json: bool) -> None:
-    """Submit a bot to the ladder at URL: a file, a folder, a zip or a tar. Then wait for its examination.
+    """Submit a bot to the ladder at URL: a file, a folder, a zip or a tar. Then wait for its check.
 
     It needs a token for submitting, which your account's page makes. Each step is printed as arena check does. The same
     files sent twice in a row are one version.

@@ -41,7 +41,7 @@ DEFAULT_PAUSE_S = 1.2  # a turn with a challenge takes about as long to read
 @options.RULES_OPTION
 @option("--speed", type=click.FloatRange(0.05, 30), default=DEFAULT_PAUSE_S, metavar="S", help="Seconds a turn.")
 @option("--seat", metavar="N|BOT", help="What this seat, or this bot, could know.  [all cards]")
-@option("--show-names", is_flag=True, help="Tell bots the others' names instead of letters.")
+@option("--show-names", is_flag=True, help="Send bots the others' names instead of letters.")
 @option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
 @options.sandbox_options
 @options.PASS_ENV_OPTION

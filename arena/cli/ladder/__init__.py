@@ -6,12 +6,12 @@ from arena.cli.main import lazy_commands
 
 COMMANDS = {
     "arena.cli.ladder.operations": {
-        "init": "Make a ladder in a new folder.",
-        "run": "Examine what is submitted, play, and rate.",
+        "init": "Create a ladder in a new folder.",
+        "run": "Check submissions, play matches and rate bots.",
         "serve-tables": "Run the tables that users open on the pages.",
-        "doctor": "Check a ladder, which may be running: disks, clock, sandbox.",
-        "backup": "Write the whole ladder to one new FILE, a tar.",
-        "restore": "Make a ladder in a new folder from a backup.",
+        "doctor": "Check the health of a ladder: disks, clock, sandbox, queue.",
+        "backup": "Write the whole ladder to one new tar file.",
+        "restore": "Restore a backup into a new folder.",
     },
     "arena.cli.ladder.users": {
         "users": "List users, import a roster, merge and withdraw users.",
@@ -20,28 +20,28 @@ COMMANDS = {
     },
     "arena.cli.ladder.bots": {
         "submit": "Submit a version of a bot: a file, a folder, a zip or a tar.",
-        "similar": "List which bots' sources are alike.",
-        "bot": "Print all about a bot: its versions, and why one doesn't play.",
-        "queue": "Print what waits: versions for their examination, and matches.",
-        "activate": "Let another accepted version of a bot play.",
-        "disable": "Let no version of a bot play.",
-        "freeze": "Let no rated match begin.",
-        "suspend": "Let nothing of a person play, be submitted or count.",
-        "void": "Take a match out of the ratings.",
-        "challenge": "Ask for a match that doesn't rate.",
+        "similar": "List bots with similar sources.",
+        "bot": "Print a bot: versions, rank, faults, times and matches.",
+        "queue": "List queued versions and matches.",
+        "activate": "Activate another accepted version of a bot.",
+        "disable": "Disable a bot.",
+        "freeze": "Stop starting rated matches.",
+        "suspend": "Suspend a user.",
+        "void": "Exclude a match from the ratings.",
+        "challenge": "Queue unrated matches against chosen bots.",
     },
     "arena.cli.ladder.serve": {
-        "serve": "Serve its pages, and examine, play and rate beside them.",
+        "serve": "Serve the pages, and run the ladder.",
         "export-site": "Write the public pages as static files.",
     },
     "arena.cli.ladder.results": {
-        "standings": "Print the table: ranks and shares with 95 % intervals.",
-        "match": "Print what is known of a match: its table, each game.",
-        "matches": "List the last matches that ended, the newest first.",
-        "log": "Print what a bot wrote to standard error in a match.",
-        "events": "Print what happened, from an event on; --follow goes on.",
-        "rerate": "Rebuild the table from all results, and compare.",
-        "export": "Write all results, matches, versions and decisions as CSV.",
+        "standings": "Print the standings: ranks and win rates.",
+        "match": "Print a match: its bots, each game, faults and times.",
+        "matches": "List the latest finished matches.",
+        "log": "Print a bot's standard error in a match.",
+        "events": "Print events; --follow prints new ones, too.",
+        "rerate": "Compute the standings from all results, and compare.",
+        "export": "Write results, matches, versions and decisions as CSV.",
     },
     "arena.cli.ladder.grading": {
         "extend": "Extend a deadline for a user.",
@@ -53,7 +53,7 @@ COMMANDS = {
 
 @click.group()
 def ladder() -> None:
-    """Keep a ladder: bots are submitted, examined, played and rated for as long as a term lasts."""
+    """Run a ladder, which checks, plays and rates submitted bots over a term."""
 
 
 for command in lazy_commands(COMMANDS):

@@ -49,15 +49,15 @@ from ladder.service import submit_bot as take_in
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("bot", metavar="[BOT]", required=False, type=click.Path(path_type=Path))
-@option("--owner", "login", metavar="LOGIN", help="Whose bot it is.")
+@option("--owner", "login", metavar="LOGIN", help="Login of the bot's owner.")
 @option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
-@option("--at", metavar="TIME", help="When it was submitted, such as 2026-12-01T23:50+01:00.  [now]")
+@option("--at", metavar="TIME", help="Time of submission, such as 2026-12-01T23:50+01:00.  [now]")
 @option(
     "--from",
     "source",
     metavar="FOLDER",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Many people's bots: subfolders whose names are logins.",
+    help="Submit many users' bots: subfolders whose names are logins.",
 )
 @ACTOR_OPTION
 @json_option(AcceptedSubmission, BulkSubmission)
@@ -73,8 +73,8 @@ def submit(
 ) -> None:
     """Submit a version of a bot: a file, a folder, a zip or a tar; or sample:NAME.
 
-    The ladder's runner checks it; if it is accepted, it plays in place of the version before. With --at it is received
-    at that time, as you say, which is written down; no quota of a day holds then.
+    The ladder's runner checks it; an accepted version replaces the previous one. --at sets the time of submission,
+    which the audit log records; no daily quota applies then.
 
     With --from, each subfolder is submitted for the owner whose login is its name. Exit code 1 if one was refused.
     """
@@ -115,14 +115,14 @@ def _report(found: BulkSubmission, as_json: bool) -> None:
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("name", metavar="BOT", shell_complete=complete_bots)
-@option("--version", "number", type=click.IntRange(1), metavar="N", help="The version to look at.  [the newest]")
-@option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="How many matches.")
-@option("--build-log", is_flag=True, help="Print what the version's build printed, and nothing else.")
+@option("--version", "number", type=click.IntRange(1), metavar="N", help="The version to show.  [the newest]")
+@option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="Number of matches.")
+@option("--build-log", is_flag=True, help="Print only the output of the version's build.")
 @json_option(views.BotPage, views.BuildLog)
 def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
-    """Print all about a bot: its versions, why one doesn't play, where it stands, its faults, times and matches.
+    """Print a bot as its owner sees it: versions, why one doesn't play, rank, faults, times and matches.
 
-    Of each deadline it prints the version that counts. It is what the bot's owner may see.
+    For each deadline it prints the version that counts.
     """
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
         owner = Viewer(get_bot(reader.connection, name).login)
@@ -150,14 +150,14 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
 @FOLDER_ARGUMENT
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @click.argument("opponents", metavar="OPPONENT...", nargs=-1, required=True, shell_complete=complete_bots)
-@option("--owner", "login", metavar="LOGIN", required=True, help="Who asks; it is the owner of BOT, or staff.")
-@option("--matches", "count", type=click.IntRange(1, 1000), metavar="N", default=1, help="How many.")
+@option("--owner", "login", metavar="LOGIN", required=True, help="Login of the owner of BOT, or staff.")
+@option("--matches", "count", type=click.IntRange(1, 1000), metavar="N", default=1, help="Number of matches.")
 @json_option(QueuedChallenge)
 def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, count: int, as_json: bool) -> None:
-    """Ask for a match that doesn't rate, against bots of your choice; also while the ladder is frozen.
+    """Queue unrated matches against bots of your choice, also while the ladder is frozen.
 
-    A bot is its version that plays, or one by its number: honest@3. Reference bots fill the table up. The matches are
-    the next that the ladder's runner plays.
+    A bot is its active version, or one by its number: honest@3. Reference bots fill the table. The ladder's runner
+    plays these matches next.
     """
     with open_ladder_or_exit(folder) as ladder:
         asked = ask(ladder, bot, opponents, login, count)
@@ -178,9 +178,9 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
 @audited
 @json_option(ActionResult)
 def activate(folder: Path, bot: str, version: int | None, actor: str, reason: str, as_json: bool) -> None:
-    """Let another accepted version of a bot play: an earlier one, or one that was disabled.
+    """Activate another accepted version of a bot: an earlier one, or one that was disabled.
 
-    It is named honest@3, or honest 3. Rated matches of the version that played, which haven't begun, are cancelled.
+    Name it honest@3, or honest 3. Queued rated matches of the version that was active are cancelled.
     """
     name, _, number = bot.rpartition("@")
     if version is None and number.isascii() and number.isdecimal():
@@ -200,9 +200,9 @@ def activate(folder: Path, bot: str, version: int | None, actor: str, reason: st
 @audited
 @json_option(ActionResult)
 def disable(folder: Path, bot: str, actor: str, reason: str, as_json: bool) -> None:
-    """Let no version of a bot play, nor what its owner submits, until one is activated.
+    """Disable a bot: no version plays, also none that its owner submits, until one is activated.
 
-    Its rated matches that haven't begun are cancelled. What was played stays.
+    Its queued rated matches are cancelled. Results stay.
     """
     with open_ladder_or_exit(folder) as ladder:
         new = disable_bot(ladder, bot, actor, reason)
@@ -211,11 +211,11 @@ def disable(folder: Path, bot: str, actor: str, reason: str, as_json: bool) -> N
 
 @click.command()
 @FOLDER_ARGUMENT
-@option("--undo", is_flag=True, help="Let rated matches begin again.")
+@option("--undo", is_flag=True, help="Start rated matches again.")
 @audited
 @json_option(ActionResult)
 def freeze(folder: Path, undo: bool, actor: str, reason: str, as_json: bool) -> None:
-    """Let no rated match begin. Examinations, challenges and finals go on."""
+    """Stop starting rated matches. Checks, challenges and finals continue."""
     with open_ladder_or_exit(folder) as ladder:
         new = set_frozen(ladder, not undo, actor, reason)
     print_decision(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
@@ -224,13 +224,13 @@ def freeze(folder: Path, undo: bool, actor: str, reason: str, as_json: bool) -> 
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
-@option("--undo", is_flag=True, help="Lift it: what played before plays again.")
+@option("--undo", is_flag=True, help="Lift it: versions that were active play again.")
 @audited
 @json_option(ActionResult)
 def suspend(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
-    """Let nothing of a person play, be submitted or count. The person is told why.
+    """Suspend a user: their bots don't play, they can't submit, and nothing counts. The user sees the reason.
 
-    Matches with the person's bots that haven't begun are cancelled, but for those of a final. What was played stays.
+    Queued matches with the user's bots are cancelled, except those of a final. Results stay.
     """
     with open_ladder_or_exit(folder) as ladder:
         new = set_suspended(ladder, login, not undo, actor, reason)
@@ -240,11 +240,11 @@ def suspend(folder: Path, login: str, undo: bool, actor: str, reason: str, as_js
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("match", metavar="MATCH", type=click.IntRange(1))
-@option("--undo", is_flag=True, help="Let the match rate again.")
+@option("--undo", is_flag=True, help="Include the match in the ratings again.")
 @audited
 @json_option(ActionResult)
 def void(folder: Path, match: int, undo: bool, actor: str, reason: str, as_json: bool) -> None:
-    """Take a match out of the ratings. Its results are kept, and shown as void."""
+    """Exclude a match from the ratings. Its results stay, shown as void."""
     with open_ladder_or_exit(folder) as ladder:
         new = set_void(ladder, match, not undo, actor, reason)
     print_decision(new, f"match {match} {'rates' if undo else 'is void'}", as_json)
@@ -262,10 +262,10 @@ def print_decision(new: bool, now: str, as_json: bool) -> None:
 @FOLDER_ARGUMENT
 @json_option(views.SimilarityReport)
 def similar(folder: Path, as_json: bool) -> None:
-    """List which bots of different owners are alike, for staff: how much of each one's own text is in the other.
+    """List bots of different owners with similar sources, for staff: how much of each one's text is in the other.
 
-    Of each bot the version that plays is compared, else the newest accepted. Names, strings, comments and layout don't
-    matter; what kits, samples and reference bots hold doesn't count. A pair is listed from 50 % on. It accuses no user.
+    The active version of each bot is compared, else the newest accepted one. Names, strings, comments and layout are
+    ignored, and so is text of kits, samples and reference bots. Pairs from 50 % are listed; similarity is no proof.
     """
     with open_ladder_or_exit(folder) as ladder:
         result = all_similar(ladder)
@@ -274,11 +274,11 @@ def similar(folder: Path, as_json: bool) -> None:
 
 @click.command()
 @FOLDER_ARGUMENT
-@option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="How many matches.")
-@option("--after", type=click.IntRange(1), metavar="MATCH", help="Those that follow this match in the list.")
+@option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
+@option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches that follow this one in the list.")
 @json_option(views.QueuePage)
 def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
-    """Print what waits: versions for their examination, and matches for their turn."""
+    """List queued versions and matches."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
         waiting = views.view_queue(reader, after, last)
     if not (as_json or waiting.checks or waiting.matches):

@@ -78,7 +78,7 @@ ACTOR_OPTION = option(
     metavar="NAME",
     default=lambda: _user(),
     callback=lambda *given: _person(*given),
-    help="Who decides.  [your login]",
+    help="User that the audit log names.  [your login]",
 )
 
 

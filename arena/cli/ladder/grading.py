@@ -245,7 +245,7 @@ def show(
 @FOLDER_ARGUMENT
 @NAME_ARGUMENT
 @FINAL_OPTION
-@DEADLINE_OPTION
+@option("--deadline", metavar="NAME", help="Use the versions that count at this deadline.")
 @option("--reason", metavar="TEXT", help="The reason of a regrade.")
 @FORMAT_OPTION
 @ACTOR_OPTION
@@ -260,7 +260,7 @@ def release(
     actor: str,
     as_json: bool,
 ) -> None:
-    """Release the grades of a final or a deadline to their owners, and print them.
+    """Release the grades of a --final or a --deadline to their owners, and print them.
 
     A release is stored with everything that it was computed from, and never changes.
     """
@@ -361,10 +361,10 @@ def _show(result: Grades, grade: Grade) -> None:
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
 @click.argument("deadline", metavar="DEADLINE")
-@option("--until", metavar="TIME", help="Its end, as 2026-12-03T12:00, in the deadline's zone if it has none.")
-@option("--days", type=click.IntRange(1, 366), metavar="N", help="Its end, N days after the deadline.")
-@option("--late-days", type=click.IntRange(0, 366), metavar="N", default=0, help="Take them from the person's own.")
-@option("--undo", is_flag=True, help="Take it back: the deadline is the class's again.")
+@option("--until", metavar="TIME", help="New end, as 2026-12-03T12:00, by default in the deadline's zone.")
+@option("--days", type=click.IntRange(1, 366), metavar="N", help="New end, N days after the deadline.")
+@option("--late-days", type=click.IntRange(0, 366), metavar="N", default=0, help="Spend N of the user's late days.")
+@option("--undo", is_flag=True, help="Withdraw the extension.")
 @audited
 @json_option(ActionResult)
 def extend(
@@ -379,9 +379,9 @@ def extend(
     reason: str,
     as_json: bool,
 ) -> None:
-    """Give a person more time before a deadline. The person sees until when, and why; the grade shows it, too.
+    """Extend a deadline for a user, who sees the new end and the reason, also with the grade.
 
-    Given again, it replaces what was given before.
+    A second extension replaces the first.
     """
     if undo and (until is not None or days is not None or late_days):
         usage_error("--undo takes all of it back; leave --until, --days and --late-days away")

@@ -97,7 +97,7 @@ REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opp
 @option("--strict", is_flag=True, help="The first fault forfeits the game.")
 @json_option(CreatedLadder)
 def init(folder: Path, references: tuple[str, ...], database: str | None, as_json: bool, **given: Any) -> None:
-    """Make a ladder in a new folder.
+    """Create a ladder in a new folder.
 
     What is played (rules, limits, seats, sandbox) is fixed by this; quotas and deadlines stand in LADDER/ladder.toml.
     Untrusted bots play only in an isolating sandbox with control groups. --sandbox process is for authors you trust.
@@ -165,13 +165,13 @@ MAX_FAILED_ATTEMPTS = (
 
 @click.command()
 @FOLDER_ARGUMENT
-@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side.  [number of cores]")
+@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play in parallel.  [number of cores]")
 @option("--matches", type=click.IntRange(1), metavar="N", help="Stop after N matches.")
 @option(
     "--until",
     type=click.Choice(["idle", "decided"]),
-    help="idle: do what people wait for (examinations, challenges, finals), and stop. decided: stop when the "
-    "leader is, with 98 %, within 2 points of the best.",
+    help="idle: stop when no check, challenge or final is left. decided: stop when the leader is, with 98 %, within 2 "
+    "points of the best.",
 )
 @option(
     "--executor",
@@ -182,8 +182,8 @@ MAX_FAILED_ATTEMPTS = (
 @option("--tls-ca", type=FILE, help="PEM file of the authority that both sides of the cluster trust.")
 @option("--tls-cert", type=FILE, help="PEM file of this side's certificate.")
 @option("--tls-key", type=FILE, help="PEM file of its key.")
-@option("--metrics", metavar="[ADDRESS:]PORT", help="Serve numbers to Prometheus; without an ADDRESS on 127.0.0.1.")
-@option("--verbose", is_flag=True, help="Say what becomes of each match.")
+@option("--metrics", metavar="[ADDRESS:]PORT", help="Serve metrics to Prometheus, by default on 127.0.0.1.")
+@option("--verbose", is_flag=True, help="Log each match.")
 @json_option(RunnerEventEntry, about="Print JSON on stdout, a line for each thing that happens.")
 def run(
     folder: Path,
@@ -199,7 +199,7 @@ def run(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Examine what is submitted, play, and rate.
+    """Check submissions, play matches and rate bots.
 
     Ctrl-C or SIGTERM stops it after the matches that are being played; a second one stops it at once. Nothing is lost
     by either, nor by kill -9: the next run continues. Where stderr is no terminal, each line has a time, a level and
@@ -367,13 +367,13 @@ def serve_tables(folder: Path) -> None:
 
 @click.command()
 @FOLDER_ARGUMENT
-@option("--deep", is_flag=True, help="Read all results, too: sums and table must be theirs.")
-@option("--prune", is_flag=True, help="First remove records and logs that ladder.toml keeps no longer.")
+@option("--deep", is_flag=True, help="Also compute sums and standings from all results, and compare.")
+@option("--prune", is_flag=True, help="First remove records and logs that are older than ladder.toml allows.")
 @json_option(Checkup)
 def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
     """Check a ladder, which may be running: disks, clock, sandbox, runners, queue, database.
 
-    Exit code 1 if something needs a hand (fail), else 0.
+    Exit code 1 if a check fails, else 0.
     """
     if prune:
         with open_ladder_or_exit(folder) as ladder:
@@ -419,8 +419,8 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
 def restore(file: Path, folder: Path, database: str | None, as_json: bool) -> None:
     """Make a ladder in a new folder from a FILE that `arena ladder backup` wrote.
 
-    What was being played when it was written is played again. It is also the way from SQLite to PostgreSQL and back.
-    Let only one of the two ladders run on: both would play the same matches.
+    Matches that were in progress are played again. A backup of SQLite can be restored to PostgreSQL, and the reverse.
+    Continue only one of the two ladders: both would play the same matches.
     """
     with user_friendly_errors(), closing(read_backup(file, folder, database)) as ladder:
         commitment = ladder.commitment

@@ -48,13 +48,13 @@ DAY_S = 86_400
 
 @click.command()
 @FOLDER_ARGUMENT
-@option("--sort", type=click.Choice(list(views.SORTS)), default="rank", help="What the rows are ordered by.")
-@option("--at", type=click.DateTime(["%Y-%m-%d"]), help="The last table of that day (UTC), or of one before.")
-@option("--show-logins", is_flag=True, help="Owners' logins, and whose bots favour whose: for the teacher.")
+@option("--sort", type=click.Choice(list(views.SORTS)), default="rank", help="Order of the rows.")
+@option("--at", type=click.DateTime(["%Y-%m-%d"]), help="Print the last standings up to that day in UTC.")
+@option("--show-logins", is_flag=True, help="Show owners' logins, and suspected collusion.")
 @json_option(Standings)
 @option("--csv", "as_csv", is_flag=True, help="Print CSV on stdout.")
 def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, as_json: bool, as_csv: bool) -> None:
-    """Print the table: ranks and shares with 95 % intervals, trend, games, faults, age.
+    """Print the standings: ranks and win rates with 95 % intervals, trend, games, faults, age.
 
     Owners are shown by their pseudonyms.
     """
@@ -145,7 +145,7 @@ def _csv(ranking: Standings) -> str:
 @option("--record", is_flag=True, help="Print the record, which arena verify replays.")
 @json_option(views.MatchPage)
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
-    """Print what is known of a match: its table, each game, faults, times, and why it ended."""
+    """Print a match: its bots, each game, faults, times, and why it ended."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
         view = views.view_match(reader, match)
         text = views.find_record_text(reader, match) if record else None
@@ -170,11 +170,11 @@ KINDS = ("rated", "qualifying", "challenge", "final")
 
 @click.command()
 @FOLDER_ARGUMENT
-@option("--bot", "name", metavar="BOT", shell_complete=complete_bots, help="Those of a bot alone.")
-@option("--kind", type=click.Choice(KINDS), help="Those of a kind alone.")
-@option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="How many.")
-@option("--todo", is_flag=True, help="Those that are played now or wait, in place of those that ended.")
-@option("--after", type=click.IntRange(1), metavar="MATCH", help="Those that follow this match in the list.")
+@option("--bot", "name", metavar="BOT", shell_complete=complete_bots, help="Only matches of this bot.")
+@option("--kind", type=click.Choice(KINDS), help="Only matches of this kind.")
+@option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
+@option("--todo", is_flag=True, help="List queued and running matches instead of finished ones.")
+@option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches that follow this one in the list.")
 @json_option(views.MatchList)
 def matches(
     folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
@@ -194,12 +194,12 @@ _PAUSE_S = 1.0
 
 @click.command()
 @FOLDER_ARGUMENT
-@option("--after", type=click.IntRange(0), metavar="N", default=0, help="Those after the event of this number.")
-@option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="How many.")
+@option("--after", type=click.IntRange(0), metavar="N", default=0, help="Only events after this number.")
+@option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="Number of events.")
 @option("--follow", is_flag=True, help="Print new events, too, until interrupted.")
 @json_option(views.EventList)
 def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) -> None:
-    """Print what happened, each with its number, the oldest first.
+    """Print events with their numbers, the oldest first.
 
     With --json and --follow a list is printed, on one line, whenever there is something new.
     """
@@ -262,9 +262,9 @@ def write_log(data: bytes) -> None:
 @FOLDER_ARGUMENT
 @json_option(RebuiltStandings)
 def rerate(folder: Path, as_json: bool) -> None:
-    """Rebuild the table from all results, and compare it with the one that was kept.
+    """Compute the standings from all results, compare them with the stored ones, and store them.
 
-    The rebuilt one is kept. Exit code 1 if it is another, though it is of the same matches and versions.
+    Exit code 1 if they differ although matches and versions are the same.
     """
     with open_ladder_or_exit(folder) as ladder:
         result = rebuild(ladder)
@@ -310,12 +310,12 @@ def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
 @click.command()
 @FOLDER_ARGUMENT
 @option("--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="A new folder.")
-@option("--show-logins", is_flag=True, help="Owners' logins in place of their pseudonyms, and users.csv.")
+@option("--show-logins", is_flag=True, help="Write owners' logins instead of pseudonyms, and users.csv.")
 @json_option(ExportedFiles)
 def export(folder: Path, out: Path, show_logins: bool, as_json: bool) -> None:
-    """Write all results, matches, versions, decisions and the table as files, also while the ladder runs.
+    """Write all results, matches, versions, decisions and the standings as files, also while the ladder runs.
 
-    results.jsonl holds a game a line, as arena run writes it; the rest is CSV.
+    results.jsonl has a line for each game, as arena run writes it; the rest is CSV.
     """
     with open_ladder_or_exit(folder) as ladder:
         files = write_export(ladder, out, show_logins)

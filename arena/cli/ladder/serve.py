@@ -29,14 +29,14 @@ MAX_RESTARTS, HOUR_S = 5, 3600.0  # restarts within this time, at most
 
 @click.command()
 @FOLDER_ARGUMENT
-@option("--host", metavar="ADDRESS", default="127.0.0.1", help="Where to listen.")
-@option("--port", type=click.IntRange(0, 65535), metavar="N", default=8000, help="The port.")
+@option("--host", metavar="ADDRESS", default="127.0.0.1", help="Address to listen on.")
+@option("--port", type=click.IntRange(0, 65535), metavar="N", default=8000, help="Port to listen on.")
 @option("--tls-cert", type=FILE, help="PEM file of the server's certificate.")
 @option("--tls-key", type=FILE, help="PEM file of its key.")
-@option("--insecure", is_flag=True, help="Listen elsewhere than on 127.0.0.1 without TLS.")
-@option("--no-runner", is_flag=True, help="Pages alone: nothing is examined and played here.")
-@option("--no-tables", is_flag=True, help="Tables for people aren't played here.")
-@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side.  [number of cores]")
+@option("--insecure", is_flag=True, help="Allow listening without TLS on other addresses than 127.0.0.1.")
+@option("--no-runner", is_flag=True, help="Serve only the pages: start no runner and no tables.")
+@option("--no-tables", is_flag=True, help="Start no tables for people.")
+@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play in parallel.  [number of cores]")
 def serve(
     folder: Path,
     host: str,
@@ -48,10 +48,10 @@ def serve(
     no_tables: bool,
     jobs: int | None,
 ) -> None:
-    """Serve the ladder's pages, and examine, play and rate beside them, and play at tables with people.
+    """Serve the ladder's pages, and start its runner and its tables for people.
 
-    On a terminal it prints a link with which staff signs in; else: arena ladder access add LADDER staff. Ctrl-C or
-    SIGTERM ends all, the runner after the matches that are being played.
+    On a terminal it prints a link with which staff signs in; else use arena ladder access add LADDER staff. Ctrl-C or
+    SIGTERM stops everything, the runner after the matches in progress.
     """
     with require_extras():
         from ladder.web import ServerAddress, serve_web

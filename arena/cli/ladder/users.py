@@ -195,7 +195,7 @@ def list_access(folder: Path, login: str | None, as_json: bool) -> None:
 @access.command("add")
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
-@option("--kind", type=click.Choice(["link", "token", "join"]), default="link", help="What to make.")
+@option("--kind", type=click.Choice(["link", "token", "join"]), default="link", help="Kind of credential.")
 @option("--scope", type=click.Choice(TOKEN_SCOPES), default="submit", help="Permission; submit includes read.")
 @option(
     "--days",
@@ -216,7 +216,7 @@ def add_access(
     actor: str,
     as_json: bool,
 ) -> None:
-    """Make a link for one sign-in, or a token for a program. Its secret is printed this once.
+    """Create a link for one sign-in, or a token for a program. Its secret is printed only now.
 
     --kind join makes a link by which any number of people sign up. With --require-approval each of them waits until
     staff approves the account: arena ladder users approve.
