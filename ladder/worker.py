@@ -139,7 +139,7 @@ class VersionCheckResult:
 def check_version(job: VersionCheckJob) -> VersionCheckResult:
     """Examine a version in this process.
 
-    Raises RefusedError where this machine may not or can't examine now, ArenaError where it failed.
+    Raises WorkerRejectedError where this machine may not or can't examine now, ArenaError where it failed.
     """
     require_suitable_machine(job.arena, job.choice)
     if remove_dead_scratch():

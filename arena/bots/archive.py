@@ -373,7 +373,7 @@ class PortableBot:
             raise ValueError(f"{self.name!r}, {self.file!r} and {self.digest!r} name no bot")
 
     def at(self, place: Path, programs: Programs) -> Bot:
-        """Return the bot whose files stand in a place, run by a machine's programs. Raises NotHereError."""
+        """Return the bot whose files stand in a place, run by a machine's programs. Raises MissingProgramError."""
         first, *rest = self.words
         argv = (self._program(first, place, programs), *(_in(place, word) for word in rest))
         return Bot(self.name, place, argv, place if self.file is None else place.parent, None, self.digest)

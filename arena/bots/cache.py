@@ -44,7 +44,8 @@ class BotCache:
     def put(self, bot: PortableBot, archive: IO[bytes]) -> None:
         """Add a bot from the archive of its files that `pack` made.
 
-        Raises NotHereError if they aren't the files of its digest, ArchiveError if it is no such archive, OSError.
+        Raises MissingProgramError if they aren't the files of its digest, ArchiveError if it is no such archive,
+        OSError.
         """
         scratch = Path(tempfile.mkdtemp(prefix="new-", dir=self._folder))
         try:
@@ -64,7 +65,7 @@ class BotCache:
             remove_tree(scratch)
 
     def place(self, bot: PortableBot) -> Path:
-        """Return where a bot's files stand. Raises NotHereError, with the digest, if they aren't here."""
+        """Return where a bot's files stand. Raises MissingProgramError, with the digest, if they aren't here."""
         link = self._link(bot.digest, bot.name)
         if link.is_symlink():
             return Path(os.readlink(link))
@@ -75,7 +76,7 @@ class BotCache:
 
     @contextmanager
     def held(self, bot: PortableBot) -> Iterator[None]:
-        """Keep a bot's files here for a while. Raises NotHereError, with the digest, if they aren't."""
+        """Keep a bot's files here for a while. Raises MissingProgramError, with the digest, if they aren't."""
         self.place(bot)
         if self._link(bot.digest, bot.name).is_symlink():
             yield

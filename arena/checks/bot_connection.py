@@ -86,7 +86,7 @@ class BotConnection:
             self._poll.register(descriptor, select.POLLIN)
 
     def send(self, line: bytes, within_s: float = 2.0) -> None:
-        """Write a line that needs no answer, reading meanwhile. Raises BrokenError if it isn't taken."""
+        """Write a line that needs no answer, reading meanwhile. Raises ConnectionBrokenError if it isn't taken."""
         waited = _Wait(self._clock)
         while line:
             try:
@@ -99,7 +99,7 @@ class BotConnection:
                 self._gone(line.rstrip(b"\n"))
 
     def hello(self, line: bytes, within_s: float) -> float:
-        """Send the hello, and return the seconds that its answer took. Raises BrokenError, SandboxError."""
+        """Send the hello, and return the seconds that its answer took. Raises ConnectionBrokenError, SandboxError."""
         waited = self._charge(within_s)
         self.send(line)
         sent = line.rstrip(b"\n")
@@ -116,7 +116,7 @@ class BotConnection:
     def request(
         self, number: int, line: bytes, within_s: float, notify: tuple[float, Callable[[], None]] | None = None
     ) -> ParsedReply:
-        """Send a request, and return the answer. Raises BrokenError, SandboxError.
+        """Send a request, and return the answer. Raises ConnectionBrokenError, SandboxError.
 
         `notify` is called after `notify_s` of silence.
         """
@@ -240,7 +240,7 @@ class BotConnection:
         return self._ready.pop(0)
 
     def _gone(self, sent: bytes) -> None:
-        """Raise BrokenError for a process that has ended, or has closed its pipes."""
+        """Raise ConnectionBrokenError for a process that has ended, or has closed its pipes."""
         waited = _Wait(self._clock)
         while (ended := self.box.exit()) is None and waited() < _LAST_WORDS_S:
             self._look(5)

@@ -150,7 +150,7 @@ def check_host(tried: dict[str, HostProblem | None], root: Path = Path("/")) -> 
 def _finding(what: str, level: Severity, problem: HostProblem | str) -> Finding:
     if isinstance(problem, str):
         return Finding(what, level, problem)
-    return Finding(what, level, problem.message, trouble.fix_command or "", trouble.advice)
+    return Finding(what, level, problem.message, problem.fix_command or "", problem.advice)
 
 
 def _boxes(tried: dict[str, HostProblem | None]) -> Iterator[Finding]:

@@ -74,7 +74,8 @@ Change = Callable[[bytes], bytes]  # of a line before it is sent
 class ScriptedTable:
     """The table of one process: greets it, and plays games with it.
 
-    Raises BrokenError for the first thing that is wrong. `change` is done to every line of a game before it is sent.
+    Raises ConnectionBrokenError for the first thing that is wrong. `change` is done to every line of a game before it
+    is sent.
     """
 
     def __init__(self, talk: BotConnection, spec: MatchSpec, patience: Timeouts) -> None:
@@ -129,7 +130,7 @@ class ScriptedTable:
         return menu, index
 
     def require_valid_statements(self) -> None:
-        """Raise BrokenError for the first thing that the bot couldn't say: a match only drops it, and continues."""
+        """Raise ConnectionBrokenError for the first invalid statement: a match only drops it, and continues."""
         if self._unsaid is not None:
             raise self._unsaid
 

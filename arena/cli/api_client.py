@@ -60,7 +60,7 @@ class LadderClient:
         headers: Mapping[str, str] | None = None,
         wait_s: float = 30,
     ) -> Any:
-        """Return what stands at a path; with a body, what is answered to it. Raises AwayError, RefusedError."""
+        """Return the JSON of a path; with a body, post it. Raises ServerUnreachableError, ServerRefusedError."""
         request = Request(self.url + path, body, {**self._headers, **(headers or {})})
         try:
             with self._opener.open(request, timeout=wait_s) as answered:

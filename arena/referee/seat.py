@@ -339,7 +339,7 @@ class Seat:
         self.capture.mark(text)
 
     def moment(self, text: str) -> None:
-        """Have the text stand before what the bot writes next, if it writes anything; see `Capture.moment`."""
+        """Have the text stand before what the bot writes next, if it writes anything; see `BoundedLog.moment`."""
         if self.capture.heard:  # a read for each request of a silent bot costs more than its first words are worth
             self.receive_stderr()
         self.capture.moment = text

@@ -16,7 +16,7 @@ class RecordFileError(Exception):
 
 
 def find_record_files(path: Path) -> list[Path]:
-    """Return the files of the records at a path, in the order of their matches. Raises KeptError for none."""
+    """Return the files of the records at a path, in the order of their matches. Raises RecordFileError for none."""
     try:
         if path.is_dir():
             found = (path / "records" if (path / "records").is_dir() else path).glob("*.jsonl")
@@ -51,7 +51,7 @@ def read_records(path: Path, leave_out: Callable[[str], object]) -> Iterator[tup
 
 
 def read_record_file(file: Path) -> Record:
-    """Return the record in a file. Raises KeptError for one that can't be read."""
+    """Return the record in a file. Raises RecordFileError for one that can't be read."""
     try:
         return read_record(file.read_text(encoding="utf-8"))
     except OSError as problem:

@@ -42,8 +42,8 @@ class VerificationReport:
 def verify_all(path: Path, *configs: type[RunConfig]) -> VerificationReport:
     """Replay the records at a path, and check a folder's against its plan and its results.jsonl.
 
-    configs: of the runs that run.json may be of, other than those of arena run. Raises KeptError where there is no
-    whole record, or a plan that can't be read.
+    configs: of the runs that run.json may be of, other than those of arena run. Raises RecordFileError where there is
+    no whole record, or a plan that can't be read.
     """
     folder = _Folder(path, configs)
     examples: list[str] = []

@@ -234,7 +234,7 @@ def cache_folder() -> Path:
 
 
 def require_suitable_machine(arena: str, choice: SandboxChoice) -> None:
-    """Raise RefusedError if this process may not play for an arena of that version in that sandbox."""
+    """Raise WorkerRejectedError if this process may not play for an arena of that version in that sandbox."""
     if arena != __version__:
         raise WorkerRejectedError(f"it has version {__version__} of the arena, not {arena}")
     if choice.isolates and choice not in _fit:
@@ -247,7 +247,7 @@ def require_suitable_machine(arena: str, choice: SandboxChoice) -> None:
 def play_work_item(parcel: WorkItem) -> MatchOutput:
     """Play the match of a parcel in this process, which becomes a worker if it isn't one yet.
 
-    Raises RefusedError, MissingError, or ArenaError where this machine failed.
+    Raises WorkerRejectedError, MissingBotsError, or ArenaError where this machine failed.
     """
     require_suitable_machine(parcel.arena, parcel.job.choice)
     worker = _require_worker()
@@ -286,7 +286,7 @@ def _require_worker() -> Worker:
 
 
 def _hold(cache: BotCache, bots: tuple[PortableBot, ...], stack: ExitStack) -> None:
-    """Keep the bots in the cache as long as the stack lasts. Raises MissingError."""
+    """Keep the bots in the cache as long as the stack lasts. Raises MissingBotsError."""
     missing = []
     for bot in bots:
         try:

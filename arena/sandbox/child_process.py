@@ -102,7 +102,7 @@ def _fill_standard() -> None:
 
 
 class ChildBox(CgroupBox):
-    """Hold a child's pipes; see `GroupedBox`."""
+    """Hold a child's pipes; see `CgroupBox`."""
 
     def __init__(
         self, popen: subprocess.Popen[bytes], limits: Limits, group: Cgroup | None, watch: ProcessMonitor | None

@@ -1,6 +1,6 @@
 """Count each bot's behaviour from records, in one pass over their steps.
 
-A case is counted for a bot in a section, under a name: `("bluffs", "duke")`. `arena.stats.PlayProfile` describes the
+A case is counted for a bot in a section, under a name: `("bluffs", "duke")`. `arena.stats.report.Profile` describes the
 sections. All cards are known: a claim is a lie if the claimant lacks the role that it claims, or has the role that it
 denies.
 

@@ -1,11 +1,12 @@
 """An executor over the workers of a Dask cluster: calls run in processes of this project's, which Dask only carries.
 
-Each Dask worker keeps worker processes of its own (`Workers`), as many as it has threads. So a call runs as it does on
-a laptop: in a process with one thread, which is replaced when it dies and dies with its owner.
+Each Dask worker keeps worker processes of its own (`LocalExecutor`), as many as it has threads. So a call runs as it
+does on a laptop: in a process with one thread, which is replaced when it dies and dies with its owner.
 
-A worker is admitted first: `admit` is called there, and may raise RefusedError. An admitted worker gets a Dask resource
-of this executor's kind, which every call asks for. So no call reaches a worker that refuses, and one that joins later
-is found within a second. A call that raises RefusedError takes the resource away until the worker is asked again.
+A worker is admitted first: `admit` is called there, and may raise WorkerRejectedError. An admitted worker gets a Dask
+resource of this executor's kind, which every call asks for. So no call reaches a worker that refuses, and one that
+joins later is found within a second. A call that raises WorkerRejectedError takes the resource away until the worker is
+asked again.
 
 The scheduler unpickles what it passes on. It gets nothing but bytes, so it needs Dask alone.
 

@@ -38,7 +38,7 @@ def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
 
     The rows are flat, and `win` is what a whole win counts. Pure: the same rows, in any order, give the same numbers. A
     bot without a game has a newcomer's rating and no interval. Raises ValueError as
-    `ladder.rating.matches.matches_of_rows` does.
+    `ladder.rating.matches.gather_matches` does.
     """
     from ladder.rating.strengths import fit_counted_rows
 

@@ -27,7 +27,7 @@ class RatedField:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value, and the interval that contains the truth in 95 % of runs; None below `least_matches`."""
+    """A value, and the interval that contains the truth in 95 % of runs; None below `min_matches_for_intervals`."""
 
     value: float
     low: float | None = None

@@ -130,7 +130,7 @@ def issue_secrets(
 
 
 def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
-    """Change a link into a session. Raises NotLetInError for one that was changed, revoked, or whose time is over."""
+    """Exchange a link for a session. Raises AuthenticationError for one that was used, revoked, or has expired."""
     secret, now = secrets.token_urlsafe(32), ladder.clock()
 
     def act(connection: Connection) -> IssuedSecret:
@@ -154,7 +154,7 @@ def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | 
     The email identifies the user the first time. From then on the subject alone does, which a provider never gives to
     another account. Staff doesn't sign in so, and a person has one account there: rights follow no email.
 
-    Raises NotLetInError for a person who isn't in the roster, or waits for approval: a provider can't add a user.
+    Raises AuthenticationError for a person who isn't in the roster, or waits for approval: a provider can't add a user.
     """
     now, digest = ladder.clock(), hash_secret(f"{issuer} {subject}")
 
@@ -179,7 +179,7 @@ def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | 
 
 
 def _by_email(connection: Connection, email: str | None) -> User:
-    """Return the participant of a verified email who has no account at a provider yet. Raises NotLetInError."""
+    """Return the participant of a verified email who has no account at a provider yet. Raises AuthenticationError."""
     if not email:
         raise AuthenticationError("the provider sent no verified email of yours: verify it there, and come again")
     owners = [owner for owner in all_users(connection, merged=True) if not owner.waiting]
@@ -236,7 +236,7 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
 
 
 def require_not_locked_out(connection: Connection, owner: User) -> None:
-    """Raise NotLetInError for a person who is suspended or left the course, with the reason."""
+    """Raise AuthenticationError for a person who is suspended or left the course, with the reason."""
     out = lockout_reason(connection, owner)
     if out is not None:
         raise AuthenticationError(f"you are {out}")
@@ -312,7 +312,7 @@ def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
 
 
 def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecret:
-    """Begin a session. Raises NotLetInError, with a reason for who knows the password alone."""
+    """Begin a session. Raises AuthenticationError, with a reason for who knows the password alone."""
     credential = ladder.database.look(lambda connection: _credential(connection, login, ladder.clock()))
     if not _fits(credential, password) or credential is None:
         raise AuthenticationError(_WRONG)

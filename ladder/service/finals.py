@@ -101,7 +101,7 @@ def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) ->
 
 
 def find_final_state(ladder: Ladder, reader: ViewContext, name: str) -> FinalState | None:
-    """Return a final as `see_final` does, None if it doesn't exist."""
+    """Return a final for a viewer, None if it doesn't exist."""
     final = find_final(reader.connection, name)
     if final is None:
         return None

@@ -230,7 +230,7 @@ def open_ladder(
 ) -> Ladder:
     """Open the ladder in a folder; an unreachable database is waited for, and `hear` is called.
 
-    Raises LadderError, AwayError.
+    Raises LadderError, DatabaseUnavailableError.
     """
     settings = read_settings(path)
     try:
@@ -374,7 +374,7 @@ def get_accepted_version(connection: Connection, text: str) -> Version:
 
 
 def get_version_archive(ladder: Ladder, text: str) -> tuple[Version, bytes]:
-    """Return the version that a text names, as `known_version`, and the archive of its files. Raises LadderError."""
+    """Return the version that a text names, as `get_version`, and the archive of its files. Raises LadderError."""
 
     def look(connection: Connection) -> tuple[Version, bytes]:
         version = get_version(connection, text)

@@ -239,7 +239,7 @@ def prune_expired(ladder: Ladder) -> PruneResult:
 
 
 def count_expired(ladder: Ladder) -> PruneResult:
-    """Return what `prune_now` would remove."""
+    """Return what pruning now would remove."""
     times = _times(ladder)
     with_records, with_logs = ladder.database.look(lambda connection: list_expired_matches(connection, *times))
     return PruneResult(len(with_records), len(with_logs))

@@ -347,7 +347,7 @@ def save_reference(connection: Connection, reference: ReferenceBot, at: float) -
 
 
 def submit_reference(ladder: Ladder, argument: str) -> AcceptedSubmission:
-    """Submit a bot of the staff's, by what a user calls a bot. Raises as `read_reference` and `put_reference` do."""
+    """Submit a bot of the staff's, by what a user calls a bot. Raises as `read_reference` and `save_reference` do."""
     reference, now = read_reference(argument), ladder.clock()
     return ladder.database.write(lambda connection: save_reference(connection, reference, now))
 

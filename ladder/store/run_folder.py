@@ -148,10 +148,10 @@ class Store(Protocol):
         """Return the results of a kept match. Raises KeyError for any other."""
 
     def exchanges(self, bot: str) -> Sequence[StoredFaultSample]:
-        """Return `first_few` of a bot's faulty exchanges in kept matches, also of those of earlier sessions."""
+        """Return the first few fault samples of a bot in stored matches, also of those of earlier sessions."""
 
     def voids(self) -> Sequence[FailedMatch]:
-        """Return the void attempts in the order in which they were noted; perhaps of this session alone."""
+        """Return the failed attempts in order; perhaps of this session alone."""
 
     def finish(self) -> None:
         """End a session, also one that was interrupted at any moment. Raises OSError if the store can't be written."""

@@ -108,7 +108,7 @@ class PreparedBots:
     def claim(self, id: int, runner: str) -> tuple[TableSession, TableSandboxes] | None:
         """Assign a table session to this process, with its bots ready; None if it is over, or another's.
 
-        Raises UnplayableError, DatabaseError.
+        Raises UnplayableTableError, DatabaseError.
         """
 
         def act(connection: Connection) -> tuple[TableSession, str | None, dict[int, PortableBot]] | None:

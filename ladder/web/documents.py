@@ -63,7 +63,7 @@ def download(name: str) -> Response:
 
 @cache
 def rendered(path: str) -> Document:
-    """Return a document as HTML. A link to a file that isn't among `document_files` is its words alone."""
+    """Return a document as HTML. A link to a file that isn't served is its text alone."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(list_document_files()[path].read_text(encoding="utf-8"))
     title, heading, anchors = "", "", Counter[str]()

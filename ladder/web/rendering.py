@@ -160,7 +160,7 @@ def _draw(
     fresh_s: float | None,
     lasts: bool = False,
 ) -> tuple[T | None, dict[str, str]]:
-    """Return what is drawn, None where the asker has it already; and its headers. Raises RefusedError."""
+    """Return what is drawn, None where the asker has it already; and its headers. Raises HTTPError."""
     viewer = PUBLIC_VIEWER if shared and not visit.viewer.staff else visit.viewer
     with visit.ladder.reading(viewer) as reader:
         change = None if lasts else reader.revision

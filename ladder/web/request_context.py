@@ -258,7 +258,7 @@ async def _once(visit: RequestContext, form: bytes, answer: Coroutine[Any, Any, 
 
 
 async def _body(request: Request, visit: RequestContext) -> bytes:
-    """Return the body of a form, which is short: an upload reads its own. Raises RefusedError."""
+    """Return the body of a form, which is short: an upload reads its own. Raises HTTPError."""
     try:
         async with asyncio.timeout(FORM_TIMEOUT_S):
             return await request.body()
@@ -269,7 +269,7 @@ async def _body(request: Request, visit: RequestContext) -> bytes:
 
 
 def authorize(request: Request) -> RequestContext:
-    """Let a request through to its route, or not: what ROUTES says of it decides. Raises RefusedError, SignInError."""
+    """Check a request by its route's row of ROUTES, and return its context. Raises HTTPError, SignInRequiredError."""
     passed: RequestContext | None = getattr(request.state, "visit", None)
     if passed is not None:
         return passed
@@ -290,7 +290,7 @@ def authorize(request: Request) -> RequestContext:
 
 
 def authorize_websocket(socket: WebSocket) -> RequestContext:
-    """Return as whom a socket comes; a browser's comes from a page of the ladder's own. Raises RefusedError."""
+    """Return as whom a socket comes; a browser's comes from a page of the ladder's own. Raises HTTPError."""
     return _come(socket, "WS")
 
 
@@ -348,7 +348,7 @@ def find_bearer_token(request: HTTPConnection) -> str | None:
 
 
 def _come(request: HTTPConnection, method: str) -> RequestContext:
-    """Return the visit of a request, as whom its token or its cookie says. Raises RefusedError for another site's."""
+    """Return the visit of a request, as whom its token or its cookie says. Raises HTTPError for another site's."""
     visit = RequestContext(request, request.app.state.shared)
     token = find_bearer_token(request)
     if token is not None:
@@ -385,7 +385,7 @@ CurrentContext = Annotated[RequestContext, Depends(authorize)]
 
 
 def _reason(visit: CurrentContext, why: Annotated[str, Form()] = "") -> str:
-    """Return the reason that a form gives. Raises RefusedError for one that says nothing."""
+    """Return the reason that a form gives. Raises HTTPError for one that says nothing."""
     if not why.strip() or not why.isprintable() or len(why) > 500:
         raise HTTPError(400, "Give a reason, in one line: it is kept, and shown to whom it is about.", visit)
     return why.strip()

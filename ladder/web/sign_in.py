@@ -108,7 +108,7 @@ def make_account(
 
 
 def _requires_approval(visit: RequestContext, link: str) -> bool:
-    """Return whether staff approves those who sign up by a link. Raises RefusedError for no such link."""
+    """Return whether staff approves those who sign up by a link. Raises HTTPError for no such link."""
     found = find_join_link(visit.ladder, link)
     if found is None:
         raise HTTPError(404, "This link to join isn't known, or its time is over: ask who gave it to you.", visit)
@@ -142,7 +142,7 @@ def _begin(visit: RequestContext, then: str, issued: IssuedSecret) -> Response:
 
 
 def count_try(visit: RequestContext, what: str, name: str | None = None) -> None:
-    """Count a try of a person, else of an address, or of an address at a name. Raises RefusedError for one too many.
+    """Count a try of a person, else of an address, or of an address at a name. Raises HTTPError for one too many.
 
     A name alone has no count: any visitor could use up its owner's tries.
     """
@@ -260,7 +260,7 @@ def end(visit: CurrentContext, state: str = "", code: str = "", error: str = "")
 
 
 def _provider(visit: RequestContext) -> tuple[OpenIDSettings, str]:
-    """Return the provider that ladder.toml names, and the client's secret. Raises RefusedError."""
+    """Return the provider that ladder.toml names, and the client's secret. Raises HTTPError."""
     settings = visit.ladder.last_settings.sign_in
     if settings is None:
         raise HTTPError(404, "This ladder has no provider to sign in at.", visit)
@@ -284,7 +284,7 @@ def _client(visit: RequestContext, settings: OpenIDSettings, secret: str) -> Any
 
 
 def _discovery(visit: RequestContext, client: Any, settings: OpenIDSettings) -> dict[str, Any]:
-    """Return what the provider says of itself. Raises RefusedError."""
+    """Return what the provider says of itself. Raises HTTPError."""
     issuer = settings.issuer.rstrip("/")
     try:
         discovery: dict[str, Any] = _json(client, f"{issuer}/.well-known/openid-configuration")
@@ -301,7 +301,7 @@ def _discovery(visit: RequestContext, client: Any, settings: OpenIDSettings) -> 
 def _claims(
     visit: RequestContext, settings: OpenIDSettings, secret: str, code: str, kept: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return what the provider says of who signed in there. Raises RefusedError."""
+    """Return what the provider says of who signed in there. Raises HTTPError."""
     with _client(visit, settings, secret) as client:
         discovery = _discovery(visit, client, settings)
         try:

@@ -97,7 +97,7 @@ async def receive_submission(visit: RequestContext) -> AcceptedSubmission:
     """Submit what a request's form contains as a version of a user's bot.
 
     Staff names the owner, and may set the time of submission. A complete upload is submitted, whether anybody
-    waits for the answer or not. Raises RefusedError, and as `submit` does.
+    waits for the answer or not. Raises HTTPError, and as `submit` does.
     """
     assert isinstance(visit.request, Request), "a form comes by a request"
     stream = visit.request.stream()
@@ -130,7 +130,7 @@ async def _take(visit: RequestContext, stream: AsyncIterator[bytes]) -> Accepted
 
 
 async def _receive_form(visit: RequestContext, stream: AsyncIterator[bytes], folder: Path) -> "_Form":
-    """Write the files of a request's form below a new folder. Raises RefusedError, OSError."""
+    """Write the files of a request's form below a new folder. Raises HTTPError, OSError."""
     kind, words = parse_options_header(visit.request.headers.get("content-type"))
     megabytes = visit.ladder.settings.quotas.max_upload_mb
     most = (megabytes << 20) + _MAX_FIELD_BYTES
@@ -194,7 +194,7 @@ class _Form:
         )
 
     def write(self, piece: bytes) -> None:
-        """Take the next piece. Raises FormParserError, RefusedError, OSError."""
+        """Take the next piece. Raises FormParserError, HTTPError, OSError."""
         if not self._ended:  # what follows the form's end is left out
             self._parser.write(piece)
 
@@ -205,7 +205,7 @@ class _Form:
             file.close()
 
     def check(self) -> None:
-        """Raise RefusedError unless all of it has come, and a file with it."""
+        """Raise HTTPError unless all of it has come, and a file with it."""
         if not (self._ended and self._files):
             raise HTTPError(400, NO_FILE, self._visit)
         for path in self._files:

@@ -394,7 +394,7 @@ async def _withdrawn(socket: WebSocket, seat: TableAccess, is_program: bool) -> 
 
 
 def _seat(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
-    """Return what who asks for a socket is at a table. Raises RefusedError, DatabaseError."""
+    """Return what who asks for a socket is at a table. Raises HTTPError, DatabaseError."""
     state: AppState = socket.app.state.shared
     token = find_bearer_token(socket)
     if is_program:

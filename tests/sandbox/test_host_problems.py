@@ -31,7 +31,7 @@ def test_each_command_is_one_for_a_shell(remedy: Remedy) -> None:
         assert part.split()[0] != "apt"
     assert "\n" not in str(problem)
     assert ", " not in problem.fix_command
-    assert problem.advice == trouble.advice.strip(" ,;")
+    assert problem.advice == problem.advice.strip(" ,;")
     assert ("one two" in problem.fix_command) == ("{}" in remedy.value[0])
 
 

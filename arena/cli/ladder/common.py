@@ -102,7 +102,7 @@ def user_friendly_errors() -> Iterator[None]:
 def open_ladder_or_exit(
     folder: Path, patience_s: float = 10.0, hear: Callable[[str | None], None] = lambda why: None
 ) -> Iterator[Ladder]:
-    """Give the ladder of a folder; see `plain_errors`. A database that is away is waited for as long as patience is."""
+    """Yield the ladder of a folder; see `user_friendly_errors`. Waits `patience_s` for an unreachable database."""
     with user_friendly_errors(), closing(open_ladder(folder, patience_s, hear)) as ladder:
         yield ladder
 
@@ -244,7 +244,7 @@ def _table(rows: Sequence[Any]) -> RenderableType:
 
 
 def version_copy(folder: Path, given: str) -> tuple[str, str]:
-    """Return where a copy of a version stands, and what it is. Exits as `ladder_at` does; with 2 for none."""
+    """Return where a copy of a version stands, and what it is. Exits as `open_ladder_or_exit` does; with 2 for none."""
     with open_ladder_or_exit(folder) as ladder:
         version, archive = get_version_archive(ladder, given)
     title = version.digest if version.single_file_name is None else f"{version.digest}-{version.single_file_name}"

@@ -1,7 +1,7 @@
 """Make control groups, one per box: set its limits, count its usage, and freeze, kill and remove it. Linux only.
 
 A box is one directory in the v2 tree, where CPU time, freezing and killing need no controller. It has one more in
-each v1 hierarchy with a controller that the v2 tree lacks. `find_hierarchy` detects once which layout applies:
+each v1 hierarchy with a controller that the v2 tree lacks. `hierarchy` detects once which layout applies:
 
     v2 alone      one directory, with the controllers enabled for its siblings. v2 allows no processes in a group with
                   such children, so this process and all others of its group first move to a sibling leaf

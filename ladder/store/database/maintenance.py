@@ -269,7 +269,7 @@ def _vacuum(database: Database, path: Path) -> None:
 
 
 def clone_from_file(path: Path, database: Database) -> None:
-    """Fill an empty database from an SQLite file that `copy_to` wrote, of this revision. Raises DatabaseError."""
+    """Fill an empty database from an SQLite file that `clone_to_file` wrote, of this revision. Raises DatabaseError."""
     source = Database(f"sqlite:///{path}")
     try:
         with source.read() as connection:

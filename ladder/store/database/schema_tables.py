@@ -385,7 +385,7 @@ rating_history = Table(
     sqlite_with_rowid=False,
 )
 
-# What the newest fold said, as JSON; of the days before, the last fold's without its rows, which `series` has.
+# What the newest fold said, as JSON; of the days before, the last fold's without its rows, which `rating_history` has.
 standings_snapshots = Table(
     "standings_snapshots",
     METADATA,

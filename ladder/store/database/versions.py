@@ -391,7 +391,7 @@ def release_check(
 def save_check_steps(
     connection: Connection, version: int, runner: str, rows: Sequence[tuple[int, str, bytes]], at: float
 ) -> None:
-    """Keep steps of an examination before its end, each with its number, as `get_steps` returns them.
+    """Keep steps of an examination before its end, each with its number, as `get_check_steps` returns them.
 
     A step takes the place of those of its number and after: a check that begins again reports them again. Nothing
     happens where the runner doesn't examine the version any more.
