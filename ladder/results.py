@@ -1,4 +1,4 @@
-"""What one game ended with. A result is a fact: it is made once, where its match ends, and never changed.
+"""Define the result of a game. A result is a fact: it is made once, where its match ends, and never changed.
 
 results.jsonl holds one result a line. Imports nothing of ours: all code that plays, stores, counts or shows games takes
 the type from here.

@@ -1,4 +1,4 @@
-"""How much of each program's source text is in another program: fingerprints by winnowing, as MOSS takes them.
+"""Measure how much of each program's source text is in another program, by winnowing, as MOSS does.
 
 copydetect reduces a text: names and strings become a letter, comments and blanks go. `main` is a process with limits,
 since the texts are untrusted. With PYTHONHASHSEED set, the answer is the same each time.

@@ -1,4 +1,4 @@
-"""Read model: a ladder's standings, accumulated over all rated matches, stored as JSON, and shown by viewer.
+"""Accumulate a ladder's standings over all rated matches, as a read model that is stored as JSON.
 
 Ratings are of versions. A row is a version that plays; those that don't play any more stay in the fit, since others met
 them. Nothing here depends on the order of the matches.

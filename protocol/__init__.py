@@ -1,4 +1,4 @@
-"""What crosses the pipe between the referee and a bot: lines of JSON, their limits and their meaning.
+"""Define the protocol between the referee and a bot: lines of JSON, their limits and their meaning.
 
 SPEC.md is the contract in words, `schema.json` the same for machines, `examples/` whole conversations. Inside:
 

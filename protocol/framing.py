@@ -1,4 +1,4 @@
-"""Bytes -> lines -> one decoded object -> one reply: small pure steps of the referee's hot loop.
+"""Parse bytes into lines, objects and replies: small pure steps of the referee's hot loop.
 
 Theory of operation. The caller owns the pipe and the clock. It feeds what it read to a `LineBuffer`, checks the sizes
 against LINE_LIMIT and the match's own, and takes each line through `decode` and then `parse_reply` (or `parse_hello`).

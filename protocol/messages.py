@@ -1,4 +1,4 @@
-"""Every line between the referee and a bot, as pydantic models; `python -m protocol.messages` prints schema.json.
+"""Define every line between the referee and a bot as pydantic models; `python -m protocol.messages` prints schema.json.
 
 The models define and test the wire. What the referee sends is checked strictly (nothing missing, nothing more, nothing
 coerced): a line that fails is the referee's bug. What bots send is read leniently: unknown fields are ignored. The

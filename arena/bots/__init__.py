@@ -1,4 +1,4 @@
-"""What a user calls a bot: its name, its manifest, its digest, its build, and its way to another machine.
+"""Resolve, build, digest, archive and scaffold bots: all that turns what a user calls a bot into a program.
 
 Returns argv and a working folder; must not know the protocol, matches, or how a sandbox isolates.
 """

@@ -1,4 +1,4 @@
-"""What a bot's files were, as one SHA-256.
+"""Compute one SHA-256 of all files of a bot.
 
 Of a bare file: of its bytes, as `sha256sum` prints it. Of a folder: of an entry for each file and link in it, in the
 order of the paths' bytes:

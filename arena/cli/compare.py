@@ -1,4 +1,4 @@
-"""The command `arena compare`: is NEW better than OLD?"""
+"""Implement `arena compare`, which tests whether NEW is better than OLD."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""The command `arena connect`: a program of this machine plays at a ladder's table."""
+"""Implement `arena connect`, which connects a program of this machine to a table of a ladder."""
 
 import asyncio
 import json

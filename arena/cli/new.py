@@ -1,4 +1,4 @@
-"""The command `arena new`: the folder of a new bot, which plays already."""
+"""Implement `arena new`, which creates the folder of a new, working bot."""
 
 import shlex
 from pathlib import Path

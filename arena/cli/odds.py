@@ -1,4 +1,4 @@
-"""The command `arena odds`: what opponents may hold."""
+"""Implement `arena odds`, which computes the probability that opponents hold each role."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Options that several commands have; above all those of a sandbox: the one that is chosen, and what is said of it."""
+"""Define options that several commands share, above all those that choose and announce a sandbox."""
 
 import os
 from collections.abc import Callable, Sequence

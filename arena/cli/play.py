@@ -1,4 +1,4 @@
-"""The command `arena play`: a person sits at the table."""
+"""Implement `arena play`, with which a person plays against bots."""
 
 import sys
 from collections.abc import Iterator

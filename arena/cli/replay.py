@@ -1,4 +1,4 @@
-"""The command `arena replay`: recorded games in words."""
+"""Implement `arena replay`, which shows recorded games as text, as JSON or as a page."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""The command `arena review`: why a bot loses."""
+"""Implement `arena review`, which finds a bot's costly decisions."""
 
 import shlex
 import sys

@@ -1,4 +1,4 @@
-"""The command `arena submit`: a bot is sent to a ladder's server, and its examination is printed as it ends."""
+"""Implement `arena submit`, which sends a bot to a ladder's server, and prints its checks as they end."""
 
 import gzip
 import os

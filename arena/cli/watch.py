@@ -1,4 +1,4 @@
-"""The command `arena watch`: games of bots, printed at a pace that a person can read.
+"""Implement `arena watch`, which prints games of bots at a pace that a person can read.
 
 The games are played first, in the boxes and by the clocks of a run, then shown: so a pause costs no bot its time.
 """

@@ -1,4 +1,4 @@
-"""What blocks of pairs say of NEW against OLD: evidence that holds however often one looks, and an interval.
+"""Test NEW against OLD by blocks of pairs: evidence that stays valid at every interim look, and an interval.
 
 A block is worth x, the mean over its pairs of what NEW won more than OLD, from -1 to 1. A player that doubts that NEW
 is better is offered a bet on each block: on the sign of x, with a stake that grows with its size. Of 1 it makes

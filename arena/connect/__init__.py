@@ -1,4 +1,4 @@
-"""A program of this machine at a table elsewhere: its lines go over a WebSocket, which the program doesn't notice.
+"""Connect a program of this machine to a remote table: its lines go over a WebSocket, which it doesn't notice.
 
 The program is the user's own process, with no sandbox around it. Must not know click, and prints nothing: what happens
 is reported to the caller as text.

@@ -1,4 +1,4 @@
-"""What happened in a game: one frozen class for each kind, with its public and private parts.
+"""Define the events of a game: one frozen class for each kind, with its public and private parts.
 
 The order of a game's events is the order of the rules; an event's number is its place in the game and is the same for
 all seats. No event names a card's slot, who passed, or who else wanted to challenge.

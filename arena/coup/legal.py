@@ -1,4 +1,4 @@
-"""What a seat may choose: a function of its View, never of the game, so that a list of moves reveals nothing hidden.
+"""List a seat's legal moves from its View, never from the game, so that the list reveals nothing hidden.
 
 The lists are cached and shared; the first move of a list is the quiet one (SPEC.md, "The first
 legal move"). What a move does is in `play`.

@@ -1,4 +1,4 @@
-"""How likely an opponent holds a role, from the cards one can see. Pure: no I/O; fractions but for `chance_held`.
+"""Compute the odds that an opponent holds a role, from visible cards. Pure: no I/O; fractions but for `chance_held`.
 
 Of U unseen cards (the court deck and all opponents' hands) d are of the role, and k are in one hand. Any k of
 the U are equally likely, so

@@ -1,4 +1,4 @@
-"""The rules as data: roles, the action table, rulesets and presets.
+"""Define the rules as data: roles, the action table, rulesets and presets.
 
 The engine reads the table and the ruleset's fields and nothing else; so do the documents made from them. Comments cite
 a section of docs/rules.md. Nothing here knows a state, a bot or a file.

@@ -1,4 +1,4 @@
-"""The state of a game, frozen: a public board, and the hidden cards.
+"""Define the frozen state of a game: a public board, and the hidden cards.
 
 A board carries its phase, one class for each thing that can be asked, so that an impossible state can't be built: there
 is no "challenger" outside a proof and no drawn cards outside an exchange. Everything on the board, the phase included,

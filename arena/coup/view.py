@@ -1,4 +1,4 @@
-"""What one seat may see. Only this file redacts; all that a bot learns passes through it."""
+"""Compute what one seat may see. Only this module redacts; all that a bot learns passes through it."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple

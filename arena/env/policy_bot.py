@@ -1,4 +1,4 @@
-"""A trained policy as the folder of a bot: a program, the kit, the encoder and the weights."""
+"""Export a trained policy as the folder of a bot: a program, the kit, the encoder and the weights."""
 
 import json
 import shutil

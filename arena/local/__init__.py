@@ -1,4 +1,4 @@
-"""Bots in this process, without pipes: for tuning and for tests.
+"""Play bots in this process, without pipes: for tuning and for tests.
 
 from arena.local import play
 

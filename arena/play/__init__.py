@@ -1,4 +1,4 @@
-"""A person, or a program elsewhere, at the table: a box behind real pipes like any bot's, and what is seen from there.
+"""Seat people and remote bots at a table: each has a box behind real pipes, like any bot, and its own view.
 
 Whatever a person sees of a game comes from the lines that its box gets, so it knows what a bot in its place would know.
 Must not know terminals, keys or click, and prints nothing.

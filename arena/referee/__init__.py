@@ -1,4 +1,4 @@
-"""The referee: plays a match between bot processes and says what happened.
+"""Referee a match between bot processes: clocks, faults, messages to each seat, and the record.
 
 Imports the engine, the protocol and the Box type. Must not know files, ladders, ratings or how a sandbox isolates.
 """

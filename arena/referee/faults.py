@@ -1,4 +1,4 @@
-"""Faults and their consequences: one table, which logs, error lines, the web and the docs read.
+"""Define the faults and their consequences: one table, which logs, error lines, the web and the docs read.
 
 The rows of the limits (out of memory, and so on) are made of the sandbox's table of limits; N stands for the value,
 which a fault's detail shows.

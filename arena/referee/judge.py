@@ -1,4 +1,4 @@
-"""The judge: what a reply counts for and what it costs. Pure: no clock, no process, no chance, no record.
+"""Judge a reply: whether it counts, and what it costs. Pure: no clock, no process, no chance, no record.
 
 The judge says that a default move is played; the match, which knows the game, chooses that move.
 """

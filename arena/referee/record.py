@@ -1,4 +1,4 @@
-"""A match's record: write it, read it, and replay it through the engine.
+"""Write and read the record of a match, and replay it through the engine.
 
 A record is JSONL: a header, one line a game, and an end line whose checksum covers all lines before it but their times.
 It holds what can't be recomputed (terms, key, seats, moves, faults, times) and, of what can, what lets `replay` find

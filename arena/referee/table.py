@@ -1,4 +1,4 @@
-"""The bots at one table: their processes, and one poll over all their pipes.
+"""Run the bots of one table: their processes, and one poll over all their pipes.
 
 Everything happens in the match's own thread. `exchange` sends a line to several seats at once, starts all clocks at the
 same instant, and returns when each has answered, is gone, or is out of time; the clock is read right after the poll,

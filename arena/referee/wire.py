@@ -1,4 +1,4 @@
-"""The messages of `messages` as lines.
+"""Encode the messages of `messages` as lines.
 
 The text of a request is put together from fragments that are the same for all seats of a window, and of events, states
 and hands that come again and again: encoded each time, they were two thirds of the referee's time. A test holds every

@@ -1,4 +1,4 @@
-"""Recorded games for people: steps with the words and cards of each viewer, and self-contained HTML pages.
+"""Show recorded games: steps with the texts and cards of each viewer, and self-contained HTML pages.
 
 `steps` reads a record for the terminal, for statistics and, as one JSON object, for pages; the object has all cards, or
 what some of the match's bots could know. `page` makes pages that work offline and ask nothing of the network; the parts

@@ -1,4 +1,4 @@
-"""Why a bot loses: what its decisions gave away, by playouts from what its seat knew; and what it would choose now.
+"""Find a bot's costly decisions, by playouts from what its seat knew, and what another version would choose.
 
 All of it is made from the lines that the seat was sent, so no hidden card can change it. Must not know sandboxes or the
 command line.

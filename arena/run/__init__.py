@@ -1,4 +1,4 @@
-"""What `arena run` is, without the command line: its config, its jobs, its session, the file of rules.
+"""Do what `arena run` does, without its command line: config, jobs, session, rules files, verification.
 
 Must not know click, and prints nothing.
 """

@@ -1,4 +1,4 @@
-"""What a run was asked to be.
+"""Define the config of a run, as run.json stores it.
 
 A run is a function of its config: plan, seats and cards all come from its key, so `--resume` needs nothing else. The
 config is what run.json holds.

@@ -1,4 +1,4 @@
-"""What a user names after --rules -> a ruleset: a preset, or a TOML file of an organiser's own.
+"""Read the argument of --rules as a ruleset: a preset, or an organiser's TOML file.
 
     base = "classroom"        # optional: a preset to start from; else the base game
     name = "monday"           # optional; else the file's name without its ending

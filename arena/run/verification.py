@@ -1,4 +1,4 @@
-"""Records are replayed, and a folder's are checked against the plan in its run.json or final.json.
+"""Verify records: replay them, and check a folder's against the plan in its run.json or final.json.
 
 The plan's key fixes which matches there are, their keys, tables, seats and handles; the plan's file also fixes the
 terms, and run.json the digests of the bots' files. What a bot chose, how long it took, and a fault that left no trace

@@ -1,4 +1,4 @@
-"""What one start of a program may use: one row for each limit.
+"""Define the limits of one start of a program: one row for each limit.
 
 A row is the default of its field in `Limits`; `LIMITS` lists them. Flags, TOML files, the hello line, faults and the
 doctor read them. Must not know how a sandbox enforces a limit.

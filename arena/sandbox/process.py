@@ -1,4 +1,4 @@
-"""A program as a plain process of this machine: no isolation, for code you trust.
+"""Run a program as a plain process of this machine: no isolation, for code you trust.
 
 Must not know what the bytes mean. It protects against accidents (a bot that forks, hangs, dumps core, fills a file or
 outlives its match), not against malice: the program has all rights of the user.

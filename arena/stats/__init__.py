@@ -1,4 +1,4 @@
-"""What a bot does, counted from records, and shares with their intervals.
+"""Count what bots do from records, and estimate rates with their intervals.
 
 Must not know terminals, files or pydantic, since each worker of a ladder loads it. A fold over `arena.replay.steps`:
 it holds numbers, never a record.

@@ -1,4 +1,4 @@
-"""The statistics as a page: a plot and a table for each section, in one file without scripts.
+"""Render the statistics as a page: a plot and a table for each section, in one file without scripts.
 
 A plot has a row for each bot, or, of one bot, for each name of the section: a point for the rate, a line for its
 interval. With an earlier version, the row has that one's, too. Every number of a plot is in the table below it.

@@ -1,4 +1,4 @@
-"""Worker processes that are replaced when they die, and what drives jobs through them until each has ended.
+"""Run jobs in worker processes that are replaced when they die, until each job has ended.
 
 Must not know what a job is. The same on the machines of a cluster is `ladder.pool.cluster`.
 """

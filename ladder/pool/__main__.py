@@ -1,4 +1,4 @@
-"""A worker process. Usage: python -m ladder.pool DESCRIPTOR OWNER CORES."""
+"""Run a worker process. Usage: python -m ladder.pool DESCRIPTOR OWNER CORES."""
 
 import sys
 

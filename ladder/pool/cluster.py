@@ -1,4 +1,4 @@
-"""An executor over the workers of a Dask cluster: calls run in processes of this project's, which Dask only carries.
+"""Run calls on the workers of a Dask cluster, as an executor: in this project's processes, which Dask only reaches.
 
 Each Dask worker keeps worker processes of its own (`LocalExecutor`), as many as it has threads. So a call runs as it
 does on a laptop: in a process with one thread, which is replaced when it dies and dies with its owner.

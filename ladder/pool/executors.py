@@ -1,4 +1,4 @@
-"""Long-lived worker processes behind the standard `Executor`.
+"""Run calls in long-lived worker processes, behind the standard `Executor`.
 
 One thread owns one worker process, hands it one call at a time over a socket, and replaces it when it dies. A dead
 worker costs its call, whose future then holds a WorkerDiedError. (The standard process pool refuses all work after one

@@ -1,4 +1,4 @@
-"""How strong the bots are, from who won which matches: all games at once, in any order.
+"""Rate bots from the results of matches: all games at once, in any order.
 
 Must not know where results are stored, what a table of standings looks like, or the rules of the game. numpy and scipy
 take longer to import than `arena --help` may take to answer: so numpy is imported when something is rated, and scipy

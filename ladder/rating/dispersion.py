@@ -1,4 +1,4 @@
-"""How much more the matches differ than independent games would. An error's square is multiplied with it.
+"""Estimate how much more matches differ than independent games would: a factor of each squared error.
 
 The games of a match share their table. Against some opponents a bot does better than its strength says, and it does so
 in all games of the match. What that adds to an error depends on who was met: where a bot met all others equally often,

@@ -1,4 +1,4 @@
-"""What a rating is made from, and what it says: outcomes of games go in, each bot's strength comes out."""
+"""Define the input and the output of a rating: rated bots, and each bot's strength with intervals."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

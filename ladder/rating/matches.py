@@ -1,4 +1,4 @@
-"""Matches as arrays: what all estimates are made from. The order of the games leaves no trace in them."""
+"""Gather matches into arrays, the input of all estimates. The order of the games leaves no trace in them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Plackett-Luce: a bot wins a game with a chance in proportion to its weight, e to the power of its strength.
+"""Model games by Plackett-Luce: a bot wins with a chance in proportion to its weight, e to the power of its strength.
 
     P(i wins) = e^{s_i} / sum_{j at the table} e^{s_j}
 

@@ -1,4 +1,4 @@
-"""The strengths that explain all games best: the peak of the posterior, which Newton's method finds.
+"""Find the strengths that explain all games best: the peak of the posterior, by Newton's method.
 
 A log-concave model, such as the two here, has one peak. So has the posterior, since the prior is normal.
 

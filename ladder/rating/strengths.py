@@ -1,4 +1,4 @@
-"""What a run says about each bot: rating, ranks and share of wins, with intervals that hold the truth in 95 % of runs.
+"""Estimate each bot's rating, ranks and win rate, with intervals that contain the truth in 95 % of runs.
 
 The rating is TrueSkill's, from all games at once (`star`). The share is what the Plackett-Luce fit expects of the bot
 at all possible tables. But for a weak prior, that fit gives each bot as many wins as it had, at its tables; so it

@@ -1,4 +1,4 @@
-"""`arena ladder` without its command line. Must not know click, and prints nothing."""
+"""Do what `arena ladder` does, without its command line. Must not know click, and prints nothing."""
 
 from ladder.service.accounts import (
     APPROVAL_SCOPE,

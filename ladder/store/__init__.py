@@ -1,4 +1,4 @@
-"""Where the results of a run or a ladder are kept. A store is a file here, and what `Store` says."""
+"""Store the results of a run or a ladder. Each store is a module here that implements `Store`."""
 
 from ladder.store.run_folder import (
     MAX_SAMPLES_PER_FAULT,

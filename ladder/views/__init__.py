@@ -1,4 +1,4 @@
-"""What a ladder shows: each view is one value, read from one state of the database, for one viewer.
+"""Read what a ladder shows: each view is one value, from one state of the database, for one viewer.
 
 What a viewer may not see isn't in it: `ladder.permissions` says what that is. Terminal, JSON, CSV and pages print the
 same values. Reading one takes the same time after a million games as after a thousand. Lists continue from a cursor.

@@ -1,4 +1,4 @@
-"""The application: all routes, and what is answered where one refuses or fails."""
+"""Create the application: all routes, and the pages of errors."""
 
 from collections.abc import Callable
 from typing import Any

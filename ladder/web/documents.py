@@ -1,4 +1,4 @@
-"""The documents as pages, and what they link to, under the paths that these files have in the repository; downloads."""
+"""Serve the documents as pages, and the files they link to, under their paths in the repository."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The images that bots' containers are made from: one a language, each built from images/LANGUAGE.Dockerfile.
+"""Build and find the images of bots' containers: one for each language, from images/LANGUAGE.Dockerfile.
 
 Must not know bots. A Dockerfile takes a base image (--build-arg BASE) and installs what it lacks, so on a base that has
 the interpreter it builds without a network. Nothing of a bot is ever in an image, and no bot brings a Dockerfile.

@@ -1,4 +1,4 @@
-"""What Linux offers to start programs and keep them apart: launch, control groups, /proc, seccomp filters, user ids.
+"""Start and isolate programs with what Linux offers: launch, control groups, /proc, seccomp filters, user ids.
 
 Must not know which sandbox uses it.
 """

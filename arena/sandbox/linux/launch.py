@@ -1,4 +1,4 @@
-"""What every sandbox gives a program at its start: an environment, resource limits, and death with its parent.
+"""Launch a program as every sandbox does: with an environment, resource limits, and death with its parent.
 
 Must not know how a program is kept apart. What the child itself must do before exec is a list of calls
 (arena/sandbox/child_process.py). All but `die_with_parent` and `become_subreaper` works on macOS too.

@@ -1,4 +1,4 @@
-"""What a hostile program may not ask of the kernel: one table, as a BPF program and as a Docker profile.
+"""Define the system calls that a program may not make: one table, as a BPF program and as a Docker profile.
 
 Must not know who installs the filter. The policy is a deny-list: languages differ too much in what they need for an
 allow-list to be kept by a small project, and the namespaces, not this filter, hold files, processes and network. It

@@ -1,4 +1,4 @@
-"""A ladder's database: what is kept for a term, in SQLite or PostgreSQL.
+"""Store a ladder in SQLite or PostgreSQL: users, versions, matches, results, audit log.
 
 `Database` opens one; `read` and `write` give connections, which all other functions take. Importing this takes half a
 second, so other packages import it late.

@@ -1,4 +1,4 @@
-"""What Alembic runs to change a database: our revisions, over the connection that `schema` hands it."""
+"""Let Alembic run our revisions over the connection that `connection` passes to it."""
 
 from alembic import context
 
