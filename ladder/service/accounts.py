@@ -208,7 +208,7 @@ def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
     def act(connection: Connection) -> None:
         owner = find_user(connection, login) if login else None
         said = why if owner is None else f"{owner.login}: {why}"
-        record_event(connection, SIGN_IN_FAILED, ladder.clock(), said=said)
+        record_event(connection, SIGN_IN_FAILED, ladder.clock(), details=said)
 
     ladder.database.write(act)
 

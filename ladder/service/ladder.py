@@ -53,9 +53,9 @@ from ladder.store.database import (
     get_archive,
     get_party,
     get_settings,
+    insert_settings,
     lockout_reason,
     prepare_schema,
-    put_settings,
     save_users,
     versions_of,
 )
@@ -195,7 +195,7 @@ def create_ladder(
 
     def begin(connection: Connection) -> None:
         now = time.time()
-        put_settings(connection, {"play": play.to_json(), "key": key.hex(), "arena": __version__, "made": now})
+        insert_settings(connection, {"play": play.to_json(), "key": key.hex(), "arena": __version__, "made": now})
         save_users(connection, [STAFF_USER], now)
         fill(connection)
 

@@ -121,7 +121,8 @@ def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
     def act(connection: Connection) -> bool:
         bot = get_bot(connection, name)
         decided = [
-            each.action for each in list_audit_entries(connection, bot.id, what=("activate", "auto_disable", "disable"))
+            each.action
+            for each in list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
         ]
         if decided[-1:] == ["disable"]:
             return False

@@ -336,7 +336,7 @@ def save_reference(connection: Connection, reference: ReferenceBot, at: float) -
     known = find_bot_ignoring_case(connection, name)
     if known is not None and not known.is_reference:
         raise LadderError(f'the bot "{escape_control(name)}" is an owner\'s.\nName the reference otherwise: NAME=BOT')
-    bot = get_or_create_bot(connection, name, owner.id, at, reference=True)
+    bot = get_or_create_bot(connection, name, owner.id, at, is_reference=True)
     versions = versions_of(connection, bot)
     if versions and versions[-1].digest == bundle.digest and not versions[-1].is_check_abandoned:
         last = versions[-1]
@@ -429,7 +429,9 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
                     f"{describe_party(login, party)} has asked for {today} challenges today, and {most} are allowed.\n"
                     f"Ask for {most - today} or fewer, or tomorrow (UTC)."
                 )
-            ids = queue_matches(connection, CHALLENGE, [[each.id for each in table]] * count, now, by=owner.id)
+            ids = queue_matches(
+                connection, CHALLENGE, [[each.id for each in table]] * count, now, requested_by=owner.id
+            )
             today += count
         return QueuedChallenge(tuple(ids), labels, None if owner.staff else most - today)
 

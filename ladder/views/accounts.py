@@ -76,7 +76,7 @@ def view_account(reader: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> 
 def _own_bot(connection: Connection, bot: BotRecord, of: str | None) -> OwnBotSummary:
     versions = versions_of(connection, bot.id)
     newest = versions[-1]
-    decided = list_audit_entries(connection, bot.id, what=("activate", "auto_disable", "disable"))
+    decided = list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
     last = decided[-1] if decided else None
     stopped = None if last is None or last.action == "activate" else last.reason
     playing = next((version.number for version in versions if version.is_active), None)

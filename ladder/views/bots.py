@@ -271,7 +271,7 @@ def view_bot(
     shares = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
     acts = list_audit_entries(connection, bot=known.id)
     if viewer.can("hear what was decided about a person", known.login):
-        acts += list_audit_entries(connection, owner=known.owner_id, what=_OF_OWNER)
+        acts += list_audit_entries(connection, user_id=known.owner_id, actions=_OF_OWNER)
     whole = BotPage(
         bot=known.name,
         pseudonym=known.pseudonym,

@@ -23,8 +23,8 @@ from ladder.store.database.connection import (
     DatabaseError,
     DatabaseUnavailableError,
     get_settings,
+    insert_settings,
     prepare_schema,
-    put_settings,
 )
 from ladder.store.database.events import (
     CHECK_STEP,

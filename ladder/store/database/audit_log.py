@@ -36,11 +36,11 @@ class AuditEntry:
 _AUDIT_COLUMNS = [audit_log.c[name] for name in AuditEntry.__dataclass_fields__]
 
 
-def log_action(connection: Connection, act: AuditEntry) -> int:
+def log_action(connection: Connection, entry: AuditEntry) -> int:
     """Write an act, and the event that it is; return its id."""
-    values = {field.name: getattr(act, field.name) for field in fields(act) if field.name != "id"}
+    values = {field.name: getattr(entry, field.name) for field in fields(entry) if field.name != "id"}
     id = int(connection.execute(insert(audit_log).values(values).returning(audit_log.c.id)).scalar_one())
-    record_event(connection, DECISION, act.created_at, act.version, act.match, id)
+    record_event(connection, DECISION, entry.created_at, entry.version, entry.match, id)
     return id
 
 
@@ -53,8 +53,8 @@ def list_audit_entries(
     connection: Connection,
     bot: int | None = None,
     match: int | None = None,
-    what: tuple[str, ...] = (),
-    owner: int | None = None,
+    actions: tuple[str, ...] = (),
+    user_id: int | None = None,
 ) -> list[AuditEntry]:
     """Return acts in order of time: of a bot, of a match, of these kinds, of an owner, or all."""
     query = select(*_AUDIT_COLUMNS).order_by(audit_log.c.id)
@@ -62,44 +62,44 @@ def list_audit_entries(
         query = query.where(audit_log.c.bot == bot)
     if match is not None:
         query = query.where(audit_log.c.match == match)
-    if owner is not None:
-        query = query.where(audit_log.c.user_id == owner)
-    if what:
-        query = query.where(audit_log.c.action.in_(what))
+    if user_id is not None:
+        query = query.where(audit_log.c.user_id == user_id)
+    if actions:
+        query = query.where(audit_log.c.action.in_(actions))
     return [AuditEntry(*row) for row in connection.execute(query)]
 
 
-def suspension_reason(connection: Connection, owner: User) -> str | None:
+def suspension_reason(connection: Connection, user: User) -> str | None:
     """Return why an owner is suspended, None if the owner isn't."""
-    return list_audit_entries(connection, owner=owner.id, what=("suspend",))[-1].reason if owner.suspended else None
+    return list_audit_entries(connection, user_id=user.id, actions=("suspend",))[-1].reason if user.suspended else None
 
 
-def withdrawal_reason(connection: Connection, owner: User) -> str | None:
+def withdrawal_reason(connection: Connection, user: User) -> str | None:
     """Return why an owner left the course, None if the owner didn't."""
-    return list_audit_entries(connection, owner=owner.id, what=("leave",))[-1].reason if owner.withdrawn else None
+    return list_audit_entries(connection, user_id=user.id, actions=("leave",))[-1].reason if user.withdrawn else None
 
 
-def lockout_reason(connection: Connection, owner: User) -> str | None:
+def lockout_reason(connection: Connection, user: User) -> str | None:
     """Return why nothing of an owner's plays, is submitted or counts; None if it does.
 
     "suspended: copied from bob", "no longer in the course: moved away".
     """
-    if owner.waiting:
+    if user.waiting:
         return "waiting for the staff's approval"
-    if owner.suspended:
-        return f"suspended: {suspension_reason(connection, owner)}"
-    return f"no longer in the course: {withdrawal_reason(connection, owner)}" if owner.withdrawn else None
+    if user.suspended:
+        return f"suspended: {suspension_reason(connection, user)}"
+    return f"no longer in the course: {withdrawal_reason(connection, user)}" if user.withdrawn else None
 
 
-def last_audit_id(connection: Connection, what: Sequence[str] = ()) -> int:
+def last_audit_id(connection: Connection, actions: Sequence[str] = ()) -> int:
     """Return the id of the last act, of these kinds if any are named; 0 if there was none."""
     query = select(func.max(audit_log.c.id))
-    return connection.scalar(query.where(audit_log.c.action.in_(what)) if what else query) or 0
+    return connection.scalar(query.where(audit_log.c.action.in_(actions)) if actions else query) or 0
 
 
 def find_freeze_entry(connection: Connection) -> AuditEntry | None:
     """Return the act by which the ladder is frozen now, None if it isn't."""
-    last = list_audit_entries(connection, what=("freeze", "unfreeze"))[-1:]
+    last = list_audit_entries(connection, actions=("freeze", "unfreeze"))[-1:]
     return last[0] if last and last[0].action == "freeze" else None
 
 

@@ -331,7 +331,7 @@ if __name__ == "__main__":
     _new_revision(sys.argv[1])
 
 
-def put_settings(connection: Connection, values: Mapping[str, Any]) -> None:
+def insert_settings(connection: Connection, values: Mapping[str, Any]) -> None:
     """Write the settings of a new ladder."""
     connection.execute(insert(settings), [{"name": name, "value": json.dumps(value)} for name, value in values.items()])
 

@@ -39,17 +39,18 @@ _COLUMNS = [events.c[name] for name in Event.__dataclass_fields__]
 
 def record_event(
     connection: Connection,
-    what: str,
+    type: str,
     at: float,
     version: int | None = None,
     match: int | None = None,
-    act: int | None = None,
-    session: int | None = None,
-    said: str | None = None,
+    audit_id: int | None = None,
+    table_session_id: int | None = None,
+    details: str | None = None,
 ) -> None:
     """Write an event of a type."""
-    values = {"version": version, "match": match, "audit_id": act, "table_session_id": session, "details": said}
-    connection.execute(insert(events).values(occurred_at=at, type=what, **values))
+    values = {"version": version, "match": match, "audit_id": audit_id, "details": details}
+    row = insert(events).values(occurred_at=at, type=type, table_session_id=table_session_id, **values)
+    connection.execute(row)
 
 
 def events_after(connection: Connection, after: int, limit: int) -> Sequence[Event]:

@@ -45,14 +45,14 @@ def queue_matches(
     at: float,
     round: int | None = None,
     final: int | None = None,
-    by: int | None = None,
+    requested_by: int | None = None,
 ) -> list[int]:
     """Queue matches, a table of versions each; return their ids, which grow in the order given."""
     ids = []
     for index, table in enumerate(tables):
         values = {
             "kind": kind, "round": round, "final": final, "plan_index": None if final is None else index,
-            "requested_by": by, "status": WAITING, "attempts": 0, "is_rated": False, "queued_at": at,
+            "requested_by": requested_by, "status": WAITING, "attempts": 0, "is_rated": False, "queued_at": at,
         }  # fmt: skip
         id = connection.execute(insert(matches).values(values).returning(matches.c.id)).scalar_one()
         insert_match_versions(connection, id, table)
@@ -155,7 +155,7 @@ def record_failed_attempt(
     reason: str,
     at: float,
     cost: AttemptCost = AttemptCost.ATTEMPT,
-    died: bool = False,
+    worker_died: bool = False,
 ) -> bool | None:
     """Note that an attempt had no result; return whether the match is abandoned, else it is queued again.
 
@@ -163,7 +163,7 @@ def record_failed_attempt(
     """
     abandoned = release_lease(connection, matches, match, runner, cost, at)
     if abandoned or (abandoned is not None and cost is AttemptCost.ATTEMPT):
-        values = {"match": match, "runner": runner, "reason": reason, "is_last": abandoned, "worker_died": died}
+        values = {"match": match, "runner": runner, "reason": reason, "is_last": abandoned, "worker_died": worker_died}
         connection.execute(insert(failed_attempts).values(**values, failed_at=at))
     if abandoned:
         ended = {"status": ENDED, "outcome": ABANDONED, "reason": reason, "ended_at": at}
@@ -237,7 +237,7 @@ _COLUMNS = [runners.c[name] for name in RunnerRecord.__dataclass_fields__]
 
 def register_runner(
     connection: Connection,
-    width: int,
+    capacity: int,
     at: float,
     id: str | None = None,
     port: int | None = None,
@@ -251,21 +251,21 @@ def register_runner(
     id = id or uuid.uuid4().hex
     values = {
         "host": _host(), "pid": os.getpid(), "process_start": _start_time(os.getpid()), "heartbeat": 0,
-        "capacity": width, "started_at": at, "ended": False, "port": port, "secret": secret,
+        "capacity": capacity, "started_at": at, "ended": False, "port": port, "secret": secret,
     }  # fmt: skip
     if known:
-        connection.execute(update(runners).where(runners.c.id == id).values(ended=False, capacity=width))
+        connection.execute(update(runners).where(runners.c.id == id).values(ended=False, capacity=capacity))
     else:
         connection.execute(insert(runners).values(id=id, **values))
     return id
 
 
-def record_heartbeat(connection: Connection, id: str, width: int) -> bool:
+def record_heartbeat(connection: Connection, id: str, capacity: int) -> bool:
     """Record that a runner is alive. Return False if it was declared dead and its matches were queued again."""
     done = connection.execute(
         update(runners)
         .where(runners.c.id == id, runners.c.ended.is_(False))
-        .values(heartbeat=runners.c.heartbeat + 1, capacity=width)
+        .values(heartbeat=runners.c.heartbeat + 1, capacity=capacity)
     )
     return bool(done.rowcount)
 

@@ -260,13 +260,13 @@ class HistoryPoint:
     audit_id: int
 
 
-def voided_matches(connection: Connection, act: int) -> set[int]:
+def voided_matches(connection: Connection, audit_id: int) -> set[int]:
     """Return the matches that were void after an act."""
-    return set(connection.scalars(_voids(act)))
+    return set(connection.scalars(_voids(audit_id)))
 
 
-def _voids(act: int) -> Select[tuple[int | None]]:
-    decided = (audit_log.c.action.in_(("void", "unvoid")), audit_log.c.id <= act)
+def _voids(audit_id: int) -> Select[tuple[int | None]]:
+    decided = (audit_log.c.action.in_(("void", "unvoid")), audit_log.c.id <= audit_id)
     last = select(func.max(audit_log.c.id)).where(*decided).group_by(audit_log.c.match)
     return select(audit_log.c.match).where(audit_log.c.id.in_(last), audit_log.c.action == "void")
 
@@ -358,12 +358,12 @@ def faulty_games(
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def set_match_rated(connection: Connection, match: int, rates: bool) -> None:
+def set_match_rated(connection: Connection, match: int, is_rated: bool) -> None:
     """Let a match that was played rate, or not. The act that says so is the caller's to note."""
     connection.execute(
         update(matches)
         .where(matches.c.id == match, matches.c.outcome == PLAYED, matches.c.kind.in_(_RATING))
-        .values(is_rated=rates)
+        .values(is_rated=is_rated)
     )
 
 
@@ -503,7 +503,7 @@ def rating_history_of(connection: Connection, ids: Sequence[int]) -> list[tuple[
 
 
 def save_snapshot(
-    connection: Connection, day: str, at: float, ended: int, data: str, points: Iterable[RatingPoint] = ()
+    connection: Connection, day: str, at: float, match_count: int, data: str, points: Iterable[RatingPoint] = ()
 ) -> None:
     """Write the board of a day (such as 2026-11-22, UTC) in place of an earlier one of it, and what its rows say.
 
@@ -520,14 +520,16 @@ def save_snapshot(
         .limit(1)
     ).one_or_none()
     last, seen, before, whole = (0, 0, day, "") if newest is None else newest
-    if seen > ended or (before, whole) == (day, data):  # the same once more: the answer to a commit was lost
+    if seen > match_count or (before, whole) == (day, data):  # the same once more: the answer to a commit was lost
         return
     if before != day:
         head = json.dumps({**json.loads(whole), "items": []})
         connection.execute(update(standings_snapshots).where(standings_snapshots.c.day == before).values(data=head))
     connection.execute(delete(standings_snapshots).where(standings_snapshots.c.day == day))
     connection.execute(
-        insert(standings_snapshots).values(day=day, sequence=last + 1, created_at=at, match_count=ended, data=data)
+        insert(standings_snapshots).values(
+            day=day, sequence=last + 1, created_at=at, match_count=match_count, data=data
+        )
     )
     save_rating_points(connection, day, points)
     record_event(connection, STANDINGS_UPDATED, at)

@@ -85,35 +85,35 @@ _PLACE = (
 
 def insert_session(
     connection: Connection,
-    owner: User,
+    user: User,
     at: float,
     rules: str,
     games: int,
-    clock_s: int | None,
-    watch: bool,
-    places: Sequence[SessionSlot],
+    move_time_s: int | None,
+    allow_spectators: bool,
+    slots: Sequence[SessionSlot],
 ) -> int:
     """Open a table session and return its id."""
     values = {
-        "opened_by": owner.id, "opened_at": at, "rules": rules, "games": games, "move_time_s": clock_s,
-        "allow_spectators": watch, "status": OPEN,
+        "opened_by": user.id, "opened_at": at, "rules": rules, "games": games, "move_time_s": move_time_s,
+        "allow_spectators": allow_spectators, "status": OPEN,
     }  # fmt: skip
     id = int(connection.execute(insert(table_sessions).values(values).returning(table_sessions.c.id)).scalar_one())
-    for number, place in enumerate(places):
+    for number, place in enumerate(slots):
         sits = None if place.login is None or place.kind == BOT else _id_of(connection, place.login)
         row = {
             "table_session_id": id, "slot": number, "kind": place.kind, "version": place.version, "user_id": sits,
             "name": place.name, "token_sha256": place.token_sha256,
         }  # fmt: skip
         connection.execute(insert(session_slots).values(row))
-    record_event(connection, TABLE_CHANGED, at, session=id)
+    record_event(connection, TABLE_CHANGED, at, table_session_id=id)
     return id
 
 
-def find_session_opened_at(connection: Connection, owner: int, at: float) -> int | None:
+def find_session_opened_at(connection: Connection, user_id: int, at: float) -> int | None:
     """Return the session that an owner opened at a time, None without one."""
     return connection.scalar(
-        select(table_sessions.c.id).where(table_sessions.c.opened_by == owner, table_sessions.c.opened_at == at)
+        select(table_sessions.c.id).where(table_sessions.c.opened_by == user_id, table_sessions.c.opened_at == at)
     )
 
 
@@ -182,17 +182,17 @@ def set_session_playing(connection: Connection, id: int, playing: bool, at: floa
         table_sessions.c.id == id, table_sessions.c.status != CLOSED, table_sessions.c.status != state
     )
     if connection.execute(open_.values(status=state)).rowcount:
-        record_event(connection, TABLE_CHANGED, at, session=id)
+        record_event(connection, TABLE_CHANGED, at, table_session_id=id)
 
 
-def end_session(connection: Connection, id: int, why: str, at: float) -> bool:
+def end_session(connection: Connection, id: int, reason: str, at: float) -> bool:
     """End a session; return False if it has ended already: the first end counts. What was kept may be read now."""
     ends = update(table_sessions).where(table_sessions.c.id == id, table_sessions.c.status != CLOSED)
-    if not connection.execute(ends.values(status=CLOSED, end_reason=why, ended_at=at)).rowcount:
+    if not connection.execute(ends.values(status=CLOSED, end_reason=reason, ended_at=at)).rowcount:
         return False
     connection.execute(update(session_matches).where(session_matches.c.table_session_id == id).values(is_complete=True))
     connection.execute(update(session_slots).where(session_slots.c.table_session_id == id).values(token_sha256=None))
-    record_event(connection, TABLE_CHANGED, at, session=id)
+    record_event(connection, TABLE_CHANGED, at, table_session_id=id)
     return True
 
 
@@ -205,39 +205,44 @@ def sessions_of_server(connection: Connection, runner: str | None) -> Sequence[i
 
 
 def take_slot(
-    connection: Connection, id: int, place: int, owner: int | None, name: str, digest: str | None, at: float
+    connection: Connection, id: int, slot: int, user_id: int | None, name: str, token_sha256: str | None, at: float
 ) -> None:
     """Give a slot to a player: a user by `owner`, a guest by the digest of a secret of their own."""
-    _set_slot(connection, id, place, user_id=owner, name=name, token_sha256=digest)
-    record_event(connection, TABLE_CHANGED, at, session=id)
+    _set_slot(connection, id, slot, user_id=user_id, name=name, token_sha256=token_sha256)
+    record_event(connection, TABLE_CHANGED, at, table_session_id=id)
 
 
-def set_slot_secret(connection: Connection, id: int, place: int, digest: str) -> None:
+def set_slot_secret(connection: Connection, id: int, slot: int, token_sha256: str) -> None:
     """Replace the secret with which a player joins a slot; earlier ones are void."""
-    _set_slot(connection, id, place, token_sha256=digest)
+    _set_slot(connection, id, slot, token_sha256=token_sha256)
 
 
-def _set_slot(connection: Connection, id: int, place: int, **values: object) -> None:
-    where = (session_slots.c.table_session_id == id, session_slots.c.slot == place)
+def _set_slot(connection: Connection, id: int, slot: int, **values: object) -> None:
+    where = (session_slots.c.table_session_id == id, session_slots.c.slot == slot)
     connection.execute(update(session_slots).where(*where).values(**values))
 
 
 def save_session_match(
-    connection: Connection, id: int, number: int, record: str, games: int, ended: bool, at: float
+    connection: Connection, id: int, number: int, record: str, games: int, is_complete: bool, at: float
 ) -> None:
     """Store a match's record, unless one with as many games is stored. The matches of an ended session have ended."""
     key = (session_matches.c.table_session_id == id, session_matches.c.number == number)
     row = connection.execute(select(session_matches.c.games, session_matches.c.is_complete).where(*key)).one_or_none()
     over = connection.scalar(select(table_sessions.c.status).where(table_sessions.c.id == id)) == CLOSED
-    values = {"games": games, "is_complete": ended or over, "updated_at": at, "data": zlib.compress(record.encode())}
+    values = {
+        "games": games,
+        "is_complete": is_complete or over,
+        "updated_at": at,
+        "data": zlib.compress(record.encode()),
+    }
     if row is None:
         connection.execute(insert(session_matches).values(table_session_id=id, number=number, **values))
     elif games > row.games:
         connection.execute(update(session_matches).where(*key).values(**values))
-    elif ended and not row.is_complete:
+    elif is_complete and not row.is_complete:
         connection.execute(update(session_matches).where(*key).values(is_complete=True))
-    if ended and not (row is not None and row.is_complete):
-        record_event(connection, TABLE_CHANGED, at, session=id)
+    if is_complete and not (row is not None and row.is_complete):
+        record_event(connection, TABLE_CHANGED, at, table_session_id=id)
 
 
 def list_session_matches(connection: Connection, id: int) -> list[SessionMatch]:

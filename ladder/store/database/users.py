@@ -73,13 +73,13 @@ def insert_credential(connection: Connection, new: Credential) -> int:
     }  # fmt: skip
     id = int(connection.execute(insert(credentials).values(values).returning(credentials.c.id)).scalar_one())
     if new.kind == SESSION:
-        record_event(connection, SIGNED_IN, new.created_at, said=f"{new.login}, session {id}, by {new.created_by}")
+        record_event(connection, SIGNED_IN, new.created_at, details=f"{new.login}, session {id}, by {new.created_by}")
     return id
 
 
-def find_credential(connection: Connection, digest: str) -> Credential | None:
+def find_credential(connection: Connection, token_sha256: str) -> Credential | None:
     """Return the credential of a digest, None without one."""
-    row = connection.execute(_ALL.where(credentials.c.token_sha256 == digest)).one_or_none()
+    row = connection.execute(_ALL.where(credentials.c.token_sha256 == token_sha256)).one_or_none()
     return None if row is None else Credential(*row)
 
 
@@ -90,14 +90,14 @@ def all_credentials(connection: Connection, login: str | None = None) -> list[Cr
     return [Credential(*row) for row in rows]
 
 
-def record_session(connection: Connection, link: int, session: int) -> None:
+def record_session(connection: Connection, link_id: int, session_id: int) -> None:
     """Note that a link was changed into a session."""
-    connection.execute(update(credentials).where(credentials.c.id == link).values(session_id=session))
+    connection.execute(update(credentials).where(credentials.c.id == link_id).values(session_id=session_id))
 
 
-def set_expiry(connection: Connection, id: int, ends: float) -> None:
+def set_expiry(connection: Connection, id: int, expires_at: float) -> None:
     """Let a credential end at another time."""
-    connection.execute(update(credentials).where(credentials.c.id == id).values(expires_at=ends))
+    connection.execute(update(credentials).where(credentials.c.id == id).values(expires_at=expires_at))
 
 
 def expire_credential(connection: Connection, id: int) -> None:
@@ -161,25 +161,25 @@ def save_users(connection: Connection, people: Iterable[User], at: float) -> tup
     return added, changed
 
 
-def set_user_suspended(connection: Connection, owner: int, suspended: bool) -> None:
+def set_user_suspended(connection: Connection, user_id: int, suspended: bool) -> None:
     """Store that a user is suspended, or isn't any more. The caller writes the audit log."""
-    connection.execute(update(users).where(users.c.id == owner).values(suspended=suspended))
+    connection.execute(update(users).where(users.c.id == user_id).values(suspended=suspended))
 
 
-def set_user_withdrawn(connection: Connection, owner: int, gone: bool) -> None:
+def set_user_withdrawn(connection: Connection, user_id: int, withdrawn: bool) -> None:
     """Let an owner be gone from the course, or be back. The act that says so is the caller's to note."""
-    connection.execute(update(users).where(users.c.id == owner).values(withdrawn=gone))
+    connection.execute(update(users).where(users.c.id == user_id).values(withdrawn=withdrawn))
 
 
-def set_user_approved(connection: Connection, owner: int) -> None:
+def set_user_approved(connection: Connection, user_id: int) -> None:
     """Let an account that waited take part, without its email: no one verified it. The caller writes the audit log."""
-    connection.execute(update(users).where(users.c.id == owner).values(waiting=False, email=None))
+    connection.execute(update(users).where(users.c.id == user_id).values(waiting=False, email=None))
 
 
-def delete_applicant(connection: Connection, owner: int) -> None:
+def delete_applicant(connection: Connection, user_id: int) -> None:
     """Remove an account that waits, and its sessions. The act that says so is the caller's to note."""
-    connection.execute(delete(credentials).where(credentials.c.user_id == owner))
-    connection.execute(delete(users).where(users.c.id == owner, users.c.waiting.is_(True)))
+    connection.execute(delete(credentials).where(credentials.c.user_id == user_id))
+    connection.execute(delete(users).where(users.c.id == user_id, users.c.waiting.is_(True)))
 
 
 def merge_user_rows(connection: Connection, old: User, new: User, at: float) -> None:
@@ -246,7 +246,7 @@ class Membership:
     left_at: float | None
 
 
-def join_team(connection: Connection, team: str, owner: int, at: float) -> None:
+def join_team(connection: Connection, team: str, user_id: int, at: float) -> None:
     """Put a user into a team from a time on, and out of any other; a new name creates the team.
 
     A member's time is corrected to that one. The caller writes the audit log.
@@ -254,16 +254,16 @@ def join_team(connection: Connection, team: str, owner: int, at: float) -> None:
     id = connection.scalar(select(teams.c.id).where(teams.c.name == team))
     if id is None:
         id = connection.execute(insert(teams).values(name=team, created_at=at).returning(teams.c.id)).scalar_one()
-    now_in = update(team_members).where(team_members.c.user_id == owner, team_members.c.team_id == id, _NOW)
+    now_in = update(team_members).where(team_members.c.user_id == user_id, team_members.c.team_id == id, _NOW)
     if connection.execute(now_in.values(joined_at=at)).rowcount:
         return
-    leave_team(connection, owner, at)
-    connection.execute(insert(team_members).values(team_id=id, user_id=owner, joined_at=at))
+    leave_team(connection, user_id, at)
+    connection.execute(insert(team_members).values(team_id=id, user_id=user_id, joined_at=at))
 
 
-def leave_team(connection: Connection, owner: int, at: float) -> None:
+def leave_team(connection: Connection, user_id: int, at: float) -> None:
     """Let an owner be in no team from now on. The act that says so is the caller's to note."""
-    connection.execute(update(team_members).where(team_members.c.user_id == owner, _NOW).values(left_at=at))
+    connection.execute(update(team_members).where(team_members.c.user_id == user_id, _NOW).values(left_at=at))
 
 
 def list_memberships(connection: Connection) -> list[Membership]:
@@ -289,12 +289,12 @@ def teammates_at(connection: Connection, at: float) -> dict[int, set[int]]:
     return dict(mates)
 
 
-def get_party(connection: Connection, owner: User) -> dict[int, str]:
+def get_party(connection: Connection, user: User) -> dict[int, str]:
     """Return who counts as one with an owner, the owner among them: ids and logins of those who are in the team now."""
-    mine = select(team_members.c.team_id).where(team_members.c.user_id == owner.id, _NOW)
+    mine = select(team_members.c.team_id).where(team_members.c.user_id == user.id, _NOW)
     query = select(users.c.id, users.c.login).join(team_members, team_members.c.user_id == users.c.id)
     rows = connection.execute(query.where(_NOW, team_members.c.team_id.in_(mine)).order_by(users.c.id))
-    return {owner.id: owner.login} | {row.id: row.login for row in rows}
+    return {user.id: user.login} | {row.id: row.login for row in rows}
 
 
 @dataclass(frozen=True, slots=True)

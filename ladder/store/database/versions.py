@@ -173,13 +173,13 @@ def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list
 # --- bots -------------------------------------------------------------------------------------------------------------
 
 
-def get_or_create_bot(connection: Connection, name: str, owner: int, at: float, reference: bool = False) -> int:
+def get_or_create_bot(connection: Connection, name: str, owner_id: int, at: float, is_reference: bool = False) -> int:
     """Return the id of a bot, which is created if the name is new. The caller checks its owner."""
     known = find_bot(connection, name)
     if known is not None:
         return known.id
     statement = (
-        insert(bots).values(name=name, owner_id=owner, created_at=at, is_reference=reference).returning(bots.c.id)
+        insert(bots).values(name=name, owner_id=owner_id, created_at=at, is_reference=is_reference).returning(bots.c.id)
     )
     return int(connection.execute(statement).scalar_one())
 
@@ -202,10 +202,10 @@ def add_version(
     connection: Connection,
     bot: int,
     digest: str,
-    file: str | None,
+    single_file_name: str | None,
     at: float,
-    received: float | None = None,
-    by: str | None = None,
+    received_at: float | None = None,
+    submitted_by: str | None = None,
 ) -> int:
     """Add a bot's next version, to be examined; return its id. Its file is there already.
 
@@ -216,12 +216,12 @@ def add_version(
         "bot": bot,
         "number": last + 1,
         "digest": digest,
-        "single_file_name": file,
+        "single_file_name": single_file_name,
         "status": QUEUED,
         "attempts": 0,
         "submitted_at": at,
-        "received_at": at if received is None else received,
-        "submitted_by": by,
+        "received_at": at if received_at is None else received_at,
+        "submitted_by": submitted_by,
         "last_audit_id": connection.scalar(select(func.max(audit_log.c.id))) or 0,
     }
     id = int(connection.execute(insert(versions).values(values).returning(versions.c.id)).scalar_one())
@@ -229,9 +229,9 @@ def add_version(
     return id
 
 
-def set_received_at(connection: Connection, version: int, received: float) -> None:
+def set_received_at(connection: Connection, version: int, received_at: float) -> None:
     """Change when a version was submitted. The caller records the decision in the audit log."""
-    connection.execute(update(versions).where(versions.c.id == version).values(received_at=received))
+    connection.execute(update(versions).where(versions.c.id == version).values(received_at=received_at))
 
 
 def get_version_by_id(connection: Connection, id: int) -> Version:
@@ -311,9 +311,9 @@ def count_submissions_since(connection: Connection, party: Collection[int], at: 
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def insert_archive(connection: Connection, digest: str, file: str | None, archive: bytes) -> None:
+def insert_archive(connection: Connection, digest: str, single_file_name: str | None, archive: bytes) -> None:
     """Keep the archive of a bot's files, once."""
-    key = {"digest": digest, "single_file_name": file or ""}
+    key = {"digest": digest, "single_file_name": single_file_name or ""}
     known = select(archives.c.digest).where(
         archives.c.digest == digest, archives.c.single_file_name == key["single_file_name"]
     )
@@ -321,10 +321,12 @@ def insert_archive(connection: Connection, digest: str, file: str | None, archiv
         connection.execute(insert(archives).values(**key, data=zlib.compress(archive)))
 
 
-def get_archive(connection: Connection, digest: str, file: str | None) -> bytes:
+def get_archive(connection: Connection, digest: str, single_file_name: str | None) -> bytes:
     """Return the archive of a bot's files. Raises KeyError if they aren't kept."""
     data = connection.scalar(
-        select(archives.c.data).where(archives.c.digest == digest, archives.c.single_file_name == (file or ""))
+        select(archives.c.data).where(
+            archives.c.digest == digest, archives.c.single_file_name == (single_file_name or "")
+        )
     )
     if data is None:
         raise KeyError(digest)
@@ -414,8 +416,8 @@ def finish_check(
     version: int,
     results: Sequence[tuple[str, bytes]],
     reason: str | None,
-    words: Sequence[str] | None,
-    built: str | None,
+    command: Sequence[str] | None,
+    built_digest: str | None,
     at: float,
     language: str | None = None,
 ) -> bool:
@@ -440,8 +442,8 @@ def finish_check(
             status=ACCEPTED if reason is None else REJECTED,
             runner=None,
             rejection_reason=reason,
-            command=None if words is None else json.dumps(list(words)),
-            built_digest=built,
+            command=None if command is None else json.dumps(list(command)),
+            built_digest=built_digest,
             language=language,
             checked_at=at,
         )
@@ -514,7 +516,7 @@ def disabled_versions(connection: Connection) -> dict[int, str]:
 def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
     """Return the versions of a bot that play only if staff says so, with the reason: disabled or auto-disabled ones."""
     barred: dict[int, str] = {}
-    for act in list_audit_entries(connection, bot, what=("activate", "auto_disable")):
+    for act in list_audit_entries(connection, bot, actions=("activate", "auto_disable")):
         if act.version is not None and act.action == "auto_disable":
             barred[act.version] = f"auto-disabled: {act.reason}"
         else:
@@ -533,16 +535,16 @@ def chosen_versions(connection: Connection) -> list[tuple[int, float]]:
     return [(version, at) for version, at in rows]
 
 
-def set_active_version(connection: Connection, version: Version, who: str, why: str, at: float) -> None:
+def set_active_version(connection: Connection, version: Version, actor: str, reason: str, at: float) -> None:
     """Let an accepted version play, in place of the one that did."""
-    log_action(connection, AuditEntry(who, "activate", why, at, bot=version.bot, version=version.id))
+    log_action(connection, AuditEntry(actor, "activate", reason, at, bot=version.bot, version=version.id))
     connection.execute(update(bots).where(bots.c.id == version.bot).values(active_version_id=version.id))
 
 
-def deactivate_bot(connection: Connection, bot: int, what: str, who: str, why: str, at: float) -> None:
+def deactivate_bot(connection: Connection, bot: int, action: str, actor: str, reason: str, at: float) -> None:
     """Stop all versions of a bot; `what` is disable or auto_disable."""
     active = connection.scalar(select(bots.c.active_version_id).where(bots.c.id == bot))
-    log_action(connection, AuditEntry(who, what, why, at, bot=bot, version=active))
+    log_action(connection, AuditEntry(actor, action, reason, at, bot=bot, version=active))
     connection.execute(update(bots).where(bots.c.id == bot).values(active_version_id=None))
 
 

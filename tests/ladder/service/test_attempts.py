@@ -41,7 +41,7 @@ def test_deaths_are_counted_by_the_versions_at_the_tables(connection: Connection
     for at, table, died in ((NOW - 1, (1, 2), True), (NOW, (1, 2), True), (NOW, (1, 3), True), (NOW, (1, 4), False)):
         [match] = queue_matches(connection, RATED, [table], at)
         assert claim_match(connection, runner, [], at).id == match
-        assert record_failed_attempt(connection, match, runner, "it ended with -9", at, died=died) is False
+        assert record_failed_attempt(connection, match, runner, "it ended with -9", at, worker_died=died) is False
         cancel_queued_matches(connection, "enough", at, table[0], (RATED,))
     assert count_worker_deaths(connection, NOW) == {1: 2, 2: 1, 3: 1}
 

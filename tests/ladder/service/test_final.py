@@ -136,7 +136,7 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
     assert get_final_state(ladder, "last", PUBLIC_VIEWER).key == state.key
     reveal_final_results(ladder, "last", "other")
     with ladder.database.read() as connection:
-        assert [(act.action, act.actor) for act in list_audit_entries(connection, what=("final", "reveal"))] == [
+        assert [(act.action, act.actor) for act in list_audit_entries(connection, actions=("final", "reveal"))] == [
             ("final", "teacher"),
             ("reveal", "teacher"),
         ]

@@ -168,7 +168,7 @@ def test_one_person_gets_more_time_and_is_told_so(ladder: Ladder) -> None:
     assert not withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
     assert grade_of(ladder, "ada").reason.startswith("plays: not passed, 0 games"), "a@1 came a day late"
     with ladder.database.read() as connection:
-        told = [act.reason for act in list_audit_entries(connection, what=("extend",))]
+        told = [act.reason for act in list_audit_entries(connection, actions=("extend",))]
     assert told[0] == "first, more time until 14 Jan 1970 14:46 UTC: ill"
     assert (len(told), told[-1]) == (4, "first, no more time: she wasn't")
 

@@ -125,7 +125,7 @@ def sent(ladder: Ladder, code: int, received: float | None = None, at: float = N
 
 def said(ladder: Ladder) -> list[str]:
     return ladder.database.look(
-        lambda connection: [act.reason for act in list_audit_entries(connection, what=("receive",))]
+        lambda connection: [act.reason for act in list_audit_entries(connection, actions=("receive",))]
     )
 
 

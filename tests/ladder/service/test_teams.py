@@ -86,7 +86,7 @@ def current(ladder: Ladder) -> dict[str, str]:
 
 def acts(ladder: Ladder) -> list[tuple[str, str]]:
     def look(connection: Connection) -> list[tuple[str, str]]:
-        return [(act.actor, act.reason) for act in list_audit_entries(connection, what=("team",))]
+        return [(act.actor, act.reason) for act in list_audit_entries(connection, actions=("team",))]
 
     return ladder.database.look(look)
 

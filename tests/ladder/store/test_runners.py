@@ -191,12 +191,12 @@ def test_who_slept_itself_takes_nobody_for_dead(connection: Connection) -> None:
 
 def test_the_last_board_is_the_one_that_was_written_last(connection: Connection) -> None:
     """Also after the clock was set back."""
-    save_snapshot(connection, "2026-11-23", 2.0, 1, '{"rows": [1]}')
-    save_snapshot(connection, "2026-11-22", 1.0, 2, '{"rows": [2]}')
-    assert find_latest_snapshot(connection) == '{"rows": [2]}'
+    save_snapshot(connection, "2026-11-23", 2.0, 1, '{"items": [1]}')
+    save_snapshot(connection, "2026-11-22", 1.0, 2, '{"items": [2]}')
+    assert find_latest_snapshot(connection) == '{"items": [2]}'
     save_snapshot(connection, "2026-11-23", 3.0, 3, "newest")
     assert find_latest_snapshot(connection) == "newest"
-    assert find_snapshot(connection, "2026-11-22") == ("2026-11-22", '{"rows": []}'), "its rows are its points"
+    assert find_snapshot(connection, "2026-11-22") == ("2026-11-22", '{"items": []}'), "its rows are its points"
 
 
 # --- with processes and servers ---------------------------------------------------------------------------------------
