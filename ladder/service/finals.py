@@ -138,7 +138,7 @@ def reveal_final_results(
     def act(connection: Connection) -> Final:
         final = _get_ended_final(connection, name, ladder.path)
         if not final.revealed:
-            if not viewer.can("hold a final"):
+            if not viewer.can("final:create"):
                 raise LadderError(f"the final {name} isn't revealed yet.")
             lost = summarize_final(connection, final).abandoned
             if lost and not incomplete:

@@ -132,9 +132,9 @@ def get_published_grades(
     changes = None
     if before:
         changes = _changes(connection, before[0], _adapter().validate_json(before[0].data), found, kept)
-        rows = tuple(row for row in changes.items if viewer.can("see grades", now[row.user.login]))
+        rows = tuple(row for row in changes.items if viewer.can("grades:read", now[row.user.login]))
         changes = replace(changes, items=rows)
-    grades = tuple(grade for grade in kept.grades.grades if viewer.can("see grades", now[grade.user.login]))
+    grades = tuple(grade for grade in kept.grades.grades if viewer.can("grades:read", now[grade.user.login]))
     return PublishedGrades(_line(found, kept, viewer), replace(kept.grades, grades=grades), changes)
 
 

@@ -245,7 +245,7 @@ def get_grades(
 
 def select_visible_grades(whole: Grades, viewer: Viewer) -> Grades:
     """Return grades with those alone that a viewer may see."""
-    mine = tuple(grade for grade in whole.grades if viewer.can("see grades", grade.user.login))
+    mine = tuple(grade for grade in whole.grades if viewer.can("grades:read", grade.user.login))
     return replace(whole, grades=mine)
 
 

@@ -66,7 +66,7 @@ def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
 
     def check(connection: Connection, bot: BotRecord, version: Version) -> None:
         owner = get_acting_user(connection, login)
-        if not make_viewer(connection, owner).can("choose a version", bot.login):
+        if not make_viewer(connection, owner).can("bot:choose_version", bot.login):
             raise LadderError(f'the bot "{escape_control(name)}" is another\'s.\nName one of yours.')
         require_unsuspended(connection, bot)
         why = barred_versions(connection, bot.id).get(version.id)

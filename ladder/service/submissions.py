@@ -191,7 +191,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     owner, party = acting.id, get_party(connection, acting)
     known = find_bot_ignoring_case(connection, new.name)
     viewer = replace(make_viewer(connection, acting), staff=False)  # staff, too, names the owner
-    if known is not None and not viewer.can("submit", known.login):
+    if known is not None and not viewer.can("bot:submit", known.login):
         raise LadderError(f'the bot "{escape_control(new.name)}" is another\'s.\n{_NAMING}')
     if known is None:
         _check_bots(connection, party, settings)
@@ -415,7 +415,7 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
     def act(connection: Connection) -> QueuedChallenge:
         owner = get_acting_user(connection, login)
         table = _table(connection, ladder.play.seats, bot, opponents)
-        if not make_viewer(connection, owner).can("challenge", table[0].login):
+        if not make_viewer(connection, owner).can("bot:challenge", table[0].login):
             raise LadderError(
                 f'the bot "{escape_control(table[0].name)}" is another\'s.\nName your own bot first, then opponents.'
             )

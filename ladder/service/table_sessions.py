@@ -278,7 +278,7 @@ def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
 
 def _kept(connection: Connection, id: int, viewer: Viewer) -> TableSession:
     session = get_session(connection, id)
-    if not viewer.can("close a table", session.login):
+    if not viewer.can("table:close", session.login):
         raise LadderError(f"table {id} is another's.\nAsk its opener, or the staff.")
     return session
 

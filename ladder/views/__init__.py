@@ -2,7 +2,7 @@
 
 What a viewer may not see isn't in it: `ladder.permissions` says what that is. Terminal, JSON, CSV and pages print the
 same values. Reading one takes the same time after a million games as after a thousand. Lists continue from a cursor.
-`change` is the number of the ladder's last event: the value is the same as long as that is; None where it changes
+`revision` is the number of the ladder's last event: the value is the same as long as that is; None where it changes
 without one.
 """
 

@@ -71,7 +71,7 @@ def list_events(reader: ViewContext, after: int = 0, limit: int = 100) -> EventL
 def _line(reader: ViewContext, event: Event) -> EventSummary | None:
     """Return an event as the reader may know it, None if it isn't the reader's to hear of."""
     connection = reader.connection
-    if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not reader.viewer.can("hear of people"):
+    if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not reader.viewer.can("users:read"):
         return None
     if event.match is not None and reader.unrevealed_finals:
         final = connection.scalar(select(matches.c.final).where(matches.c.id == event.match))
@@ -90,7 +90,7 @@ def _line(reader: ViewContext, event: Event) -> EventSummary | None:
             owner = connection.scalar(of.where(users.c.id == act.user_id))
     decision: DecisionSummary | None = None
     of_person = act is not None and act.user_id is not None and act.bot is None
-    if act is not None and not (of_person and not reader.viewer.can("hear what was decided about a person", owner)):
+    if act is not None and not (of_person and not reader.viewer.can("user_decisions:read", owner)):
         number = {} if version is None else {version.id: version.number}
         [decision] = summarize_decisions(reader, [act], number, owner)
     label = None if version is None else version.label

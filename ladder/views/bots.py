@@ -137,7 +137,7 @@ faults, match_players, matches, versions = (
 )
 
 _OF_OWNER = ("suspend", "unsuspend", "leave", "return")  # decisions about the owner that are shown with the bot
-_OWN_ACTS = ("challenge", "choose a version", "read a version's files")
+_OWN_PERMISSIONS = ("bot:challenge", "bot:choose_version", "files:read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class BotPage:
     it. head_to_head,
     wins_by_seat: how the version that plays, else the one asked for, fared against others, and in each seat;
     play_style: what it does.
-    deadlines: the deadlines, with the version of it that counts. permissions: what the reader may do with it, of ACTS.
+    deadlines: the deadlines, with the version of it that counts. permissions: those that the viewer has for it.
     """
 
     bot: str
@@ -270,7 +270,7 @@ def view_bot(
     row = None if table is None else next((row for row in table.items if row.version == known.active_version_id), None)
     shares = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
     acts = list_audit_entries(connection, bot=known.id)
-    if viewer.can("hear what was decided about a person", known.login):
+    if viewer.can("user_decisions:read", known.login):
         acts += list_audit_entries(connection, user_id=known.owner_id, actions=_OF_OWNER)
     whole = BotPage(
         bot=known.name,
@@ -335,7 +335,7 @@ def view_bot(
             known.login,
         ),
         deadlines=due,
-        permissions=tuple(act for act in _OWN_ACTS if viewer.can(act, known.login)),
+        permissions=tuple(name for name in _OWN_PERMISSIONS if viewer.can(name, known.login)),
         revision=reader.revision,
     )
     return hide_fields(whole, viewer, known.login)
@@ -425,7 +425,7 @@ def list_bots(reader: ViewContext, search: str = "", after: str | None = None, l
 def view_build_log(reader: ViewContext, name: str, number: int | None = None) -> BuildLog | None:
     """Return what a version's build printed, None if there is no such version, or it isn't the reader's to read."""
     known = find_bot(reader.connection, name)
-    if known is None or not reader.viewer.can("read a build's log", known.login):
+    if known is None or not reader.viewer.can("build_log:read", known.login):
         return None
     versions = versions_of(reader.connection, known.id)
     asked = next((version for version in reversed(versions) if number in (None, version.number)), None)
@@ -519,7 +519,7 @@ def view_logs(reader: ViewContext, line: MatchSummary, bot: str) -> BotLogs | No
     rows = tuple(
         ProcessLog(seat.version_ref, number, text)
         for seat in seats
-        if reader.viewer.can("read a log", get_version_by_id(reader.connection, seat.version).login)
+        if reader.viewer.can("log:read", get_version_by_id(reader.connection, seat.version).login)
         for number, text in get_log(reader.connection, line.id, seat.version)
     )
     return BotLogs(rows) if seats else None
@@ -528,7 +528,7 @@ def view_logs(reader: ViewContext, line: MatchSummary, bot: str) -> BotLogs | No
 def find_version_archive(reader: ViewContext, name: str, number: int) -> bytes | None:
     """Return a version's files as a tar, None if there is no such version, or it isn't the reader's to read."""
     bot = find_bot(reader.connection, name)
-    if bot is None or not reader.viewer.can("read a version's files", bot.login):
+    if bot is None or not reader.viewer.can("files:read", bot.login):
         return None
     version = next((version for version in versions_of(reader.connection, bot.id) if version.number == number), None)
     return None if version is None else get_archive(reader.connection, version.digest, version.single_file_name)

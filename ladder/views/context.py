@@ -34,7 +34,7 @@ class ViewContext:
     @cached_property
     def unrevealed_finals(self) -> Sequence[int]:
         """The finals of which the viewer may not see a match: their results are shown together, at the end."""
-        if self.viewer.can("see a final's results before its end"):
+        if self.viewer.can("final:preview"):
             return ()
         return [final.id for final in all_finals(self.connection) if not final.revealed]
 

@@ -216,9 +216,9 @@ def view_match(reader: ViewContext, id: int) -> MatchPage | None:
         logs=tuple(
             seat.version_ref
             for place, seat in enumerate(line.players)
-            if place in places and viewer.can("read a log", logins[seat.version_ref])
+            if place in places and viewer.can("log:read", logins[seat.version_ref])
         ),
-        cards=tuple(label for label, login in logins.items() if viewer.can("see a bot's cards", login)),
+        cards=tuple(label for label, login in logins.items() if viewer.can("cards:view", login)),
         revision=reader.revision if line.status == ENDED else None,
     )
     return hide_fields(whole, viewer)
@@ -275,7 +275,7 @@ def view_match_replay(reader: ViewContext, id: int) -> MatchReplay | None:
 def find_record_text(reader: ViewContext, id: int) -> str | None:
     """Return the record of a match, None without one that the viewer may read: it has all cards, and the key."""
     if (
-        not reader.viewer.can("read a record")
+        not reader.viewer.can("record:read")
         or find_match_summary(reader.connection, id, reader.unrevealed_finals) is None
     ):
         return None
@@ -289,12 +289,12 @@ def _as_object(reader: ViewContext, line: MatchSummary, text: str) -> dict[str, 
     logs = {
         seat.version_ref: [written for _, written in get_log(reader.connection, line.id, seat.version)]
         for seat in line.players
-        if viewer.can("read a log", owners[seat.version_ref])
+        if viewer.can("log:read", owners[seat.version_ref])
     }
-    if viewer.can("read a record"):
+    if viewer.can("record:read"):
         return make_replay_object(record, logs)
     bots = enumerate(record.header.bots)
-    eyes = [place for place, label in bots if viewer.can("see a bot's cards", owners.get(label))]
+    eyes = [place for place, label in bots if viewer.can("cards:view", owners.get(label))]
     return make_replay_object(record, logs, eyes)
 
 

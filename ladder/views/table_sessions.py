@@ -122,7 +122,7 @@ def view_table(reader: ViewContext, id: int) -> TablePage | None:
             _line(reader, session, bool(matches)),
             matches,
             mine[0] if mine else None,
-            reader.viewer.can("close a table", session.login),
+            reader.viewer.can("table:close", session.login),
             session.status != CLOSED and _is_away(reader, session),
             None if session.status != CLOSED else reader.revision,
         ),
@@ -151,12 +151,12 @@ def view_table_replay(reader: ViewContext, id: int, number: int) -> TableReplay 
 def _as_object(reader: ViewContext, session: TableSession, text: str) -> dict[str, Any]:
     """Return a record as the reader may know it. Raises RecordError."""
     viewer = reader.viewer
-    if viewer.can("read a record"):
+    if viewer.can("record:read"):
         return make_replay_object(read_record(text))
     own = [
         number
         for number, place in enumerate(session.slots)
-        if place.login is not None and viewer.can("see a person's cards", place.login)
+        if place.login is not None and viewer.can("player_cards:view", place.login)
     ]
     return make_replay_object(read_record(text), viewers=own)
 

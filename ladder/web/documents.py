@@ -33,13 +33,13 @@ class Document:
     links: tuple[tuple[str, str, str], ...]
 
 
-@router.get("/documents", include_in_schema=False)
+@router.get("/docs", include_in_schema=False)
 def menu(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Show the list of all documents."""
     return show(INDEX_DOCUMENT, visit)
 
 
-@router.get("/documents/{path:path}", include_in_schema=False)
+@router.get("/docs/{path:path}", include_in_schema=False)
 def show(path: str, visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Show a document, or answer with a file that one links to."""
     file = list_document_files().get(path)
@@ -104,4 +104,4 @@ def _address(document: str, link: str) -> str | None:
         return link
     target = normpath(join(dirname(document), parts.path))
     target = next((name for name in (target, f"{target}/README.md") if name in list_document_files()), "")
-    return f"/documents/{target}{'#' if parts.fragment else ''}{parts.fragment}" if target else None
+    return f"/docs/{target}{'#' if parts.fragment else ''}{parts.fragment}" if target else None

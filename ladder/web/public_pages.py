@@ -52,13 +52,13 @@ def standings(
     return views.view_standings_page(reader, sort, day, search, section, first)
 
 
-@page_and_json(standings_router, "/duels", "head_to_head.html", shared=True)
+@page_and_json(standings_router, "/head-to-head", "head_to_head.html", shared=True)
 def duels(ladder: Ladder, reader: ViewContext, first: First = 1) -> HeadToHeadMatrix:
     """Return who beats whom: twenty of the table's bots, from a place in it, in games where both sat at the table."""
     return views.view_head_to_head(reader, first)
 
 
-@standings_router.get("/duels.csv", include_in_schema=False)
+@standings_router.get("/head-to-head.csv", include_in_schema=False)
 def duels_as_csv(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Return all pairs that met as CSV."""
     with visit.ladder.reading(visit.viewer) as reader:

@@ -87,12 +87,12 @@ _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 DOUBLE_SUBMIT_S = 10.0  # in which the same form of the same browser is the same wish: a double click
 CREATING_ROUTES = {  # routes whose forms make something new each time
     "POST /account/tokens",
-    "POST /admin/people/join",
-    "POST /admin/people/links",
+    "POST /admin/users/join",
+    "POST /admin/users/links",
     "POST /bots/{name}/challenges",
     "POST /finals",
     "POST /tables",
-    "POST /tables/{id}/places/{place}/link",
+    "POST /tables/{id}/slots/{slot}/link",
 }
 RowId = Annotated[int, Le(2**31 - 1)]  # a number of something in the database
 
@@ -183,7 +183,7 @@ class RequestContext:
     @property
     def reads(self) -> bool:
         """Return whether the ladder is the visitor's to read."""
-        return self.viewer.can("read the ladder") or self.state.public
+        return self.viewer.can("ladder:read") or self.state.public
 
     def let_in(self, response: Response, issued: IssuedSecret) -> Response:
         """Give a response the session's cookie."""
@@ -274,9 +274,11 @@ def authorize(request: Request) -> RequestContext:
     if passed is not None:
         return passed
     visit = _come(request, request.method)
-    act, scope = ROUTES[route_name(request.method, request.scope["route"].path)]
+    permission, scope = ROUTES[route_name(request.method, request.scope["route"].path)]
     viewer = visit.viewer
-    allowed = viewer.in_scope(scope) and (viewer.can(act) or (act == "read the ladder" and visit.state.public))
+    allowed = viewer.in_scope(scope) and (
+        viewer.can(permission) or (permission == "ladder:read" and visit.state.public)
+    )
     if not allowed and viewer.login is None:
         if visit.plain or request.method not in ("GET", "HEAD"):
             raise HTTPError(401, visit.why or "Sign in first, or send a token: Authorization: Bearer TOKEN", visit)

@@ -110,13 +110,13 @@ def _checkup(ladder: Ladder) -> tuple[Finding, ...]:
     return findings
 
 
-@page_and_json(admin_router, "/admin/acts", "audit_log.html")
+@page_and_json(admin_router, "/admin/audit-log", "audit_log.html")
 def acts(ladder: Ladder, reader: ViewContext, after: RowId | None = None) -> AuditLog:
     """Return what was decided, the last first; fifty before the one whose number is `after`."""
     return views.list_audit_log(reader, after)
 
 
-@page_and_json(admin_router, "/admin/similar", "similarity.html", fresh_s=1)
+@page_and_json(admin_router, "/admin/similarity", "similarity.html", fresh_s=1)
 def similar(ladder: Ladder, _reader: ViewContext, compare: bool = False) -> SimilarityReport:
     """Return which versions of different owners are alike; `compare` takes seconds, of a class."""
     return all_similar(ladder, compare)
@@ -141,19 +141,19 @@ MAX_UPLOADED_ROSTER_BYTES = 2 << 20
 CARD_COLUMNS = ("login", "name", "email", "section", "link", "until")
 
 
-@page_and_json(users_router, "/admin/people", "users.html")
+@page_and_json(users_router, "/admin/users", "users.html")
 def people(ladder: Ladder, reader: ViewContext, search: str = "", after: str | None = None) -> UserAdminList:
     """Return people with these words in what is known of them, fifty after the one whose pseudonym is `after`."""
     return views.list_users_for_admin(reader, search, after)
 
 
-@page_and_json(users_router, "/admin/people/{login:path}", "user.html", fresh_s=1)
+@page_and_json(users_router, "/admin/users/{login:path}", "user.html", fresh_s=1)
 def person(ladder: Ladder, reader: ViewContext, login: str) -> UserAdminPage | None:
     """Return a user, with bots, credentials and audit log."""
     return views.view_user_for_admin(reader, login, get_remaining_quota(ladder, reader, login))
 
 
-@users_router.post("/admin/people", include_in_schema=False)
+@users_router.post("/admin/users", include_in_schema=False)
 def add(
     visit: CurrentContext,
     login: Annotated[str, Form()] = "",
@@ -168,13 +168,13 @@ def add(
     return _taken(visit, taken, login.strip(), _user_url(login.strip()))
 
 
-@users_router.post("/admin/people/import", include_in_schema=False, max_body_size=MAX_UPLOADED_ROSTER_BYTES)
+@users_router.post("/admin/users/import", include_in_schema=False, max_body_size=MAX_UPLOADED_ROSTER_BYTES)
 def take_in(visit: CurrentContext, roster: UploadFile, partial: Annotated[bool, Form()] = False) -> Response:
     """Import a class's roster: all of it or, where a line is wrong, none, or with `partial` the others."""
     name = roster.filename or "the roster"
     people = parse_roster(roster.file.read(), name)
     return _taken(
-        visit, import_users(visit.ladder, people, actor_login(visit), name, partial=partial), name, "/admin/people"
+        visit, import_users(visit.ladder, people, actor_login(visit), name, partial=partial), name, "/admin/users"
     )
 
 
@@ -182,15 +182,15 @@ def _taken(visit: RequestContext, taken: UserImport, of: str, to: str) -> Respon
     return render_form(visit, "import_result.html", taken=taken, of=of, to=to)
 
 
-@users_router.post("/admin/people/teams", include_in_schema=False, max_body_size=MAX_UPLOADED_ROSTER_BYTES)
+@users_router.post("/admin/users/teams", include_in_schema=False, max_body_size=MAX_UPLOADED_ROSTER_BYTES)
 def take_in_teams(visit: CurrentContext, teams: UploadFile, move: Annotated[bool, Form()] = False) -> Response:
     """Put people into the teams of a CSV: all of them or, where a line is wrong, none."""
     name = teams.filename or "the file"
     new = import_teams(visit.ladder, teams.file.read(), name, actor_login(visit), move)
-    return redirect_after(visit, new.changed, f"all of {name} are in their teams", "/admin/people")
+    return redirect_after(visit, new.changed, f"all of {name} are in their teams", "/admin/users")
 
 
-@users_router.post("/admin/people/{login:path}/team", include_in_schema=False)
+@users_router.post("/admin/users/{login:path}/team", include_in_schema=False)
 def team(
     visit: CurrentContext,
     login: str,
@@ -207,7 +207,7 @@ def team(
     return redirect_after(visit, new.changed, f"{login} is {now}", _user_url(login))
 
 
-@users_router.post("/admin/people/links", include_in_schema=False)
+@users_router.post("/admin/users/links", include_in_schema=False)
 def links(
     visit: CurrentContext,
     login: Annotated[str, Form()] = "",
@@ -260,21 +260,21 @@ def _takes_part(owner: UserSummary) -> bool:
     )
 
 
-@users_router.post("/admin/people/{login:path}/suspend", include_in_schema=False)
+@users_router.post("/admin/users/{login:path}/suspend", include_in_schema=False)
 def suspend(visit: CurrentContext, login: str, why: Reason, suspended: Annotated[bool, Form()] = True) -> Response:
     """Suspend a user, or undo it."""
     new = set_suspended(visit.ladder, login, suspended, actor_login(visit), why)
     return redirect_after(visit, new, f"{login} is {'' if suspended else 'not '}suspended", _user_url(login))
 
 
-@users_router.post("/admin/people/{login:path}/leave", include_in_schema=False)
+@users_router.post("/admin/users/{login:path}/leave", include_in_schema=False)
 def leave(visit: CurrentContext, login: str, why: Reason, gone: Annotated[bool, Form()] = True) -> Response:
     """Let a person leave the course, or come back."""
     new = set_withdrawn(visit.ladder, login, gone, actor_login(visit), why)
     return redirect_after(visit, new, f"{login} is {'no longer ' if gone else ''}in the course", _user_url(login))
 
 
-@users_router.post("/admin/people/join", include_in_schema=False)
+@users_router.post("/admin/users/join", include_in_schema=False)
 def make_join_link(
     visit: CurrentContext, days: Annotated[float, Form(ge=0.01, le=3650)] = 14, ask: Annotated[bool, Form()] = False
 ) -> Response:
@@ -287,7 +287,7 @@ def make_join_link(
     )
 
 
-@users_router.post("/admin/people/{login:path}/approve", include_in_schema=False)
+@users_router.post("/admin/users/{login:path}/approve", include_in_schema=False)
 def take_part(visit: CurrentContext, login: str) -> Response:
     """Approve an account that waits."""
     return redirect_after(
@@ -295,7 +295,7 @@ def take_part(visit: CurrentContext, login: str) -> Response:
     )
 
 
-@users_router.post("/admin/people/{login:path}/refuse", include_in_schema=False)
+@users_router.post("/admin/users/{login:path}/refuse", include_in_schema=False)
 def turn_down(visit: CurrentContext, login: str, why: Reason) -> Response:
     """Remove an account that waits."""
     return redirect_after(
@@ -303,14 +303,14 @@ def turn_down(visit: CurrentContext, login: str, why: Reason) -> Response:
     )
 
 
-@users_router.post("/admin/people/{login:path}/merge", include_in_schema=False)
+@users_router.post("/admin/users/{login:path}/merge", include_in_schema=False)
 def merge(visit: CurrentContext, login: str, why: Reason, into: Annotated[str, Form()] = "") -> Response:
     """Merge a person with another owner, by login."""
     new = merge_users(visit.ladder, login, into.strip(), actor_login(visit), why)
     return redirect_after(visit, new, f"{login} is {into.strip()}", _user_url(into.strip()))
 
 
-@users_router.post("/admin/people/{login:path}/extend", include_in_schema=False)
+@users_router.post("/admin/users/{login:path}/extend", include_in_schema=False)
 def more_time(
     visit: CurrentContext,
     login: str,
@@ -338,7 +338,7 @@ def revoke(visit: CurrentContext, id: RowId, why: Reason, login: Annotated[str, 
 
 
 def _user_url(login: str) -> str:
-    return f"/admin/people/{quote(login, safe='')}"
+    return f"/admin/users/{quote(login, safe='')}"
 
 
 moderation_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=False)
@@ -476,7 +476,7 @@ def _page(
             while len(_kept) > MAX_CACHED_GRADES:
                 del _kept[next(iter(_kept))]
         page = _kept[of]
-    mine = tuple(grade for grade in page.grades if reader.viewer.can("see grades", grade.user.login))
+    mine = tuple(grade for grade in page.grades if reader.viewer.can("grades:read", grade.user.login))
     return GradesPage(replace(page, grades=mine), deadlines, finals, None, lines)
 
 
@@ -495,7 +495,7 @@ def final(ladder: Ladder, reader: ViewContext, name: str) -> FinalState | None:
     return find_final_state(ladder, reader, name)
 
 
-@finals_router.get("/finals/{name}/screen", include_in_schema=False)
+@finals_router.get("/finals/{name}/projector", include_in_schema=False)
 def screen(visit: CurrentContext, name: str) -> Response:
     """Show a final on a projector: how far it is; once it is revealed its table, the last first."""
     return render_page(
@@ -526,7 +526,7 @@ def hold(
     return RedirectResponse(f"/finals/{state.name}", 303)
 
 
-@finals_router.post("/finals/{name}/replay", include_in_schema=False)
+@finals_router.post("/finals/{name}/retry", include_in_schema=False)
 def play_again(visit: CurrentContext, name: str) -> Response:
     """Let the matches of a final be played again that were abandoned."""
     return RedirectResponse(f"/finals/{retry_final(visit.ladder, name, actor_login(visit)).name}", 303)

@@ -20,7 +20,7 @@ MAX_EXPORTED_MATCHES = 200
 _MAX_NAME_BYTES = 200  # of a folder's name
 _FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)  # a search, which no file answers
 _LINK = re.compile(r'(?<=[ ])(href|src|action|hx-get)="(/[^"]*)"')
-_STARTS = ("/", "/standings", "/duels", "/bots", "/matches", "/finals", "/documents")
+_STARTS = ("/", "/standings", "/head-to-head", "/bots", "/matches", "/finals", "/docs")
 _NOT = ("/sign-in", "/account", "/submit", "/queue", "/tables", "/api", "/openapi.json", "/changes")
 
 

@@ -58,7 +58,7 @@ def ask(
     return RedirectResponse(f"/matches/{asked.matches[0]}", 303)
 
 
-@my_bots_router.post("/bots/{name}/choose")
+@my_bots_router.post("/bots/{name}/active-version")
 def choose(visit: CurrentContext, name: str, version: Annotated[int, Form(ge=1, le=2**31 - 1)]) -> Response:
     """Let another accepted version of one's own bot play."""
     new = choose_version(visit.ladder, name, version, actor_login(visit))

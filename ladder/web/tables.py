@@ -65,7 +65,7 @@ class SlotInvite:
     link, token: None where they aren't shown.
     """
 
-    place: int
+    slot: int
     kind: str
     name: str | None
     link: str | None = None
@@ -75,12 +75,13 @@ class SlotInvite:
 
 @dataclass(frozen=True, slots=True)
 class CreatedTable:
-    """A table that was opened: its page, and where the opener's own program comes in, as paths; and its places."""
+    """A table that was opened: its page, and where the opener's own program connects, as paths; and the invites of its
+    slots."""
 
     id: int
     page: str
     program: str | None
-    places: tuple[SlotInvite, ...]
+    invites: tuple[SlotInvite, ...]
 
 
 @page_and_json(tables_router, "/tables", "tables.html")
@@ -103,13 +104,13 @@ def open_by_form(
     visit: CurrentContext,
     rules: Annotated[str, Form(max_length=100)],
     games: Annotated[int, Form(ge=1, le=20)] = 1,
-    clock_s: Annotated[int, Form(ge=0, le=600)] = 0,
+    move_time_s: Annotated[int, Form(ge=0, le=600)] = 0,
     bots: Annotated[str, Form(max_length=1200)] = "",
     people: Annotated[int, Form(ge=0, le=10)] = 0,
     programs: Annotated[int, Form(ge=0, le=10)] = 0,
     me: Annotated[bool, Form()] = False,
     program: Annotated[str, Form(max_length=60)] = "",
-    watch: Annotated[bool, Form()] = False,
+    allow_spectators: Annotated[bool, Form()] = False,
 ) -> Response:
     """Open a table, and show the links of its places this once."""
     named = tuple(name.strip() for name in bots.split(",") if name.strip())
@@ -117,12 +118,12 @@ def open_by_form(
     opened = open_session(
         visit.ladder,
         OpenTableRequest(
-            rules=rules, games=games, move_time_s=max(5, clock_s) if clock_s else None, bots=named, people=people,
-            programs=programs, me=me, program=program.strip() or None, allow_spectators=watch,
+            rules=rules, games=games, move_time_s=max(5, move_time_s) if move_time_s else None, bots=named,
+            people=people, programs=programs, me=me, program=program.strip() or None, allow_spectators=allow_spectators,
         ),
         actor_login(visit),
     )  # fmt: skip
-    return render_form(visit, "table_created.html", id=opened.session.id, ways=_ways(visit, opened), new=True)
+    return render_form(visit, "table_created.html", id=opened.session.id, invites=_invites(visit, opened), new=True)
 
 
 @tables_router.post("/api/tables", status_code=201)
@@ -132,7 +133,7 @@ def open_plain(visit: CurrentContext, wanted: OpenTableRequest) -> CreatedTable:
     opened = open_session(visit.ladder, wanted, actor_login(visit))
     page = f"/tables/{opened.session.id}"
     program = None if wanted.program is None else f"{page}/program"
-    return CreatedTable(opened.session.id, page, program, tuple(_ways(visit, opened)))
+    return CreatedTable(opened.session.id, page, program, tuple(_invites(visit, opened)))
 
 
 @page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)
@@ -141,14 +142,14 @@ def table(ladder: Ladder, reader: ViewContext, id: RowId) -> TablePage | None:
     return views.view_table(reader, id)
 
 
-@tables_router.get("/tables/{id}/sit", include_in_schema=False)
+@tables_router.get("/tables/{id}/join", include_in_schema=False)
 def invited(visit: CurrentContext, id: RowId, link: str = "") -> Response:
     """Show who comes by a link how to sit down: a button does it, not programs that look at addresses in letters."""
     guests = visit.ladder.last_settings.tables.allow_guests
     return render_form(visit, "join_table.html", id=id, link=link, guests=guests)
 
 
-@tables_router.post("/tables/{id}/sit", include_in_schema=False)
+@tables_router.post("/tables/{id}/join", include_in_schema=False)
 def sit_down(
     visit: CurrentContext, id: RowId, link: Annotated[str, Form(max_length=100)] = "", name: Annotated[str, Form()] = ""
 ) -> Response:
@@ -184,15 +185,15 @@ def play(visit: CurrentContext, id: RowId) -> Response:
     return Response(text, 200, headers, "text/html; charset=utf-8")
 
 
-@tables_router.post("/tables/{id}/places/{place}/link", include_in_schema=False)
-def replace_link(visit: CurrentContext, id: RowId, place: RowId) -> Response:
+@tables_router.post("/tables/{id}/slots/{slot}/link", include_in_schema=False)
+def replace_link(visit: CurrentContext, id: RowId, slot: RowId) -> Response:
     """Replace a slot's link or token, and show it this once."""
     count_try(visit, "table")
-    secret = renew_slot_secret(visit.ladder, id, place, visit.viewer)
+    secret = renew_slot_secret(visit.ladder, id, slot, visit.viewer)
     seat = find_table_access(visit.ladder, id, visit.viewer, None)
     assert seat is not None
-    ways = _ways(visit, OpenedSession(seat.session, {place: secret}))
-    return render_form(visit, "table_created.html", id=id, ways=ways, new=False)
+    invites = _invites(visit, OpenedSession(seat.session, {slot: secret}))
+    return render_form(visit, "table_created.html", id=id, invites=invites, new=False)
 
 
 @tables_router.post("/tables/{id}/close", include_in_schema=False)
@@ -219,18 +220,18 @@ def _replay(reader: ViewContext, id: int, number: int) -> str | None:
     return replay_page([shown.replay], f"Table {id}, match {number + 1}") if shown and shown.replay else None
 
 
-def _ways(visit: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
+def _invites(visit: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
     """Return each slot, and how a player joins it."""
     id, places = opened.session.id, opened.session.slots
-    return [_way(visit, id, number, place, opened.secrets.get(number)) for number, place in enumerate(places)]
+    return [_invite(visit, id, number, place, opened.secrets.get(number)) for number, place in enumerate(places)]
 
 
-def _way(visit: RequestContext, id: int, number: int, place: SessionSlot, secret: str | None) -> SlotInvite:
+def _invite(visit: RequestContext, id: int, number: int, place: SessionSlot, secret: str | None) -> SlotInvite:
     name, url = place.label or place.name, visit.state.url
     if place.kind == PROGRAM:
         socket = f"ws{url.removeprefix('http')}/tables/{id}/program"
         return SlotInvite(number, place.kind, name, socket=socket, token=secret)
-    return SlotInvite(number, place.kind, name, link=f"{url}/tables/{id}/sit?link={secret}" if secret else None)
+    return SlotInvite(number, place.kind, name, link=f"{url}/tables/{id}/join?link={secret}" if secret else None)
 
 
 change_stream_router = APIRouter(include_in_schema=False)

@@ -17,9 +17,9 @@ from ladder.web import make_app
 from tests.bench.ladder import GAMES, fill, keep, new_ladder, record
 
 PATHS = (
-    "/", "/standings", "/standings?search=bot1&sort=games", "/duels", "/bots", "/bots/bot7", "/matches",
+    "/", "/standings", "/standings?search=bot1&sort=games", "/head-to-head", "/bots", "/bots/bot7", "/matches",
     "/matches/5000",
-    "/matches/5000/replay", "/queue", "/finals", "/account", "/admin", "/admin/people", "/standings.csv",
+    "/matches/5000/replay", "/queue", "/finals", "/account", "/admin", "/admin/users", "/standings.csv",
     "/api/standings", "/api/matches",
 )  # fmt: skip
 TIMES = 10

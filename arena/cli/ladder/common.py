@@ -205,7 +205,7 @@ _LINES: dict[type, Callable[[Any], Iterator[RenderableType]]] = {
 
 
 def _parts(view: Any) -> Iterator[RenderableType]:
-    """Yield short values first, then lists and views in the view; `change` is for programs."""
+    """Yield short values first, then lists and views in the view; `revision` is for programs."""
     values = {field.name: getattr(view, field.name) for field in fields(view) if field.name != "revision"}
     long = {name: value for name, value in values.items() if _is_long(value)}
     for name, value in values.items():

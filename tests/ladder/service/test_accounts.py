@@ -98,19 +98,19 @@ def test_a_token_for_reading_changes_nothing(own: Term) -> None:
         submits = authenticate_secret(ladder, issue_secret(ladder, "ada", "token", "ada").secret, "token")
         staff = authenticate_secret(ladder, issue_secret(ladder, "staff", "token", "staff", "read").secret, "token")
         submits_for_staff = authenticate_secret(ladder, issue_secret(ladder, "staff", "token", "staff").secret, "token")
-    assert (reads.can("read a log", "ada"), reads.can("submit", "ada"), reads.can("challenge", "ada")) == (
+    assert (reads.can("log:read", "ada"), reads.can("bot:submit", "ada"), reads.can("bot:challenge", "ada")) == (
         True,
         False,
         False,
     )
-    assert (submits.can("submit", "ada"), submits.can("submit", "bob"), submits.can("disable", "ada")) == (
+    assert (submits.can("bot:submit", "ada"), submits.can("bot:submit", "bob"), submits.can("bot:disable", "ada")) == (
         True,
         False,
         False,
     )
     for viewer in (staff, submits_for_staff):
-        assert viewer.can("read a record")
-        assert not [act for act in ("disable", "suspend", "administer", "keep an account") if viewer.can(act)]
+        assert viewer.can("record:read")
+        assert not [act for act in ("bot:disable", "user:suspend", "ladder:manage", "account:write") if viewer.can(act)]
 
 
 def test_the_commands_tell_a_secret_once_and_the_file_never_holds_it(own: Term) -> None:

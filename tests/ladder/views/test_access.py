@@ -221,7 +221,7 @@ def test_a_mate_reads_of_a_bot_what_its_owner_does_but_why_the_owner_is_suspende
         with ladder.reading(MATE) as reader, ladder.reading(Viewer("ada")) as owners:
             mates, owned = views.view_bot(reader, "late"), views.view_bot(owners, "late")
             told = [repr([view(each) for view in (views.list_events, views.list_users)]) for each in (reader, owners)]
-            grade = [each.viewer.can("see grades", "ada") for each in (reader, owners)]
+            grade = [each.viewer.can("grades:read", "ada") for each in (reader, owners)]
             kept = [len(views.list_credentials(each, "ada").items) for each in (reader, owners)]
     assert mates is not None
     assert owned is not None
@@ -240,7 +240,7 @@ def test_staff_may_do_everything_and_the_public_nothing(act: str) -> None:
     """Between them the table decides."""
     assert STAFF_VIEWER.can(act, "ada")
     assert PUBLIC_VIEWER.can(act, None) == (
-        act in ("come in", "see a table", "sit down")
+        act in ("site:view", "table:view", "table:join")
     )  # for guests, by their secrets
     assert Viewer("ada").can(act, "ada") is (PERMISSIONS[act] <= AccessLevel.OWNER)
     assert Viewer("ada").can(act, "bob") is (PERMISSIONS[act] <= AccessLevel.PERSON)

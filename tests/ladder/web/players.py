@@ -79,7 +79,7 @@ class Club:
         """Have a participant sit down by a link."""
         path, _, secret = link.removeprefix(self.url).partition("?link=")
         status, to, _ = self.post(path, self.session(login), link=secret)
-        assert (status, to) == (303, path.replace("/sit", "/play"))
+        assert (status, to) == (303, path.replace("/join", "/play"))
 
     def sit_as_guest(self, name: str, link: str) -> str:
         """Have a guest sit down; return his cookie."""

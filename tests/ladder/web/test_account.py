@@ -51,7 +51,7 @@ def test_a_token_is_shown_once_on_a_page_that_nobody_keeps(web: Pages) -> None:
     assert f"curl -H 'Authorization: Bearer {secret}' {URL}/api/account" in made.text
     assert secret not in ada.get("/account").text
     viewer = authenticate_secret(web.ladder, secret, "token")
-    assert (viewer.login, viewer.can("read a log", "ada"), viewer.can("submit", "ada")) == ("ada", True, False)
+    assert (viewer.login, viewer.can("log:read", "ada"), viewer.can("bot:submit", "ada")) == ("ada", True, False)
     asked = web.visitor("nobody").get("/api/account", headers={"Authorization": f"Bearer {secret}"}).json()
     assert [line["kind"] for line in asked["credentials"]] == ["session", "token"]
 

@@ -56,73 +56,73 @@ def last_act(ladder: Ladder) -> tuple[str, str, str]:
 
 def test_people_are_found_by_any_word_of_theirs(staff: TestClient) -> None:
     for search, found in (("ada", {"ada"}), ("PSEUDONYM bob", {"bob"}), ("late", {"ada"}), ("nobody at all", set())):
-        rows = staff.get("/api/admin/people", params={"search": search}).json()["items"]
+        rows = staff.get("/api/admin/users", params={"search": search}).json()["items"]
         assert {row["user"]["login"] for row in rows} == found
-    assert "suspended" in staff.get("/admin/people", params={"search": "eve"}).text
+    assert "suspended" in staff.get("/admin/users", params={"search": "eve"}).text
 
 
 def test_a_roster_of_canvas_is_taken_in_whole_or_not_at_all(web: Pages, staff: TestClient) -> None:
     canvas = "Student,ID,SIS User ID,SIS Login ID,Section\nPoints Possible,,,,\nKay,7,u7,kay,B\nLee,8,u8,lee,B\n"
-    told = post(staff, "/admin/people/import", 200, files={"roster": ("canvas.csv", canvas)})
+    told = post(staff, "/admin/users/import", 200, files={"roster": ("canvas.csv", canvas)})
     assert "2 people added, 0 changed" in told
     assert person(web.ladder, "kay").user.section == "B"
     wrong = {"roster": ("wrong.csv", "login,email\nmoe,moe@example.org\nned,nowhere\n")}
-    assert "line 3: &#34;nowhere&#34; is no email" in post(staff, "/admin/people/import", 400, files=wrong)
-    assert "moe" not in staff.get("/admin/people").text
-    assert "1 person added" in post(staff, "/admin/people/import", 200, files=wrong, partial="true")
+    assert "line 3: &#34;nowhere&#34; is no email" in post(staff, "/admin/users/import", 400, files=wrong)
+    assert "moe" not in staff.get("/admin/users").text
+    assert "1 person added" in post(staff, "/admin/users/import", 200, files=wrong, partial="true")
 
 
 def test_a_person_is_added_and_brought_up_to_date(web: Pages, staff: TestClient) -> None:
     odd = "k/ay?#%"
-    post(staff, "/admin/people", 200, login=odd, name="Kay", section="B")
-    post(staff, "/admin/people", 200, login=odd, name="", email="kay@example.org")
+    post(staff, "/admin/users", 200, login=odd, name="Kay", section="B")
+    post(staff, "/admin/users", 200, login=odd, name="", email="kay@example.org")
     owner = person(web.ladder, odd).user
     assert (owner.name, owner.section, owner.email) == ("Kay", "B", "kay@example.org")
-    links = re.findall(r'href="(/admin/people/k[^"]*)"', staff.get("/admin/people").text)
+    links = re.findall(r'href="(/admin/users/k[^"]*)"', staff.get("/admin/users").text)
     assert "<h1>k/ay?#%" in staff.get(links[0]).text
-    assert "The login is empty" in post(staff, "/admin/people", 400, login=" ").replace("the login", "The login")
+    assert "The login is empty" in post(staff, "/admin/users", 400, login=" ").replace("the login", "The login")
 
 
 def test_two_owners_are_merged_and_the_old_login_leads_on(web: Pages, staff: TestClient) -> None:
-    post(staff, "/admin/people", 200, login="bob2", email="bob@example.org")
-    assert "there is no owner" in post(staff, "/admin/people/bob2/merge", 400, why="one person", into="bobby")
-    assert post(staff, "/admin/people/bob2/merge", why="one person", into=" bob ") == "/admin/people/bob"
-    assert "already" in post(staff, "/admin/people/bob2/merge", 409, why="one person", into="bob")
+    post(staff, "/admin/users", 200, login="bob2", email="bob@example.org")
+    assert "there is no owner" in post(staff, "/admin/users/bob2/merge", 400, why="one person", into="bobby")
+    assert post(staff, "/admin/users/bob2/merge", why="one person", into=" bob ") == "/admin/users/bob"
+    assert "already" in post(staff, "/admin/users/bob2/merge", 409, why="one person", into="bob")
     assert person(web.ladder, "bob2").user.login == "bob"
     assert person(web.ladder, "bob").user.email == "bob@example.org"
-    assert "<h1>bob</h1>" in staff.get("/admin/people/bob2").text
-    assert "bob2 is bob: one person" in staff.get("/admin/people/bob").text
+    assert "<h1>bob</h1>" in staff.get("/admin/users/bob2").text
+    assert "bob2 is bob: one person" in staff.get("/admin/users/bob").text
 
 
 def test_a_link_for_one_person_lets_in_that_person_once(web: Pages, staff: TestClient) -> None:
-    told = staff.post("/admin/people/links", data={"login": "ada", "days": 2})
+    told = staff.post("/admin/users/links", data={"login": "ada", "days": 2})
     assert told.headers["cache-control"] == "no-store"
     [secret] = re.findall(r"/sign-in\?link=([\w-]+)<", told.text)
     visitor = web.visitor("nobody")
     assert visitor.post("/sign-in", data={"link": secret}).status_code == 303
     assert visitor.get("/bots").status_code == 200
-    assert secret not in staff.get("/admin/people/ada").text
+    assert secret not in staff.get("/admin/users/ada").text
 
 
 def test_links_for_a_section_are_a_card_or_a_row_each(web: Pages, staff: TestClient) -> None:
     """But for staff, and for who is suspended."""
-    post(staff, "/admin/people", 200, login="kay", name="=Kay", section="B")
-    got = staff.post("/admin/people/links", data={"section": "", "as": "csv"})
+    post(staff, "/admin/users", 200, login="kay", name="=Kay", section="B")
+    got = staff.post("/admin/users/links", data={"section": "", "as": "csv"})
     assert got.headers["cache-control"] == "no-store"
     rows = list(csv.DictReader(io.StringIO(got.text)))
     assert [row["login"] for row in rows] == ["ada", "bob", "kay"]
     assert rows[2]["name"] == "'=Kay"
     assert rows[0]["link"].startswith("http://127.0.0.1:8000/sign-in?link=")
-    cards = post(staff, "/admin/people/links", 200, section="B", as_="cards")
+    cards = post(staff, "/admin/users/links", 200, section="B", as_="cards")
     assert (cards.count("sign-in?link="), "=Kay" in cards) == (1, True)
-    assert "There is nobody" in post(staff, "/admin/people/links", 400, section="Z")
+    assert "There is nobody" in post(staff, "/admin/users/links", 400, section="Z")
 
 
 def test_what_was_revoked_lets_nobody_in(web: Pages, staff: TestClient) -> None:
     ada = web.visitor("ada")
     assert ada.get("/bots").status_code == 200
     [session] = [line for line in person(web.ladder, "ada").credentials if line.kind == "session"]
-    assert f"session {session.id}" in staff.get("/admin/people/ada").text
+    assert f"session {session.id}" in staff.get("/admin/users/ada").text
     post(staff, f"/admin/credentials/{session.id}/revoke", why="the laptop is lost", login="ada")
     assert ada.get("/bots").status_code == 303
     assert "there is no credential" in post(staff, "/admin/credentials/9999/revoke", 400, why="x")
@@ -130,14 +130,14 @@ def test_what_was_revoked_lets_nobody_in(web: Pages, staff: TestClient) -> None:
 
 def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, staff: TestClient, own: Term) -> None:
     """Rosters, links and tokens are acts; what is done to oneself, too."""
-    post(staff, "/admin/people/import", 200, files={"roster": ("b.csv", "login,section\nkay,B\nlee,B\n")})
-    post(staff, "/admin/people", 200, login="kay", name="Kay")
-    told = post(staff, "/admin/people/links", 200, section="B")
+    post(staff, "/admin/users/import", 200, files={"roster": ("b.csv", "login,section\nkay,B\nlee,B\n")})
+    post(staff, "/admin/users", 200, login="kay", name="Kay")
+    told = post(staff, "/admin/users/links", 200, section="B")
     secrets = re.findall(r"/sign-in\?link=([\w-]+)<", told)
     token = web.visitor("ada").post("/account/tokens", data={"scope": "read", "days": "1"}).text
     secrets += re.findall(r'<pre id="secret">(.*)</pre>', token)
     assert len(secrets) == 3
-    rows = staff.get("/api/admin/acts").json()["items"][5::-1]
+    rows = staff.get("/api/admin/audit-log").json()["items"][5::-1]
     found = [(row["actor"], row["action"], row["login"]) for row in rows]
     assert [line for line in found if line != ("staff", "issue", "ada")] == [
         ("staff", "import", None), ("staff", "import", "kay"), ("staff", "issue", "kay"), ("staff", "issue", "lee"),
@@ -145,7 +145,7 @@ def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, s
     ]  # fmt: skip
     printed = own.arena("events").out
     assert "staff took people in: b.csv: 2 added, 0 changed" in printed
-    pages = [staff.get(path).text for path in ("/admin/acts", "/admin/people/kay", "/admin/people/ada", "/admin")]
+    pages = [staff.get(path).text for path in ("/admin/audit-log", "/admin/users/kay", "/admin/users/ada", "/admin")]
     assert [text for text in (printed, *pages) for secret in secrets if secret in text] == []
     assert "token" not in web.visitor("bob").get("/api/bots/late").text
     assert "link" not in str(web.visitor("ada").get("/api/bots/late").json()["audit_log"])
@@ -159,8 +159,8 @@ def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, s
 @pytest.mark.parametrize(
     ("act", "page", "undo", "shown"),
     [
-        ("suspend", "/admin/people/ada", {"suspended": "false"}, "Suspended: "),
-        ("leave", "/admin/people/bob", {"gone": "false"}, "Left the course: "),
+        ("suspend", "/admin/users/ada", {"suspended": "false"}, "Suspended: "),
+        ("leave", "/admin/users/bob", {"gone": "false"}, "Left the course: "),
         ("disable", "/bots/late", None, 'action="/bots/late/activate"'),
         ("void", "/matches/MATCH", {"rates": "true"}, "Let this match rate again"),
         ("freeze", "/admin", {"frozen": "false"}, "Unfreeze"),
@@ -229,12 +229,12 @@ def test_staff_sees_what_of_the_quotas_is_left_and_what_each_runner_plays(web: P
     words = f"it does 1 at a time, and holds 2 now: {links}; 1 of them waits for a free place</li>"
     assert words in staff.get("/admin").text
     assert web.visitor("ada").get("/api/queue").json()["runners"] is None
-    allowed = staff.get("/api/admin/people/ada").json()["remaining_quota"]
+    allowed = staff.get("/api/admin/users/ada").json()["remaining_quota"]
     begins = allowed["resets_at"] - 86_400
     late = staff.get("/api/bots/late").json()
     left = 10 - sum(version["submitted_at"] >= begins for version in late["versions"])
     assert (allowed["remaining"], allowed["limit"]) == (left, 10)
-    assert f"{left} of 10 submissions of today are left" in staff.get("/admin/people/ada").text
+    assert f"{left} of 10 submissions of today are left" in staff.get("/admin/users/ada").text
     quotas = {"max_bots_per_user": 1, "max_submissions_per_day": 10, "max_challenges_per_day": 10, "max_upload_mb": 16}
     assert staff.get("/api/admin").json()["quotas"] == quotas
     assert "A person may have 1 bot, and a day 10 submissions" in staff.get("/admin").text
@@ -247,8 +247,8 @@ def test_decisions_go_on_before_the_last_that_was_shown(web: Pages, staff: TestC
     for _ in range(30):
         post(staff, "/admin/freeze", why="on")
         post(staff, "/admin/freeze", why="off", frozen="false")
-    first = staff.get("/api/admin/acts").json()
-    rest = staff.get(f"/api/admin/acts?after={first['next']}").json()
+    first = staff.get("/api/admin/audit-log").json()
+    rest = staff.get(f"/api/admin/audit-log?after={first['next']}").json()
     ids = [row["id"] for row in first["items"] + rest["items"]]
     assert (len(first["items"]), ids == sorted(ids, reverse=True), rest["next_cursor"]) == (50, True, None)
     with web.ladder.reading(STAFF_VIEWER) as reader:
@@ -278,20 +278,20 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     assert post(staff, "/finals", name="last", games=6) == "/finals/last"
     published = ada.get("/finals/last/published").text
     assert staff.get("/api/finals/last").json()["commitment"] in published
-    assert "matches were played" in ada.get("/finals/last/screen").text
+    assert "matches were played" in ada.get("/finals/last/projector").text
     assert "are missing" in post(staff, "/finals/last/reveal", 400)
     ended = matches.update().where(matches.c.kind == "final")
     ended = ended.values(status="ended", outcome="abandoned", reason="no room", ended_at=1.0)
     web.ladder.database.write(lambda connection: connection.execute(ended))
     assert "was abandoned: no room" in staff.get("/finals/last").text
     assert "were abandoned" in post(staff, "/finals/last/reveal", 400)
-    assert post(staff, "/finals/last/replay") == "/finals/last"
+    assert post(staff, "/finals/last/retry") == "/finals/last"
     own.run()
     assert "Reveal it" in staff.get("/finals/last").text
     assert "Reveal it" not in ada.get("/finals/last").text
     assert post(staff, "/finals/last/reveal", incomplete="true") == "/finals/last"
     assert last_act(web.ladder)[:2] == ("staff", "reveal")
-    screen = staff.get("/finals/last/screen").text
+    screen = staff.get("/finals/last/projector").text
     assert "pseudonym of ada" in screen
     assert ">ada<" not in screen  # whoever looks at the wall isn't staff
     table = staff.get("/finals/last").text
@@ -299,7 +299,7 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
         (False, True)
     ] * 2
     assert staff.get("/api/finals/last").json()["key"] in ada.get("/finals/last").text
-    assert ada.get("/finals/none/published").status_code == ada.get("/finals/none/screen").status_code == 404
+    assert ada.get("/finals/none/published").status_code == ada.get("/finals/none/projector").status_code == 404
 
 
 # --- grades -----------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def links(text: str) -> list[str]:
 def test_every_link_of_the_documents_leads_to_a_page_or_a_file_and_its_section(web: Pages) -> None:
     """Nobody has to sign in; what a ladder doesn't have, such as its own sources, is no link."""
     visitor = web.visitor("nobody")
-    waiting, texts, led = ["/documents"], {}, set()
+    waiting, texts, led = ["/docs"], {}, set()
     while waiting:
         address = waiting.pop()
         answered = visitor.get(address)
@@ -48,20 +48,20 @@ def test_every_link_of_the_documents_leads_to_a_page_or_a_file_and_its_section(w
         texts[address] = article = answered.text.partition("<article>")[2] if page else ""
         for link in links(article):
             path, _, section = urljoin(address, link).partition("#")
-            if path.startswith("/documents"):
+            if path.startswith("/docs"):
                 led.add((address, path, unquote(section)))
                 waiting += [path] if path not in texts and path not in waiting else []
     assert len(texts) > 50
     assert [each for each in led if each[2] and f'id="{each[2]}"' not in texts[each[1]]] == []
     for path in ("docs/rules.md", "protocol/SPEC.md", "docs/ladder.md"):
         for mark in ("<h2 id=", "<table", "<td>", "<pre><code" if path != "docs/rules.md" else "<code>"):
-            assert mark in texts[f"/documents/{path}"], path
+            assert mark in texts[f"/docs/{path}"], path
     assert " style=" not in "".join(texts.values()), "the policy of the pages would refuse it"
 
 
 @each("path", ["../pyproject.toml", "docs/../../pyproject.toml", "docs", "arena/__init__.py", "%2fetc%2fpasswd"])
 def test_what_is_no_document_is_not_there(web: Pages, path: str) -> None:
-    assert web.visitor("nobody").get(f"/documents/{path}").status_code == 404
+    assert web.visitor("nobody").get(f"/docs/{path}").status_code == 404
 
 
 def test_pages_print_a_command_with_the_address_of_the_ladder_whatever_a_request_says(web: Pages, own: Term) -> None:

@@ -57,7 +57,7 @@ def test_each_route_lets_through_whom_the_table_says(web: Pages, kind: str) -> N
                 continue  # what has a page alone, or is for programs alone
             came += 1
             refused = answered.status_code in (401, 403) or answered.headers.get("location", "").startswith("/sign-in")
-            assert refused is not (let_in or (act == "come in" and not kind.endswith("token"))), (
+            assert refused is not (let_in or (act == "site:view" and not kind.endswith("token"))), (
                 name,
                 prefix,
                 answered.status_code,
@@ -227,9 +227,9 @@ def test_a_page_is_not_drawn_again_while_nothing_happens(web: Pages) -> None:
         ("nobody", "/sign-in", 65_537, 413),
         ("nobody", "/sign-in", 65_536, 400),
         ("staff", "/account/password", 65_537, 413),
-        ("staff", "/admin/people/import", 65_537, 400),
-        ("staff", "/admin/people/import", 4 << 20, 413),
-        ("nobody", "/admin/people/import", 4 << 20, 401),
+        ("staff", "/admin/users/import", 65_537, 400),
+        ("staff", "/admin/users/import", 4 << 20, 413),
+        ("nobody", "/admin/users/import", 4 << 20, 401),
         ("nobody", "/account/password", 65_537, 401),
     ],
 )
@@ -338,7 +338,7 @@ def test_every_answer_has_the_headers_that_keep_a_browser_safe(web: Pages) -> No
 
 
 def test_a_personal_page_is_kept_on_no_disk(web: Pages) -> None:
-    for kind, path in (("ada", "/account"), ("ada", "/api/account"), ("ada", "/grades"), ("staff", "/admin/people")):
+    for kind, path in (("ada", "/account"), ("ada", "/api/account"), ("ada", "/grades"), ("staff", "/admin/users")):
         answered = web.visitor(kind).get(path)
         assert (answered.status_code, answered.headers["cache-control"]) == (200, "no-store"), path
     assert web.visitor("ada").get("/standings").headers["cache-control"] == "private, no-cache"

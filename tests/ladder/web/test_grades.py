@@ -36,10 +36,10 @@ def staff(web: Pages) -> TestClient:
 
 
 def test_staff_gives_more_time_on_a_persons_page_and_takes_it_back(web: Pages, staff: TestClient) -> None:
-    page = "/admin/people/ada/extend"
+    page = "/admin/users/ada/extend"
     ada, bob = web.visitor("ada"), web.visitor("bob")
     assert "Give a reason" in post(staff, page, 400, deadline="first", until="2100-01-03T01:00")
-    assert post(staff, page, deadline="first", until="2100-01-03T01:00", why="ill <b>") == "/admin/people/ada"
+    assert post(staff, page, deadline="first", until="2100-01-03T01:00", why="ill <b>") == "/admin/users/ada"
     assert last_act(web.ladder) == ("staff", "extend", "first, more time until 3 Jan 2100 01:00 +01:00: ill <b>")
     assert "already" in post(staff, page, 409, deadline="first", until="2100-01-03T01:00", why="ill")
     assert "one end" in post(staff, page, 400, deadline="first", why="ill")
@@ -49,12 +49,12 @@ def test_staff_gives_more_time_on_a_persons_page_and_takes_it_back(web: Pages, s
         assert "2100-01-01 00:00 UTC</time>" in bob.get(path).text
         assert "more time" not in bob.get(path).text
         assert 'Counts so far: <a href="/bots/late/1">late@1</a>' in ada.get(path).text
-    for path, reader in (("/bots/late", ada), ("/admin/people/ada", staff)):
+    for path, reader in (("/bots/late", ada), ("/admin/users/ada", staff)):
         assert "Counts so far" in reader.get(path).text
     assert "Counts" not in bob.get("/bots/late").text + staff.get("/submit").text
-    assert "Take back more time for first" in staff.get("/admin/people/ada").text
+    assert "Take back more time for first" in staff.get("/admin/users/ada").text
     assert "more time until 3 Jan 2100 01:00 +01:00: ill" in ada.get("/grades?deadline=first").text
-    assert post(staff, page, deadline="first", undo="true", why="she wasn't") == "/admin/people/ada"
+    assert post(staff, page, deadline="first", undo="true", why="she wasn't") == "/admin/users/ada"
     assert "more time" not in ada.get("/account").text
     assert ada.post(page, data={"deadline": "first", "late_days": 1, "why": "please"}).status_code == 403
 

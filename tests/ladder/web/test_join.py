@@ -28,7 +28,7 @@ def link(web: Pages) -> str:
 
 
 def made_link(staff: TestClient, **fields: object) -> str:
-    made = staff.post("/admin/people/join", data={"days": 7, **fields})
+    made = staff.post("/admin/users/join", data={"days": 7, **fields})
     assert made.headers["cache-control"] == "no-store"
     return made.text.partition("/join?link=")[2].partition("<")[0]
 
@@ -54,9 +54,9 @@ def test_an_account_waits_until_staff_approves_it_on_its_page(web: Pages, own: T
     assert visitor.get("/api/account").status_code == 401
     [row] = staff.get("/api/admin").json()["awaiting_approval"]
     assert [row["name"], row["login"], row["email"]] == [*FORM.values()]
-    assert "/admin/people/cyd" in staff.get("/admin").text
-    assert "waits for your approval" in staff.get("/admin/people/cyd").text
-    post(staff, "/admin/people/cyd/approve")
+    assert "/admin/users/cyd" in staff.get("/admin").text
+    assert "waits for your approval" in staff.get("/admin/users/cyd").text
+    post(staff, "/admin/users/cyd/approve")
     assert visitor.get("/api/account").json()["user"]["login"] == "cyd"
     assert staff.get("/api/admin").json()["awaiting_approval"] == []
     held = b"".join(file.read_bytes() for file in own.path.glob("ladder.db*"))
@@ -68,8 +68,8 @@ def test_an_account_waits_until_staff_approves_it_on_its_page(web: Pages, own: T
 def test_staff_refuses_an_account_on_its_page(web: Pages) -> None:
     staff, visitor = web.visitor("staff"), web.visitor("nobody")
     post(visitor, "/join", link=made_link(staff, ask="true"), **FORM)
-    assert post(staff, "/admin/people/cyd/refuse", why="who are you?") == "/admin"
-    assert staff.get("/admin/people/cyd").status_code == 404
+    assert post(staff, "/admin/users/cyd/refuse", why="who are you?") == "/admin"
+    assert staff.get("/admin/users/cyd").status_code == 404
     assert visitor.get("/api/account").status_code == 401
 
 

@@ -74,17 +74,17 @@ def test_the_page_of_a_bot_that_is_unfit_offers_to_submit_it_again_and_no_challe
 
 def test_an_owner_goes_back_to_a_version_and_nobody_else_does(web: Pages, own: Term) -> None:
     assert playing(web) == [2]
-    refused = web.visitor("bob").post("/bots/late/choose", data={"version": "1"})
+    refused = web.visitor("bob").post("/bots/late/active-version", data={"version": "1"})
     assert (refused.status_code, playing(web)) == (400, [2])
     ada = web.visitor("ada")
     assert "Let version 1 play" in ada.get("/bots/late").text
     assert "Let version 1 play" not in web.visitor("bob").get("/bots/late").text
-    assert ada.post("/bots/late/choose", data={"version": "1"}).status_code == 303
+    assert ada.post("/bots/late/active-version", data={"version": "1"}).status_code == 303
     assert playing(web) == [1]
     assert own.json("bot", "late")["audit_log"][-1]["actor"] == "ada"
-    assert ada.post("/bots/late/choose", data={"version": "1"}).status_code == 409
-    assert ada.post("/bots/late/choose", data={"version": "3"}).status_code == 400
-    assert "failed its check" in web.visitor("bob").post("/bots/broken/choose", data={"version": "1"}).text
+    assert ada.post("/bots/late/active-version", data={"version": "1"}).status_code == 409
+    assert ada.post("/bots/late/active-version", data={"version": "3"}).status_code == 400
+    assert "failed its check" in web.visitor("bob").post("/bots/broken/active-version", data={"version": "1"}).text
 
 
 def test_what_was_taken_out_its_owner_does_not_choose(web: Pages, own: Term) -> None:
@@ -96,7 +96,7 @@ def test_what_was_taken_out_its_owner_does_not_choose(web: Pages, own: Term) -> 
         deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeited", 5.0)
 
     def choose(version: int) -> tuple[int, str]:
-        answered = ada.post("/bots/late/choose", data={"version": version})
+        answered = ada.post("/bots/late/active-version", data={"version": version})
         return answered.status_code, answered.text
 
     ada = web.visitor("ada")

@@ -11,7 +11,7 @@ from tests.ladder.web.visitors import Pages, pages
 
 pytest.importorskip("copydetect")
 
-PATHS = ("/admin/similar", "/admin/similar?compare=yes")
+PATHS = ("/admin/similarity", "/admin/similarity?compare=yes")
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +23,10 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
 
 def test_staff_has_versions_compared(web: Pages) -> None:
     staff = web.visitor("staff")
-    first = staff.get("/admin/similar").text
+    first = staff.get("/admin/similarity").text
     assert "Compare 4 versions" in first
     assert "weigher@1" not in first
-    listed = staff.get("/admin/similar?compare=yes").text
+    listed = staff.get("/admin/similarity?compare=yes").text
     assert "1 pair of 4 versions" in listed
     assert "weigher@1" in listed
     assert "It accuses nobody" in listed

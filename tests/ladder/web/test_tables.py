@@ -37,10 +37,10 @@ def test_people_guests_and_bots_play_a_match_and_its_replay_shows_each_what_it_m
     """While it is played nobody reads its record, nor who is who; afterwards the public sees no hidden card."""
     opened = house.open("ada", bots=["one"], me=True, people=2)
     id = opened["id"]
-    _, _, bob, gus = opened["places"]
+    _, _, bob, gus = opened["invites"]
     house.sit("bob", bob["link"])
     cookie = house.sit_as_guest("Gus", gus["link"])
-    assert house.post(f"/tables/{id}/sit", house.session("cleo"), link=gus["link"].partition("?link=")[2])[0] == 400
+    assert house.post(f"/tables/{id}/join", house.session("cleo"), link=gus["link"].partition("?link=")[2])[0] == 400
     ada, guest, looker = house.player(id, "ada"), Player(house.url, id, {"Cookie": cookie}), house.player(id, "cleo")
     people = [ada, house.player(id, "bob"), guest]
 
@@ -85,16 +85,16 @@ def test_people_guests_and_bots_play_a_match_and_its_replay_shows_each_what_it_m
 def test_who_comes_by_a_link_of_somebody_else_finds_it_used_up(house: Club) -> None:
     """A guest's secret isn't the link, so its maker can't look into his cards; his own lets him in anywhere."""
     opened = house.open("ada", people=2)
-    link = opened["places"][0]["link"]
+    link = opened["invites"][0]["link"]
     cookie = house.sit_as_guest("Mia", link)
-    assert house.post(f"/tables/{opened['id']}/sit", None, link=link.partition("?link=")[2], name="Eve")[0] == 400
+    assert house.post(f"/tables/{opened['id']}/join", None, link=link.partition("?link=")[2], name="Eve")[0] == 400
     secret = cookie.partition("=")[2]
-    assert house.post(f"/tables/{opened['id']}/sit", None, link=secret)[2].startswith(cookie)
-    assert house.post(f"/tables/{opened['id']}/places/0/link", house.session("ada"))[0] == 400  # he sits there
-    assert house.post(f"/tables/{opened['id']}/places/1/link", house.session("bob"))[0] == 400  # another's table
-    assert house.post(f"/tables/{opened['id']}/places/1/link", house.session("ada"))[0] == 200
-    used = opened["places"][1]["link"].partition("?link=")[2]
-    assert house.post(f"/tables/{opened['id']}/sit", house.session("bob"), link=used)[0] == 400  # made anew
+    assert house.post(f"/tables/{opened['id']}/join", None, link=secret)[2].startswith(cookie)
+    assert house.post(f"/tables/{opened['id']}/slots/0/link", house.session("ada"))[0] == 400  # he sits there
+    assert house.post(f"/tables/{opened['id']}/slots/1/link", house.session("bob"))[0] == 400  # another's table
+    assert house.post(f"/tables/{opened['id']}/slots/1/link", house.session("ada"))[0] == 200
+    used = opened["invites"][1]["link"].partition("?link=")[2]
+    assert house.post(f"/tables/{opened['id']}/join", house.session("bob"), link=used)[0] == 400  # made anew
 
 
 def test_a_program_plays_by_the_token_of_its_place_and_by_its_owners_account(house: Club) -> None:
@@ -102,7 +102,7 @@ def test_a_program_plays_by_the_token_of_its_place_and_by_its_owners_account(hou
     opened = house.open("bob", bots=["one"], program="far.py")
     assert opened["program"] == f"/tables/{opened['id']}/program"
     by_token = house.open("bob", bots=["one"], programs=1)
-    places = [(opened["id"], house.token("bob")), (by_token["id"], by_token["places"][1]["token"])]
+    places = [(opened["id"], house.token("bob")), (by_token["id"], by_token["invites"][1]["token"])]
 
     async def play(id: int, token: str) -> int:
         address = f"ws{house.url.removeprefix('http')}/tables/{id}/program"
@@ -128,7 +128,7 @@ def test_a_program_plays_by_the_token_of_its_place_and_by_its_owners_account(hou
 def test_who_may_not_be_there_any_more_is_cut_off_within_seconds(house: Club) -> None:
     """A session that staff ended, an account's token, a place's token that was made anew."""
     opened = house.open("cleo", bots=["one"], me=True, programs=1)
-    id, program = opened["id"], opened["places"][2]
+    id, program = opened["id"], opened["invites"][2]
     challenge = house.open("cleo", bots=["one"], program="mine.py", people=1)["id"]
 
     def end(kind: str) -> None:
@@ -143,7 +143,7 @@ def test_who_may_not_be_there_any_more_is_cut_off_within_seconds(house: Club) ->
         address = f"ws{house.url.removeprefix('http')}/tables"
         by = {"Authorization": f"Bearer {program['token']}"}
         async with connect(f"{address}/{id}/program", additional_headers=by) as socket:
-            assert house.post(f"/tables/{id}/places/2/link", house.session("cleo"))[0] == 200
+            assert house.post(f"/tables/{id}/slots/2/link", house.session("cleo"))[0] == 200
             codes.append(await _code(socket))
         by = {"Authorization": f"Bearer {house.token('cleo')}"}
         async with connect(f"{address}/{challenge}/program", additional_headers=by) as socket:
@@ -177,7 +177,7 @@ def test_who_looked_on_and_sits_down_in_another_tab_is_told_so_in_the_first(hous
     async def look_on() -> tuple[int, str] | None:
         async with house.player(opened["id"], "bob").there() as bob:
             await bob.until(lambda frame: frame)
-            await asyncio.to_thread(house.sit, "bob", opened["places"][1]["link"])
+            await asyncio.to_thread(house.sit, "bob", opened["invites"][1]["link"])
             while await bob.news():
                 pass
         return bob.closed

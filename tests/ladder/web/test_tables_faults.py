@@ -154,7 +154,7 @@ def test_a_match_goes_on_while_its_database_is_restarted_and_a_seat_may_be_at_an
     with club(place, folder) as house, serve_ladder(place, folder, "--no-runner") as other:
         opened = house.open("ada", bots=["one"], me=True, people=1, games=2)
         id = opened["id"]
-        house.sit("bob", opened["places"][2]["link"])
+        house.sit("bob", opened["invites"][2]["link"])
         there = Club(other, house.dealer, house.sessions)
         people = [house.player(id, "ada"), there.player(id, "bob")]
 

@@ -74,6 +74,6 @@ def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), match
         if method != "GET" or path in ("/changes", "/static/{tag}/{name}"):
             continue
         for name in ["new"] if path == "/tables/new" else fills.get(path.split("/")[1], ["eve"]):
-            kept = "/" if path.startswith("/documents") else ""
+            kept = "/" if path.startswith("/docs") else ""
             filled = re.sub(r"\{(?!number)[\w:]+\}", quote(name, safe=kept), path, count=1)
             yield re.sub(r"\{\w+\}", "1", filled)
