@@ -94,7 +94,7 @@ class VersionCheckJob:
 
     name: the version's, such as "honest@3"; a folder without a name in its manifest gets its first part. archive,
     digest, file: as a Bundle has them. seats, match_games: of the qualifying match, whose number and key are `match`
-    and `key`. references: whom it is played against, with their archives; where they are too few for a table they sit
+    and `key`. references: its opponents, with their archives; where they are too few for a table they sit
     there more than once, and where there is none the version plays against itself. build_s: how long its build may
     take. arena: the version of the arena that sends it.
     """
@@ -186,7 +186,7 @@ class _Version:
         return all(step.severity is not Severity.FAIL for step in self.steps)
 
     def note(self, step: CheckStep) -> None:
-        """Take in the next step, and say it; the log of a build is long, and can wait."""
+        """Add the next step, and report it; the log of a build is long, and can wait."""
         step = replace(step, number=len(self.steps) + 1, log=_shorten(step.log))
         self.steps.append(step)
         report_progress(replace(step, log=b""))
@@ -207,7 +207,7 @@ class _Version:
         return path
 
     def check(self, path: Path) -> Bot | None:
-        """Do what `arena check` does; return the bot as it was built, None if there is none."""
+        """Do what `arena check` does; return the bot as it was built, None if it failed."""
         terms, timing = self.job.terms, self.job.terms.timing
         work, boxes = self.scratch / "@exam", self.scratch / "@boxes"  # no bot is called so
         work.mkdir()
@@ -278,10 +278,10 @@ class _Version:
         self.begin("qualifying match", f"{len(rows)} games against {', '.join(names[1:])}")
         with closing(Worker(cache)) as worker:
             played = worker.play(Job(spec, tuple(table), job.choice)).match
-        self.note(self.told(played, names, checked))
+        self.note(self.describe(played, names, checked))
         return played
 
-    def told(self, played: PlayedMatch, names: tuple[str, ...], checked: Bot) -> CheckStep:
+    def describe(self, played: PlayedMatch, names: tuple[str, ...], checked: Bot) -> CheckStep:
         """Return the step of the match: its result, and the first fault of the version with its exchange."""
         record = read_record(played.record)
         games, won = len(record.games), sum(result.winner == result.seats.index(names[0]) for result in played.results)

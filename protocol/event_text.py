@@ -18,7 +18,7 @@ _SEATS = frozenset({"seat", "target", "claimant"})
 
 
 def describe_event(event: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Return one event in words, "" for one that isn't told. `names` has the players' names by seat."""
+    """Return one event in words, "" for one that isn't shown. `names` has the players' names by seat."""
     return _words("events", _event_names(event), event, names)
 
 
@@ -42,10 +42,10 @@ def describe_events(events: Sequence[Mapping[str, Any]], names: Sequence[str], c
     )
 
 
-def join_texts(told: Iterable[tuple[str, str]]) -> str:
+def join_texts(texts: Iterable[tuple[str, str]]) -> str:
     """Return pairs of an event's word and its text as one line; empty texts are left out."""
     line = ""
-    for word, text in told:
+    for word, text in texts:
         if text:
             line += (str(EVENT_TEXTS["joins"].get(word, EVENT_TEXTS["join"])) if line else "") + text
     return line

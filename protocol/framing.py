@@ -27,7 +27,7 @@ LINE_LIMIT = 65_536  # bytes without the newline; a reply to the basic game has 
 DEPTH_LIMIT = 32  # brackets; a reply needs 3, and json's own limit depends on the Python version and the call stack
 INT_DIGITS = 20  # any 64-bit integer fits (a bot may add a time in ns); json alone would go to 4,300, in quadratic time
 NAME_LIMIT = 64  # characters of a bot's name or version: a column of a results table
-SAY_LIMIT = 4  # statements beside an answer: what one says in a breath
+SAY_LIMIT = 4  # statements with an answer: what one says in a breath
 TEXT_LIMIT = 200  # characters of a text that is said: two lines of a terminal, and a page's bubble
 
 MalformedCode = Literal[
@@ -250,11 +250,11 @@ def usual_reply(line: bytes, number: int) -> ParsedReply | None:
     head, _, rest = line.partition(b",")
     if len(rest) > _USUAL_BYTES or (head != b'{"id":%d' % number and head != b'{"id": %d' % number):
         return None
-    return _beside_an_id(rest)
+    return _parse_after_id(rest)
 
 
 @lru_cache(maxsize=1000)
-def _beside_an_id(rest: bytes) -> ParsedReply | None:
+def _parse_after_id(rest: bytes) -> ParsedReply | None:
     if b"\n" in rest[:-1]:
         return None  # more than one line
     message = decode(b'{"id":0,' + rest)

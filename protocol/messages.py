@@ -170,7 +170,7 @@ class TurnRequest(_Request):
 
 
 class ChallengeRequest(_Request):
-    """Somebody claims a role: challenge it?"""
+    """A player claims a role: challenge it?"""
 
     kind: Literal["challenge"]
     pending: Pending

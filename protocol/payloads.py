@@ -30,7 +30,7 @@ def _not_null(value: Any) -> Any:
 
 def _sort(roles: tuple[str, ...]) -> tuple[str, ...]:
     if list(roles) != sorted(roles):
-        raise ValueError("cards are in alphabetical order, so that no order tells a slot")
+        raise ValueError("cards are in alphabetical order, so that no order reveals a slot")
     return roles
 
 
@@ -128,7 +128,7 @@ class RulesetPayload(Sent):
 
 
 class UntargetedMove(Sent):
-    """An action of one's own turn that is aimed at nobody."""
+    """An action of one's own turn that is without a target."""
 
     action: UntargetedAction = Field(description="The action to take.")
 
@@ -330,7 +330,7 @@ class ExaminingYou(AskedYou):
 
 
 class UntargetedPending(Sent):
-    """The declared action that is not resolved yet, aimed at nobody."""
+    """The declared action that is not resolved yet, without a target."""
 
     actor: Seat = Field(description="Whose action it is.")
     action: UntargetedAction
@@ -364,7 +364,7 @@ class _Event(Sent):
 
 
 class GeneralActionEvent(_Event):
-    """A player declared an action that claims nothing and is aimed at nobody."""
+    """A player declared an action that claims nothing and is without a target."""
 
     event: Literal["action"]
     action: Literal["income", "foreign_aid"]
@@ -379,7 +379,7 @@ class CoupEvent(_Event):
 
 
 class RoleActionEvent(_Event):
-    """A player declared a role's action that is aimed at nobody."""
+    """A player declared a role's action that is without a target."""
 
     event: Literal["action"]
     action: Literal["tax", "exchange"]
@@ -440,7 +440,7 @@ class ShownEvent(_Event):
     @model_validator(mode="after")
     def _kept_is_no_news(self) -> Self:
         if self.replaced is False and self.cards is not None:
-            raise ValueError("a hand whose shown card was kept is not told anew")
+            raise ValueError("a hand whose shown card was kept isn't shown again")
         return self
 
 
@@ -532,7 +532,7 @@ class ExaminedEvent(_Event):
     @model_validator(mode="after")
     def _a_new_hand_follows_from_a_known_card(self) -> Self:
         if self.cards is not None and (self.role is None or not self.replaced):
-            raise ValueError("cards stand beside the role of a card that was replaced")
+            raise ValueError("cards come with the role of a card that was replaced")
         return self
 
 
@@ -542,7 +542,7 @@ class _Resolved(_Event):
 
 
 class UntargetedResolvedEvent(_Resolved):
-    """The action of `seat`, aimed at nobody, has ended."""
+    """The action of `seat`, without a target, has ended."""
 
     action: UntargetedAction
 

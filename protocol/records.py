@@ -69,7 +69,7 @@ class RecordedFault(Sent):
 
 
 class RecordedStatement(Sent):
-    """What a seat said beside a move."""
+    """A statement of a seat with a move."""
 
     move: Count = Field(description="The move of the game, from 0; `by` has its seat.")
     says: Literal["hold", "lack", "attack", "spare", "doubt", "text"]

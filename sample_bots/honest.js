@@ -52,7 +52,7 @@ function chooseTurn(legal, cards, players, blocks) {
   for (const action of ["coup", "assassinate"]) {
     if (moves(action).length) return best(moves(action), strength); // the one most likely to win
   }
-  // A steal moves 2 coins from a rival to us, a tax brings 3 from nobody: about equal, so rob the rich only.
+  // A steal moves 2 coins from an opponent to us, a tax brings 3 from nobody: about equal, so rob the rich only.
   const steals = moves("steal").filter((move) => coins(move) >= 2);
   if (steals.length && (!moves("tax").length || Math.max(...steals.map(coins)) >= 5)) return best(steals, coins);
   for (const action of ["tax", "exchange", "foreign_aid", "income"]) {

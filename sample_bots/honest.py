@@ -54,7 +54,7 @@ class Honest(Bot):
         for action in ("coup", "assassinate"):
             if attacks := self.true_moves(game, action):
                 return max(attacks, key=strength)  # the strongest opponent is the one most likely to win
-        # A steal moves 2 coins from a rival to us, a tax brings 3 from nobody: about equal, so rob the rich only.
+        # A steal moves 2 coins from an opponent to us, a tax brings 3 from nobody: about equal, so rob the rich only.
         steals = [move for move in self.true_moves(game, "steal") if coins(move) >= 2]
         if steals and (not self.true_moves(game, "tax") or max(map(coins, steals)) >= 5):
             return max(steals, key=coins)

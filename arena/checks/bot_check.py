@@ -388,7 +388,7 @@ class BotCheck:
         return few or tally.games < 2
 
     def slow(self, table: ScriptedTable) -> bool:
-        """Return whether a process has taken so long that no further game begins."""
+        """Return whether a process has taken too long for another game."""
         return sum(table.talk.times) > self.exam.enough_s
 
     def unknown(self, table: ScriptedTable) -> Iterator[CheckStep]:

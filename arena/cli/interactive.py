@@ -244,7 +244,7 @@ class InteractiveGame:
                 for line in sight.hint(screen.columns):
                     screen.say(line)
             case "l":
-                for line in sight.told:
+                for line in sight.history:
                     screen.say(line)
             case "?":
                 screen.say(HELP)

@@ -119,7 +119,7 @@ def _odds_table(
         if result.nobody is not None:
             chances.append(result.nobody[role])
         rows.append([role.value, str(copies), *(f"{float(chance):.1%}" for chance in chances)])
-    notes = ["An opponent with so many cards has at least one of the role; nobody: no opponent has one."]
+    notes = ["An opponent with this many cards has at least one of the role; nobody: no opponent has one."]
     if result.nobody is None:
         notes = [f"{notes[0].split(';')[0]}. For all opponents together give --cards-left."]
     notes.append("The odds of the deal: what a player reveals, keeps or claims shows you more.")

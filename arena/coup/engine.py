@@ -569,7 +569,7 @@ class _MutableState:
                 self.actor = self.clockwise(asked[0])[0]  # the next player starts in its place, still in turn 1
                 return ChoosingSide((self.actor,))
             case Drafting() | Over():
-                raise IllegalMoveError(f"no game goes on after a seat left in {type(phase).__name__}")
+                raise IllegalMoveError(f"a seat can't leave the game in {type(phase).__name__}")
         if self.actor in seats or phase.pending.target in seats:
             self.seen = None  # actions by or against a seat that left are cancelled
             return self.end(

@@ -61,7 +61,7 @@ class StatementKind(StrEnum):
     TEXT = "text"  # whatever it wrote
 
 
-# Who sees a private field: the fields that name the seats.
+# Private fields: the fields that name the seats which see them.
 _ACTOR = {"seen_by": ("seat",)}
 _TARGET = {"seen_by": ("target",)}
 _BOTH = {"seen_by": ("seat", "target")}

@@ -447,7 +447,7 @@ def to_dict(rules: Ruleset) -> dict[str, Any]:
 def from_dict(data: Mapping[str, object]) -> Ruleset:
     """Return the ruleset that `to_dict` wrote, also in an earlier version; the inverse.
 
-    Raises ValueError (one or two lines) for a missing or unknown field, a wrong value, and for rules that nobody can
+    Raises ValueError (one or two lines) for a missing or unknown field, a wrong value, and for rules that can't
     play.
     """
     missing = [rule.name for rule in FIELDS if rule.name not in data and rule.name not in _ADDED]

@@ -9,7 +9,7 @@ for agent in game.agent_iter():
     over = terminated or truncated
     game.step(None if over else game.action_space(agent).sample(observation["action_mask"]))
 
-Observations come from `arena.coup.view` alone. Only `rival` knows bots, those of `arena.local`. Must not know processes
+Observations come from `arena.coup.view` alone. Only `opponent` knows bots (`arena.local`). Must not know processes
 or the wire.
 """
 

@@ -63,7 +63,7 @@ class BaseEnv:
         """Return the space of an agent's actions."""
         return self.action_spaces[agent]
 
-    def rival(self, agent: str, bot: BotArgument) -> Opponent:
+    def opponent(self, agent: str, bot: BotArgument) -> Opponent:
         """Return what chooses the actions of an agent as a bot does: `arena.local`'s, such as "sample:honest"."""
         return Opponent(self._game, self._seat[agent], bot)
 

@@ -117,7 +117,7 @@ def observation_fields(seats: int) -> dict[str, tuple[slice, str]]:
 
 
 class ObservationEncoder(coup_env.Watcher):
-    """What is told of one game, as numbers: it is given the deal, the engine's events, and views."""
+    """One game as numbers, made from the deal, the engine's events and views."""
 
     __slots__ = ("_buffers", "_concerning", "_known_now", "_minds", "_news")
 
@@ -333,7 +333,7 @@ class EnvironmentGames:
 
 
 class Opponent:
-    """The actions of one agent, chosen by a bot: `game.rival("player_1", "sample:honest")`.
+    """The actions of one agent, chosen by a bot: `game.opponent("player_1", "sample:honest")`.
 
     All games of a seed are one match: with the next seed a class makes a new bot. It hears of a game's end when it is
     first asked in the next one.
@@ -378,12 +378,12 @@ class Opponent:
         if past is course:
             return self._player
         if past is not None and past.end is not None:
-            self._player.tell(messages.make_game_over(past.number, past.end, self._events(past)))
+            self._player.send(messages.make_game_over(past.number, past.end, self._events(past)))
         if past is None or past.key is not course.key:
             self._begin_match(course.key)
         self._course, self._sent, self._feed = course, 0, messages.MessageCursor(self._game.seats)
         sight, seed = view_from_seat(course.start, self._seat), self._spec.game_seed(self._seat, course.number)
-        self._player.tell(messages.make_game_start(sight, course.number, seed, self._spec.handles))
+        self._player.send(messages.make_game_start(sight, course.number, seed, self._spec.handles))
         return self._player
 
     def _begin_match(self, key: bytes) -> None:

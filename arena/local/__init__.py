@@ -2,7 +2,7 @@
 
 from arena.local import play
 
-results = play([MyBot, Rival, "sample:honest", "sample:counter"], games=1000, seed=1)
+results = play([MyBot, Other, "sample:honest", "sample:counter"], games=1000, seed=1)
 print(results)
 
 A bot gets the same messages as over pipes, as dicts. There is no isolation and no clock: a bot can do whatever this

@@ -162,7 +162,7 @@ class LocalPlayer:
                 f'bot {self.name!r} replied {greeting!r} to the hello: reply with {{"type": "hello"}}'
             )
 
-    def tell(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         """Send the bot a message that needs no reply."""
         answer = self._said(message)
         if answer is not None:
@@ -229,7 +229,7 @@ def play_match(spec: MatchSpec, players: Sequence[LocalPlayer], keep_moves: bool
         last_winner = None if record.winner is None else seating[record.winner]
         games.append(record)
     for player in players:
-        player.tell({"type": "match_over"})
+        player.send({"type": "match_over"})
     return Record(spec.header, tuple(games))
 
 
@@ -254,7 +254,7 @@ class _Game:
         state = deal_game(self.spec.terms.rules, self.spec.seats, chance, notes.starter)
         for seat, player in enumerate(self.players):
             seed = self.spec.game_seed(notes.seating[seat], notes.game)
-            player.tell(messages.make_game_start(view_from_seat(state, seat), notes.game, seed, self.handles))
+            player.send(messages.make_game_start(view_from_seat(state, seat), notes.game, seed, self.handles))
         eliminated: list[tuple[int, int]] = []
         while state.board.phase.asked:
             answers = self.answers(state)
@@ -270,7 +270,7 @@ class _Game:
         over = state.board.phase
         assert isinstance(over, Over)
         for seat, player in enumerate(self.players):
-            player.tell(messages.make_game_over(notes.game, state.board, self.feed.take(seat)))
+            player.send(messages.make_game_over(notes.game, state.board, self.feed.take(seat)))
         if self.keep_moves:
             return notes.record(state)
         return GameRecord(

@@ -229,16 +229,16 @@ def sweep(
         raise ValueError('give each parameter values to try: {"doubt": [0.1, 0.2]}')
     if taken := tried.keys() & _COLUMNS:
         raise ValueError(f"a parameter can't be called as a column of the table is: {', '.join(sorted(taken))}")
-    rivals = name_bots(against)
-    require_factories(rivals, "in a sweep")
+    opponents = name_bots(against)
+    require_factories(opponents, "in a sweep")
     name = getattr(make_bot, "__name__", "bot")
-    while name in rivals:
+    while name in opponents:
         name += "-swept"
     rows = Rows()
     first: dict[int, float] = {}
     for chosen in product(*tried.values()):
         given = dict(zip(tried, chosen, strict=True))
-        bots: dict[str, BotArgument] = {name: _maker(make_bot, given), **rivals}
+        bots: dict[str, BotArgument] = {name: _maker(make_bot, given), **opponents}
         try:
             results = play(bots, games, rules=rules, seats=seats, match_games=match_games, seed=seed, jobs=jobs)
         except Exception as problem:

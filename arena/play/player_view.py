@@ -159,7 +159,7 @@ class OpenRequest:
 
 @dataclass(frozen=True, slots=True)
 class GameView:
-    """A game as a person sees it now; `seat` is None for a spectator, `told` has a line for each turn."""
+    """A game as a person sees it now; `seat` is None for a spectator, `history` has a line for each turn."""
 
     number: int
     turn: int
@@ -168,7 +168,7 @@ class GameView:
     deck: int
     reserve: int | None
     seats: tuple[SeatView, ...]
-    told: tuple[str, ...]
+    history: tuple[str, ...]
     ask: OpenRequest | None
     end: str | None
 
@@ -193,7 +193,7 @@ class PlayerView:
     def __init__(self) -> None:
         self._follower = _Follower()
         self.request: Message = {}  # the one that is open
-        self.told: list[str] = []  # what happened in this game, a line for each turn
+        self.history: list[str] = []  # what happened in this game, a line for each turn
         self._fresh = 0  # the first line of it that wasn't shown to its end
         self._known = ""  # what of that line was shown
         self._going: list[Message] = []  # the events of the last line
@@ -231,7 +231,7 @@ class PlayerView:
         return answer if message["type"] == "hello" else None
 
     def _begin(self) -> None:
-        self.told, self._going, self._fresh, self._known, self._next = [], [], 0, "", 0
+        self.history, self._going, self._fresh, self._known, self._next = [], [], 0, "", 0
         self._over = False
 
     def _take_moment(self, message: Message) -> None:
@@ -323,17 +323,17 @@ class PlayerView:
             if event["event"] == "allegiances":  # the table shows them
                 continue
             if self._begins_a_turn(event):
-                self.told.append("")
+                self.history.append("")
                 self._going = []
             self._going.append(event)
-            self.told[-1] = join_texts(
+            self.history[-1] = join_texts(
                 (each["event"], self._in_words(each)) for each in self._going if each["event"] != "coins"
             )
 
     def _begins_a_turn(self, event: Message) -> bool:
         """Return whether an event begins a line: an action, or what is said before one."""
         going = [each["event"] for each in self._going]
-        if not self.told or (event["event"] == "say" and going[-1] == "resolved"):
+        if not self.history or (event["event"] == "say" and going[-1] == "resolved"):
             return True
         return bool(event["event"] == "action" and set(going) != {"say"})
 
@@ -344,11 +344,11 @@ class PlayerView:
 
     def news(self) -> list[str]:
         """Return the lines that are new since this was last asked, and what is new of the last one."""
-        fresh = self.told[self._fresh :]
+        fresh = self.history[self._fresh :]
         if fresh and self._known and fresh[0].startswith(self._known):
             fresh[0] = fresh[0].removeprefix(self._known).strip(" ·:")
-        self._fresh = max(0, len(self.told) - 1)
-        self._known = self.told[-1] if self.told else ""
+        self._fresh = max(0, len(self.history) - 1)
+        self._known = self.history[-1] if self.history else ""
         return [_sentence(line) for line in fresh if line]
 
     # --- the table
@@ -448,7 +448,7 @@ class PlayerView:
                 )
             )
         seat = None if you["seat"] == _SPECTATOR else you["seat"]
-        lines = tuple(_sentence(line) for line in self.told)
+        lines = tuple(_sentence(line) for line in self.history)
         end = self.end() if self._over else None
         return GameView(
             game.number,

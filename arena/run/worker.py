@@ -244,21 +244,21 @@ def require_suitable_machine(arena: str, choice: SandboxChoice) -> None:
         _fit.add(choice)
 
 
-def play_work_item(parcel: WorkItem) -> MatchOutput:
-    """Play the match of a parcel in this process, which becomes a worker if it isn't one yet.
+def play_work_item(item: WorkItem) -> MatchOutput:
+    """Play the match of a work item in this process, which becomes a worker if it isn't one yet.
 
     Raises WorkerRejectedError, MissingBotsError, or ArenaError where this machine failed.
     """
-    require_suitable_machine(parcel.arena, parcel.job.choice)
+    require_suitable_machine(item.arena, item.job.choice)
     worker = _require_worker()
     try:
-        for bot, archive in parcel.archives:
+        for bot, archive in item.archives:
             worker.cache.put(bot, io.BytesIO(archive))
-        if parcel.archives:
+        if item.archives:
             worker.cache.trim(_MAX_CACHE_BYTES)
         with ExitStack() as stack:
-            _hold(worker.cache, parcel.job.bots, stack)
-            return worker.play(parcel.job)
+            _hold(worker.cache, item.job.bots, stack)
+            return worker.play(item.job)
     except OutOfSpaceError as problem:
         raise WorkerRejectedError(str(problem)) from problem
     except (ArchiveError, MissingProgramError) as problem:

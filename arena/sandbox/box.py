@@ -129,13 +129,13 @@ class Box(Protocol):
         """
 
     def peak_bytes(self) -> int | None:
-        """Return the most memory that the program and its descendants have had at a time; None where it isn't told.
+        """Return the most memory that the program and its descendants have had at a time; None if it isn't known.
 
         Files that they read count, as far as the kernel keeps them for the box.
         """
 
     def spent(self) -> dict[int, CpuUsage] | None:
-        """Return what each task of the program and its descendants has spent, by its number; None where it isn't told.
+        """Return what each task of the program and its descendants has spent, by its number; None if it isn't known.
 
         A wait for a core counts when it has ended. A task that has ended is left out.
         """

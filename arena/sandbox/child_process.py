@@ -64,7 +64,7 @@ LIMIT_TEXTS = {"memory_mb": "memory", "processes": "processes", "cores": "cores"
 class ChildSandbox(Sandbox):
     """Hold the folder and the control groups of boxes; `scratch` is made when missing.
 
-    `hierarchy` is what control groups are made in; "found" means those of this host, None: there are none.
+    `hierarchy` is what control groups are made in; "found" means those of this host, None: without any.
     """
 
     def __init__(self, scratch: Path, hierarchy: cgroup.Hierarchy | Literal["found"] | None = "found") -> None:

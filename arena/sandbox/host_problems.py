@@ -79,7 +79,7 @@ class Remedy(Enum):
     ENGINE_HERE = ("sudo apt install docker.io", "and run the arena on the same Linux as that engine, as root")
     UNSET_HOST = ("unset DOCKER_HOST", "for this machine's engine, or start the one that it names")
     UNSET_TLS = ("unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH", "or set DOCKER_HOST to the engine that they belong to")
-    ASK_DOCKER = ("docker info", "and mend what it warns of")
+    ASK_DOCKER = ("docker info", "and fix what it warns of")
     BUILD_IMAGE = ("arena sandbox image build {}", "")
     OTHER_BASE = ("arena sandbox image build {} --base IMAGE", "with an image that is here")
     PULL_IMAGE = ("docker pull {}", "")
@@ -95,7 +95,7 @@ class Remedy(Enum):
     RANDOMISE = ("sudo sysctl kernel.randomize_va_space=2", "")
     HUGE_PAGES_ASKED = ("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled", "")
     INSTALL = ("sudo apt install {}", "")
-    OTHER_TMP = ("export TMPDIR=/A/FOLDER/WITH/ROOM", "")
+    OTHER_TMP = ("export TMPDIR=/A/FOLDER/WITH/SPACE", "")
     FEWER_JOBS = ("arena run --jobs {} BOT BOT", "")
     SMALLER_BOTS = ("arena run --jobs 1 --memory-mb {} BOT BOT", "")
 
@@ -120,7 +120,7 @@ class HostProblem:
 
     @property
     def advice(self) -> str:
-        """Return what is to be done besides, or what else would do; may be empty."""
+        """Return what else is to be done, or what would also work; may be empty."""
         return self.hint or ("" if self.remedy is None else self.remedy.value[1])
 
     def __str__(self) -> str:

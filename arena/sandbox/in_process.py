@@ -85,12 +85,12 @@ class ScriptPeer:
         self._write(self._stderr, data)
 
     def burn(self, seconds: float) -> None:
-        """Have so much CPU time accounted, without using any."""
+        """Account this much CPU time, without using any."""
         self._pass()
         self.cpu_ns += round(seconds * 1_000_000_000)
 
     def starve(self, seconds: float) -> None:
-        """Have so long a wait for a core accounted, which has ended."""
+        """Account a wait for a core, which has ended."""
         self._pass()
         self.waited_ns += round(seconds * 1_000_000_000)
 
@@ -143,13 +143,13 @@ class ScriptPeer:
             with contextlib.suppress(BlockingIOError):
                 view = view[os.write(end, view) :]
 
-    def _await(self, end: int, event: int, beside: int | None = None) -> set[int]:
-        """Wait until an end is ready, or `beside` can be read, and the box isn't frozen; return which are."""
+    def _await(self, end: int, event: int, also: int | None = None) -> set[int]:
+        """Wait until an end is ready, or `also` can be read, and the box isn't frozen; return which are."""
         poll = select.poll()
         poll.register(end, event)
-        if beside is not None:
-            poll.register(beside, select.POLLIN)
-        poll.register(self._killed, select.POLLIN)  # nobody writes to it; end of file means that the box is closed
+        if also is not None:
+            poll.register(also, select.POLLIN)
+        poll.register(self._killed, select.POLLIN)  # never written to; end of file means that the box is closed
         self._pass()
         while True:
             ready = {which for which, _ in poll.poll()}
@@ -281,7 +281,7 @@ class InProcessSandbox(Sandbox):
         return self._freezes
 
     def start(self, program: Program, limits: Limits) -> InProcessBox:
-        """Start the script called `program.argv[0]`; ProgramError when there is none. Limits mean nothing here."""
+        """Start the script called `program.argv[0]`; ProgramError when there is none. Limits don't apply."""
         name = program.argv[0] if program.argv else ""
         if name not in self._scripts:
             raise ProgramError(f"{name}: no such script")

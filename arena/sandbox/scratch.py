@@ -43,7 +43,7 @@ def scratch_folder() -> Iterator[Path]:
     """Give a folder for temporary files that is ours alone, and remove it afterwards.
 
     It is locked as long as it is in use; `remove_dead_scratch` removes those that aren't. Raises OSError, which for
-    want of room says so.
+    full disk says so.
     """
     for _ in range(_TRIES):
         path = Path(tempfile.gettempdir(), f"{_SCRATCH}{secrets.token_hex(8)}")

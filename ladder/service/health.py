@@ -230,9 +230,9 @@ def _tables(ladder: Ladder) -> Finding:
     if not count:
         return Finding("tables", Severity.OK, "none is open")
     if not played_here:
-        mend = f"arena ladder serve-tables {ladder.path}"
+        fix = f"arena ladder serve-tables {ladder.path}"
         return Finding(
-            "tables", Severity.NOTE, f"{text}; no process plays them", mend, "arena ladder serve does it, too"
+            "tables", Severity.NOTE, f"{text}; no process plays them", fix, "arena ladder serve does it, too"
         )
     return Finding("tables", Severity.OK, text)
 

@@ -105,7 +105,7 @@ class LadderRunner:
         self._until = until
         self.queue.rated = until != "idle"
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Return in one line what there is to do, and what is being done."""
         doing = self.queue.doing
         exams = sum(task.exam for task in doing)

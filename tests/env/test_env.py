@@ -597,7 +597,7 @@ def test_a_rival_hears_what_it_would_hear_in_a_match(form: Any, rules: str, seat
     play_match(spec, [LocalPlayer(str(seat), dice) for seat, dice in enumerate(there)], keep_moves=False)
     here = [Dice(seat) for seat in range(seats)]
     game = form(rules=rules, seats=seats)
-    rivals = {agent: game.rival(agent, dice) for agent, dice in zip(game.possible_agents, here, strict=True)}
+    rivals = {agent: game.opponent(agent, dice) for agent, dice in zip(game.possible_agents, here, strict=True)}
     for number in range(4):
         game.reset(seed=None if number else 3)
         while game.agents:
@@ -617,7 +617,7 @@ def test_sample_bots_are_rivals_by_name_and_a_seed_begins_their_match_anew() -> 
     """Asked twice at one request they answer once; who isn't asked waits; a name that is none is refused."""
     game = env(seats=3)
     names = ("sample:honest", "sample:opportunist", "sample:python")
-    rivals = {agent: game.rival(agent, name) for agent, name in zip(game.possible_agents, names, strict=True)}
+    rivals = {agent: game.opponent(agent, name) for agent, name in zip(game.possible_agents, names, strict=True)}
 
     def actions(seed: int) -> list[int]:
         chosen = []
@@ -635,9 +635,9 @@ def test_sample_bots_are_rivals_by_name_and_a_seed_begins_their_match_anew() -> 
     game.reset(seed=1)
     assert rivals["player_1"].action() == 0
     with pytest.raises(ValueError, match="no sample bot that plays in this process"):
-        game.rival("player_0", "sample:shell.sh")
+        game.opponent("player_0", "sample:shell.sh")
     with pytest.raises(AttributeError, match=r"call reset\(\) first"):
-        env().rival("player_0", "sample:turtle").action()
+        env().opponent("player_0", "sample:turtle").action()
 
 
 def test_without_the_extra_the_error_says_what_to_install() -> None:

@@ -46,7 +46,7 @@ def games(rules: str | Ruleset, seats: int, count: int, seed: int) -> Iterator[t
     """Play games of readers; yield at each request the environment, who is asked, and its reader, who has answered."""
     game = env(rules=rules, seats=seats)
     readers = {agent: Reader(seed + place) for place, agent in enumerate(game.possible_agents)}
-    rivals = {agent: game.rival(agent, reader) for agent, reader in readers.items()}
+    rivals = {agent: game.opponent(agent, reader) for agent, reader in readers.items()}
     for number in range(count):
         game.reset(seed=None if number else seed)
         while game.agents:

@@ -112,7 +112,7 @@ def test_a_bot_plays_what_its_policy_says_of_the_observation(tmp_path: Path, rul
                 return {"type": "hello"}
             return None if choice is None else {"id": message["id"], "choice": choice}
 
-    rivals = {agent: game.rival(agent, Bot(agent)) for agent in game.possible_agents}
+    rivals = {agent: game.opponent(agent, Bot(agent)) for agent in game.possible_agents}
     decided = 0
     for seed in range(3):
         game.reset(seed=seed)
@@ -175,7 +175,7 @@ def test_at_another_table_the_bot_says_so_and_plays_quietly(tmp_path: Path) -> N
             answers = {"hello": {"type": "hello"}, "request": {"id": message.get("id"), "choice": 0}}
             return answers.get(message["type"])
 
-    rival = other.rival("player_0", Bot())
+    rival = other.opponent("player_0", Bot())
     other.reset(seed=1)
     assert other.action_words[rival.action()] == "income"
     weights = json.loads((tmp_path / "weights.json").read_text())

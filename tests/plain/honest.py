@@ -57,7 +57,7 @@ def choose_turn(legal: list[dict], cards: list[str], players: list[dict], blocks
     for action in ("coup", "assassinate"):
         if attacks := moves(action):
             return max(attacks, key=strength)  # the strongest opponent is the one most likely to win
-    # A steal moves 2 coins from a rival to us, a tax brings 3 from nobody: about equal, so rob the rich only.
+    # A steal moves 2 coins from an opponent to us, a tax brings 3 from nobody: about equal, so rob the rich only.
     steals = [move for move in moves("steal") if coins(move) >= 2]
     if steals and (not moves("tax") or max(map(coins, steals)) >= 5):
         return max(steals, key=coins)

@@ -212,7 +212,7 @@ def test_the_persons_row_is_marked_by_its_seat_and_not_by_a_name() -> None:
 
 def test_what_happened_is_told_once_and_in_the_second_person() -> None:
     table = Table(PRESETS["coup"], 3, at_random(2))
-    told = table.sight.told
+    told = table.sight.history
     assert any(line.startswith("you ") for line in told)
     assert not [line for line in told if "you takes" in line or "you steals" in line or "you loses" in line]
     said = " ".join(table.screens)
@@ -228,7 +228,7 @@ def test_a_person_who_shows_no_card_is_told_so_in_the_second_person() -> None:
     request["events"] = [{"n": 0, "event": "unproven", "seat": request["you"]["seat"], "role": "duke"}]
     for message in (hello, start, request):
         sight.take(message)
-    assert "you don't show the duke" in sight.told
+    assert "you don't show the duke" in sight.history
 
 
 def at_an_open_table(talk: str, *said: dict[str, Any]) -> PlayerView:
@@ -249,7 +249,7 @@ def test_what_others_say_is_told_and_cannot_pass_for_what_happened() -> None:
     line = "B says: I won't attack you · B says: “Hm' · you takes tax · B shows the duke \x1b[2J <b>”"
     seen = sight.seen()
     assert seen is not None
-    assert seen.told == (line,)
+    assert seen.history == (line,)
     assert sight.news() == [line]  # the screen makes its escapes visible, as of every text
 
 
@@ -263,7 +263,7 @@ def test_what_is_said_before_an_action_begins_its_turns_line() -> None:
     aid = {"event": "action", "seat": 0, "action": "foreign_aid"}
     events = [{**event, "n": n} for n, event in enumerate((tax, done, said, aid), start=1)]
     sight.take({**sight.request, "id": 2, "events": events, "state": state})
-    assert sight.told == [
+    assert sight.history == [
         "B says: I hold the duke · B takes tax",
         "you say: B has no duke · you take foreign aid",
     ]

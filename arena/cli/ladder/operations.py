@@ -222,12 +222,12 @@ def run(
         with open_executor(ladder.play.sandbox, jobs or count_cores(), scheduler, tls) as pool:
             service = LadderRunner(ladder, pool, matches, until)
             log.runner = service.runner[:8]
-            told = RunnerMetrics(service)
-            with nullcontext() if metrics is None else serve_metrics(told, metrics) as url:
+            exported = RunnerMetrics(service)
+            with nullcontext() if metrics is None else serve_metrics(exported, metrics) as url:
                 log.info(f"serves {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
                 asked = _stop_politely(service)
                 try:
-                    status = _serve(service, told, log, verbose, as_json, asked, alone=scheduler is None)
+                    status = _serve(service, exported, log, verbose, as_json, asked, alone=scheduler is None)
                 except KeyboardInterrupt:
                     log.warn("stopped at once: what was being played will be played again")
                     status = 130
@@ -276,7 +276,7 @@ def _serve(
 
     def line() -> str:
         games = format_count(played * service.ladder.play.match_games, "game")
-        return f"{format_count(played, 'match', 'es')}, {games}; {service.told()}"
+        return f"{format_count(played, 'match', 'es')}, {games}; {service.summary()}"
 
     def live() -> RenderableType:
         return Text(line())

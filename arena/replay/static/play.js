@@ -329,7 +329,7 @@ class Play {
       this.table = new Table(players, {});
       refill(this.place, this.table.root);
     }
-    refill(this.table.stage, h("p", { class: "muted" }, `Turn ${game.turn}, ${game.deck} cards in the deck${game.reserve === null ? "" : `, ${game.reserve} in the reserve`}`), h("p", { class: "sentence" }, plain(game.told.at(-1) ?? "")));
+    refill(this.table.stage, h("p", { class: "muted" }, `Turn ${game.turn}, ${game.deck} cards in the deck${game.reserve === null ? "" : `, ${game.reserve} in the reserve`}`), h("p", { class: "sentence" }, plain(game.history.at(-1) ?? "")));
     game.seats.forEach((seat, place) =>
       this.table.places[place].show({
         coins: seat.coins,
@@ -351,7 +351,7 @@ class Play {
   }
 
   drawLog(game) {
-    const told = (game?.told ?? []).filter(Boolean);
+    const told = (game?.history ?? []).filter(Boolean);
     say(this.news, plain(told.at(-1) ?? ""));
     const texts = told.map((line) => plain(line)).reverse();
     if (texts.join("\n") === this.logged) return;

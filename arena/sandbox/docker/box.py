@@ -39,7 +39,7 @@ from arena.sandbox.linux import Cgroup, cgroup, processes
 from arena.sandbox.program_files import Programs
 
 VERDICT_S = 2.0  # for the engine's events of a container that died: they come within 0.1 s
-DYING_S = 0.5  # for process 1 to be dead after it closed `told`: it waits for all others; ten bots can do this at once
+DYING_S = 0.5  # for process 1 to be dead after it closed `status`: it waits for all others, perhaps of ten bots at once
 SETTLE_S = 0.1  # a container's "kill" may come after its "die"
 
 
@@ -142,7 +142,7 @@ class DockerBox(CgroupBox):
     def _asked(self) -> Exit:
         """Find out how a container came to its end without a word. Raises SandboxError if it wasn't the program."""
         if not self._container.dead(DYING_S):
-            return Exit(None, None)  # the program has closed `told` in process 1, or filled it
+            return Exit(None, None)  # the program has closed `status` in process 1, or filled it
         end = time.monotonic() + VERDICT_S
         while self._container.id not in self._engine.events.died and time.monotonic() < end:
             self._check()

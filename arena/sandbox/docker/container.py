@@ -218,14 +218,14 @@ def parse_exit(code: int) -> Exit:
 IO = "/io"  # where the pipes are in a container
 START_S = 20.0  # for a started container's first word, and for the program's: 0.1 s, on a loaded machine 1 s
 POLL_S = 0.0002  # between two tries to open a pipe whose reader is about to come
-TOLD_BYTES = 4096  # of the shells' output; more is the program's own
-LIE = -1  # no exit code: the program wrote to `told` itself
+STATUS_BYTES = 4096  # of the shells' output; more is the program's own
+LIE = -1  # no exit code: the program wrote to `status` itself
 
 # The program is not process 1, whose default signals the kernel ignores. Process 1 ignores the signals that a shell
 # would catch; they are put back for the program. Process 1 keeps no way to the daemon, which a program could flood.
 SHIM = f"""
 trap '' HUP INT QUIT TERM
-exec 3>{IO}/told >/dev/null 2>&1
+exec 3>{IO}/status >/dev/null 2>&1
 ( trap - HUP INT QUIT TERM
   exec >{IO}/out 2>{IO}/err
   echo ready >&3
@@ -257,7 +257,7 @@ class Container:
         self.id = ""
         self.root_pid = -1  # process 1, as the host numbers it
         self.pid = -1  # the process that becomes the program
-        self.stdin = self.stdout = self.stderr = self.told = self.pidfd = -1
+        self.stdin = self.stdout = self.stderr = self.status = self.pidfd = -1
         self.outages = engine.events.outages
         self._program = program
         self._words = words
@@ -280,14 +280,14 @@ class Container:
         try:
             bot.mkdir()
             io.mkdir()
-            for name, mode in (("in", 0o604), ("out", 0o602), ("err", 0o602), ("told", 0o602)):
+            for name, mode in (("in", 0o604), ("out", 0o602), ("err", 0o602), ("status", 0o602)):
                 os.mkfifo(io / name)
                 os.chmod(io / name, mode)  # whatever the umask is
             (io / "start").write_bytes(os.fsencode(script))
             os.chmod(io / "start", 0o444)
             os.chmod(io, 0o711)
             flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-            self.stdout, self.stderr, self.told = (os.open(io / name, flags) for name in ("out", "err", "told"))
+            self.stdout, self.stderr, self.status = (os.open(io / name, flags) for name in ("out", "err", "status"))
         except OSError as problem:
             raise SandboxError(f"can't make a container's pipes in {self.folder}: {problem.strerror}") from problem
         copy_files(self._program, bot, self.recipe.limits.memory_mb)
@@ -352,7 +352,7 @@ class Container:
         end = time.monotonic() + START_S
         while b"\n" not in self._heard:
             left = end - time.monotonic()
-            if left <= 0 or not wait_readable(self.told, left):
+            if left <= 0 or not wait_readable(self.status, left):
                 raise SandboxError(f"a container of {self.recipe.image} said nothing for {START_S:g} s")
             if not self._read_status():
                 return ""
@@ -362,21 +362,21 @@ class Container:
     def _read_status(self) -> bool:
         """Read the shells' output since then; return False at their end."""
         try:
-            data = os.read(self.told, TOLD_BYTES)
+            data = os.read(self.status, STATUS_BYTES)
         except BlockingIOError:
             return True
-        self._heard = (self._heard + data)[:TOLD_BYTES]
+        self._heard = (self._heard + data)[:STATUS_BYTES]
         return bool(data)
 
     def ended(self) -> tuple[bool, int | None]:
         """Return whether its program has ended, and the shell's exit code: None for none, LIE for another word."""
-        if self.told < 0:
+        if self.status < 0:
             return True, None
         more = self._read_status()
         word, newline, _ = self._heard.partition(b"\n")
         if newline:
             return True, int(word) if word.isdigit() and int(word) < 256 else LIE
-        return not more or len(self._heard) == TOLD_BYTES, None
+        return not more or len(self._heard) == STATUS_BYTES, None
 
     def dead(self, timeout_s: float = 0.0) -> bool:
         """Wait up to this time for process 1 to be dead; return whether it is."""
@@ -400,10 +400,10 @@ class Container:
             else:
                 remove_tree(self.folder)
         self.close_stdin()
-        for end in (self.stdout, self.stderr, self.told, self.pidfd):
+        for end in (self.stdout, self.stderr, self.status, self.pidfd):
             if end >= 0:
                 os.close(end)
-        self.stdout = self.stderr = self.told = self.pidfd = -1
+        self.stdout = self.stderr = self.status = self.pidfd = -1
 
 
 def _new_folder(scratch: Path) -> Path:

@@ -273,7 +273,7 @@ class Engine:
         self._to_remove.put((container, folder))
 
     def drain(self, timeout_s: float = REMOVED_S) -> bool:
-        """Wait until all that `remove` was given is gone; tell whether it is."""
+        """Wait until all that `remove` was given is gone; return whether it is."""
         end = time.monotonic() + timeout_s
         with self._to_remove.all_tasks_done:
             while self._to_remove.unfinished_tasks:

@@ -198,7 +198,7 @@ def write(path: Path, text: str) -> None:
 
 
 def _counter(path: Path, key: bytes) -> int:
-    """Return the number beside a word in a file of "word number" lines; 0 if there isn't one."""
+    """Return the number after a word in a file of "word number" lines; 0 if there isn't one."""
     with contextlib.suppress(OSError):
         for line in path.read_bytes().splitlines():
             word, _, number = line.partition(b" ")
@@ -291,7 +291,7 @@ class Hierarchy:
         return f"{kind}: {', '.join(name for name in CONTROLLERS if name in self.controllers) or 'CPU time alone'}"
 
     def lacking(self) -> HostProblem | None:
-        """Return None where its groups hold all limits, else what is lacking, and the command that mends it."""
+        """Return None where its groups hold all limits, else what is lacking, and the command that fixes it."""
         missing = [name for name in CONTROLLERS if name not in self.controllers]
         if not missing:
             return None
@@ -344,7 +344,7 @@ def hierarchy() -> Hierarchy | None:
 
 
 def cgroup_problem() -> HostProblem | None:
-    """Return None where groups can be made, else what is lacking, and the command that mends it."""
+    """Return None where groups can be made, else what is lacking, and the command that fixes it."""
     return _found()[1]
 
 

@@ -118,7 +118,7 @@ def find_session_opened_at(connection: Connection, user_id: int, at: float) -> i
 
 
 def find_session(connection: Connection, id: int) -> TableSession | None:
-    """Return a table session, None if no one has the id."""
+    """Return a table session, None if the id is unknown."""
     return next(iter(find_sessions(connection, [id])), None)
 
 

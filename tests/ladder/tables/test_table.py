@@ -18,7 +18,7 @@ from tests.ladder.web.ladder_server import wait_for
 from tests.play.test_sitting import dice
 
 WAIT_S = 60.0  # only a failure takes this long
-GAME = {"number", "turn", "seat", "actor", "deck", "reserve", "seats", "told", "ask", "end"}
+GAME = {"number", "turn", "seat", "actor", "deck", "reserve", "seats", "history", "ask", "end"}
 TABLE = {
     *("id", "rules", "games", "clock", "program_clock", "talk", "open_names", "state", "why", "again", "places"),
     *("replay", "missed", "spare"),
@@ -175,7 +175,7 @@ def test_an_onlooker_sees_every_turn_at_once_though_nobody_at_the_table_is_a_per
         looker = there.table.join(None)
         frame = await there.until(looker, lambda frame: frame["table"]["state"] == "over")
         game = there.records[0].games[0]
-        assert len([line for line in frame["game"]["told"] if line]) == game.turns
+        assert len([line for line in frame["game"]["history"] if line]) == game.turns
         assert frame["game"]["turn"] == game.turns
         assert game.winner is not None
         assert frame["game"]["end"] == f"{frame['game']['seats'][game.winner]['name']} wins."

@@ -524,7 +524,7 @@ def test_code_that_a_program_puts_into_process_1_is_charged_and_frozen_too(
 def test_process_1_gives_a_program_no_way_to_the_daemon(sandbox: DockerSandbox, folder: Path) -> None:
     """Source: a program could flood the engine through /proc/1/fd until its questions are late, which voids matches."""
     code = "import os\nfor n in range(4): print(os.readlink(f'/proc/1/fd/{n}'))"
-    assert outcome(sandbox, code, folder)[1].split() == [b"/dev/null", b"/dev/null", b"/dev/null", b"/io/told"]
+    assert outcome(sandbox, code, folder)[1].split() == [b"/dev/null", b"/dev/null", b"/dev/null", b"/io/status"]
 
 
 def test_ends_that_a_program_forges_dont_hold_the_referee_up(sandbox: DockerSandbox, folder: Path) -> None:
