@@ -209,7 +209,7 @@ def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: L
             "a bot in time makes none late"
         )
     told_by = Term(ladder.path).arena("bot", "a").out
-    assert "a@1" in told_by.partition("due:")[2]
+    assert "a@1" in told_by.partition("deadlines:")[2]
     assert time.strftime("%Y", time.gmtime(DUE)) in told_by
 
 
