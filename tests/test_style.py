@@ -18,19 +18,19 @@ UNREAD = {"tests/test_style.py", "docs/dev/glossary.md", "ladder/web/static/htmx
 # capital.
 RETIRED = {
     # Words of no meaning in the field, or of another one than ours.
-    "anew": 67,
-    "besides?": 217,
+    "anew": 66,
+    "besides?": 203,
     "dealers?": 31,
     "doors?": 1,
-    "duels": 42,
+    "duels": 23,
     "evenings?": 3,
     "lest": 2,
     "likeness": 1,
-    "mend(?:s|ed|ing)?": 56,
+    "mend(?:s|ed|ing)?": 51,
     "onlookers?": 22,
-    "parcels?": 26,
-    "rivals?": 66,
-    "rooms?": 51,
+    "parcels?": 18,
+    "rivals?": 33,
+    "rooms?": 49,
     "strangers?": 25,
     "tidings": 0,
     "troubles?": 4,
@@ -41,24 +41,24 @@ RETIRED = {
     r"why_\w+": 8,
     r"(?:MOST|LEAST|LONGEST)_\w+": 0,
     # Subjects that don't exist, and clauses without one.
-    "nobody(?:'s)?|no one": 455,
-    "somebody(?:'s)?": 83,
+    "nobody(?:'s)?|no one": 446,
+    "somebody(?:'s)?": 82,
     "who(?:m|se)?ever": 83,
-    r'(?:[.:;!?(>|*#-] |"""|\n *)who(?:m|se)?': 172,
+    r'(?:[.:;!?(>|*#-] |"""|\n *)who(?:m|se)?(?= [a-z])': 153,
     # Verbs: say, print, show, return, report, accept, submit, continue.
-    "tells?|told|telling": 1633,
+    "tells?|told|telling": 1518,
     '"""Tell': 1,
     '"""Says?': 17,
-    "t(?:ake|akes|aken|ook) in": 39,
-    "go on|goes on|went on|going on": 112,
-    "hand(?:s|ed|ing)? (?:in|out)": 101,
+    "take(?:n|s)? in": 32,
+    "go on|goes on|went on|going on": 107,
+    "handed (?:in|out)|hands? out": 28,
     "look(?:s|ed|ing)? on": 11,
-    "lets? (?:nobody|nothing|no)": 24,
+    "lets? (?:nobody|nothing|no)": 14,
     # Fillers, and people as "he".
-    "so (?:many|much|long|few)": 61,
-    "(?:[Ii]s|are) none": 38,
+    "so (?:many|much|long|few)": 57,
+    "(?:[Ii]s|are) none(?! (?:%|and|or|else))": 22,
     ", say,": 7,
-    "he|him|his|himself": 131,
+    "he|him|his|himself": 98,
     # Notes of unfinished work.
     "(?:TODO|FIXME|XXX|WIP)(?:[ :])": 0,
 }
@@ -76,7 +76,7 @@ def places(pattern: str, text: str) -> Iterator[tuple[int, str]]:
     searched = text.lower() if pattern.islower() else text
     for match in re.finditer(rf"(?:{pattern})(?![a-z])", searched):
         begin, end = match.span()
-        if not (text[begin].islower() and text[begin - 1 : begin].isalpha()):
+        if not text[begin - 1 : begin + 1].isalpha() or (text[begin - 1].islower() and text[begin].isupper()):
             yield text.count("\n", 0, end) + 1, text[text.rfind("\n", 0, end) + 1 :].partition("\n")[0].strip()
 
 
