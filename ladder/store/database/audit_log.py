@@ -16,10 +16,10 @@ from ladder.store.database.users import User
 class AuditEntry:
     """One decision.
 
-    what: activate, disable (by a person), auto_disable (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
-    suspend, unsuspend, leave, return, merge (two owners), issue (a link or a token), revoke, import (people),
-    refuse (an account), receive (a version, at a time that staff says), extend (a
-    person's deadline), release (grades), team (who joined or left one).
+    action: activate, disable (by a person), auto_disable (by the ladder), void, unvoid, freeze, unfreeze, final,
+    reveal, suspend, unsuspend, leave, return, merge (two users), issue (a link or a token), revoke, import (users),
+    refuse (an account), receive (a version, at a time that staff gives), extend (a user's deadline), release (grades),
+    team (a user joined or left one).
     """
 
     actor: str
@@ -37,7 +37,7 @@ _AUDIT_COLUMNS = [audit_log.c[name] for name in AuditEntry.__dataclass_fields__]
 
 
 def log_action(connection: Connection, entry: AuditEntry) -> int:
-    """Write an act, and the event that it is; return its id."""
+    """Write an entry and its event; return its id."""
     values = {field.name: getattr(entry, field.name) for field in fields(entry) if field.name != "id"}
     id = int(connection.execute(insert(audit_log).values(values).returning(audit_log.c.id)).scalar_one())
     record_event(connection, DECISION, entry.created_at, entry.version, entry.match, id)
@@ -45,7 +45,7 @@ def log_action(connection: Connection, entry: AuditEntry) -> int:
 
 
 def get_audit_entry(connection: Connection, id: int) -> AuditEntry:
-    """Return an act."""
+    """Return an entry. Raises NoResultFound without one."""
     return AuditEntry(*connection.execute(select(*_AUDIT_COLUMNS).where(audit_log.c.id == id)).one())
 
 
@@ -56,7 +56,7 @@ def list_audit_entries(
     actions: tuple[str, ...] = (),
     user_id: int | None = None,
 ) -> list[AuditEntry]:
-    """Return acts in order of time: of a bot, of a match, of these kinds, of an owner, or all."""
+    """Return entries in order of time: of a bot, of a match, of these actions, of a user, or all."""
     query = select(*_AUDIT_COLUMNS).order_by(audit_log.c.id)
     if bot is not None:
         query = query.where(audit_log.c.bot == bot)
@@ -92,13 +92,13 @@ def lockout_reason(connection: Connection, user: User) -> str | None:
 
 
 def last_audit_id(connection: Connection, actions: Sequence[str] = ()) -> int:
-    """Return the id of the last act, of these kinds if any are named; 0 if there was none."""
+    """Return the id of the last entry, of these actions if any are named; 0 without one."""
     query = select(func.max(audit_log.c.id))
     return connection.scalar(query.where(audit_log.c.action.in_(actions)) if actions else query) or 0
 
 
 def find_freeze_entry(connection: Connection) -> AuditEntry | None:
-    """Return the act by which the ladder is frozen now, None if it isn't."""
+    """Return the entry that froze the ladder, None if it isn't frozen now."""
     last = list_audit_entries(connection, actions=("freeze", "unfreeze"))[-1:]
     return last[0] if last and last[0].action == "freeze" else None
 

@@ -19,9 +19,9 @@ SIGNED_IN, SIGN_IN_FAILED = "signed_in", "sign_in_failed"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. version, match, act, session: the ids of what it is about; an act says more of what was decided.
+    """One event. version, match, audit_id, table_session_id: the ids of what it is about.
 
-    said: of a sign-in, whose it was and by what.
+    details: of a sign-in, the login and the way.
     """
 
     id: int

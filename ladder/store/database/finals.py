@@ -17,11 +17,11 @@ from ladder.store.database.versions import WAITING
 
 @dataclass(frozen=True, slots=True)
 class Final:
-    """A final. `versions` are in the order of its plan; each plays at least `games`; `key` is secret until `revealed`.
+    """A final. `versions` are in the order of its plan; games_per_version: at least. `key` is secret until `revealed`.
 
-    due: the deadline whose versions play, in seconds since 1970; None: those that played when the final was made.
-    closes: versions that were submitted later don't play. owners: a number for each version; those with equal ones
-    don't meet.
+    deadline_at: the deadline whose versions play, in seconds since 1970; None: those that played when the final was
+    made. versions_until: versions that were submitted later don't play. owner_groups: a number for each version;
+    those with equal ones don't meet.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Final:
 
 @dataclass(frozen=True, slots=True)
 class FinalMatch:
-    """A match of a final: the `place` in its plan, and how far it is. `rates`: it was played and isn't void."""
+    """A match of a final, at an index of its plan. is_rated: it was played and isn't void."""
 
     id: int
     plan_index: int
@@ -111,7 +111,7 @@ def list_final_matches(connection: Connection, id: int) -> list[FinalMatch]:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Grades that were released at a time, in seconds since 1970. of: ("deadline" or "final", its name).
+    """Grades that were released at a time, in seconds since 1970. scope: ("deadline" or "final", its name).
 
     data: JSON, the caller's.
     """

@@ -254,14 +254,14 @@ def _ids_and_labels(connection: Connection, match: int) -> Iterator[tuple[int, s
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
-    """What had happened at a moment: matches up to the one that ended as `ended`, decisions up to the act `act`."""
+    """What had happened at a moment: matches up to this end_sequence, decisions up to this audit_id."""
 
     end_sequence: int
     audit_id: int
 
 
 def voided_matches(connection: Connection, audit_id: int) -> set[int]:
-    """Return the matches that were void after an act."""
+    """Return the matches that were void after an entry of the audit log."""
     return set(connection.scalars(_voids(audit_id)))
 
 
@@ -291,19 +291,12 @@ def rated_seats(
 
     moment: those that rated then. A chunk at a time: they are millions.
     """
+    seat = match_players.c
     query = (
-        select(
-            matches.c.end_sequence,
-            match_players.c.match,
-            match_players.c.version,
-            match_players.c.games,
-            match_players.c.wins,
-            match_players.c.forfeits,
-            match_players.c.faults,
-        )
-        .join(matches, matches.c.id == match_players.c.match)
+        select(matches.c.end_sequence, seat.match, seat.version, seat.games, seat.wins, seat.forfeits, seat.faults)
+        .join(matches, matches.c.id == seat.match)
         .where(_rating_at(kind, final, moment), matches.c.end_sequence > after)
-        .order_by(matches.c.end_sequence, match_players.c.slot)
+        .order_by(matches.c.end_sequence, seat.slot)
     )
     yield from connection.execute(query, execution_options={"yield_per": _SEATS_AT_A_TIME}).partitions()
 
@@ -359,7 +352,7 @@ def faulty_games(
 
 
 def set_match_rated(connection: Connection, match: int, is_rated: bool) -> None:
-    """Let a match that was played rate, or not. The act that says so is the caller's to note."""
+    """Let a match that was played rate, or not. The caller writes the audit log."""
     connection.execute(
         update(matches)
         .where(matches.c.id == match, matches.c.outcome == PLAYED, matches.c.kind.in_(_RATING))
@@ -393,11 +386,8 @@ def list_fault_samples(connection: Connection, version: int) -> list[StoredFault
 
 def list_failed_attempts(connection: Connection, match: int) -> list[tuple[float, str]]:
     """Return (when, why) of a match's attempts that the host failed."""
-    query = (
-        select(failed_attempts.c.failed_at, failed_attempts.c.reason)
-        .where(failed_attempts.c.match == match)
-        .order_by(failed_attempts.c.id)
-    )
+    columns = failed_attempts.c
+    query = select(columns.failed_at, columns.reason).where(columns.match == match).order_by(columns.id)
     return [(at, reason) for at, reason in connection.execute(query)]
 
 
@@ -418,7 +408,7 @@ def has_recent_forfeits(connection: Connection, version: int, matches_in_a_row: 
 
 @dataclass(frozen=True, slots=True)
 class RatingPoint:
-    """What one day's last table said of a version. adjusted: its share if all had met equally often."""
+    """What one day's last standings said of a version. win_rate_adjusted: as if all had met equally often."""
 
     version: int
     position: int
@@ -439,7 +429,7 @@ class RatingPoint:
 
 @dataclass(frozen=True, slots=True)
 class NamedRatingPoint:
-    """A point, and of whose version it is. since: when that was submitted, in seconds since 1970."""
+    """A point, with its version. owner: the login. submitted_at: in seconds since 1970."""
 
     point: RatingPoint
     bot: str
@@ -452,10 +442,11 @@ class NamedRatingPoint:
 
 
 _POINT = [rating_history.c[name] for name in RatingPoint.__dataclass_fields__]
+_snapshot = standings_snapshots.c
 
 
 def save_rating_points(connection: Connection, day: str, points: Iterable[RatingPoint]) -> None:
-    """Write what a day's table says, in place of what an earlier one of the day said."""
+    """Replace the points of a day."""
     connection.execute(delete(rating_history).where(rating_history.c.day == day))
     rows = [{"day": day, **asdict(point)} for point in points]
     if rows:
@@ -482,7 +473,7 @@ def rating_points_of_day(connection: Connection, day: str) -> list[NamedRatingPo
 
 def win_rates_before(connection: Connection, day: str) -> Mapping[str, float]:
     """Return the adjusted share that each bot had on that day, or on the last one before it that has a table."""
-    last = select(func.max(standings_snapshots.c.day)).where(standings_snapshots.c.day <= day).scalar_subquery()
+    last = select(func.max(_snapshot.day)).where(_snapshot.day <= day).scalar_subquery()
     query = (
         select(bots.c.name, rating_history.c.win_rate_adjusted)
         .join(versions, versions.c.id == rating_history.c.version)
@@ -494,81 +485,58 @@ def win_rates_before(connection: Connection, day: str) -> Mapping[str, float]:
 
 def rating_history_of(connection: Connection, ids: Sequence[int]) -> list[tuple[str, RatingPoint]]:
     """Return (day, point) of each day that has one of these versions, in order of the day."""
-    query = (
-        select(rating_history.c.day, *_POINT)
-        .where(rating_history.c.version.in_(ids))
-        .order_by(rating_history.c.day, rating_history.c.version)
-    )
+    day, version = rating_history.c.day, rating_history.c.version
+    query = select(day, *_POINT).where(version.in_(ids)).order_by(day, version)
     return [(row[0], RatingPoint(*row[1:])) for row in connection.execute(query)]
 
 
 def save_snapshot(
     connection: Connection, day: str, at: float, match_count: int, data: str, points: Iterable[RatingPoint] = ()
 ) -> None:
-    """Write the board of a day (such as 2026-11-22, UTC) in place of an earlier one of it, and what its rows say.
+    """Replace the snapshot of a day (such as 2026-11-22, UTC) and its points.
 
-    `ended` is how many matches had ended. Nothing is written where another runner's board has more.
+    Nothing is written where another runner's snapshot has more matches.
     """
-    newest = connection.execute(
-        select(
-            standings_snapshots.c.sequence,
-            standings_snapshots.c.match_count,
-            standings_snapshots.c.day,
-            standings_snapshots.c.data,
-        )
-        .order_by(standings_snapshots.c.sequence.desc())
-        .limit(1)
-    ).one_or_none()
+    query = select(_snapshot.sequence, _snapshot.match_count, _snapshot.day, _snapshot.data)
+    newest = connection.execute(query.order_by(_snapshot.sequence.desc()).limit(1)).one_or_none()
     last, seen, before, whole = (0, 0, day, "") if newest is None else newest
     if seen > match_count or (before, whole) == (day, data):  # the same once more: the answer to a commit was lost
         return
     if before != day:
         head = json.dumps({**json.loads(whole), "items": []})
-        connection.execute(update(standings_snapshots).where(standings_snapshots.c.day == before).values(data=head))
-    connection.execute(delete(standings_snapshots).where(standings_snapshots.c.day == day))
-    connection.execute(
-        insert(standings_snapshots).values(
-            day=day, sequence=last + 1, created_at=at, match_count=match_count, data=data
-        )
-    )
+        connection.execute(update(standings_snapshots).where(_snapshot.day == before).values(data=head))
+    connection.execute(delete(standings_snapshots).where(_snapshot.day == day))
+    values = {"day": day, "sequence": last + 1, "created_at": at, "match_count": match_count, "data": data}
+    connection.execute(insert(standings_snapshots).values(values))
     save_rating_points(connection, day, points)
     record_event(connection, STANDINGS_UPDATED, at)
 
 
 def find_snapshot(connection: Connection, day: str) -> tuple[str, str] | None:
-    """Return the day of the newest board of that day or one before it, and that board; None without one.
+    """Return (day, data) of the newest snapshot of that day or one before it; None without one.
 
-    The board has no rows, unless it is the newest of all: those of a day are its points.
+    Its rows are empty, unless it is the newest of all: those of an earlier day are its points.
     """
-    query = (
-        select(standings_snapshots.c.day, standings_snapshots.c.data)
-        .where(standings_snapshots.c.day <= day)
-        .order_by(standings_snapshots.c.day.desc())
-        .limit(1)
-    )
-    row = connection.execute(query).one_or_none()
+    query = select(_snapshot.day, _snapshot.data).where(_snapshot.day <= day).order_by(_snapshot.day.desc())
+    row = connection.execute(query.limit(1)).one_or_none()
     return None if row is None else (row[0], row[1])
 
 
 def list_snapshot_days(connection: Connection, count: int) -> list[str]:
-    """Return the last days that have a board, the newest first."""
-    return list(
-        connection.scalars(select(standings_snapshots.c.day).order_by(standings_snapshots.c.day.desc()).limit(count))
-    )
+    """Return the last days that have a snapshot, the newest first."""
+    return list(connection.scalars(select(_snapshot.day).order_by(_snapshot.day.desc()).limit(count)))
 
 
 def find_latest_snapshot(connection: Connection) -> str | None:
-    """Return the board that was written last, also by a clock that was set back; None without one."""
-    return connection.scalar(
-        select(standings_snapshots.c.data).order_by(standings_snapshots.c.sequence.desc()).limit(1)
-    )
+    """Return the snapshot that was written last, also by a clock that was set back; None without one."""
+    return connection.scalar(select(_snapshot.data).order_by(_snapshot.sequence.desc()).limit(1))
 
 
 @dataclass(frozen=True, slots=True)
 class LadderCounts:
     """Matches by (kind, what became of them): queued, leased, played, abandoned, cancelled; versions by state.
 
-    voids: attempts that hosts failed.
+    failed_attempts: those that hosts failed.
     """
 
     matches: dict[tuple[str, str], int]

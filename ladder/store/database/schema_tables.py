@@ -58,10 +58,10 @@ users = Table(
     Column("moodle_id", String(100)),  # Moodle's Identifier in the last grading worksheet, as "Participant 123"
     Column("withdrawn", Boolean, nullable=False, server_default=false()),  # the person left the course
     Column("waiting", Boolean, nullable=False, server_default=false()),  # signed up, and staff hasn't approved yet
-    Column("merged_into", Integer),  # the owner that this one became; no foreign key, which rows of copies would break
+    Column("merged_into", Integer),  # another user; no foreign key, which rows of copies would break
 )
 
-# A person is in one team at a time: `until` is null in the row that holds.
+# A user is in one team at a time: `left_at` is null in the row that holds.
 teams = Table(
     "teams",
     METADATA,
@@ -109,7 +109,7 @@ bots = Table(
     Column("created_at", Float, nullable=False),
 )
 
-# Numbers of a bot's versions count from 1. `digest` is of what was submitted, `built` of what is played.
+# Numbers of a bot's versions count from 1. `digest` is of what was submitted, `built_digest` of what is played.
 versions = Table(
     "versions",
     METADATA,
@@ -119,18 +119,18 @@ versions = Table(
     Column("digest", String(64), nullable=False),
     Column("single_file_name", Text),  # of a bare file: its name
     Column("built_digest", String(64)),
-    Column("command", Text),  # the command that starts it, as JSON, from the examination
-    Column("language", String(20)),  # in which it is written, from the examination
+    Column("command", Text),  # starts it; as JSON, from the check
+    Column("language", String(20)),  # in which it is written, from the check
     Column("status", String(10), nullable=False, index=True),  # queued, checking, accepted, rejected
-    Column("runner", String(40)),  # that examines it
-    Column("attempts", Integer, nullable=False),  # at an examination that failed through the host
-    Column("lost_runners", Integer, nullable=False, server_default="0"),  # of runners and machines that examined it
+    Column("runner", String(40)),  # that checks it
+    Column("attempts", Integer, nullable=False),  # at a check that failed through the host
+    Column("lost_runners", Integer, nullable=False, server_default="0"),  # of runners and machines that checked it
     Column("last_failure_at", Float),  # the last attempt
-    Column("rejection_reason", Text),  # why it is rejected
+    Column("rejection_reason", Text),
     Column("submitted_at", Float, nullable=False),
     Column("checked_at", Float),
-    Column("last_audit_id", Integer, nullable=False),  # the last act before it was submitted
-    # When its owner handed it in, which deadlines ask for: `at`, unless staff said another time.
+    Column("last_audit_id", Integer, nullable=False),  # the last entry before it was submitted
+    # The time that deadlines ask for: submitted_at, unless staff gave another one.
     Column("received_at", Float, nullable=False, server_default="0"),
     Column("submitted_by", Text),  # the login that submitted it; null: an arena that didn't store it
     UniqueConstraint("bot", "number"),
@@ -208,7 +208,7 @@ events = Table(
     sqlite_autoincrement=True,
 )
 
-# A process that plays. `beat` grows while it lives; others take its matches when it doesn't for a while.
+# A process that plays. `heartbeat` grows while it lives; others take its matches when it doesn't for a while.
 runners = Table(
     "runners",
     METADATA,
@@ -268,7 +268,7 @@ matches = Table(
     Index("ix_matches_round", "round"),
 )
 
-# One row for each seat of the table. `place` is the bot's among those of the match's spec.
+# One row for each seat of the table. `slot` is the index in the match's spec.
 match_players = Table(
     "match_players",
     METADATA,
@@ -288,7 +288,7 @@ match_players = Table(
     sqlite_with_rowid=False,
 )
 
-# Seats as places of the match's table: "2031" says that place 2 had seat 0.
+# Seats as slots of the match: "2031" says that slot 2 had seat 0.
 games = Table(
     "games",
     METADATA,
@@ -326,7 +326,7 @@ fault_samples = Table(
     Column("sample", Integer, primary_key=True),
     Column("version", ForeignKey("versions.id"), nullable=False),
     Column("code", String(40), nullable=False),
-    Column("data", Text, nullable=False),  # a line of KeptExchange
+    Column("data", Text, nullable=False),  # a line of StoredFaultSample
     Index("ix_fault_samples_version", "version", "code"),
 )
 
@@ -355,13 +355,11 @@ failed_attempts = Table(
     Column("runner", String(40), nullable=False),
     Column("failed_at", Float, nullable=False),
     Column("reason", Text, nullable=False),
-    Column("is_last", Boolean, nullable=False),  # it was the last attempt
-    Column(
-        "worker_died", Boolean, nullable=False, server_default=false()
-    ),  # the worker did, in the middle of the match
+    Column("is_last", Boolean, nullable=False),
+    Column("worker_died", Boolean, nullable=False, server_default=false()),  # in the middle of the match
 )
 
-# What the last fold of a day over the results said of each version that played: for trends, curves, and old tables.
+# The last standings of a day, a row for each version that played: for trends, curves, and old standings.
 rating_history = Table(
     "rating_history",
     METADATA,
@@ -385,7 +383,7 @@ rating_history = Table(
     sqlite_with_rowid=False,
 )
 
-# What the newest fold said, as JSON; of the days before, the last fold's without its rows, which `rating_history` has.
+# The newest standings as JSON; of each day before, the last ones without their rows, which rating_history has.
 standings_snapshots = Table(
     "standings_snapshots",
     METADATA,
@@ -401,14 +399,14 @@ table_sessions = Table(
     "table_sessions",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("opened_by", ForeignKey("users.id"), nullable=False, index=True),  # the user that opened it
+    Column("opened_by", ForeignKey("users.id"), nullable=False, index=True),
     Column("opened_at", Float, nullable=False),
     Column("rules", Text, nullable=False),  # a preset's name, or that of the ladder's own rules
     Column("games", Integer, nullable=False),  # of a match
     Column("move_time_s", Integer),  # that people have for a move; null: no clock. Programs have limits of their own
     Column("allow_spectators", Boolean, nullable=False),  # whether readers of the ladder may watch
     Column("status", String(10), nullable=False, index=True),  # open, playing, ended
-    Column("end_reason", Text),  # it ended
+    Column("end_reason", Text),  # what ended it
     Column("table_server", String(40)),  # that plays it
     Column("ended_at", Float),
 )
@@ -420,7 +418,7 @@ session_slots = Table(
     Column("slot", Integer, primary_key=True),
     Column("kind", String(10), nullable=False),  # bot, person, program
     Column("version", ForeignKey("versions.id")),  # of a bot
-    Column("user_id", ForeignKey("users.id")),  # the participant who sits there, or whose program does
+    Column("user_id", ForeignKey("users.id")),  # the player, or the program's owner
     Column("name", Text),  # of the person or program; null: not joined yet
     Column("token_sha256", String(64), unique=True),  # of the secret of a link or a token, while it is valid
     sqlite_with_rowid=False,

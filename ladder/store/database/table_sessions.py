@@ -21,8 +21,8 @@ BOT, PERSON, PROGRAM = "bot", "person", "program"
 class SessionSlot:
     """A slot of a table session.
 
-    version: of a bot, by id, label: what it is called. login: the participant who sits there, whose program does, or
-    the bot's owner. name: of the player. digest: of the secret with which a player joins.
+    version: of a bot, by id, label: what it is called. login: of the player, or of the owner of the
+    program or bot. name: of the player. token_sha256: of the secret with which a player joins.
     """
 
     kind: str
@@ -35,7 +35,7 @@ class SessionSlot:
 
 @dataclass(frozen=True, slots=True)
 class TableSession:
-    """One session. login, pseudonym: of its opener. clock_s: what people have for a move, None for no clock."""
+    """One session. login, pseudonym: of its opener. move_time_s: for people; None: no clock."""
 
     id: int
     login: str
@@ -54,7 +54,7 @@ class TableSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionMatch:
-    """A match of a table session, of which games were kept. ended: its record may be read."""
+    """A match of a table session, of which games were kept. is_complete: its record may be read."""
 
     number: int
     games: int
@@ -63,23 +63,24 @@ class SessionMatch:
     has_record: bool
 
 
+_session, _slot = table_sessions.c, session_slots.c
 _LINE = select(
-    table_sessions.c.id, users.c.login, users.c.pseudonym, table_sessions.c.opened_at, table_sessions.c.rules,
-    table_sessions.c.games, table_sessions.c.move_time_s, table_sessions.c.allow_spectators, table_sessions.c.status,
-    table_sessions.c.end_reason, table_sessions.c.table_server, table_sessions.c.ended_at,
-).join(users, users.c.id == table_sessions.c.opened_by)  # fmt: skip
+    _session.id, users.c.login, users.c.pseudonym, _session.opened_at, _session.rules, _session.games,
+    _session.move_time_s, _session.allow_spectators, _session.status, _session.end_reason, _session.table_server,
+    _session.ended_at,
+).join(users, users.c.id == _session.opened_by)  # fmt: skip
 
 _of_bot = users.alias()
-_PLACE = (
+_SLOT = (
     select(
-        session_slots.c.table_session_id, session_slots.c.kind, session_slots.c.version, bots.c.name, versions.c.number,
-        func.coalesce(users.c.login, _of_bot.c.login), session_slots.c.name, session_slots.c.token_sha256,
+        _slot.table_session_id, _slot.kind, _slot.version, bots.c.name, versions.c.number,
+        func.coalesce(users.c.login, _of_bot.c.login), _slot.name, _slot.token_sha256,
     )
-    .outerjoin(users, users.c.id == session_slots.c.user_id)
-    .outerjoin(versions, versions.c.id == session_slots.c.version)
+    .outerjoin(users, users.c.id == _slot.user_id)
+    .outerjoin(versions, versions.c.id == _slot.version)
     .outerjoin(bots, bots.c.id == versions.c.bot)
     .outerjoin(_of_bot, _of_bot.c.id == bots.c.owner_id)
-    .order_by(session_slots.c.table_session_id, session_slots.c.slot)
+    .order_by(_slot.table_session_id, _slot.slot)
 )  # fmt: skip
 
 
@@ -98,7 +99,7 @@ def insert_session(
         "opened_by": user.id, "opened_at": at, "rules": rules, "games": games, "move_time_s": move_time_s,
         "allow_spectators": allow_spectators, "status": OPEN,
     }  # fmt: skip
-    id = int(connection.execute(insert(table_sessions).values(values).returning(table_sessions.c.id)).scalar_one())
+    id = int(connection.execute(insert(table_sessions).values(values).returning(_session.id)).scalar_one())
     for number, place in enumerate(slots):
         sits = None if place.login is None or place.kind == BOT else _id_of(connection, place.login)
         row = {
@@ -111,10 +112,8 @@ def insert_session(
 
 
 def find_session_opened_at(connection: Connection, user_id: int, at: float) -> int | None:
-    """Return the session that an owner opened at a time, None without one."""
-    return connection.scalar(
-        select(table_sessions.c.id).where(table_sessions.c.opened_by == user_id, table_sessions.c.opened_at == at)
-    )
+    """Return the session that a user opened at a time, None without one."""
+    return connection.scalar(select(_session.id).where(_session.opened_by == user_id, _session.opened_at == at))
 
 
 def find_session(connection: Connection, id: int) -> TableSession | None:
@@ -125,11 +124,11 @@ def find_session(connection: Connection, id: int) -> TableSession | None:
 def find_sessions(connection: Connection, ids: Sequence[int]) -> list[TableSession]:
     """Return a few sessions, in order of id."""
     places: dict[int, list[SessionSlot]] = {id: [] for id in ids}
-    rows = connection.execute(_PLACE.where(session_slots.c.table_session_id.in_(ids)))
+    rows = connection.execute(_SLOT.where(_slot.table_session_id.in_(ids)))
     for session, kind, version, bot, number, login, name, digest in rows:
         label = None if bot is None else f"{bot}@{number}"
         places[session].append(SessionSlot(kind, version, label, login, name, digest))
-    lines = connection.execute(_LINE.where(table_sessions.c.id.in_(ids)).order_by(table_sessions.c.id))
+    lines = connection.execute(_LINE.where(_session.id.in_(ids)).order_by(_session.id))
     return [TableSession(**line, slots=tuple(places[line["id"]])) for line in lines.mappings()]
 
 
@@ -137,31 +136,27 @@ def list_session_ids(
     connection: Connection, ended: bool, after: int | None = None, limit: int | None = None
 ) -> Sequence[int]:
     """Return the sessions that have ended, or haven't, the newest first; after the one of this id."""
-    query = select(table_sessions.c.id).where(
-        table_sessions.c.status == CLOSED if ended else table_sessions.c.status != CLOSED
-    )
+    query = select(_session.id).where(_session.status == CLOSED if ended else _session.status != CLOSED)
     if after is not None:
-        query = query.where(table_sessions.c.id < after)
-    return connection.scalars(query.order_by(table_sessions.c.id.desc()).limit(limit)).all()
+        query = query.where(_session.id < after)
+    return connection.scalars(query.order_by(_session.id.desc()).limit(limit)).all()
 
 
 def count_open_sessions(connection: Connection) -> dict[str, int]:
     """Return how many sessions haven't ended, by their openers' logins."""
-    query = select(users.c.login, func.count()).join(table_sessions, table_sessions.c.opened_by == users.c.id)
-    rows = connection.execute(query.where(table_sessions.c.status != CLOSED).group_by(users.c.login))
+    query = select(users.c.login, func.count()).join(table_sessions, _session.opened_by == users.c.id)
+    rows = connection.execute(query.where(_session.status != CLOSED).group_by(users.c.login))
     return {row[0]: row[1] for row in rows}
 
 
 def count_session_states(connection: Connection) -> tuple[dict[str, int], int]:
     """Return how many sessions haven't ended, by their state, and how many people have joined them."""
-    here = table_sessions.c.status != CLOSED
-    states = connection.execute(
-        select(table_sessions.c.status, func.count()).where(here).group_by(table_sessions.c.status)
-    )
+    here = _session.status != CLOSED
+    states = connection.execute(select(_session.status, func.count()).where(here).group_by(_session.status))
     seated = (
         select(func.count())
-        .join(table_sessions, table_sessions.c.id == session_slots.c.table_session_id)
-        .where(here, session_slots.c.kind == PERSON, session_slots.c.name.is_not(None))
+        .join(table_sessions, _session.id == _slot.table_session_id)
+        .where(here, _slot.kind == PERSON, _slot.name.is_not(None))
     )
     return {OPEN: 0, PLAYING: 0} | {row[0]: row[1] for row in states}, connection.scalar(seated) or 0
 
@@ -171,43 +166,39 @@ def claim_session(connection: Connection, id: int, runner: str) -> TableSession 
     session = find_session(connection, id)
     if session is None or session.status == CLOSED or session.table_server not in (None, runner):
         return None
-    connection.execute(update(table_sessions).where(table_sessions.c.id == id).values(table_server=runner))
+    connection.execute(update(table_sessions).where(_session.id == id).values(table_server=runner))
     return session
 
 
 def set_session_playing(connection: Connection, id: int, playing: bool, at: float) -> None:
     """Store whether a match is being played at a table that hasn't ended."""
     state = PLAYING if playing else OPEN
-    open_ = update(table_sessions).where(
-        table_sessions.c.id == id, table_sessions.c.status != CLOSED, table_sessions.c.status != state
-    )
+    open_ = update(table_sessions).where(_session.id == id, _session.status != CLOSED, _session.status != state)
     if connection.execute(open_.values(status=state)).rowcount:
         record_event(connection, TABLE_CHANGED, at, table_session_id=id)
 
 
 def end_session(connection: Connection, id: int, reason: str, at: float) -> bool:
     """End a session; return False if it has ended already: the first end counts. What was kept may be read now."""
-    ends = update(table_sessions).where(table_sessions.c.id == id, table_sessions.c.status != CLOSED)
+    ends = update(table_sessions).where(_session.id == id, _session.status != CLOSED)
     if not connection.execute(ends.values(status=CLOSED, end_reason=reason, ended_at=at)).rowcount:
         return False
     connection.execute(update(session_matches).where(session_matches.c.table_session_id == id).values(is_complete=True))
-    connection.execute(update(session_slots).where(session_slots.c.table_session_id == id).values(token_sha256=None))
+    connection.execute(update(session_slots).where(_slot.table_session_id == id).values(token_sha256=None))
     record_event(connection, TABLE_CHANGED, at, table_session_id=id)
     return True
 
 
 def sessions_of_server(connection: Connection, runner: str | None) -> Sequence[int]:
     """Return the sessions that haven't ended and that a table server plays; None: that no process plays yet."""
-    query = select(table_sessions.c.id).where(
-        table_sessions.c.table_server == runner if runner else table_sessions.c.table_server.is_(None)
-    )
-    return connection.scalars(query.where(table_sessions.c.status != CLOSED).order_by(table_sessions.c.id)).all()
+    query = select(_session.id).where(_session.table_server == runner if runner else _session.table_server.is_(None))
+    return connection.scalars(query.where(_session.status != CLOSED).order_by(_session.id)).all()
 
 
 def take_slot(
     connection: Connection, id: int, slot: int, user_id: int | None, name: str, token_sha256: str | None, at: float
 ) -> None:
-    """Give a slot to a player: a user by `owner`, a guest by the digest of a secret of their own."""
+    """Give a slot to a player: a user by id, a guest by the SHA-256 of a secret of their own."""
     _set_slot(connection, id, slot, user_id=user_id, name=name, token_sha256=token_sha256)
     record_event(connection, TABLE_CHANGED, at, table_session_id=id)
 
@@ -218,7 +209,7 @@ def set_slot_secret(connection: Connection, id: int, slot: int, token_sha256: st
 
 
 def _set_slot(connection: Connection, id: int, slot: int, **values: object) -> None:
-    where = (session_slots.c.table_session_id == id, session_slots.c.slot == slot)
+    where = (_slot.table_session_id == id, _slot.slot == slot)
     connection.execute(update(session_slots).where(*where).values(**values))
 
 
@@ -228,13 +219,9 @@ def save_session_match(
     """Store a match's record, unless one with as many games is stored. The matches of an ended session have ended."""
     key = (session_matches.c.table_session_id == id, session_matches.c.number == number)
     row = connection.execute(select(session_matches.c.games, session_matches.c.is_complete).where(*key)).one_or_none()
-    over = connection.scalar(select(table_sessions.c.status).where(table_sessions.c.id == id)) == CLOSED
-    values = {
-        "games": games,
-        "is_complete": is_complete or over,
-        "updated_at": at,
-        "data": zlib.compress(record.encode()),
-    }
+    over = connection.scalar(select(_session.status).where(_session.id == id)) == CLOSED
+    data = zlib.compress(record.encode())
+    values = {"games": games, "is_complete": is_complete or over, "updated_at": at, "data": data}
     if row is None:
         connection.execute(insert(session_matches).values(table_session_id=id, number=number, **values))
     elif games > row.games:
@@ -248,10 +235,8 @@ def save_session_match(
 def list_session_matches(connection: Connection, id: int) -> list[SessionMatch]:
     """Return the matches of a table session of which something is kept, in order."""
     row = session_matches.c
-    query = select(row.number, row.games, row.is_complete, row.updated_at, row.data.is_not(None)).where(
-        row.table_session_id == id
-    )
-    return [SessionMatch(*found) for found in connection.execute(query.order_by(row.number))]
+    query = select(row.number, row.games, row.is_complete, row.updated_at, row.data.is_not(None)).order_by(row.number)
+    return [SessionMatch(*found) for found in connection.execute(query.where(row.table_session_id == id))]
 
 
 def find_session_record(connection: Connection, id: int, number: int) -> str | None:

@@ -33,7 +33,7 @@ JOIN = "join"  # a link of the staff's by which any number of people sign up; it
 class Credential:
     """One of them. scope: read, or submit, which may read too; of a link to join: join, or ask.
 
-    by: its maker's login. session: what a link was changed into. Times are seconds since 1970.
+    created_by: a login. session_id: what a link was changed into. Times are seconds since 1970.
     """
 
     user_id: int
@@ -55,10 +55,8 @@ class Credential:
 
 
 _ALL = select(
-    credentials.c.user_id, users.c.login, credentials.c.kind, credentials.c.token_sha256, credentials.c.scope,
-    credentials.c.created_by, credentials.c.created_at, credentials.c.expires_at, credentials.c.revoked,
-    credentials.c.session_id, credentials.c.id, credentials.c.password_hash,
-).join(users, users.c.id == credentials.c.user_id)  # fmt: skip
+    *(users.c.login if name == "login" else credentials.c[name] for name in Credential.__dataclass_fields__)
+).join(users, users.c.id == credentials.c.user_id)
 
 
 def insert_credential(connection: Connection, new: Credential) -> int:
@@ -111,11 +109,11 @@ IS_ACTIVE_USER = and_(users.c.suspended.is_(False), users.c.withdrawn.is_(False)
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A person: `login` is what the teacher and the commands call them, `pseudonym` what tables for everybody show.
+    """A user: staff and commands use the `login`, public standings show the `pseudonym`.
 
-    `number` is the school's own of the person. suspended: nothing of the person's plays, is submitted or counts.
-    canvas: Canvas' ID of the person; moodle: the Identifier in Moodle's grading worksheet. gone: left the course, with
-    the same consequence. merged: the id of the owner that this one became. waiting: staff hasn't approved the account.
+    student_id: the school's. suspended: none of the user's bots plays, and none is submitted or counts. canvas_id:
+    Canvas' ID of the person; moodle_id: the Identifier in Moodle's grading worksheet. withdrawn: left the course, with
+    the same consequence. merged_into: the id of another user. waiting: staff hasn't approved the account.
     """
 
     login: str
@@ -138,9 +136,9 @@ _COLUMNS = [users.c[name] for name in User.__dataclass_fields__]
 
 
 def save_users(connection: Connection, people: Iterable[User], at: float) -> tuple[int, int]:
-    """Add owners, and bring those whose login is known up to date; return how many of each.
+    """Add users, and update those whose login is known; return how many of each.
 
-    A known owner keeps the pseudonym: it stands in tables that people have seen.
+    A known user keeps the pseudonym, which people have seen in standings.
     """
     added = changed = 0
     for person in people:
@@ -167,7 +165,7 @@ def set_user_suspended(connection: Connection, user_id: int, suspended: bool) ->
 
 
 def set_user_withdrawn(connection: Connection, user_id: int, withdrawn: bool) -> None:
-    """Let an owner be gone from the course, or be back. The act that says so is the caller's to note."""
+    """Let an owner be gone from the course, or be back. The caller writes the audit log."""
     connection.execute(update(users).where(users.c.id == user_id).values(withdrawn=withdrawn))
 
 
@@ -177,17 +175,16 @@ def set_user_approved(connection: Connection, user_id: int) -> None:
 
 
 def delete_applicant(connection: Connection, user_id: int) -> None:
-    """Remove an account that waits, and its sessions. The act that says so is the caller's to note."""
+    """Remove an account that waits, and its sessions. The caller writes the audit log."""
     connection.execute(delete(credentials).where(credentials.c.user_id == user_id))
     connection.execute(delete(users).where(users.c.id == user_id, users.c.waiting.is_(True)))
 
 
 def merge_user_rows(connection: Connection, old: User, new: User, at: float) -> None:
-    """Let one owner become another: bots, challenges, tables, more time and memberships of teams are the other's.
+    """Merge a user into another: bots, challenges, tables, extensions and memberships of teams are the other's.
 
-    The old one is in no team any more. The other gets what is known of the old one alone. What let the old one in lets
-    revoked, but for an account at a provider, which is the other's now. The row of the old one stays, so
-    that the login leads to the other.
+    The other user gets the values that only the old one had, and the old one's account at a provider. All other
+    credentials of the old one are revoked. The row of the old one stays, so that the login leads to the other.
     """
     for table, column in (
         (bots, bots.c.owner_id), (matches, matches.c.requested_by), (table_sessions, table_sessions.c.opened_by),
@@ -208,7 +205,7 @@ _MERGED = ("email", "section", "student_id", "canvas_id", "moodle_id")
 
 
 def find_user(connection: Connection, login: str) -> User | None:
-    """Return the owner of a login, or the one that it was merged into; None without one."""
+    """Return the user of a login, or the one that it was merged into; None without one."""
     row = connection.execute(select(*_COLUMNS).where(users.c.login == login)).one_or_none()
     if row is not None and row.merged_into is not None:
         row = connection.execute(select(*_COLUMNS).where(users.c.id == row.merged_into)).one()
@@ -216,7 +213,7 @@ def find_user(connection: Connection, login: str) -> User | None:
 
 
 def all_users(connection: Connection, merged: bool = False) -> list[User]:
-    """Return all owners, in order of login; with `merged` also those that became another."""
+    """Return all users, in order of login; with `merged` also those that were merged into another."""
     query = select(*_COLUMNS).order_by(users.c.login)
     if not merged:
         query = query.where(users.c.merged_into.is_(None))
@@ -237,7 +234,7 @@ PARTY = func.coalesce(
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """An owner in a team, from a time on, in seconds since 1970. until: None while it holds."""
+    """A user in a team. Times are seconds since 1970; left_at: None for a member of now."""
 
     team: str
     login: str
@@ -262,12 +259,12 @@ def join_team(connection: Connection, team: str, user_id: int, at: float) -> Non
 
 
 def leave_team(connection: Connection, user_id: int, at: float) -> None:
-    """Let an owner be in no team from now on. The act that says so is the caller's to note."""
+    """Take a user out of the team. The caller writes the audit log."""
     connection.execute(update(team_members).where(team_members.c.user_id == user_id, _NOW).values(left_at=at))
 
 
 def list_memberships(connection: Connection) -> list[Membership]:
-    """Return who is and was in which team, in order of teams' names, then of time."""
+    """Return the memberships of now and before, in order of teams' names, then of time."""
     query = (
         select(teams.c.name, users.c.login, users.c.name, team_members.c.joined_at, team_members.c.left_at)
         .join(team_members, team_members.c.team_id == teams.c.id)
@@ -277,20 +274,20 @@ def list_memberships(connection: Connection) -> list[Membership]:
 
 
 def teammates_at(connection: Connection, at: float) -> dict[int, set[int]]:
-    """Return the ids of those with whom an owner was in a team at a time, the owner among them; by the owner's id."""
+    """Return the ids of the members of a user's team at a time, by the user's id."""
     then = (team_members.c.joined_at <= at) & (_NOW | (team_members.c.left_at > at))
     members: defaultdict[int, set[int]] = defaultdict(set)
-    for team, owner in connection.execute(select(team_members.c.team_id, team_members.c.user_id).where(then)):
-        members[team].add(owner)
+    for team_id, user_id in connection.execute(select(team_members.c.team_id, team_members.c.user_id).where(then)):
+        members[team_id].add(user_id)
     mates: defaultdict[int, set[int]] = defaultdict(set)
     for team in members.values():
-        for owner in team:  # two owners who became one may have been in two teams
-            mates[owner] |= team
+        for user_id in team:  # a user into whom another was merged may have been in two teams
+            mates[user_id] |= team
     return dict(mates)
 
 
 def get_party(connection: Connection, user: User) -> dict[int, str]:
-    """Return who counts as one with an owner, the owner among them: ids and logins of those who are in the team now."""
+    """Return ids and logins of a user's party: the members of the team now, or the user alone."""
     mine = select(team_members.c.team_id).where(team_members.c.user_id == user.id, _NOW)
     query = select(users.c.id, users.c.login).join(team_members, team_members.c.user_id == users.c.id)
     rows = connection.execute(query.where(_NOW, team_members.c.team_id.in_(mine)).order_by(users.c.id))
@@ -301,7 +298,7 @@ def get_party(connection: Connection, user: User) -> dict[int, str]:
 class Extension:
     """A person's own end of a deadline, by the deadline's name. until: seconds since 1970, None: the deadline's own.
 
-    late_days: of the person's own that it took. why: the reason, as shown to the person.
+    late_days: of the user's own that it took. reason: as shown to the user.
     """
 
     user_id: int
@@ -312,7 +309,7 @@ class Extension:
 
 
 def insert_extension(connection: Connection, extension: Extension) -> None:
-    """Let an extension hold from now on. The act that says so is the caller's to note."""
+    """Let an extension hold from now on. The caller writes the audit log."""
     columns = Extension.__dataclass_fields__
     connection.execute(insert(deadline_extensions).values({name: getattr(extension, name) for name in columns}))
 

@@ -94,7 +94,7 @@ class BotRecord:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a bot. `label` is what results call it: "honest@3". `words` start it, once it was examined."""
+    """One version of a bot. `label` is what results call it: "honest@3". `command` starts it, once it was checked."""
 
     id: int
     bot: int
@@ -111,7 +111,7 @@ class Version:
     attempts: int
     rejection_reason: str | None
     submitted_at: float
-    received_at: float  # when its owner handed it in: `at`, unless staff said another time
+    received_at: float  # submitted_at, unless staff said another time
     submitted_by: str | None  # the login that submitted it
     checked_at: float | None
     is_active: bool
@@ -127,19 +127,14 @@ class Version:
 
     @property
     def is_check_abandoned(self) -> bool:
-        """Whether it is rejected through no fault of its own: its examination was abandoned."""
+        """Whether it is rejected because its check was abandoned, through no fault of its own."""
         return self.status == REJECTED and self.checked_at is None
 
 
 _BOT = select(
-    bots.c.id,
-    bots.c.name,
-    bots.c.owner_id,
-    users.c.login,
-    users.c.pseudonym,
-    bots.c.is_reference,
+    bots.c.id, bots.c.name, bots.c.owner_id, users.c.login, users.c.pseudonym, bots.c.is_reference,
     bots.c.active_version_id,
-).join(users, users.c.id == bots.c.owner_id)
+).join(users, users.c.id == bots.c.owner_id)  # fmt: skip
 
 _PLAYS = and_(bots.c.active_version_id == versions.c.id, IS_ACTIVE_USER)
 
@@ -503,12 +498,11 @@ def disabled_versions(connection: Connection) -> dict[int, str]:
     by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action.in_(("activate", "disable")))
     query = select(versions.c.id, versions.c.last_audit_id, *columns).join(audit_log, audit_log.c.bot == versions.c.bot)
     disabled: dict[int, str] = {}
-    for version, before, act, what, activated, why in connection.execute(
-        query.where(by_people).order_by(audit_log.c.id)
-    ):
-        if what == "disable":
-            disabled[version] = why
-        elif activated == version or act <= before:
+    rows = connection.execute(query.where(by_people).order_by(audit_log.c.id))
+    for version, before, audit_id, action, activated, reason in rows:
+        if action == "disable":
+            disabled[version] = reason
+        elif activated == version or audit_id <= before:
             disabled.pop(version, None)
     return disabled
 
@@ -516,22 +510,19 @@ def disabled_versions(connection: Connection) -> dict[int, str]:
 def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
     """Return the versions of a bot that play only if staff says so, with the reason: disabled or auto-disabled ones."""
     barred: dict[int, str] = {}
-    for act in list_audit_entries(connection, bot, actions=("activate", "auto_disable")):
-        if act.version is not None and act.action == "auto_disable":
-            barred[act.version] = f"auto-disabled: {act.reason}"
+    for entry in list_audit_entries(connection, bot, actions=("activate", "auto_disable")):
+        if entry.version is not None and entry.action == "auto_disable":
+            barred[entry.version] = f"auto-disabled: {entry.reason}"
         else:
-            barred.pop(act.version or 0, None)
+            barred.pop(entry.version or 0, None)
     return barred | {version: f"disabled: {why}" for version, why in disabled_versions(connection).items()}
 
 
 def chosen_versions(connection: Connection) -> list[tuple[int, float]]:
     """Return the versions that people activated, by id, and when, in order of time."""
     by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action == "activate")
-    rows = connection.execute(
-        select(audit_log.c.version, audit_log.c.created_at)
-        .where(by_people)
-        .order_by(audit_log.c.created_at, audit_log.c.id)
-    )
+    query = select(audit_log.c.version, audit_log.c.created_at).where(by_people)
+    rows = connection.execute(query.order_by(audit_log.c.created_at, audit_log.c.id))
     return [(version, at) for version, at in rows]
 
 
@@ -542,13 +533,13 @@ def set_active_version(connection: Connection, version: Version, actor: str, rea
 
 
 def deactivate_bot(connection: Connection, bot: int, action: str, actor: str, reason: str, at: float) -> None:
-    """Stop all versions of a bot; `what` is disable or auto_disable."""
+    """Stop all versions of a bot; `action` is disable or auto_disable."""
     active = connection.scalar(select(bots.c.active_version_id).where(bots.c.id == bot))
     log_action(connection, AuditEntry(actor, action, reason, at, bot=bot, version=active))
     connection.execute(update(bots).where(bots.c.id == bot).values(active_version_id=None))
 
 
 def count_queued_checks(connection: Connection) -> int:
-    """Count the versions that wait for their examination; those of who is suspended or left don't."""
+    """Count the versions that wait for their check; those of suspended or withdrawn users don't."""
     waits = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot).join(users))
     return connection.scalar(waits.where(versions.c.status == QUEUED, IS_ACTIVE_USER)) or 0
