@@ -303,7 +303,7 @@ def _build_in_box(
     """Build one bot into `folder`, which isn't there yet."""
     command = tuple(_command(bot, programs))
     moved = relocate_bot(replace(bot, argv=command), bot.path, Path("/tmp/build"))
-    program = Program(("sh", "-c", _SCRIPT, "build", *moved.argv), bot.path, files=bot.path, wraps=command)
+    program = Program(("sh", "-c", _SCRIPT, "build", *moved.argv), bot.path, files=bot.path, wrapped_command=command)
     with tempfile.TemporaryFile(dir=folder.parent) as archive:
         try:
             box = sandbox.start(program, BUILD_LIMITS)

@@ -79,7 +79,7 @@ class BotConnection:
         self._ready: list[bytes] = []
         self._stale: tuple[int, bytes] | None = None  # the last reply to an earlier request, since the open one
         self._ended = False  # standard output has
-        self._reports = box.cpu_ns() is not None and box.spent() is not None
+        self._reports = box.cpu_ns() is not None and box.cpu_usage() is not None
         self._meter = Meter(box, self._reports, freezes=False, cores=limits.cores)
         self._poll = select.poll()
         for descriptor in (box.stdout, box.stderr):

@@ -96,12 +96,12 @@ def list_(as_json: bool) -> None:
         return
     rows, missing = [], []
     for each in listed:
-        if each.id is None or each.size is None or each.built is None:
+        if each.id is None or each.size_bytes is None or each.built_at is None:
             missing.append(each.language)
             rows.append([each.language, each.tag, "missing", "", ""])
         else:
-            built = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.built))
-            rows.append([each.language, each.tag, _short(each.id), f"{each.size / 1e6:.0f} MB", built])
+            built = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.built_at))
+            rows.append([each.language, each.tag, _short(each.id), f"{each.size_bytes / 1e6:.0f} MB", built])
     print_parts(make_table(["language", "image", "id", Column("size", number=True), "built"], rows))
     if missing:
         print_note(f"build what is missing: arena sandbox image build {' '.join(missing)}")

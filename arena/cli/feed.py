@@ -126,7 +126,7 @@ class Debuggee:
 
     def limits(self, limits: Limits) -> Limits:
         """Return its limits: all but that of CPU time."""
-        return replace(limits, cpu_s=int(LIMITS["cpu_s"].most))
+        return replace(limits, cpu_s=int(LIMITS["cpu_s"].maximum))
 
     def timing(self, timing: Timing) -> Timing:
         """Return its times: a day to say hello, then no clock."""

@@ -29,7 +29,7 @@ class OddsAnswer:
     held_by_influence: dict[int, dict[str, float]]
     influences: tuple[int, ...] | None
     held_by_opponent: tuple[dict[str, float], ...] | None
-    nobody_holds: dict[str, float] | None
+    not_held: dict[str, float] | None
 
 
 @click.command()
@@ -100,8 +100,8 @@ def _odds_answer(
         copies_unseen={role.value: number for role, number in result.copies.items()},
         held_by_influence={cards: numbers(chances) for cards, chances in result.by_influence.items()},
         influences=result.influences,
-        held_by_opponent=None if result.opponents is None else tuple(map(numbers, result.opponents)),
-        nobody_holds=None if result.nobody is None else numbers(result.nobody),
+        held_by_opponent=None if result.by_opponent is None else tuple(map(numbers, result.by_opponent)),
+        not_held=None if result.not_held is None else numbers(result.not_held),
     )
 
 
@@ -111,16 +111,16 @@ def _odds_table(
     up = f", face up {', '.join(revealed)}" if revealed else ""
     counts = sorted({cards for cards in result.influences or result.by_influence if cards}, reverse=True)
     numbers = ["unseen", *(f"with {format_count(cards, 'card')}" for cards in counts)]
-    if result.nobody is not None:
+    if result.not_held is not None:
         numbers.append("nobody")
     rows = []
     for role, copies in result.copies.items():
         chances = [result.by_influence[cards][role] for cards in counts]
-        if result.nobody is not None:
-            chances.append(result.nobody[role])
+        if result.not_held is not None:
+            chances.append(result.not_held[role])
         rows.append([role.value, str(copies), *(f"{float(chance):.1%}" for chance in chances)])
     notes = ["An opponent with this many cards has at least one of the role; nobody: no opponent has one."]
-    if result.nobody is None:
+    if result.not_held is None:
         notes = [f"{notes[0].split(';')[0]}. For all opponents together give --cards-left."]
     notes.append("The odds of the deal: what a player reveals, keeps or claims shows you more.")
     return Group(

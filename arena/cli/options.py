@@ -58,7 +58,7 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for row in reversed(SETTABLE_LIMITS.values()):
         kind: Any = click.FloatRange if isinstance(row.default, float) else click.IntRange
         function = option(
-            row.flag, type=kind(row.least, row.most), metavar="N", help=f"{row.about}  [{row.default:g}]"
+            row.flag, type=kind(row.minimum, row.maximum), metavar="N", help=f"{row.description}  [{row.default:g}]"
         )(function)
     return function
 
@@ -69,7 +69,7 @@ def limits_of(flags: dict[str, float | None], rules: str) -> tuple[Timing, Limit
     for name, value in flags.items():
         if value is None:
             continue
-        if SETTABLE_LIMITS[name].taken(value) is None:  # only NaN gets this far
+        if SETTABLE_LIMITS[name].accepted(value) is None:  # only NaN gets this far
             usage_error(f"{SETTABLE_LIMITS[name].flag} is {value:g}.\nIt is {SETTABLE_LIMITS[name].allowed}.")
         values[name] = value
     times = Timing(**{name: value for name, value in values.items() if name in TIME_LIMITS})
@@ -122,26 +122,28 @@ def announce_clock(timing: Timing, sandbox: Sandbox) -> None:
         charged = "a bot's own time (the host's load isn't charged)"
     else:
         charged = (
-            "wall time" if sandbox.reports_waits else "wall time, since the kernel doesn't report waits for a core"
+            "wall time" if sandbox.reports_wait_time else "wall time, since the kernel doesn't report waits for a core"
         )
     if timing.ponder:
         others = "bots may compute while others think"
     else:
-        others = "bots are frozen while others think" if sandbox.freezes else "bots can't be frozen while others think"
+        others = (
+            "bots are frozen while others think" if sandbox.can_freeze else "bots can't be frozen while others think"
+        )
     print_note(f"clock: {charged}; {others}")
 
 
 def require_enforced_limits(flags: dict[str, float | None], sandbox: Sandbox) -> None:
     """Exit with 2 if a limit was given by its flag that the sandbox doesn't enforce here."""
     for field, value in flags.items():
-        if value is not None and field in sandbox.unenforced:
+        if value is not None and field in sandbox.unenforced_limits:
             flag = LIMITS[field].flag
             usage_error(f"{flag} isn't enforced by the sandbox {sandbox.name} here: leave it out; see arena doctor")
 
 
 def require_own_clock(timing: Timing, sandbox: Sandbox) -> None:
     """Exit with 2 if own time is to be charged and the sandbox can't measure it."""
-    if timing.own and not sandbox.reports_waits:
+    if timing.own and not sandbox.reports_wait_time:
         usage_error(
             f"the sandbox {sandbox.name} can't measure a bot's own time here; see arena doctor, or use --clock wall"
         )

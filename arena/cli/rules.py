@@ -203,8 +203,10 @@ def _from_program(rules: Ruleset) -> Iterator[RenderableType]:
     yield from _section("What differs from treason's program")
     for field in FIELDS:
         value = getattr(rules, field.name)
-        if field.program not in (None, value) and no_effect_reason(rules, field.name) is None:
-            yield _item(f"{field.name} = {to_toml(value)}; the program has {to_toml(to_json_value(field.program))}")
+        if field.treason_value not in (None, value) and no_effect_reason(rules, field.name) is None:
+            yield _item(
+                f"{field.name} = {to_toml(value)}; the program has {to_toml(to_json_value(field.treason_value))}"
+            )
     for sentence in list_program_differences(rules):
         yield _item(sentence)
 
@@ -214,9 +216,9 @@ def _from_program(rules: Ruleset) -> Iterator[RenderableType]:
 
 def _field(field: RulesetField) -> Iterator[RenderableType]:
     yield Text(f"{field.name} = {_default(field)}", style="bold")
-    yield Padding(Text(f"{field.about} (#{field.section})"), (0, 0, 0, 2))
-    if field.needs:
-        yield Padding(Text(f"Only with {field.needs} = true."), (0, 0, 0, 2))
+    yield Padding(Text(f"{field.description} (#{field.section})"), (0, 0, 0, 2))
+    if field.required_field:
+        yield Padding(Text(f"Only with {field.required_field} = true."), (0, 0, 0, 2))
     for choice in field.options:
         word = f" or {to_toml(choice.word)}" if choice.word else ""
         yield Padding(Text(f"{to_toml(choice.value)}{word}: {choice.sentence}"), (0, 0, 0, 4))
@@ -227,7 +229,7 @@ def _field(field: RulesetField) -> Iterator[RenderableType]:
 
 
 def _default(field: RulesetField) -> str:
-    return field.unset if field.default is None else to_toml(field.default)
+    return field.unset_meaning if field.default is None else to_toml(field.default)
 
 
 def _page() -> Text:

@@ -240,7 +240,7 @@ def timing_of(asked: RunOptions, times: Timing, box: Sandbox) -> Timing:
     """Return the clocks, and print what they charge. Exits with 2 if own time is asked for and can't be measured."""
     timing = replace(
         times,
-        own=box.reports_waits if asked.clock in (None, "auto") else asked.clock == "own",
+        own=box.reports_wait_time if asked.clock in (None, "auto") else asked.clock == "own",
         ponder=asked.ponder,
     )
     options.require_own_clock(timing, box)

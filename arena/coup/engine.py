@@ -621,7 +621,7 @@ _STEPS: dict[type[Phase], _Step] = {
     Losing: (
         frozenset((Lose,)),
         lambda table, phase, answers: table.lose(
-            phase.asked[0], answers[0].role, phase.pending, phase.reason, phase.then, phase.past
+            phase.asked[0], answers[0].role, phase.pending, phase.reason, phase.after_loss, phase.failed_challenge
         ),
     ),
     Exchanging: (frozenset((Keep,)), lambda table, phase, answers: table.keep(phase.pending, answers[0].roles)),

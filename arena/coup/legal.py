@@ -63,7 +63,7 @@ def list_legal_moves(view: View) -> tuple[Move, ...]:
         case Losing():
             return _lose_moves(view.cards)
         case Exchanging():
-            return _exchanges(view, phase.pending, phase.past)
+            return _exchanges(view, phase.pending, phase.failed_challenge)
         case DecidingKeepShown():
             return _RETAIN_MOVES
         case Revealing():

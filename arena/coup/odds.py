@@ -34,8 +34,8 @@ class Odds:
     copies: dict[Role, int]
     by_influence: dict[int, dict[Role, Fraction]]
     influences: tuple[int, ...] | None
-    opponents: tuple[dict[Role, Fraction], ...] | None
-    nobody: dict[Role, Fraction] | None
+    by_opponent: tuple[dict[Role, Fraction], ...] | None
+    not_held: dict[Role, Fraction] | None
 
 
 def chance_of_role(unseen: int, copies_unseen: int, cards: int) -> Fraction:
@@ -94,8 +94,8 @@ def odds(
         copies=copies,
         by_influence={cards: each(cards) for cards in range(1, rules.hand + 1)},
         influences=known,
-        opponents=None if known is None else tuple(each(cards) for cards in known),
-        nobody=None if known is None else {role: 1 - chance for role, chance in each(sum(known)).items()},
+        by_opponent=None if known is None else tuple(each(cards) for cards in known),
+        not_held=None if known is None else {role: 1 - chance for role, chance in each(sum(known)).items()},
     )
 
 

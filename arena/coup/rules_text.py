@@ -32,7 +32,7 @@ class RuleTemplate:
     name: str
     text: str | Callable[[Ruleset], str]
     section: str
-    when: Callable[[Ruleset], bool] = lambda _: True
+    condition: Callable[[Ruleset], bool] = lambda _: True
 
 
 class RuleText(NamedTuple):
@@ -54,7 +54,7 @@ def rules_sections(rules: Ruleset) -> Iterator[tuple[str, list[RuleText]]]:
 def _texts(row: "RuleTemplate | str", rules: Ruleset) -> Iterator[RuleText]:
     """Yield the sentence if it holds. A field without effect, or one that says what isn't played, has none."""
     if isinstance(row, RuleTemplate):
-        if row.when(rules):
+        if row.condition(rules):
             yield RuleText(row.name, row.text if isinstance(row.text, str) else row.text(rules), row.section)
     elif no_effect_reason(rules, row) is None and _is_news(row, rules):
         yield RuleText(row, FIELD_BY_NAME[row].sentence(rules), FIELD_BY_NAME[row].section)

@@ -50,20 +50,20 @@ class FieldOption:
 class RulesetField:
     """One field: what it settles, and its values, which are `options`, the numbers of `span`, or a text if neither.
 
-    `section` is the one of docs/rules.md that explains it, `number` the sentence that holds for a number. `unset`: what
-    None means, where a ruleset may leave the field open. `needs`: the field that must be true for this one to have an
-    effect. `program`: what treason's program plays where its page says something else, or nothing.
+    `section` is the one of docs/rules.md that explains it, `number_sentence` holds for a number.
+    `unset_meaning`: of None, where a ruleset may leave the field open. `required_field` must be true for this one to
+    have an effect. `treason_value`: what treason's program plays where its page says something else, or nothing.
     """
 
     name: str
-    about: str
+    description: str
     section: str
     options: tuple[FieldOption, ...] = ()
     span: tuple[int, int] | None = None
-    number: str = ""
-    unset: str = ""
-    needs: str = ""
-    program: Any = None
+    number_sentence: str = ""
+    unset_meaning: str = ""
+    required_field: str = ""
+    treason_value: Any = None
 
     @property
     def default(self) -> Any:
@@ -90,7 +90,7 @@ class RulesetField:
             return value
         if not self.options and not self.span and type(value) is str and _is_name(value):
             return value
-        if value is None and self.unset:
+        if value is None and self.unset_meaning:
             return None
         words = [option.value for option in self.options if isinstance(option.value, str)]
         meant = get_close_matches(value, words, n=1) if isinstance(value, str) else []
@@ -115,7 +115,7 @@ class RulesetField:
         for option in self.options:
             if value == option.value:
                 return option.sentence
-        return self.unset if value is None else self.number.format(value)
+        return self.unset_meaning if value is None else self.number_sentence.format(value)
 
 
 _BASE = Ruleset()
@@ -127,29 +127,29 @@ FIELDS: tuple[RulesetField, ...] = (
         "The fewest players.",
         "players",
         span=(2, MAX_SEATS),
-        number="At least {} players.",
+        number_sentence="At least {} players.",
     ),
     RulesetField(
         "max_seats",
         "The most players.",
         "players",
         span=(2, MAX_SEATS),
-        number="At most {} players.",
+        number_sentence="At most {} players.",
     ),
     RulesetField(
         "start_coins",
         "The coins of each player at the start.",
         "coins",
         span=(0, _MAX_COINS),
-        number="Coins of each player at the start: {}.",
+        number_sentence="Coins of each player at the start: {}.",
     ),
     RulesetField(
         "two_player_starter_coins",
         "The coins of the player who starts a game of two.",
         "coins",
         span=(0, _MAX_COINS),
-        number="Coins of the player who starts a game of two: {}.",
-        program=1,
+        number_sentence="Coins of the player who starts a game of two: {}.",
+        treason_value=1,
     ),
     RulesetField(
         "first_player",
@@ -240,7 +240,7 @@ FIELDS: tuple[RulesetField, ...] = (
                 "After a failed challenge, whoever may block the action still may, but for the challenger.",
             ),
         ),
-        program=BlockAfterChallenge.YES,
+        treason_value=BlockAfterChallenge.YES,
     ),
     RulesetField(
         "forced_coup",
@@ -248,7 +248,7 @@ FIELDS: tuple[RulesetField, ...] = (
         "forced-coup",
         (FieldOption(0, "Nobody has to coup, however rich.", word="off"),),
         span=(_COUP_COST, _MAX_COINS),
-        number="Who starts a turn with {} coins or more must coup.",
+        number_sentence="Who starts a turn with {} coins or more must coup.",
     ),
     RulesetField(
         "exchange_draw",
@@ -258,7 +258,7 @@ FIELDS: tuple[RulesetField, ...] = (
             FieldOption(1, "An exchange draws one card and returns one."),
             FieldOption(2, "An exchange draws two cards and returns two."),
         ),
-        unset="1 with the inquisitor, else 2",
+        unset_meaning="1 with the inquisitor, else 2",
     ),
     RulesetField(
         "exchange_return",
@@ -293,7 +293,7 @@ FIELDS: tuple[RulesetField, ...] = (
             FieldOption(ExaminePick.TARGET, "The target picks which of its cards is examined."),
             FieldOption(ExaminePick.RANDOM, "The card that is examined is picked at random."),
         ),
-        needs="inquisitor",
+        required_field="inquisitor",
     ),
     RulesetField(
         "examine_replace",
@@ -311,7 +311,7 @@ FIELDS: tuple[RulesetField, ...] = (
                 "maybe the same card.",
             ),
         ),
-        needs="inquisitor",
+        required_field="inquisitor",
     ),
     RulesetField(
         "reformation",
@@ -336,7 +336,7 @@ FIELDS: tuple[RulesetField, ...] = (
                 "The allegiance of seat 0 is random; clockwise from there they alternate.",
             ),
         ),
-        needs="reformation",
+        required_field="reformation",
     ),
     RulesetField(
         "embezzle_concede",
@@ -354,7 +354,7 @@ FIELDS: tuple[RulesetField, ...] = (
                 "replaced.",
             ),
         ),
-        needs="reformation",
+        required_field="reformation",
     ),
     RulesetField(
         "draft",
@@ -374,8 +374,8 @@ FIELDS: tuple[RulesetField, ...] = (
         "After how many turns a game is a draw of the survivors.",
         "turn-limit",
         span=(1, _MAX_TURNS),
-        number="After {} turns a game is a draw of the survivors.",
-        unset="200 at 2-4 seats, 300 above",
+        number_sentence="After {} turns a game is a draw of the survivors.",
+        unset_meaning="200 at 2-4 seats, 300 above",
     ),
     RulesetField(
         "dead_target",
@@ -393,7 +393,7 @@ FIELDS: tuple[RulesetField, ...] = (
                 "before the effect takes up to 2 of them, and nobody is asked to block it.",
             ),
         ),
-        program=DeadTarget.COINS,
+        treason_value=DeadTarget.COINS,
     ),
     RulesetField(
         "talk",
@@ -491,7 +491,7 @@ def unplayable_reason(rules: Ruleset) -> str | None:
 
 def no_effect_reason(rules: Ruleset, name: str) -> str | None:
     """Return why this field has no effect in these rules, as in "without inquisitor = true"; None if it has one."""
-    needs = FIELD_BY_NAME[name].needs
+    needs = FIELD_BY_NAME[name].required_field
     if needs and not getattr(rules, needs):
         return f"without {needs} = true"
     if name == "two_player_starter_coins" and rules.min_seats > 2:

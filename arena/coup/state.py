@@ -117,13 +117,16 @@ class DecidingKeepShown:
 
 @dataclass(frozen=True, slots=True)
 class Losing:
-    """A seat with more than one influence chooses which to lose; `then` is a How where that ends the action."""
+    """A seat with more than one influence chooses which to lose.
+
+    `after_loss` is an ActionOutcome where that ends the action.
+    """
 
     asked: tuple[int, ...]
     pending: ActionMove
     reason: LossReason
-    then: AfterLoss | ActionOutcome
-    past: "FailedChallenge"
+    after_loss: AfterLoss | ActionOutcome
+    failed_challenge: "FailedChallenge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ class Exchanging:
 
     asked: tuple[int, ...]
     pending: ActionMove
-    past: "FailedChallenge"
+    failed_challenge: "FailedChallenge"
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,7 @@ class Meter:
         return reading
 
     def _tasks(self) -> dict[int, CpuUsage]:
-        reading = self._box.spent()
+        reading = self._box.cpu_usage()
         if reading is None:
             raise SandboxError("the sandbox doesn't report how long tasks wait, which this match's clock needs")
         return reading

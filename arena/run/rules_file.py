@@ -71,7 +71,7 @@ class FieldSummary:
     """A field of rulesets: its value in the base game, and what is allowed, as they are written in TOML."""
 
     name: str
-    about: str
+    description: str
     section: str
     default: Any
     allowed: str
@@ -93,7 +93,7 @@ def list_ruleset_fields() -> FieldList:
     """Return the fields of rulesets as programs read them."""
     return FieldList(
         tuple(
-            FieldSummary(rule.name, rule.about, rule.section, to_json_value(rule.default), rule.allowed)
+            FieldSummary(rule.name, rule.description, rule.section, to_json_value(rule.default), rule.allowed)
             for rule in FIELDS
         )
     )
@@ -124,7 +124,7 @@ def _limits(values: object) -> dict[str, float]:
     for name, value in values.items():
         if name not in SETTABLE_LIMITS:
             raise ValueError(unknown_field_message(name, dict.fromkeys(SETTABLE_LIMITS)))
-        taken = SETTABLE_LIMITS[name].taken(value)
+        taken = SETTABLE_LIMITS[name].accepted(value)
         if taken is None:
             raise ValueError(f"limits.{name} is {to_toml(value)}.\nIt is {SETTABLE_LIMITS[name].allowed}.")
         checked[name] = taken

@@ -53,16 +53,16 @@ class Backend:
     """A kind of sandbox, and what it can do.
 
     make: return it, with its temporary files below the folder; raises SandboxError if it isn't available. find_problem:
-    why it doesn't work here and how to get it, None because a trial worked. sweep: remove what its dead users left on
-    this machine (groups, containers, folders); never raises. programs: where it finds interpreters. takes: the fields
-    of Choice, other than the name, that it reads.
+    why it doesn't work here and how to get it, None because a trial worked. cleanup_stale: remove what its dead users
+    left on this machine (groups, containers, folders); never raises. programs: where it finds interpreters.
+    supported_options: the fields of SandboxChoice, other than the name, that it reads.
     """
 
     make: Callable[[SandboxChoice, Path], Sandbox]
     find_problem: Callable[[SandboxChoice], HostProblem | None]
-    sweep: Callable[[], object]
+    cleanup_stale: Callable[[], object]
     programs: Callable[[], Programs]
-    takes: tuple[str, ...] = ()
+    supported_options: tuple[str, ...] = ()
 
 
 def get_backend(name: str) -> Backend:
@@ -109,13 +109,13 @@ def programs_of(name: str) -> Programs:
 
 
 def sandboxes_with_option(field: str) -> tuple[str, ...]:
-    """Return the sandboxes that read a field of Choice."""
-    return tuple(name for name in SANDBOX_NAMES if field in get_backend(name).takes)
+    """Return the sandboxes that read a field of SandboxChoice."""
+    return tuple(name for name in SANDBOX_NAMES if field in get_backend(name).supported_options)
 
 
 def cleanup_stale(name: str) -> None:
     """Remove what dead users of a sandbox left on this machine; never raises."""
-    get_backend(name).sweep()
+    get_backend(name).cleanup_stale()
 
 
 def cleanup_all_stale() -> None:

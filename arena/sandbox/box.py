@@ -56,17 +56,17 @@ class Program:
     """Name what to run, as it stands on this machine.
 
     argv[0] is a path, or a name looked up on PATH; a relative path counts from `cwd`. The program runs in `cwd`.
-    `files` is the program's own file or folder, None for `cwd`. An isolating sandbox shows it a copy at /bot and the
-    system's programs, and nothing else; see arena/sandbox/program_files.py. `wraps` is the command that argv is a
-    shell script
-    around, () where argv is the command itself: a sandbox that has other programs for each language goes by it.
-    `bytecode` are files that an isolating sandbox adds to the copy: paths in `__pycache__` folders, and what is there.
+    `files` is the program's own file or folder, None for `cwd`. An isolating sandbox shows it a copy at /bot and
+    the system's programs, and nothing else; see arena/sandbox/program_files.py. `wrapped_command` is the command
+    that argv is a shell script around, () where argv is the command itself: a sandbox that has other programs for
+    each language goes by it. `bytecode` are files that an isolating sandbox adds to the copy: paths in
+    `__pycache__` folders, and what is there.
     """
 
     argv: tuple[str, ...]
     cwd: Path
     files: Path | None = None
-    wraps: tuple[str, ...] = ()
+    wrapped_command: tuple[str, ...] = ()
     bytecode: tuple[tuple[str, bytes], ...] = ()
 
 
@@ -74,18 +74,18 @@ class Program:
 class Exit:
     """Return how a program ended: by an exit code or by a signal; both None when it can't be known.
 
-    `limit` is the field of `Limits` that ended it, None if none did. `counted` is what limits did to the program and
-    its descendants at any time, also where the program survived that; see `LimitRule.counted`.
+    `limit` is the field of `Limits` that ended it, None if none did. `limit_counts` is what limits did to the program
+    and its descendants at any time, also where the program survived that; see `LimitRule.counted`.
     """
 
     code: int | None
     signal: int | None
     limit: str | None = None
-    counted: Counted = ()
+    limit_counts: Counted = ()
 
     def describe(self, limits: Limits) -> str:
         """Return text that follows the program's name: "exited with code 3; forks refused at its limit of 64: 2"."""
-        hits = (LIMITS[field].count_message(limits, count) for field, count in self.counted if field != self.limit)
+        hits = (LIMITS[field].count_message(limits, count) for field, count in self.limit_counts if field != self.limit)
         return "; ".join((self._way(), *hits))
 
     def _way(self) -> str:
@@ -134,7 +134,7 @@ class Box(Protocol):
         Files that they read count, as far as the kernel keeps them for the box.
         """
 
-    def spent(self) -> dict[int, CpuUsage] | None:
+    def cpu_usage(self) -> dict[int, CpuUsage] | None:
         """Return what each task of the program and its descendants has spent, by its number; None if it isn't known.
 
         A wait for a core counts when it has ended. A task that has ended is left out.
@@ -172,15 +172,15 @@ class Sandbox(Protocol):
         """One line: what it is and what it blocks."""
 
     @property
-    def reports_waits(self) -> bool:
-        """Whether `Box.cpu_ns` and `Box.spent` of its boxes give numbers, descendants included."""
+    def reports_wait_time(self) -> bool:
+        """Whether `Box.cpu_ns` and `Box.cpu_usage` of its boxes give numbers, descendants included."""
 
     @property
-    def freezes(self) -> bool:
+    def can_freeze(self) -> bool:
         """Whether `Box.freeze` of its boxes does something."""
 
     @property
-    def unenforced(self) -> frozenset[str]:
+    def unenforced_limits(self) -> frozenset[str]:
         """The fields of Limits that it can't enforce here, not even approximately."""
         return frozenset()
 
@@ -203,7 +203,7 @@ def with_cause(ended: Exit, counted: Counted = (), killed_for: str | None = None
     killed_for: the field of the limit for which the sandbox has sent SIGKILL. cpu_used_up: whether all CPU time is
     used, so that SIGKILL may be the kernel's for a program that ignores SIGXCPU.
     """
-    return replace(ended, limit=_limit(ended, counted, killed_for, cpu_used_up), counted=counted)
+    return replace(ended, limit=_limit(ended, counted, killed_for, cpu_used_up), limit_counts=counted)
 
 
 def _limit(ended: Exit, counted: Counted, killed_for: str | None, cpu_used_up: bool) -> str | None:

@@ -25,8 +25,8 @@ class CgroupBox(Box):
         """Return the most memory that the control group has had at a time."""
         return None if self._closed or self._group is None else self._group.peak_bytes()
 
-    def spent(self) -> dict[int, CpuUsage] | None:
-        """Return what each task has spent; see `Box.spent`."""
+    def cpu_usage(self) -> dict[int, CpuUsage] | None:
+        """Return what each task has spent; see `Box.cpu_usage`."""
         return None if self._closed or self._counter is None else processes.read_cpu_usage(self._counter.tasks())
 
     def freeze(self) -> None:

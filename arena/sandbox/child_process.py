@@ -73,7 +73,7 @@ class ChildSandbox(Sandbox):
         self._groups = cgroup.hierarchy() if hierarchy == "found" else hierarchy
 
     @property
-    def freezes(self) -> bool:
+    def can_freeze(self) -> bool:
         """Whether there are groups."""
         return self._groups is not None
 
@@ -85,7 +85,7 @@ class ChildSandbox(Sandbox):
     def _limits_text(self) -> str:
         """Describe how limits are enforced, and list those that aren't."""
         how = "limits by control groups" if self._groups else "approximate limits"
-        none = [word for field, word in LIMIT_TEXTS.items() if field in self.unenforced]
+        none = [word for field, word in LIMIT_TEXTS.items() if field in self.unenforced_limits]
         return f"{how}; none of {', '.join(none)}" if none else how
 
 

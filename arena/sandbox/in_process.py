@@ -184,7 +184,7 @@ def make_reply_script(reply: Callable[[bytes], bytes | Iterable[bytes] | None]) 
 class InProcessBox(Box):
     """Run one script in a thread behind real pipes; see `Box`."""
 
-    def __init__(self, name: str, script: Script, reports_waits: bool = False, freezes: bool = False) -> None:
+    def __init__(self, name: str, script: Script, reports_wait_time: bool = False, can_freeze: bool = False) -> None:
         pipes: list[int] = []
         try:
             for _ in range(4):
@@ -199,7 +199,7 @@ class InProcessBox(Box):
             os.set_blocking(end, False)
         self._name = name
         self._exit: Exit | None = None
-        self._reports_waits, self._freezes = reports_waits, freezes
+        self._reports_wait_time, self._can_freeze = reports_wait_time, can_freeze
         self._peer = ScriptPeer(stdin, stdout, stderr, self._killed)
         self._thread = threading.Thread(target=self._run, args=(self._peer, script), name=f"inside {name}", daemon=True)
         self._thread.start()
@@ -210,19 +210,19 @@ class InProcessBox(Box):
 
     def cpu_ns(self) -> int | None:
         """Return what the script has burnt, None where it isn't accounted."""
-        return self._peer.cpu_ns if self._reports_waits else None
+        return self._peer.cpu_ns if self._reports_wait_time else None
 
     def peak_bytes(self) -> int | None:
         """Return what the script says that it has had."""
         return self._peer.peak_bytes
 
-    def spent(self) -> dict[int, CpuUsage] | None:
+    def cpu_usage(self) -> dict[int, CpuUsage] | None:
         """Return what the script has burnt and how long it starved, as one task; None if it isn't known."""
-        return {1: self._peer.spent} if self._reports_waits else None
+        return {1: self._peer.spent} if self._reports_wait_time else None
 
     def freeze(self) -> None:
         """Stop the script at its next step; nothing where the box can't."""
-        if self._freezes:
+        if self._can_freeze:
             self._peer.thawed.clear()
 
     def thaw(self) -> None:
@@ -265,27 +265,29 @@ class InProcessSandbox(Sandbox):
     name = "inside"
     note = "inside: functions in threads of this process"
 
-    def __init__(self, scripts: Mapping[str, Script], reports_waits: bool = False, freezes: bool = False) -> None:
-        self._reports_waits, self._freezes = reports_waits, freezes
+    def __init__(
+        self, scripts: Mapping[str, Script], reports_wait_time: bool = False, can_freeze: bool = False
+    ) -> None:
+        self._reports_wait_time, self._can_freeze = reports_wait_time, can_freeze
         self.boxes: list[InProcessBox] = []
         self._scripts = scripts
 
     @property
-    def reports_waits(self) -> bool:
+    def reports_wait_time(self) -> bool:
         """Whether it was asked to."""
-        return self._reports_waits
+        return self._reports_wait_time
 
     @property
-    def freezes(self) -> bool:
+    def can_freeze(self) -> bool:
         """Whether it was asked to."""
-        return self._freezes
+        return self._can_freeze
 
     def start(self, program: Program, limits: Limits) -> InProcessBox:
         """Start the script called `program.argv[0]`; ProgramError when there is none. Limits don't apply."""
         name = program.argv[0] if program.argv else ""
         if name not in self._scripts:
             raise ProgramError(f"{name}: no such script")
-        box = InProcessBox(name, self._scripts[name], self._reports_waits, self._freezes)
+        box = InProcessBox(name, self._scripts[name], self._reports_wait_time, self._can_freeze)
         self.boxes.append(box)
         return box
 

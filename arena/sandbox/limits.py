@@ -13,8 +13,9 @@ from typing import Any
 class LimitRule:
     """One row. In `message` and `counted` {} stands for the value with its unit.
 
-    field: the name in `Limits`, in TOML files and, with - for _, of the flag. default, least, most: in `unit`; below
-    the least nothing starts, above the most it's a typing error, or more than a kernel takes. about: the flag's help.
+    field: the name in `Limits`, in TOML files and, with - for _, of the flag. default, minimum, maximum: in `unit`;
+    below the minimum nothing starts, above the maximum it's a typing error, or more than a kernel takes.
+    description: the flag's help.
     wire, wire_unit: the name in hello.limits, and how many of its units are one of ours.
     code: the fault of a program that the limit has ended; "" where the limit only refuses, which ends no program.
     message, help: one line each on that fault. signal: what the kernel ends a process with for this limit alone.
@@ -23,10 +24,10 @@ class LimitRule:
     """
 
     default: float
-    least: float
-    most: float
+    minimum: float
+    maximum: float
     unit: str
-    about: str
+    description: str
     code: str = ""
     message: str = ""
     help: str = ""
@@ -63,14 +64,14 @@ class LimitRule:
     def allowed(self) -> str:
         """Return what it takes: "a whole number from 16 to 1,048,576"."""
         whole = "a whole number" if isinstance(self.default, int) else "a number"
-        return f"{whole} from {self.least:g} to {self.most:,.12g}"
+        return f"{whole} from {self.minimum:g} to {self.maximum:,.12g}"
 
-    def taken(self, value: object) -> float | None:
+    def accepted(self, value: object) -> float | None:
         """Return a value as the limit takes it, None for one that it doesn't."""
         kind = type(self.default)
         if isinstance(value, bool) or not isinstance(value, int | kind):
             return None
-        return kind(value) if self.least <= value <= self.most else None  # NaN is in no range
+        return kind(value) if self.minimum <= value <= self.maximum else None  # NaN is in no range
 
     def _amount(self, number: str) -> str:
         return f"{number} {self.unit}".rstrip()

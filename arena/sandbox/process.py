@@ -84,7 +84,7 @@ class ProcessSandbox(ChildSandbox):
         return f"process: no isolation: only for code you trust; {self._limits_text}"
 
     @property
-    def unenforced(self) -> frozenset[str]:
+    def unenforced_limits(self) -> frozenset[str]:
         """Its /tmp is shared; without control groups root's processes aren't limited."""
         if sys.platform != "linux":
             return frozenset({"tmp_mb", "cores", "memory_mb", "processes"})
@@ -93,7 +93,7 @@ class ProcessSandbox(ChildSandbox):
         return frozenset({"tmp_mb", "cores", "processes"} if os.getuid() == 0 else {"tmp_mb", "cores"})
 
     @property
-    def reports_waits(self) -> bool:
+    def reports_wait_time(self) -> bool:
         """Whether this is Linux, and its kernel reports it."""
         return sys.platform == "linux" and processes.has_schedstat()
 
@@ -347,7 +347,7 @@ def _variables_of(pid: int) -> list[bytes]:
 BACKEND = Backend(
     make=lambda choice, scratch: ProcessSandbox(scratch, pass_env=choice.pass_env),
     find_problem=lambda choice: None,
-    sweep=cgroup.cleanup_stale,
+    cleanup_stale=cgroup.cleanup_stale,
     programs=Programs,
-    takes=("pass_env",),
+    supported_options=("pass_env",),
 )

@@ -115,7 +115,7 @@ def test_what_weighs_most_comes_first(tmp_path: Path) -> None:
     [
         (None, None, "ok", "takes bubblewrap"),
         (NO_BWRAP, None, "ok", "takes docker"),
-        (NO_BWRAP, NO_DOCKER, "warn", "keeps nothing"),
+        (NO_BWRAP, NO_DOCKER, "warn", "without isolation"),
     ],
 )
 def test_it_says_which_sandbox_auto_takes(

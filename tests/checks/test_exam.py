@@ -46,13 +46,13 @@ def examined(
     script: Script,
     patience: Timeouts = PATIENT,
     hello_s: float = PATIENT_S,
-    reports_waits: bool = False,
+    reports_wait_time: bool = False,
 ) -> list[CheckStep]:
     """Examine a script as if it were a bot's file."""
     file = folder / "bot.py"
     file.write_text("")
     argv = load_bots([str(file)])[0][0].argv
-    sandbox = InProcessSandbox({argv[0]: script}, reports_waits)
+    sandbox = InProcessSandbox({argv[0]: script}, reports_wait_time)
     exam = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, patience=patience)
     steps = list(check_bot(str(file), exam))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
@@ -502,5 +502,5 @@ def test_the_time_in_which_the_host_keeps_a_bot_from_a_core_is_not_its_own(tmp_p
                 time.sleep(0.2)
             peer.send(polite(message) or b"")
 
-    steps = examined(tmp_path, script, hello_s=0.1, reports_waits=True)
+    steps = examined(tmp_path, script, hello_s=0.1, reports_wait_time=True)
     assert [step.check for step in steps if step.severity is Severity.FAIL] == ([] if starved_s else ["hello"])

@@ -297,12 +297,12 @@ def test_the_bounds_of_a_limit_may_be_met_exactly(tmp_path: Path, field: str) ->
     row = SETTABLE_LIMITS[field]
     step = 0.01 if isinstance(row.default, float) else 1
     file = tmp_path / "my.toml"
-    for value in (row.least, row.most):
+    for value in (row.minimum, row.maximum):
         file.write_text(f"[limits]\n{field} = {value}\n")
         assert load_ruleset_limits(str(file)) == {field: value}
-    for value in (row.least - step, row.most + step):
+    for value in (row.minimum - step, row.maximum + step):
         file.write_text(f"[limits]\n{field} = {value}\n")
-        with pytest.raises(RulesetError, match=f"from {row.least:g} to {row.most:,.12g}"):
+        with pytest.raises(RulesetError, match=f"from {row.minimum:g} to {row.maximum:,.12g}"):
             load_ruleset_limits(str(file))
 
 
@@ -337,7 +337,7 @@ def test_the_clock_is_the_sandboxs_unless_another_is_asked_for(
     (told,) = [line for line in ran.err.splitlines() if line.startswith("clock: ")]
     assert told.startswith(said)
     timing = config_of(place, "out")["terms"]["timing"]
-    tells = make_sandbox(SandboxChoice("process"), tmp_path / "scratch").reports_waits
+    tells = make_sandbox(SandboxChoice("process"), tmp_path / "scratch").reports_wait_time
     assert timing["own"] == (tells if own is None else own)
     assert timing["ponder"] == ponder
 

@@ -101,12 +101,12 @@ def test_odds_as_json() -> None:
     found = json.loads(result.stdout)
     assert [*found] == [
         "rules", "players", "own", "revealed", "unseen", "copies_unseen", "held_by_influence", "influences",
-        "held_by_opponent", "nobody_holds",
+        "held_by_opponent", "not_held",
     ]  # fmt: skip
     assert (found["own"], found["revealed"], found["influences"]) == (["captain", "duke"], ["contessa"], [2, 2, 1])
     assert found["copies_unseen"] == {"ambassador": 3, "assassin": 3, "captain": 2, "contessa": 2, "duke": 2}
     assert [one["duke"] for one in found["held_by_opponent"]] == pytest.approx([21 / 66, 21 / 66, 2 / 12])
-    assert found["nobody_holds"]["duke"] == pytest.approx(252 / 792)
+    assert found["not_held"]["duke"] == pytest.approx(252 / 792)
 
 
 def test_odds_without_influences_says_what_it_cant_tell() -> None:
@@ -116,7 +116,7 @@ def test_odds_without_influences_says_what_it_cant_tell() -> None:
     assert "with 2 cards  with 1 card" in plain.stdout
     assert "--cards-left" in plain.stdout
     found = json.loads(run(odds, "--own", "duke,captain", "--revealed", "contessa", "--players", "4", "--json").stdout)
-    assert (found["influences"], found["held_by_opponent"], found["nobody_holds"]) == (None, None, None)
+    assert (found["influences"], found["held_by_opponent"], found["not_held"]) == (None, None, None)
 
 
 def test_odds_of_other_rules(tmp_path: Path) -> None:

@@ -335,7 +335,7 @@ def test_the_fields_are_printed_with_default_values_and_section() -> None:
     told = flat(sheet.fields_table())
     for rule in FIELDS:
         assert f"{rule.name} = " in told
-        assert f"{rule.about} (#{rule.section})" in told
+        assert f"{rule.description} (#{rule.section})" in told
         for option in rule.options:
             assert option.sentence in told
     assert 'attacks_blocked_by = "target"' in told

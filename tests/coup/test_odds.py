@@ -19,8 +19,8 @@ def test_the_worked_example_at_the_end_of_003() -> None:
     assert expected == Fraction(30, 52) == Fraction(15, 26)
     assert 1 - chance_of_role(unseen=13, copies_unseen=3, cards=2) == expected
     found = odds(COUP, seats=2, own=[CAPTAIN, CONTESSA])
-    assert found.nobody is not None
-    assert found.nobody[DUKE] == 1 - found.by_influence[2][DUKE] == expected
+    assert found.not_held is not None
+    assert found.not_held[DUKE] == 1 - found.by_influence[2][DUKE] == expected
     assert (found.unseen, found.copies[DUKE], found.influences) == (13, 3, (2,))
     assert f"{float(expected):.2%}" == "57.69%"
     assert f"{float(expected):.0%}" == "58%"
@@ -33,9 +33,9 @@ def test_no_duke_among_several_opponents(opponents: int, percent: str) -> None:
     assert nobody_holds(13, 3, opponents) == expected
     assert f"{100 * float(expected):.1f}" == percent
     found = odds(COUP, opponents + 1, [CAPTAIN, CONTESSA])
-    assert found.nobody is not None
-    assert found.nobody[DUKE] == expected
-    assert found.opponents == (found.by_influence[2],) * opponents
+    assert found.not_held is not None
+    assert found.not_held[DUKE] == expected
+    assert found.by_opponent == (found.by_influence[2],) * opponents
 
 
 # Rules, seats, own cards, revealed cards, influences, and the probability that the first opponent has no duke.
@@ -59,8 +59,8 @@ def test_the_odds_at_a_table(
     """C(U-d,k)/C(U,k), with U unseen cards, d of the role among them, k hidden cards."""
     rules, seats, own, revealed, influences, without = case
     found = odds(rules, seats, own, revealed, influences)
-    assert found.opponents is not None
-    assert 1 - found.opponents[0][DUKE] == without
+    assert found.by_opponent is not None
+    assert 1 - found.by_opponent[0][DUKE] == without
     assert [*found.copies] == [*rules.roles]
 
 
@@ -78,12 +78,12 @@ def test_the_odds_are_those_of_counting_all_deals() -> None:
 def test_who_lost_a_card_must_be_told_where_it_isnt_clear() -> None:
     """One revealed card of three opponents': the odds by number of cards are known, those of an opponent aren't."""
     found = odds(COUP, 4, [DUKE, CAPTAIN], [CONTESSA])
-    assert (found.influences, found.opponents, found.nobody) == (None, None, None)
+    assert (found.influences, found.by_opponent, found.not_held) == (None, None, None)
     told = odds(COUP, 4, [DUKE, CAPTAIN], [CONTESSA], [2, 2, 1])
     assert told.by_influence == found.by_influence
-    assert told.opponents == (told.by_influence[2], told.by_influence[2], told.by_influence[1])
-    assert told.nobody is not None
-    assert told.nobody[CONTESSA] == Fraction(comb(10, 5), comb(12, 5))
+    assert told.by_opponent == (told.by_influence[2], told.by_influence[2], told.by_influence[1])
+    assert told.not_held is not None
+    assert told.not_held[CONTESSA] == Fraction(comb(10, 5), comb(12, 5))
 
 
 IMPOSSIBLE: dict[str, tuple[Callable[[], object], str]] = {

@@ -47,7 +47,7 @@ NUMBERS: dict[str, list[int]] = {
 VALUES: dict[str, list[Any]] = {
     field.name: [option.value for option in field.options]
     + NUMBERS.get(field.name, [])
-    + [None] * (1 + len(NUMBERS.get(field.name, [])) if field.unset else 0)
+    + [None] * (1 + len(NUMBERS.get(field.name, [])) if field.unset_meaning else 0)
     for field in FIELDS
     if field.name != "name"
 }

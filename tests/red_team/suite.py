@@ -220,7 +220,7 @@ def play(row: Row, kind: Match, stage: Stage) -> Result:
     )
     before = traces(stage)
     limit_ms = PATIENT_MS if kind.patient else LIMIT_MS
-    timing = Timing(limit_ms, BANK_MS, own=stage.sandbox.reports_waits)
+    timing = Timing(limit_ms, BANK_MS, own=stage.sandbox.reports_wait_time)
     terms = MatchSettings(timing=timing, limits=stage.limits, lives=1)
     spec = MatchSpec(0, b"r" * 32, ("attacker", "honest"), ((0, 1),), terms)
 
@@ -243,7 +243,7 @@ def play(row: Row, kind: Match, stage: Stage) -> Result:
     if kind.told not in told + stderr:
         wrong.append(f"nothing says {kind.told!r}: {told or stderr[-300:]!r}")
     seen = dict(re.findall(r"^saw (\S+) (\S+)$", stderr, re.MULTILINE))
-    wrong += _out_of_bounds(kind, seen, stage.sandbox.freezes)
+    wrong += _out_of_bounds(kind, seen, stage.sandbox.can_freeze)
     wrong += [left] if (left := left_behind(stage, before, token)) else []
     words = [fault.code for fault in theirs] or ["harmless"]
     words += [f"{name} {value}" for name, value in seen.items() if name in kind.saw]

@@ -219,7 +219,7 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
     until(lambda: list(scratch.iterdir()) == [])  # Docker's folders are removed in the background, also earlier ones
     children = children_of_this_process()
     before = left(scratch)
-    timing = replace(expected.timing, own=expected.timing is HURRIED and sandbox.reports_waits)
+    timing = replace(expected.timing, own=expected.timing is HURRIED and sandbox.reports_wait_time)
     spec = MatchSpec(
         match=0,
         key=b"b" * 32,

@@ -132,7 +132,7 @@ def play(
 ) -> Record:
     """Play a match in which bot i sits in seat i."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
-    sandbox = InProcessSandbox(dict(zip(names, scripts, strict=True)), reports_waits=own, freezes=freezes)
+    sandbox = InProcessSandbox(dict(zip(names, scripts, strict=True)), reports_wait_time=own, can_freeze=freezes)
     spec = MatchSpec(
         match=0,
         key=b"c" * 32,
@@ -190,9 +190,9 @@ class Watched(Box):
         self._note("cpu_ns")
         return self._box.cpu_ns()
 
-    def spent(self) -> dict[int, CpuUsage] | None:
-        self._note("spent")
-        return self._box.spent()
+    def cpu_usage(self) -> dict[int, CpuUsage] | None:
+        self._note("cpu_usage")
+        return self._box.cpu_usage()
 
     def freeze(self) -> None:
         self._note("freeze")
@@ -548,7 +548,7 @@ def test_tasks_that_sleep_in_turns_gain_nothing() -> None:
     class InTurns(Watched):
         turn = 0
 
-        def spent(self) -> dict[int, CpuUsage] | None:
+        def cpu_usage(self) -> dict[int, CpuUsage] | None:
             self.turn += 1
             return {
                 task: CpuUsage(0, 0, sleeps=(self.turn + task) // 2, ready=(self.turn + task) % 2 == 0)
@@ -596,7 +596,7 @@ def test_nothing_is_read_for_an_answer_in_the_first_millisecond() -> None:
     while len(counts) < 10 and min(counts, default=3) > 2:  # a real poll may have ended before an answer came
         calls: list[str] = []
         play(bot(first), bot(first), clock=Clock(), own=True, wrap=lambda _, box, to=calls: Watched(box, to))
-        counts.append(calls.count("spent"))
+        counts.append(calls.count("cpu_usage"))
     assert min(counts) <= 2, counts
 
 
@@ -634,16 +634,16 @@ def test_a_bot_can_not_stretch_its_own_time_until_the_match_is_void(cores: float
     assert codes(record) == []
 
 
-@pytest.mark.parametrize("method", ["cpu_ns", "spent"])
+@pytest.mark.parametrize("method", ["cpu_ns", "cpu_usage"])
 def test_a_bot_whose_waits_are_not_told_voids_a_match_by_own_time(method: str) -> None:
-    """Source: Box.cpu_ns and Box.spent: None where the kernel doesn't tell. That is ours."""
+    """Source: Box.cpu_ns and Box.cpu_usage: None where the kernel doesn't tell. That is ours."""
     clock = Clock()
 
     class Blind(Watched):
         def cpu_ns(self) -> int | None:
             return None if method == "cpu_ns" else 0
 
-        def spent(self) -> dict[int, CpuUsage] | None:
+        def cpu_usage(self) -> dict[int, CpuUsage] | None:
             return None
 
     with pytest.raises(ArenaError, match="doesn't report"):
@@ -865,14 +865,14 @@ def test_a_frozen_bot_that_was_leaving_is_found_dead_when_it_is_next_asked() -> 
 # --- ours, not theirs -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("breaks", [("exit", 1), ("spent", 1), ("freeze", 3), ("thaw", 2)])
+@pytest.mark.parametrize("breaks", [("exit", 1), ("cpu_usage", 1), ("freeze", 3), ("thaw", 2)])
 def test_a_sandbox_that_breaks_in_mid_game_voids_the_match(breaks: tuple[str, int]) -> None:
     """Source: Box: SandboxError by signs that the program can't cause. All boxes are closed."""
 
     calls: list[str] = []
 
     def silent(peer: ScriptPeer, request: Request) -> bytes | None:
-        return reply(request) if breaks[0] not in ("exit", "spent") or request["id"] < 3 else None
+        return reply(request) if breaks[0] not in ("exit", "cpu_usage") or request["id"] < 3 else None
 
     def waits(peer: ScriptPeer, request: Request) -> bytes:
         until(lambda: breaks[0] not in ("freeze", "thaw") or calls.count("freeze") > calls.count("thaw"))

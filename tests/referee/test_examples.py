@@ -85,7 +85,7 @@ def _conversation(seats: int, games: int, seed: int, answer: Answer, preset: str
 
         return play
 
-    sandbox = InProcessSandbox({str(bot): script(bot) for bot in range(seats)}, reports_waits=True)
+    sandbox = InProcessSandbox({str(bot): script(bot) for bot in range(seats)}, reports_wait_time=True)
 
     def launch(bot: int) -> Box:
         return sandbox.start(Program((str(bot),), Path()), Limits())

@@ -34,7 +34,7 @@ class PipeBox(Box):
     def cpu_ns(self) -> int | None:
         return 0
 
-    def spent(self) -> dict[int, CpuUsage] | None:
+    def cpu_usage(self) -> dict[int, CpuUsage] | None:
         return self.tasks()
 
     def freeze(self) -> None:

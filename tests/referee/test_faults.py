@@ -157,7 +157,7 @@ def play(
     """Play a match in which bot i sits in seat i. A script that is None is a program that doesn't exist."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
     programs = {name: script for name, script in zip(names, scripts, strict=True) if script is not None}
-    sandbox = InProcessSandbox(programs, reports_waits=True, freezes=freezes)
+    sandbox = InProcessSandbox(programs, reports_wait_time=True, can_freeze=freezes)
     seatings = (tuple(range(len(scripts))),) * games
     spec = MatchSpec(match=0, key=key, bots=names, seatings=seatings, terms=MatchSettings(**terms))
 

@@ -52,7 +52,7 @@ def play(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Callable[.
     """Play one game of two bots in groups that account and freeze."""
     needs("cgroup", cgroup.cgroup_problem())
     sandbox = ProcessSandbox(tmp_path / "scratch")
-    needs("cgroup", None if sandbox.reports_waits and sandbox.freezes else "no freezing here")
+    needs("cgroup", None if sandbox.reports_wait_time and sandbox.can_freeze else "no freezing here")
 
     def run(
         *programs: Program,

@@ -25,7 +25,9 @@ from arena.coup import (
 from arena.run import RulesetError, load_ruleset
 
 # What must be on for a field to have an effect.
-NEEDED: dict[str, dict[str, object]] = {rule.name: {rule.needs: True} for rule in FIELDS if rule.needs} | {
+NEEDED: dict[str, dict[str, object]] = {
+    rule.name: {rule.required_field: True} for rule in FIELDS if rule.required_field
+} | {
     "exchange_return": {"exchange_draw": 1},
     "draft": {"max_seats": 2},
 }

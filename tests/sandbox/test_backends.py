@@ -25,7 +25,7 @@ def test_every_sandbox_has_a_row(name: str) -> None:
     """It is a module arena.sandbox.NAME, and makes a sandbox of that name."""
     row = get_backend(name)
     assert isinstance(row, Backend)
-    assert set(row.takes) <= {field for field in SandboxChoice.__dataclass_fields__ if field != "name"}
+    assert set(row.supported_options) <= {field for field in SandboxChoice.__dataclass_fields__ if field != "name"}
     assert SandboxChoice(name).isolates == (name in ISOLATING_SANDBOXES)
 
 

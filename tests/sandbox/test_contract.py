@@ -380,7 +380,7 @@ os.read(0, 1)
 
 def test_the_children_of_a_program_are_charged_to_it(sandbox: Sandbox, files: Path) -> None:
     """Row 21: also a child in a session of its own; what was charged stays until the box is closed."""
-    assert sandbox.reports_waits
+    assert sandbox.reports_wait_time
     with running(sandbox, python(BURNING_CHILD, files)) as box:
         assert read_line(box.stdout) == b"ready\n"
         seen = [box.cpu_ns() or 0]
@@ -400,7 +400,7 @@ def test_a_frozen_program_gets_no_cpu_and_can_be_closed(kind: Kind, files: Path)
     """Row 20: the program and its child; to freeze or thaw twice, or after the close, is harmless."""
     with running(kind.sandbox, python(BURNING_CHILD, files), Limits(cores=min(2, os.cpu_count() or 1))) as box:
         read_line(box.stdout)
-        assert kind.sandbox.freezes == kind.groups
+        assert kind.sandbox.can_freeze == kind.groups
         if not kind.groups:
             box.freeze()
             box.thaw()
@@ -453,7 +453,7 @@ def test_daemons_that_ignore_all_signals_die_with_their_box(sandbox: Sandbox, fi
 
 def tasks_of(box: Box) -> list[int]:
     """Return the numbers of a box's tasks on this machine."""
-    spent = box.spent()
+    spent = box.cpu_usage()
     assert spent is not None
     return sorted(spent)
 
@@ -468,7 +468,7 @@ sandbox = made(kind, Path(scratch))
 boxes = [sandbox.start(python(code, Path(files)), Limits()) for _ in range(2)]
 for box in boxes:
     read_line(box.stdout)
-tasks = [task for box in boxes for task in box.spent()]
+tasks = [task for box in boxes for task in box.cpu_usage()]
 for box in boxes:
     box.freeze()
 print(*tasks, flush=True)

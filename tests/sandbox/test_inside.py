@@ -126,8 +126,8 @@ def test_what_a_script_burns_is_accounted_where_that_is_asked_for() -> None:
         peer.send(b"burnt\n")
         peer.burn(0.25)
 
-    sandbox = InProcessSandbox({"it": burns}, reports_waits=True)
-    assert (sandbox.reports_waits, sandbox.freezes) == (True, False)
+    sandbox = InProcessSandbox({"it": burns}, reports_wait_time=True)
+    assert (sandbox.reports_wait_time, sandbox.can_freeze) == (True, False)
     box = sandbox.start(Program(("it",), Path()), Limits())
     assert exit_of(box) == Exit(0, None)
     assert box.cpu_ns() == 1_750_000_000
@@ -151,7 +151,7 @@ def test_a_frozen_script_stops_at_its_next_step_and_goes_on_when_thawed(step: Ca
         step(peer)
         went_on.set()
 
-    box = InProcessSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
+    box = InProcessSandbox({"it": script}, can_freeze=True).start(Program(("it",), Path()), Limits())
     assert read_line(box.stdout) == b"here\n"
     box.freeze()
     box.freeze()
@@ -174,7 +174,7 @@ def test_a_script_that_waits_when_it_is_frozen_does_not_see_what_comes() -> None
         got.append(peer.read_line())
         peer.send(got[0])
 
-    box = InProcessSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
+    box = InProcessSandbox({"it": script}, can_freeze=True).start(Program(("it",), Path()), Limits())
     assert read_line(box.stdout) == b"here\n"
     box.freeze()
     os.write(box.stdin, b"a line\n")
@@ -197,7 +197,7 @@ def test_a_frozen_script_can_be_closed() -> None:
         peer.send(b"free\n")
         peer.wait()
 
-    box = InProcessSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
+    box = InProcessSandbox({"it": script}, can_freeze=True).start(Program(("it",), Path()), Limits())
     box.freeze()
     frozen.set()
     assert box.close() == Exit(None, signal.SIGKILL)

@@ -45,8 +45,8 @@ def test_a_row_is_complete(field: str) -> None:
     row = LIMITS[field]
     assert row.field == field
     assert row.default == getattr(Limits(), field) == row.value(Limits())
-    assert row.least <= row.default <= row.most
-    assert row.about.endswith(".")
+    assert row.minimum <= row.default <= row.maximum
+    assert row.description.endswith(".")
     assert bool(row.code) == bool(row.message) == bool(row.help)
     assert all("{}" in text for text in (row.message, row.counted) if text)
 

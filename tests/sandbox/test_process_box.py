@@ -301,11 +301,11 @@ def test_cpu_time_of_many_short_children_never_falls(limited: ProcessSandbox, tm
 def test_a_sandbox_without_groups_says_what_is_approximate(scratch: Path) -> None:
     """Its limits are approximate; it freezes nothing; it says both."""
     sandbox = ProcessSandbox(scratch, None)
-    assert not sandbox.freezes
+    assert not sandbox.can_freeze
     if sys.platform == "linux":
         root = os.getuid() == 0
         assert f"approximate limits; none of {'processes, ' * root}cores, /tmp" in sandbox.note
-        assert ("processes" in sandbox.unenforced) == root
+        assert ("processes" in sandbox.unenforced_limits) == root
 
 
 HIDDEN_DAEMON = """

@@ -142,7 +142,7 @@ def _play(given: dict[str, Any], choice: Any, box: Any) -> Any:
         usage_error(problem)
     timing, limits = options.limits_of(flags, given["rules"])
     options.require_enforced_limits(flags, box)
-    own = box.reports_waits if given["clock"] in (None, "auto") else given["clock"] == "own"
+    own = box.reports_wait_time if given["clock"] in (None, "auto") else given["clock"] == "own"
     timing = replace(timing, own=own, ponder=given["ponder"])
     options.require_own_clock(timing, box)
     terms = MatchSettings(

@@ -50,7 +50,7 @@ class BubblewrapSandbox(ChildSandbox):
     name = "bubblewrap"
 
     @property
-    def reports_waits(self) -> bool:
+    def reports_wait_time(self) -> bool:
         """Whether the kernel reports it."""
         return processes.has_schedstat()
 
@@ -61,7 +61,7 @@ class BubblewrapSandbox(ChildSandbox):
         return f"bubblewrap: no network, other processes, files of the host or dangerous system calls; {limits}"
 
     @property
-    def unenforced(self) -> frozenset[str]:
+    def unenforced_limits(self) -> frozenset[str]:
         """Cores, which only control groups share out."""
         return frozenset({"cores"} if self._groups is None else ())
 
@@ -257,6 +257,6 @@ def _programs() -> Programs:
 BACKEND = Backend(
     make=lambda choice, scratch: BubblewrapSandbox(scratch),
     find_problem=lambda choice: unavailable_reason(),
-    sweep=cgroup.cleanup_stale,
+    cleanup_stale=cgroup.cleanup_stale,
     programs=_programs,
 )

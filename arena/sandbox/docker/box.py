@@ -47,7 +47,7 @@ class DockerSandbox(Sandbox):
     """Start programs in containers, with folders below `scratch`, which is made when missing."""
 
     name = "docker"
-    freezes = True
+    can_freeze = True
 
     def __init__(self, scratch: Path, runtime: str | None = None, image: str | None = None) -> None:
         """Connect.
@@ -77,7 +77,7 @@ class DockerSandbox(Sandbox):
         )
 
     @property
-    def reports_waits(self) -> bool:
+    def reports_wait_time(self) -> bool:
         """Whether the kernel reports it."""
         return processes.has_schedstat()
 
@@ -86,7 +86,7 @@ class DockerSandbox(Sandbox):
         if not program.argv:
             raise ProgramError("the command is empty")
         words = command_inside(program)
-        wrapped = command_inside(replace(program, argv=program.wraps)) if program.wraps else words
+        wrapped = command_inside(replace(program, argv=program.wrapped_command)) if program.wrapped_command else words
         recipe = ContainerConfig(self._image or f"coup-arena/{language(wrapped)}", limits, self._runtime)
         group = self._groups.make(replace(limits, processes=limits.processes + 1))  # process 1 is ours
         try:
@@ -222,7 +222,7 @@ def cleanup_stale() -> int:
 BACKEND = Backend(
     make=lambda choice, scratch: DockerSandbox(scratch, choice.runtime, choice.image),
     find_problem=lambda choice: unavailable_reason(choice.runtime, choice.image),
-    sweep=cleanup_stale,
+    cleanup_stale=cleanup_stale,
     programs=lambda: Programs("python3", image=True),
-    takes=("runtime", "image"),
+    supported_options=("runtime", "image"),
 )

@@ -21,13 +21,13 @@ BUILD_S = 900.0  # without a word from the engine; a package mirror can be slow
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One language's image; `id`, `size` (bytes) and `built` (seconds since 1970) are None where it isn't built."""
+    """One language's image; `id`, `size_bytes` and `built_at` (seconds since 1970) are None where it isn't built."""
 
     language: str
     tag: str
     id: str | None = None
-    size: int | None = None
-    built: float | None = None
+    size_bytes: int | None = None
+    built_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

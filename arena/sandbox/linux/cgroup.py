@@ -290,7 +290,7 @@ class Hierarchy:
         kind = "cgroups v1 and a v2 tree" if self.others else "cgroups v2"
         return f"{kind}: {', '.join(name for name in CONTROLLERS if name in self.controllers) or 'CPU time alone'}"
 
-    def lacking(self) -> HostProblem | None:
+    def missing_reason(self) -> HostProblem | None:
         """Return None where its groups hold all limits, else what is lacking, and the command that fixes it."""
         missing = [name for name in CONTROLLERS if name not in self.controllers]
         if not missing:
@@ -374,7 +374,7 @@ def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, HostProblem | 
         found.make(Limits()).remove()
     except (OSError, SandboxError) as error:
         return None, _explain(error)
-    lacking = found.lacking()
+    lacking = found.missing_reason()
     return (found, None) if lacking is None else (None, lacking)
 
 

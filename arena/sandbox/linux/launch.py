@@ -36,7 +36,7 @@ class PreexecCall(NamedTuple):
     something else.
     """
 
-    what: str
+    description: str
     name: str
     arguments: tuple[int | bytes, ...] = ()
     expected: int | None = None

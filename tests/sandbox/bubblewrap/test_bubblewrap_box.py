@@ -459,7 +459,7 @@ def test_limits_that_nothing_enforces_are_told(tmp_path: Path) -> None:
     """Approximate limits are called so; only control groups share out cores."""
     ungrouped = BubblewrapSandbox(tmp_path, None)
     assert ungrouped.note.endswith("; approximate limits; none of cores; only for your own bots")
-    assert ungrouped.unenforced == {"cores"}
+    assert ungrouped.unenforced_limits == {"cores"}
 
 
 def test_reserved_memory_is_not_used_memory(tmp_path: Path, files: Path, needs: Needs) -> None:

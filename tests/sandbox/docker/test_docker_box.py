@@ -380,7 +380,7 @@ def test_a_build_gets_the_image_of_its_own_command_though_a_shell_starts_it(
     """Source: SPEC.md, bot.toml: the first word of `build` says which compiler is there."""
     (folder / "script").write_text("#!/usr/bin/env python3\n")
     before = set(ours())
-    with running(sandbox, Program(("sh", "-c", "echo; cat"), folder, wraps=wraps)) as box:
+    with running(sandbox, Program(("sh", "-c", "echo; cat"), folder, wrapped_command=wraps)) as box:
         assert read_line(box.stdout) == b"\n"
         (container,) = set(ours()) - before
         assert get_engine().api.inspect_container(container)["Config"]["Image"] == f"coup-arena/{image}"

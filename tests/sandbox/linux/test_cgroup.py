@@ -464,7 +464,7 @@ def test_a_missing_controller_is_said(tmp_path: Path) -> None:
     (base / "cgroup.controllers").write_text("memory pids\n")
     (base / "cgroup.subtree_control").write_text("memory pids\n")
     found = cgroup.prepare(Layout(base / cgroup.LEAF, tmp_path, {}, (tmp_path,)))
-    assert "cgroups v2: memory, pids, without cpu" in str(found.lacking())
+    assert "cgroups v2: memory, pids, without cpu" in str(found.missing_reason())
 
 
 def test_settings_of_v2_groups() -> None:
@@ -554,6 +554,6 @@ ALL = frozenset({"memory", "pids", "cpu"})
 @pytest.mark.parametrize("missing", [None, *sorted(ALL)])
 def test_groups_that_lack_a_limit_say_so(tmp_path: Path, missing: str | None) -> None:
     """Then there are none: a box with half of the limits would be one more kind."""
-    trouble = cgroup.Hierarchy(tmp_path, {}, ALL - {missing}, ()).lacking()
+    trouble = cgroup.Hierarchy(tmp_path, {}, ALL - {missing}, ()).missing_reason()
     assert (trouble is None) == (missing is None)
     assert trouble is None or f"without {missing}" in trouble.message
