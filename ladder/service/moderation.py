@@ -72,7 +72,7 @@ def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
         why = barred_versions(connection, bot.id).get(version.id)
         if why is not None:
             raise LadderError(
-                f"{escape_control(version.label)} was {escape_control(why)}.\nAsk the staff, who can let it play."
+                f"{escape_control(version.label)} was {escape_control(why)}.\nAsk the staff, who can activate it."
             )
 
     return activate_version(ladder, name, number, login, "its owner's choice", check)

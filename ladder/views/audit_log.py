@@ -85,37 +85,37 @@ class DecisionSummary:
     reason: str
 
 
-_DID = {
-    "activate": "let {version} play",
+_PAST_TENSE = {
+    "activate": "activated {version}",
     "auto_disable": "auto-disabled {version}",
-    "disable": "let no version play",
-    "extend": "gave the owner another deadline",
-    "final": "decided on a final",
+    "disable": "disabled the bot",
+    "extend": "changed the owner's deadline",
+    "final": "changed a final",
     "freeze": "froze the ladder",
-    "import": "took people in",
-    "issue": "let somebody in",
-    "leave": "let the owner leave the course",
-    "merge": "merged two owners",
-    "receive": "noted of {version}",
-    "refuse": "refused an account",
-    "release": "handed out grades",
-    "return": "let the owner come back",
+    "import": "imported users",
+    "issue": "created a credential",
+    "leave": "withdrew the owner",
+    "merge": "merged two users",
+    "receive": "recorded when {version} was received",
+    "refuse": "rejected an account",
+    "release": "released grades",
+    "return": "brought the owner back",
     "reveal": "revealed a final",
-    "revoke": "took back what lets in",
+    "revoke": "revoked a credential",
     "team": "changed the owner's team",
     "suspend": "suspended the owner",
     "unfreeze": "lifted the freeze",
     "unsuspend": "lifted the suspension",
-    "unvoid": "let the match rate again",
-    "void": "took the match out of the ratings",
+    "unvoid": "rated the match again",
+    "void": "voided the match",
 }
 
 
 def describe_decision(act: DecisionSummary | AuditEntrySummary) -> str:
-    """Return in words who decided what: "the ladder let version 3 play". Why is the act's own."""
+    """Return an action in words: "the ladder activated version 3"."""
     version = "it" if act.version is None else f"version {act.version}"
     who = {None: "staff", LADDER_ACTOR: "the ladder"}.get(act.actor, act.actor)
-    return f"{who} {_DID.get(act.action, f'decided: {act.action}').format(version=version)}"
+    return f"{who} {_PAST_TENSE.get(act.action, f'decided: {act.action}').format(version=version)}"
 
 
 def summarize_decisions(

@@ -254,7 +254,7 @@ def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder) -> None:
     assert term.json("extend", *words, "--days", 2) == {"changed": False}
     assert term.arena("extend", *words, "--undo", "--days", 2, code=2).told
     assert term.arena("extend", *words, "--undo").err == "ada has no more time for first\n"
-    assert "gave the owner another deadline" in term.arena("events").out
+    assert "changed the owner's deadline" in term.arena("events").out
 
 
 def test_a_team_has_the_best_grade_of_all_its_bots(ladder: Ladder) -> None:

@@ -146,9 +146,9 @@ def test_an_owner_sees_who_took_the_bot_out_and_why(own: Term) -> None:
     own.arena("disable", "late", "--reason", "once more")
     own.arena("activate", "late@1", "--reason", "a second chance", "--by", "prof")
     told = own.arena("bot", "late").out
-    assert "the ladder let version 1 play: " in told
-    assert "prof let no version play: it sends rubbish" in told
-    assert "prof let version 1 play: a second chance" in told
+    assert "the ladder activated version 1: " in told
+    assert "prof disabled the bot: it sends rubbish" in told
+    assert "prof activated version 1: a second chance" in told
     page = own.json("bot", "late")
     assert [(act["action"], act["actor"], act["reason"]) for act in page["audit_log"]][1:] == [
         ("disable", "prof", "it sends rubbish"),
@@ -192,7 +192,7 @@ def test_a_void_match_keeps_its_results_and_does_not_rate(own: Term) -> None:
     own.arena("void", first, "--reason", "the host was asleep", "--by", "prof")
     after = own.json("match", first)
     assert (after["is_rated"], after["results"]) == (False, before["results"])
-    assert "prof took the match out of the ratings: the host was asleep" in own.arena("match", first).out
+    assert "prof voided the match: the host was asleep" in own.arena("match", first).out
     assert own.json("bot", "late")["versions"][0]["rated_matches"]["matches"] == len(others)
     own.arena("void", first, "--undo", "--reason", "it was not")
     assert {**own.json("match", first), "audit_log": [], "revision": 0} == {**before, "audit_log": [], "revision": 0}

@@ -144,7 +144,7 @@ def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, s
         ("ada", "issue", "ada"),
     ]  # fmt: skip
     printed = own.arena("events").out
-    assert "staff took people in: b.csv: 2 added, 0 changed" in printed
+    assert "staff imported users: b.csv: 2 added, 0 changed" in printed
     pages = [staff.get(path).text for path in ("/admin/audit-log", "/admin/users/kay", "/admin/users/ada", "/admin")]
     assert [text for text in (printed, *pages) for secret in secrets if secret in text] == []
     assert "token" not in web.visitor("bob").get("/api/bots/late").text
@@ -162,7 +162,7 @@ def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, s
         ("suspend", "/admin/users/ada", {"suspended": "false"}, "Suspended: "),
         ("leave", "/admin/users/bob", {"gone": "false"}, "Left the course: "),
         ("disable", "/bots/late", None, 'action="/bots/late/activate"'),
-        ("void", "/matches/MATCH", {"rates": "true"}, "Let this match rate again"),
+        ("void", "/matches/MATCH", {"rates": "true"}, "Rate this match again"),
         ("freeze", "/admin", {"frozen": "false"}, "Unfreeze"),
     ],
 )

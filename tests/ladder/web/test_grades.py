@@ -61,8 +61,8 @@ def test_staff_gives_more_time_on_a_persons_page_and_takes_it_back(web: Pages, s
 
 def test_what_staff_hands_out_each_sees_of_himself_until_the_next(web: Pages, staff: TestClient, own: Term) -> None:
     ada, bob = web.visitor("ada"), web.visitor("bob")
-    assert "Hand them out" not in staff.get("/admin/grades").text
-    assert "Hand them out" in staff.get("/admin/grades?deadline=first").text
+    assert "<b>Release</b>" not in staff.get("/admin/grades").text
+    assert "<b>Release</b>" in staff.get("/admin/grades?deadline=first").text
     assert "closes in" in post(staff, "/admin/grades", 400, name="one", deadline="first")
     toml = own.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("2100-01-01T01:00:00+01:00", datetime.now(UTC).isoformat()))

@@ -77,8 +77,8 @@ def test_an_owner_goes_back_to_a_version_and_nobody_else_does(web: Pages, own: T
     refused = web.visitor("bob").post("/bots/late/active-version", data={"version": "1"})
     assert (refused.status_code, playing(web)) == (400, [2])
     ada = web.visitor("ada")
-    assert "Let version 1 play" in ada.get("/bots/late").text
-    assert "Let version 1 play" not in web.visitor("bob").get("/bots/late").text
+    assert "Activate version 1" in ada.get("/bots/late").text
+    assert "Activate version 1" not in web.visitor("bob").get("/bots/late").text
     assert ada.post("/bots/late/active-version", data={"version": "1"}).status_code == 303
     assert playing(web) == [1]
     assert own.json("bot", "late")["audit_log"][-1]["actor"] == "ada"

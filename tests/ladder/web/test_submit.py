@@ -100,7 +100,7 @@ def test_a_form_leads_to_the_examination_which_is_asked_for_again_until_it_has_e
     assert (sent.status_code, sent.headers["location"]) == (303, "/bots/late/2#checks")
     waits = visitor.get("/bots/late/2")
     assert 'hx-trigger="every 2s"' in waits.text
-    assert "It waits for its examination" in waits.text
+    assert "It waits for its check" in waits.text
     assert "every 2s" not in web.visitor("bob").get("/bots/late/2").text
     own.run()
     ended = visitor.get("/bots/late/2", headers={"If-None-Match": waits.headers["etag"]})

@@ -72,18 +72,18 @@ def test_a_mate_does_on_a_bots_page_what_its_owner_does(web: Pages) -> None:
     """And others don't; who leaves neither, though his browser has kept the page."""
     bob = web.visitor("bob")
     before = bob.get("/bots/late")
-    assert ("Examination of version" in before.text, "/challenges" in before.text) == (False, False)
+    assert ("Checks of version" in before.text, "/challenges" in before.text) == (False, False)
     assert post(bob, "/bots/late/challenges", 400, opponents="one").count("another")
     join_teams(web.ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
     page = bob.get("/bots/late", headers={"If-None-Match": before.headers["etag"]})
-    for told in ("Examination of version 1", "/bots/late/challenges", "/bots/late/1/files.tar", "What your team sees"):
+    for told in ("Checks of version 1", "/bots/late/challenges", "/bots/late/1/files.tar", "What your team sees"):
         assert told in page.text, told
     assert bob.get("/bots/late/1/files.tar").status_code == 200
     assert post(bob, "/bots/late/challenges", opponents="one").startswith("/matches/")
     sent = bob.post("/submit", data={"name": "late"}, files={"files": ("late.py", BOT)})
     assert sent.headers["location"] == "/bots/late/2#checks"
-    assert "waits for its examination" in bob.get("/bots/late/2").text
-    assert web.visitor("ada").get("/bots/late/2").text.count("Examination of version 2")
+    assert "waits for its check" in bob.get("/bots/late/2").text
+    assert web.visitor("ada").get("/bots/late/2").text.count("Checks of version 2")
     assert '<span class="muted small">by bob</span>' in web.visitor("ada").get("/bots/late").text
     assert web.visitor("token").get("/api/bots/late").json()["versions"][1]["submitted_by"] == "bob"
     assert web.visitor("nobody").get("/bots/late").status_code == 303
@@ -92,7 +92,7 @@ def test_a_mate_does_on_a_bots_page_what_its_owner_does(web: Pages) -> None:
     post(web.visitor("staff"), "/admin/users/bob/team", why="he left")
     assert web.visitor("token").get("/api/bots/late").json()["versions"][1]["submitted_by"] == "pseudonym of bob"
     assert bob.get("/api/bots/late").json()["versions"][1]["submitted_by"] is None
-    assert "Examination of version" not in bob.get("/bots/late").text
+    assert "Checks of version" not in bob.get("/bots/late").text
     assert bob.get("/bots/late/1/files.tar").status_code == 404
     assert "another" in post(bob, "/bots/late/challenges", 400, opponents="one", count=2)
 
