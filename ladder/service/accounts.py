@@ -216,14 +216,14 @@ def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
 def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
     """Return the viewer of a session or a token. Raises AuthenticationError, also for a withdrawn or suspended user."""
 
-    def look(connection: Connection) -> tuple[Credential | None, Viewer | None, str | None]:
+    def read(connection: Connection) -> tuple[Credential | None, Viewer | None, str | None]:
         entry = find_credential(connection, hash_secret(secret))
         owner = None if entry is None else find_user(connection, entry.login)
         if owner is None:
             return entry, None, None
         return entry, make_viewer(connection, owner), lockout_reason(connection, owner)
 
-    entry, viewer, out = ladder.database.look(look)
+    entry, viewer, out = ladder.database.read_with_retry(read)
     if entry is None or viewer is None or entry.kind != kind or kind == LINK or not entry.is_valid(ladder.clock()):
         raise AuthenticationError(f"this {kind} is not known, was revoked, or its time is over")
     if out is not None:
@@ -313,7 +313,7 @@ def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
 
 def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecret:
     """Begin a session. Raises AuthenticationError, with a reason for who knows the password alone."""
-    credential = ladder.database.look(lambda connection: _credential(connection, login, ladder.clock()))
+    credential = ladder.database.read_with_retry(lambda connection: _credential(connection, login, ladder.clock()))
     if not _fits(credential, password) or credential is None:
         raise AuthenticationError(_WRONG)
 
@@ -328,7 +328,7 @@ def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecr
 def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens: bool = False) -> None:
     login, now, digest = str(viewer.login), ladder.clock(), hash_secret(secrets.token_urlsafe(32))
     ends = {PASSWORD, SESSION, LINK, *([TOKEN] if tokens else [])}
-    credential = ladder.database.look(lambda connection: _credential(connection, login, now))
+    credential = ladder.database.read_with_retry(lambda connection: _credential(connection, login, now))
     if credential is not None and not _fits(credential, current):
         raise LadderError("That isn't your current password.\nWho forgot it asks the staff, who can remove it.")
 
@@ -405,7 +405,7 @@ MAX_APPLICANTS = 200  # accounts at a time
 
 def find_join_link(ladder: Ladder, link: str) -> Credential | None:
     """Return the link by which people sign up, None for one that isn't known, was revoked, or is over."""
-    return ladder.database.look(lambda connection: _find(connection, link, ladder.clock()))
+    return ladder.database.read_with_retry(lambda connection: _find(connection, link, ladder.clock()))
 
 
 def create_account(ladder: Ladder, link: str, login: str, name: str, email: str) -> IssuedSecret:

@@ -371,8 +371,8 @@ class RunnerMetrics:
         losses = self._ladder.database.losses
         yield CounterMetricFamily("coup_database_losses", "Losses of the connection to the database.", value=losses)
         try:
-            counts = self._ladder.database.look(count_ladder)
-            states, people = self._ladder.database.look(count_session_states)
+            counts = self._ladder.database.read_with_retry(count_ladder)
+            states, people = self._ladder.database.read_with_retry(count_session_states)
         except (DatabaseError, LadderError):
             return
         ended = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "outcome"])

@@ -376,8 +376,8 @@ def get_accepted_version(connection: Connection, text: str) -> Version:
 def get_version_archive(ladder: Ladder, text: str) -> tuple[Version, bytes]:
     """Return the version that a text names, as `get_version`, and the archive of its files. Raises LadderError."""
 
-    def look(connection: Connection) -> tuple[Version, bytes]:
+    def read(connection: Connection) -> tuple[Version, bytes]:
         version = get_version(connection, text)
         return version, get_archive(connection, version.digest, version.single_file_name)
 
-    return ladder.database.look(look)
+    return ladder.database.read_with_retry(read)

@@ -241,7 +241,9 @@ def prune_expired(ladder: Ladder) -> PruneResult:
 def count_expired(ladder: Ladder) -> PruneResult:
     """Return what pruning now would remove."""
     times = _times(ladder)
-    with_records, with_logs = ladder.database.look(lambda connection: list_expired_matches(connection, *times))
+    with_records, with_logs = ladder.database.read_with_retry(
+        lambda connection: list_expired_matches(connection, *times)
+    )
     return PruneResult(len(with_records), len(with_logs))
 
 

@@ -96,7 +96,7 @@ class LadderRunner:
         self._watch = LivenessCheck(time.monotonic, silent_s)
         self._beat_s = silent_s / 12
         self._next_beat = 0.0
-        self._newest = ladder.database.look(latest_timestamp)
+        self._newest = ladder.database.read_with_retry(latest_timestamp)
         self._clock_is_behind = False
         self._next_fold = time.monotonic() + FIRST_STANDINGS_UPDATE_S
         self._next_prune = 0.0
@@ -109,7 +109,7 @@ class LadderRunner:
         """Return in one line what there is to do, and what is being done."""
         doing = self.queue.doing
         exams = sum(task.exam for task in doing)
-        waiting = self.ladder.database.look(count_queued_checks)
+        waiting = self.ladder.database.read_with_retry(count_queued_checks)
         reason = self._pool.last_error()
         if reason is not None:
             return reason
@@ -168,7 +168,7 @@ class LadderRunner:
     def _is_enough(self) -> bool:
         if self._until == "idle":
             idle = not self.queue.doing and self.queue.empty
-            return idle and not self.ladder.database.look(
+            return idle and not self.ladder.database.read_with_retry(
                 lambda connection: count_queued_checks(connection) or has_requested_match(connection)
             )
         return self._until == "decided" and self.fold.decided

@@ -112,7 +112,7 @@ class StandingsUpdater:
         """Bring the table up to what has ended and who plays; return how many games it is of."""
         database, now = self._ladder.database, self._ladder.clock()
 
-        def look(connection: Connection) -> list[StandingsEntrant]:
+        def read(connection: Connection) -> list[StandingsEntrant]:
             voids = last_audit_id(connection, ("void", "unvoid"))
             if voids != self._voids or self._torn:
                 self._seats = RatedResultColumns()
@@ -124,7 +124,7 @@ class StandingsUpdater:
             self._torn = False
             return contestants
 
-        contestants = database.look(look)
+        contestants = database.read_with_retry(read)
         known = (self._seats.ended, self._voids, tuple((each.version, each.active) for each in contestants))
         if known != self._known or self.table is None:
             self._compute(contestants, now)
@@ -145,7 +145,7 @@ class StandingsUpdater:
         if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < MIN_GROWTH:
             self._findings = find_collusion_suspects(contestants, self.fit)
             playing = [each.version for each in contestants if each.active]
-            self._style = self._ladder.database.look(
+            self._style = self._ladder.database.read_with_retry(
                 lambda connection: mean_field_style(connection, playing, table.games)
             )
         self.table = replace(table, collusion=self._findings, play_style=self._style)

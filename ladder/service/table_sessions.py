@@ -180,7 +180,7 @@ def find_program_access(ladder: Ladder, id: int, viewer: Viewer, token: str) -> 
 
 
 def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | None) -> TableAccess | None:
-    session = ladder.database.look(lambda connection: find_session(connection, id))
+    session = ladder.database.read_with_retry(lambda connection: find_session(connection, id))
     if session is None:
         return None
     for by_secret in (True, False):
@@ -196,13 +196,13 @@ def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | N
 def find_table_server(ladder: Ladder, session: TableSession) -> RunnerRecord | None:
     """Return the process of this machine that plays a table, else the one with the fewest; None without one."""
 
-    def look(connection: Connection) -> RunnerRecord | None:
+    def read(connection: Connection) -> RunnerRecord | None:
         runners = [each for each in list_live_runners(connection, table_servers=True) if is_port_on_this_machine(each)]
         if session.table_server is not None:
             return next((runner for runner in runners if runner.id == session.table_server), None)
         return min(runners, key=lambda runner: len(sessions_of_server(connection, runner.id)), default=None)
 
-    return ladder.database.look(look)
+    return ladder.database.read_with_retry(read)
 
 
 def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str = "") -> str | None:

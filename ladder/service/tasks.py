@@ -76,7 +76,7 @@ class RoundScheduler:
 
     def idle_reason(self) -> str | None:
         """Return why the current versions play no round, or None if they do."""
-        return no_round_reason(self._ladder.database.look(self._field), self._ladder.play.seats)
+        return no_round_reason(self._ladder.database.read_with_retry(self._field), self._ladder.play.seats)
 
     def _field(self, connection: Connection) -> list[Entrant]:
         play = self._ladder.play
@@ -335,7 +335,7 @@ class TaskSource:
 
     def no_match_reason(self) -> str | None:
         """Return in one line why no rated match is to be played, or None."""
-        if self._ladder.database.look(is_frozen):
+        if self._ladder.database.read_with_retry(is_frozen):
             return "the ladder is frozen"
         return self._rounds.idle_reason()
 
@@ -384,7 +384,7 @@ class TaskSource:
 
     def _archives(self, item: WorkItem, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
         lacking = [bot for bot in item.job.bots if bot.digest in digests]
-        return self._ladder.database.look(
+        return self._ladder.database.read_with_retry(
             lambda connection: tuple((bot, get_archive(connection, bot.digest, bot.file)) for bot in lacking)
         )
 

@@ -161,7 +161,9 @@ class PreparedBots:
         try:
             ends.enter_context(self._cache.held(bot))
         except MissingProgramError:
-            archive = self._ladder.database.look(lambda connection: get_archive(connection, bot.digest, bot.file))
+            archive = self._ladder.database.read_with_retry(
+                lambda connection: get_archive(connection, bot.digest, bot.file)
+            )
             self._cache.put(bot, io.BytesIO(archive))
             ends.enter_context(self._cache.held(bot))
 
@@ -480,7 +482,7 @@ class TableServer:
             database.write(self._beat)
             self._next_beat = time.monotonic() + HEARTBEAT_S
 
-        def look(connection: Connection) -> dict[int, str] | None:
+        def read(connection: Connection) -> dict[int, str] | None:
             last = last_event_id(connection)
             if (last, ids) == self._seen:
                 return None
@@ -492,7 +494,7 @@ class TableServer:
             self._seen = last, ids
             return end_reasons
 
-        return database.look(look)
+        return database.read_with_retry(read)
 
     def _beat(self, connection: Connection) -> None:
         """Record this process' heartbeat; end the tables of dead processes, and those that no player joined."""

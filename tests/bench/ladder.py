@@ -207,7 +207,7 @@ def term(games: int = 1_000_000, bots: int = 500) -> Term:
         keep(ladder, draw, bots, 10, text)
         fill(ladder, draw, bots, games // GAMES - 10, text)
         rows = select(METADATA.tables["match_players"])
-        _, read = timed(lambda: ladder.database.look(lambda connection: connection.execute(rows).all()))
+        _, read = timed(lambda: ladder.database.read_with_retry(lambda connection: connection.execute(rows).all()))
         fold = StandingsUpdater(ladder)
         _, batch = timed(fold.update)
         keep(ladder, draw, bots, 100, text)

@@ -110,7 +110,7 @@ class Database:
         except DBAPIError as problem:
             raise DatabaseUnavailableError(_error_text(problem)) from problem
 
-    def look(self, act: Callable[[Connection], T]) -> T:
+    def read_with_retry(self, act: Callable[[Connection], T]) -> T:
         """Call a function with a connection as `read` gives it; again if the database went away meanwhile."""
 
         def once() -> T:

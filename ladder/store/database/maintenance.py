@@ -186,7 +186,7 @@ def list_expired_matches(
 
 def prune_records(database: Database, records_before: float, logs_before: float) -> tuple[int, int]:
     """Remove records and logs of matches that ended before these times; return of how many matches each."""
-    with_records, with_logs = database.look(
+    with_records, with_logs = database.read_with_retry(
         lambda connection: list_expired_matches(connection, records_before, logs_before)
     )
     database.write(lambda connection: delete_session_records(connection, records_before))

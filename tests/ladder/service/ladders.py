@@ -123,7 +123,7 @@ def played(ladder: Ladder) -> int:
     """Count the matches that were played."""
     matches = METADATA.tables["matches"]
     query = select(func.count()).where(matches.c.outcome == "played")
-    return ladder.database.look(lambda connection: connection.scalar(query) or 0)
+    return ladder.database.read_with_retry(lambda connection: connection.scalar(query) or 0)
 
 
 def more(ladder: Ladder, count: int = 1) -> Callable[[], bool]:

@@ -57,7 +57,7 @@ def test_a_restored_ladder_is_written_while_it_is_read(ladder: Ladder, place: Pl
             before = count_ladder(reading)
             play(Ladder(again.path, database, again.play, bytes(32)), 1)
             assert count_ladder(reading) == before
-        assert again.database.look(count_ladder) != before
+        assert again.database.read_with_retry(count_ladder) != before
 
 
 def test_a_ladder_is_moved_to_postgresql_and_back(place: Place, ladder: Ladder, postgres_server: Any) -> None:

@@ -167,7 +167,7 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
         ladder.clock = lambda: next(clock)
         events = list(LadderRunner(ladder, pool, matches=3).events())
         assert [event for event in events if isinstance(event, ClockBehind)] == []
-        before = ladder.database.look(find_latest_snapshot)
+        before = ladder.database.read_with_retry(find_latest_snapshot)
         clock = itertools.count(1_800_000_000.0 - 2 * 86_400, 0.1)
         owners(ladder, "eve")
         submit_bot(ladder, place.bot("eve.py"), "eve")
@@ -178,7 +178,7 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
         [behind] = [event for event in events if isinstance(event, ClockBehind)]
         assert behind.seconds == pytest.approx(2 * 86_400, abs=100)
         list(LadderRunner(ladder, pool, matches=3).events())
-        assert ladder.database.look(find_latest_snapshot) != before
+        assert ladder.database.read_with_retry(find_latest_snapshot) != before
         assert played(ladder) >= 6
         require_sound(ladder)
 
@@ -217,7 +217,7 @@ def test_a_runner_that_never_lives_long_rates(place: Place) -> None:
     with closing(open_ladder(folder)) as ladder:
         process = start_runner(place, folder)
         began = time.monotonic()
-        place.wait(lambda: ladder.database.look(find_latest_snapshot) is not None, process=process)
+        place.wait(lambda: ladder.database.read_with_retry(find_latest_snapshot) is not None, process=process)
         assert time.monotonic() - began < 8
         process.kill()
         place.end(process)

@@ -100,7 +100,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
 
 
 def stored(ladder: Ladder, name: str) -> Final:
-    final = ladder.database.look(lambda connection: find_final(connection, name))
+    final = ladder.database.read_with_retry(lambda connection: find_final(connection, name))
     assert final is not None
     return final
 
@@ -229,7 +229,7 @@ def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key
         reveal_final_results(ladder, "last", "teacher")
     assert not stored(ladder, "last").revealed
     assert retry_final(ladder, "last", "teacher").pending == 1
-    assert "plays again, 1 of its" in ladder.database.look(list_audit_entries)[-1].reason
+    assert "plays again, 1 of its" in ladder.database.read_with_retry(list_audit_entries)[-1].reason
     assert ladder.database.write(give_up) == (abandoned, 3), "its attempts count anew"
     retry_final(ladder, "last", "teacher")
     serve(ladder)
@@ -238,7 +238,7 @@ def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key
     assert stored(ladder, "last").key == final.key
     with pytest.raises(LadderError, match="is public"):
         retry_final(ladder, "last", "teacher")
-    wrong = ladder.database.look(lambda connection: list(problems(connection)))
+    wrong = ladder.database.read_with_retry(lambda connection: list(problems(connection)))
     assert [what for what in wrong if "match" in what] == []
 
 
@@ -283,7 +283,7 @@ def test_the_key_that_was_committed_to_deals_and_seats_every_exported_match(held
     assert published == get_commitment_file(held, "last").read_text()
     assert f"SHA-256 of the key: {hashlib.sha256(final.key).hexdigest()}" in published
     digests = [line.split()[1] for line in published.splitlines()[-4:]]
-    assert digests == held.database.look(
+    assert digests == held.database.read_with_retry(
         lambda connection: [get_version_by_id(connection, version).digest for version in final.versions]
     )
     assert verify_all(folder) == VerificationReport(20, 40, 0, 20)

@@ -419,5 +419,5 @@ def test_of_several_bots_the_one_with_most_points_counts(ladder: Ladder) -> None
     found = grade_of(ladder, "ada")
     assert (found.version, found.points) == ("a@1", 30)
     rebuild_standings(ladder)
-    shares = Standings.from_json(ladder.database.look(find_latest_snapshot) or "").win_rates
+    shares = Standings.from_json(ladder.database.read_with_retry(find_latest_snapshot) or "").win_rates
     assert shares["a"] < shares["better"]

@@ -171,7 +171,7 @@ def test_of_two_runners_one_is_killed_and_the_other_plays_what_it_had(place: Pla
         deadline = time.monotonic() + LIMIT_S
         for _ in second.events():
             assert time.monotonic() < deadline, "what the first had isn't played"
-            held = {row.id: row.runner for row in ladder.database.look(lambda it: it.execute(leased).all())}
+            held = {row.id: row.runner for row in ladder.database.read_with_retry(lambda it: it.execute(leased).all())}
             if not had and len(set(held.values())) == 2:
                 had = {match for match, runner in held.items() if runner != second.runner}
                 first.kill()
@@ -186,7 +186,7 @@ def ended(ladder: Ladder) -> set[int]:
     """Return the matches that were played."""
     matches = METADATA.tables["matches"]
     query = select(matches.c.id).where(matches.c.outcome == "played")
-    return set(ladder.database.look(lambda connection: connection.scalars(query).all()))
+    return set(ladder.database.read_with_retry(lambda connection: connection.scalars(query).all()))
 
 
 def test_a_runner_that_slept_too_long_delivers_what_others_have_played(place: Place) -> None:
@@ -197,7 +197,7 @@ def test_a_runner_that_slept_too_long_delivers_what_others_have_played(place: Pl
     matches = METADATA.tables["matches"]
     leased = select(matches.c.id).where(matches.c.status == "leased")
     with opened(folder) as ladder, open_executor(ladder.play.sandbox, 1) as pool:
-        had = set(ladder.database.look(lambda connection: connection.scalars(leased).all()))
+        had = set(ladder.database.read_with_retry(lambda connection: connection.scalars(leased).all()))
         assert had
         service = LadderRunner(ladder, pool, silent_s=1)
         deadline = time.monotonic() + LIMIT_S

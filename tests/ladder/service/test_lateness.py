@@ -193,7 +193,7 @@ def test_an_extension_that_makes_no_sense_is_refused(
     with pytest.raises(LadderError, match=told) as refused:
         extend_deadline(ladder, login, name, until, days, late_days, "teacher", "ill")
     assert len(str(refused.value).splitlines()) == 2
-    assert ladder.database.look(extensions_in_force) == []
+    assert ladder.database.read_with_retry(extensions_in_force) == []
 
 
 def test_a_final_does_not_wait_for_who_has_more_time(ladder: Ladder) -> None:

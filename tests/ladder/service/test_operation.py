@@ -57,7 +57,9 @@ def test_a_runner_tells_prometheus_and_stops_when_asked(ladder: Ladder, place: P
     assert runner.stderr is not None
     assert "serves spring" in runner.stderr.readline()
     settings.write_text(settings.read_text().replace("matches = 5", "matches = five"))
-    place.wait(lambda: ladder.database.look(count_ladder).matches.get(("rated", "played"), 0) >= 3, process=runner)
+    place.wait(
+        lambda: ladder.database.read_with_retry(count_ladder).matches.get(("rated", "played"), 0) >= 3, process=runner
+    )
     if sys.platform == "linux":  # elsewhere no process shows its environment
         [worker, *_] = [line for line in place.processes() if "ladder.pool" in line]
         given = Path(f"/proc/{worker.split()[0]}/environ").read_bytes().split(b"\0")
@@ -87,7 +89,9 @@ def test_a_runner_tells_prometheus_and_stops_when_asked(ladder: Ladder, place: P
 def test_a_runner_that_is_asked_twice_stops_at_once(ladder: Ladder, place: Place) -> None:
     """And what it was playing goes back to the queue."""
     runner = place.start("ladder", "run", "spring", "--jobs", 1)
-    place.wait(lambda: ladder.database.look(count_ladder).matches.get(("rated", "played"), 0) >= 2, process=runner)
+    place.wait(
+        lambda: ladder.database.read_with_retry(count_ladder).matches.get(("rated", "played"), 0) >= 2, process=runner
+    )
     runner.send_signal(signal.SIGTERM)
     stderr = runner.stderr
     assert stderr is not None

@@ -170,7 +170,7 @@ def test_many_peoples_bots_are_taken_in_and_the_exit_code_says_whether_all_were(
 def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> None:
     """One that is auto-disabled would stand for the next deadline, and one that waits would play."""
     with closing(open_ladder(own.path)) as ladder:
-        bot = ladder.database.look(lambda connection: find_bot(connection, "late"))
+        bot = ladder.database.read_with_retry(lambda connection: find_bot(connection, "late"))
         ladder.database.write(
             lambda connection: deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", 5.0)
         )

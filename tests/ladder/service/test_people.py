@@ -58,11 +58,11 @@ def take_in(ladder: Ladder, text: str, partial: bool = False) -> UserImport:
 
 
 def owners(ladder: Ladder) -> dict[str, User]:
-    return {owner.login: owner for owner in ladder.database.look(all_users) if not owner.staff}
+    return {owner.login: owner for owner in ladder.database.read_with_retry(all_users) if not owner.staff}
 
 
 def owner(ladder: Ladder, login: str) -> User:
-    found = ladder.database.look(lambda connection: find_user(connection, login))
+    found = ladder.database.read_with_retry(lambda connection: find_user(connection, login))
     assert found is not None
     return found
 
@@ -135,7 +135,7 @@ def queue(ladder: Ladder, kind: str, *table: int) -> int:
 
 
 def cause(ladder: Ladder, match: int) -> str | None:
-    found = ladder.database.look(lambda connection: find_match_summary(connection, match))
+    found = ladder.database.read_with_retry(lambda connection: find_match_summary(connection, match))
     assert found is not None
     return found.outcome
 
@@ -144,7 +144,7 @@ def test_two_owners_become_one_with_all_that_is_theirs(ladder: Ladder) -> None:
     """Given twice it is one act. The old login leads to the other, and lets nobody in."""
     take_in(ladder, "login,email,number\nada,,U1\nbob,bob@example.edu,\n")
     ada, bob = hand_in(ladder, "ada", "ada"), hand_in(ladder, "bob", "bob")
-    one = ladder.database.look(active_versions)[0].id
+    one = ladder.database.read_with_retry(active_versions)[0].id
     both, apart = queue(ladder, RATED, ada, bob), queue(ladder, RATED, bob, one)
     asked = queue(ladder, CHALLENGE, ada, bob)
     final = queue(ladder, FINAL, ada, bob)

@@ -180,7 +180,7 @@ def test_a_final_is_handed_out_too(ladder: Ladder) -> None:
     reveal_final_results(ladder, "last", "teacher")
     made = release_grades(ladder, "end", "teacher", None, final="last")
     assert made.release.scope == "final last"
-    last = ladder.database.look(lambda connection: connection.scalar(select(func.max(matches.id))))
+    last = ladder.database.read_with_retry(lambda connection: connection.scalar(select(func.max(matches.id))))
     assert last is not None
     set_void(ladder, last, True, "teacher", "the host slept")
     assert reproduce_release(ladder, "end").same

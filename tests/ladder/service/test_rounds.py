@@ -61,7 +61,9 @@ def play(ladder: Ladder, rounds: RoundScheduler, slow: set[int], count: int, too
 
 def versions(ladder: Ladder) -> list[int]:
     table = METADATA.tables["versions"]
-    return ladder.database.look(lambda connection: list(connection.scalars(select(table.c.id).order_by(table.c.id))))
+    return ladder.database.read_with_retry(
+        lambda connection: list(connection.scalars(select(table.c.id).order_by(table.c.id)))
+    )
 
 
 def test_a_bot_at_4_ms_of_500_plays_as_often_as_bots_that_answer_at_once(ladder: Ladder) -> None:

@@ -56,7 +56,7 @@ def waiting(ladder: Ladder, login: str = "cyd", email: str = "cyd@x.edu") -> str
 
 
 def found(ladder: Ladder, login: str) -> User | None:
-    return ladder.database.look(lambda connection: find_user(connection, login))
+    return ladder.database.read_with_retry(lambda connection: find_user(connection, login))
 
 
 def test_who_signs_up_by_an_open_link_takes_part_at_once(ladder: Ladder) -> None:
@@ -196,10 +196,10 @@ def test_a_login_that_is_taken_or_that_a_roster_would_refuse_is_refused(ladder: 
     """Also one of a merged account; and one like an email, which a roster's person may have."""
     import_users(ladder, [RosterEntry(1, "old")], "staff", "one person")
     merge_users(ladder, "old", "bob", "staff", "one person")
-    before = ladder.database.look(all_users)
+    before = ladder.database.read_with_retry(all_users)
     with pytest.raises(LadderError):
         create_account(ladder, link(ladder), login, "Cyd", "")
-    assert ladder.database.look(all_users) == before
+    assert ladder.database.read_with_retry(all_users) == before
 
 
 def test_a_link_serves_many_until_its_time_is_over_and_signs_nobody_in(ladder: Ladder) -> None:

@@ -100,7 +100,7 @@ def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: 
         assert parse_time(ladder, "1970-01-14T00:00Z", name) == MORNING
         if name:
             extend_deadline(ladder, "ada", name, "1970-01-14T00:00", None, 0, "prof", "ill")
-            assert [each.extended_until for each in ladder.database.look(extensions_in_force)] == [at]
+            assert [each.extended_until for each in ladder.database.read_with_retry(extensions_in_force)] == [at]
         assert format_local_time(MORNING) == "1970-01-14 09:00+09:00"
     finally:
         monkeypatch.undo()
@@ -124,7 +124,7 @@ def sent(ladder: Ladder, code: int, received: float | None = None, at: float = N
 
 
 def said(ladder: Ladder) -> list[str]:
-    return ladder.database.look(
+    return ladder.database.read_with_retry(
         lambda connection: [act.reason for act in list_audit_entries(connection, actions=("receive",))]
     )
 

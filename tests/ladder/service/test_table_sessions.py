@@ -85,7 +85,7 @@ def keep(ladder: Ladder, id: int, number: int, games: int, ended: bool, at: floa
 
 
 def record(ladder: Ladder, id: int, number: int) -> str | None:
-    return ladder.database.look(lambda connection: find_session_record(connection, id, number))
+    return ladder.database.read_with_retry(lambda connection: find_session_record(connection, id, number))
 
 
 def test_a_record_grows_is_never_cut_and_is_read_once_its_match_has_ended(ladder: Ladder) -> None:
@@ -170,7 +170,7 @@ def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
     keep(ladder, id, 0, 1, False)
     write_backup(ladder, tmp_path / "copy.tar")
     with closing(restore_backup(tmp_path / "copy.tar", tmp_path / "copy")) as copy:
-        session = copy.database.look(lambda connection: find_session(connection, id))
+        session = copy.database.read_with_retry(lambda connection: find_session(connection, id))
         assert session is not None
         assert session.end_reason == "the ladder was restored from a copy"
         assert find_table_server(copy, session) is None
@@ -220,7 +220,7 @@ def test_no_match_begins_while_somebody_may_not_play(ladder: Ladder) -> None:
             assert session is not None
             return unplayable_reason(connection, session)  # type: ignore[arg-type]  # a connection
 
-        return ladder.database.look(look)
+        return ladder.database.read_with_retry(look)
 
     assert why() is None
     set_frozen(ladder, True, "staff", "a trial")

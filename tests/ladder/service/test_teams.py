@@ -88,7 +88,7 @@ def acts(ladder: Ladder) -> list[tuple[str, str]]:
     def look(connection: Connection) -> list[tuple[str, str]]:
         return [(act.actor, act.reason) for act in list_audit_entries(connection, actions=("team",))]
 
-    return ladder.database.look(look)
+    return ladder.database.read_with_retry(look)
 
 
 def viewer(ladder: Ladder, login: str) -> Viewer:
@@ -154,7 +154,7 @@ def test_a_membership_goes_on_to_who_a_person_became(ladder: Ladder) -> None:
     ladder.clock = Clock(2e6)
     merge_users(ladder, "ada", "bob", "teacher", "one person")
     ids = {login: owner_id(ladder, login) for login in ("bob", "cleo", "dan")}
-    assert ladder.database.look(lambda connection: teammates_at(connection, 1.5e6)) == {
+    assert ladder.database.read_with_retry(lambda connection: teammates_at(connection, 1.5e6)) == {
         ids["bob"]: {ids["bob"], ids["dan"]},
         ids["dan"]: {ids["bob"], ids["dan"]},
     }
@@ -164,7 +164,7 @@ def test_a_membership_goes_on_to_who_a_person_became(ladder: Ladder) -> None:
 
 
 def owner_id(ladder: Ladder, login: str) -> int:
-    owner = ladder.database.look(lambda connection: find_user(connection, login))
+    owner = ladder.database.read_with_retry(lambda connection: find_user(connection, login))
     assert owner is not None
     return owner.id
 
@@ -267,8 +267,8 @@ def test_no_two_of_a_party_sit_at_one_table_whatever_the_seats(tmp_path: Path) -
         alone = [login for login in people if draw.random() < 0.2]
         leave_teams(ladder, alone, "teacher", "x")
         now = current(ladder)
-        field = ladder.database.look(RoundScheduler(ladder)._field)
-        playing = {each.id: each for each in ladder.database.look(active_versions)}
+        field = ladder.database.read_with_retry(RoundScheduler(ladder)._field)
+        playing = {each.id: each for each in ladder.database.read_with_retry(active_versions)}
     party = {id: id if each.is_reference else now.get(each.login, each.login) for id, each in playing.items()}
     assert max(list(party.values()).count(name) for name in party.values()) > 4
     for seats in range(2, 7):
@@ -312,7 +312,7 @@ def test_matches_that_wait_are_cancelled_where_a_team_forms_at_their_table(ladde
 
     why = "two of its table are of one owner or team"
     waits = ("queued", None)
-    assert ladder.database.look(ends) == [("leased", None), waits, waits, ("ended", why), waits]
+    assert ladder.database.read_with_retry(ends) == [("leased", None), waits, waits, ("ended", why), waits]
 
     def next_of(connection: Connection) -> list[int]:
         connection.execute(matches.update().where(matches.c.id == leased).values(status="queued", runner=None))
@@ -322,19 +322,19 @@ def test_matches_that_wait_are_cancelled_where_a_team_forms_at_their_table(ladde
         return held
 
     assert ladder.database.write(next_of) == [*asked, rated[1], rated[2]]
-    assert ladder.database.look(ends)[0] == ("ended", why)
+    assert ladder.database.read_with_retry(ends)[0] == ("ended", why)
 
 
 def test_a_final_goes_on_as_it_was_planned(ladder: Ladder) -> None:
     """Teammates of later meet there; a new one keeps them apart."""
     create_final(ladder, "first", None, 6, "teacher")
-    before = ladder.database.look(lambda connection: tables(connection, 1))
+    before = ladder.database.read_with_retry(lambda connection: tables(connection, 1))
     pair = next(table for table in before if all(label.startswith("bot-") for label in table))
     assert together(ladder, "Red", *(label[4:-2] for label in pair)) == TeamChanges(2, 0, 0)
     serve(ladder)
-    assert ladder.database.look(lambda connection: tables(connection, 1)) == before
+    assert ladder.database.read_with_retry(lambda connection: tables(connection, 1)) == before
     create_final(ladder, "second", None, 6, "teacher")
-    labels = ladder.database.look(lambda connection: tables(connection, 2))
+    labels = ladder.database.read_with_retry(lambda connection: tables(connection, 2))
     assert labels
     assert not any(set(pair) == set(table) for table in labels)
     together(ladder, "Red", *PEOPLE.split(), move=True)
@@ -376,7 +376,7 @@ def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder:
         send(ladder, "bob", "bot-bob", "3")
     with pytest.raises(LadderError, match=r"1 bots of an owner or a team are allowed.* bot-ada, bot-bob"):
         send(ladder, "ada", "third", "4")
-    newest = ladder.database.look(lambda connection: get_version_by_id(connection, versions(connection) - 1))
+    newest = ladder.database.read_with_retry(lambda connection: get_version_by_id(connection, versions(connection) - 1))
     assert (newest.label, newest.login, newest.submitted_by) == ("bot-ada@2", "ada", "bob")
     with ladder.reading(viewer(ladder, "ada")) as reader:
         told = get_remaining_quota(ladder, reader)

@@ -37,7 +37,7 @@ def test_an_outage_has_one_deadline() -> None:
     url = f"postgresql+psycopg://nobody@127.0.0.1:{free_port()}/nothing"
     with closing(Database(url, patience_s=1.5, hear=heard.append)) as database:
         began = time.monotonic()
-        for act in (database.write, database.look, database.write):
+        for act in (database.write, database.read_with_retry, database.write):
             with pytest.raises(DatabaseUnavailableError):
                 act(all_bots)
         assert time.monotonic() - began < 3

@@ -230,7 +230,7 @@ def test_a_writer_that_is_stopped_does_not_keep_others_from_writing(postgres_url
             database.write(lambda connection: save_snapshot(connection, "day", 1.0, 1, "meanwhile"))
             process.send_signal(signal.SIGCONT)
             assert int(process.communicate(timeout=60)[0]) >= 2, "a second time where the machine stood still, too"
-            assert database.look(find_latest_snapshot) == "of the one that slept"
+            assert database.read_with_retry(find_latest_snapshot) == "of the one that slept"
     finally:
         process.kill()
         process.wait()
@@ -251,7 +251,7 @@ def test_a_database_that_restarts_is_waited_for(postgres_url: str, postgres_serv
         return found
 
     with closing(made) as database:
-        assert database.look(restart) == ("queued", None)
+        assert database.read_with_retry(restart) == ("queued", None)
         restarts.append(1)
         assert database.write(restart) == ("queued", None)
         postgres_server.stop()

@@ -31,7 +31,7 @@ class Failing(Database):
     def __init__(self, url: Any) -> None:
         super().__init__(url)
         self.writes_fail: list[Exception] = []
-        self.looks_fail: Exception | None = None
+        self.reads_fail: Exception | None = None
         self.failed_at: list[float] = []
 
     def write(self, act: Any) -> Any:
@@ -40,10 +40,10 @@ class Failing(Database):
             raise self.writes_fail.pop(0)
         return super().write(act)
 
-    def look(self, act: Any) -> Any:
-        if self.looks_fail is not None:
-            raise self.looks_fail
-        return super().look(act)
+    def read_with_retry(self, act: Any) -> Any:
+        if self.reads_fail is not None:
+            raise self.reads_fail
+        return super().read_with_retry(act)
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -85,7 +85,7 @@ class House(PreparedBots):
     @property
     def session(self) -> TableSession:
         """Return the table as the database has it."""
-        session = self.ladder.database.look(lambda connection: find_session(connection, self.id))
+        session = self.ladder.database.read_with_retry(lambda connection: find_session(connection, self.id))
         assert session is not None
         return session
 
@@ -197,7 +197,7 @@ def test_a_look_that_fails_unexpectedly_ends_the_process_with_its_reason(house: 
     async def come() -> None:
         await asyncio.Event().wait()
 
-    house.database.looks_fail = ZeroDivisionError("odd")
+    house.database.reads_fail = ZeroDivisionError("odd")
     with pytest.raises(ZeroDivisionError, match="odd"):
         house.serve(come)
 

@@ -80,7 +80,7 @@ def test_a_match_that_cannot_be_played_again_says_why(own: Term, viewer: Viewer)
     """It waits, was cancelled, or its record is gone, or none that this arena reads."""
     with closing(open_ladder(own.path)) as ladder:
         [strange] = play(ladder, 1)
-        table = ladder.database.look(
+        table = ladder.database.read_with_retry(
             lambda connection: list(version_ids_by_label(connection, ("one@1", "two@1")).values())
         )
         [cancelled] = ladder.database.write(lambda connection: queue_matches(connection, RATED, [table], 2.0))

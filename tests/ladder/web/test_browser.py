@@ -74,7 +74,7 @@ def last(ladder: Ladder) -> int:
     """Return the newest match that rates."""
     matches = METADATA.tables["matches"]
     query = select(matches.c.id).where(matches.c.is_rated).order_by(matches.c.id.desc())
-    return int(ladder.database.look(lambda connection: connection.scalars(query).first() or 0))
+    return int(ladder.database.read_with_retry(lambda connection: connection.scalars(query).first() or 0))
 
 
 def spoil(ladder: Ladder) -> None:

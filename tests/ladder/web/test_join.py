@@ -89,7 +89,7 @@ def test_who_signs_up_too_often_waits(web: Pages, link: str) -> None:
 def test_a_form_of_another_site_makes_no_account(web: Pages, link: str) -> None:
     sent = web.visitor("nobody").post("/join", data={"link": link, **FORM}, headers={"Sec-Fetch-Site": "cross-site"})
     assert sent.status_code == 403
-    assert web.ladder.database.look(lambda connection: find_user(connection, "cyd")) is None
+    assert web.ladder.database.read_with_retry(lambda connection: find_user(connection, "cyd")) is None
 
 
 def test_commands_do_the_same(own: Term) -> None:

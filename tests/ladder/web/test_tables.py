@@ -77,7 +77,7 @@ def test_people_guests_and_bots_play_a_match_and_its_replay_shows_each_what_it_m
     hands = own["replay"]["games"][0]["start"]["hands"]  # type: ignore[index]
     assert sum(set(hand) != {None} for hand in hands) == 1
     with closing(open_ladder(house.served.folder)) as ladder:
-        text = ladder.database.look(lambda connection: find_session_record(connection, id, 0))
+        text = ladder.database.read_with_retry(lambda connection: find_session_record(connection, id, 0))
     assert text is not None
     verify_record(read_record(text))
 
@@ -133,7 +133,7 @@ def test_who_may_not_be_there_any_more_is_cut_off_within_seconds(house: Club) ->
 
     def end(kind: str) -> None:
         with closing(open_ladder(house.served.folder)) as ladder:
-            known = ladder.database.look(lambda connection: all_credentials(connection, "cleo"))
+            known = ladder.database.read_with_retry(lambda connection: all_credentials(connection, "cleo"))
             for credential in known:
                 if credential.kind == kind:
                     revoke_credential(ladder, credential.id, "staff", "it was lost")
