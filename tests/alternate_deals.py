@@ -78,13 +78,13 @@ def disguise(events: Sequence[Event], seat: int, rng: random.Random, rules: Rule
     def other(cards: tuple[Role, ...] | None) -> tuple[Role, ...] | None:
         return None if cards is None else tuple(rng.choices(rules.roles, k=len(cards)))
 
-    told: list[Event] = []
+    output: list[Event] = []
     for event in events:
         if isinstance(event, Shown | Exchanged | HandShown | Drafted) and event.seat != seat:
-            told.append(replace(event, cards=other(event.cards)))
+            output.append(replace(event, cards=other(event.cards)))
         elif isinstance(event, CardExamined) and event.target != seat:
             role = event.role if event.seat == seat else rng.choice(rules.roles)
-            told.append(replace(event, role=role, cards=other(event.cards)))
+            output.append(replace(event, role=role, cards=other(event.cards)))
         else:
-            told.append(event)
-    return told
+            output.append(event)
+    return output

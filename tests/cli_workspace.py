@@ -84,7 +84,7 @@ class Ran:
         return found
 
     @property
-    def told(self) -> list[str]:
+    def messages(self) -> list[str]:
         """Return the message of a refusal, line by line, without the notes before it."""
         lines = self.err.splitlines()
         start = max(number for number, line in enumerate(lines) if line.startswith(("arena: ", "Error: ")))

@@ -152,7 +152,7 @@ class Term:
         """Call a command of the ladder."""
         return self.arena("ladder", *command.split(), "spring", *words, code=code)
 
-    def told(self, command: str, *words: object) -> Any:
+    def shown(self, command: str, *words: object) -> Any:
         """Return what a command of the ladder tells as JSON."""
         return json.loads(self.ladder(command, *words, "--json").out)
 
@@ -196,8 +196,8 @@ class Term:
         if wave.deadline is not None:
             at, grace = (half, math.ceil((end - half) / 60)) if wave.grace else (end, 0)
             self.closes[wave.deadline] = at + 60 * grace
-            told = datetime.fromtimestamp(at, UTC).isoformat()
-            self.settle(f'\n[[deadlines]]\nname = "{wave.deadline}"\nat = {told}\ngrace_minutes = {grace}\n')
+            shown = datetime.fromtimestamp(at, UTC).isoformat()
+            self.settle(f'\n[[deadlines]]\nname = "{wave.deadline}"\nat = {shown}\ngrace_minutes = {grace}\n')
         self.serve("--until", "idle")
         if wave.rated:
             self.serve("--matches", wave.rated)
@@ -222,9 +222,9 @@ class Term:
         self.ladder("freeze", "--reason", "the final")
         self.ladder("final create", "last", "--deadline", deadline, "--games", games)
         published = (self.folder / "spring" / "final-last.txt").read_text()
-        assert self.told("final show", "last")["key"] is None
+        assert self.shown("final show", "last")["key"] is None
         self.serve("--until", "idle")
-        first = self.told("final reveal", "last")
+        first = self.shown("final reveal", "last")
         assert hashlib.sha256(bytes.fromhex(first["key"])).hexdigest() == first["commitment"]
         assert first["commitment"] in published
         assert (first["missing"], first["lost"]) == (0, [])
@@ -243,14 +243,14 @@ class Term:
         """Assert that each version has its status and reason, and that the newest accepted one plays."""
         playing = {each.owner: each.label for each in self.handed if each.good}
         for owner in dict.fromkeys(each.owner for each in self.handed):
-            page = self.told("bot", f"bot-of-{owner}")
+            page = self.shown("bot", f"bot-of-{owner}")
             for version in page["versions"]:
                 about = version.get("version", version)
                 label = f"bot-of-{owner}@{about['number']}"
                 good = next(each.good for each in self.handed if each.label == label)
                 assert about["state"] == ("accepted" if good else "rejected"), (label, about)
                 assert good or about["reason"], label
-        rows = self.told("standings")["rows"]
+        rows = self.shown("standings")["rows"]
         assert {f"{row['bot']}@{row['number']}" for row in rows if not row["reference"]} == set(playing.values())
         shown = self.ladder("standings").out
         assert "Student Number" not in shown, "names of people"

@@ -110,8 +110,8 @@ def test_the_first_page_leads_from_nothing_to_a_bot_that_wins_more(tmp_path: Pat
     changed = re.sub(r"^DOUBT = [0-9.]+$", "DOUBT = 0.1", bot.read_text(), flags=re.MULTILINE)
     assert changed != bot.read_text()
     bot.write_text(changed)
-    (told,) = (run(line, tmp_path) for line in commands_of(after))
-    assert "12 pairs in 1 block" in told
+    (output,) = (run(line, tmp_path) for line in commands_of(after))
+    assert "12 pairs in 1 block" in output
     assert (tmp_path / "lost.html").is_file()
     bot.write_text(blocks("python", FIRST_BOT)[0])  # a whole bot, which needs the kit beside it
     assert "mybot can play" in run("arena check mybot --rules coup --sandbox process", tmp_path)
@@ -160,7 +160,7 @@ def test_a_lecturer_goes_through_the_course_as_its_page_says(place: Place) -> No
     made = place.call(*shlex.split(begin), "--sandbox", "process", "--seats", 2, "--match-games", 2)
     assert made.code == 0, made.err
     (place.folder / "spring" / "ladder.toml").write_text(settings.replace("at = 2027-", "at = 2021-"))
-    told = {}
+    output = {}
     for command in commands:
         words = shlex.split(re.sub(r"--games \d+", "--games 2", command), comments=True)
         if words[1] == "serve":  # without end; meanwhile somebody hands in
@@ -169,8 +169,8 @@ def test_a_lecturer_goes_through_the_course_as_its_page_says(place: Place) -> No
             assert place.call("ladder", "submit", "spring", "sample:bluffer", *in_time).code == 0
         ran = place.run(*words, "--jobs", 2) if words[1] == "run" else place.call(*words)
         assert ran.code == 0 or words[1] == "doctor", (command, ran.err)
-        told[command] = ran.out
-    (final,) = (out for command, out in told.items() if command.endswith("--final week-4"))
+        output[command] = ran.out
+    (final,) = (out for command, out in output.items() if command.endswith("--final week-4"))
     ada, bob = csv.DictReader(io.StringIO(final))
     assert (ada["version"], ada["possible"], bob["reason"]) == ("mine@1", "100", "nothing was submitted")
     for baseline in baselines:

@@ -15,8 +15,8 @@ def within(limit_s: float, does: Callable[[], float | None], tries: int = TRIES)
     took: list[float] = []
     for _ in range(tries):
         began = time.monotonic()
-        told = does()
-        took.append(time.monotonic() - began if told is None else told)
+        output = does()
+        took.append(time.monotonic() - began if output is None else output)
         if took[-1] < limit_s:
             return
     raise AssertionError(f"it took {', '.join(f'{each:.2f}' for each in took)} s, each time over {limit_s} s")

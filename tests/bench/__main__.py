@@ -113,8 +113,8 @@ def starts_rows() -> Iterator[Row]:
             # What happens in a container is no child of ours: there the clock is all that tells.
             unit, found = ("wall ms", start.wall_ms) if box == "docker" else ("CPU-ms", start.cpu_ms)
             against = plain.setdefault(language, found)
-            told = f"process {against:.1f} CPU-ms; wall {start.wall_ms:.1f} ms"
-            yield Row(f"start, {box}, {language}: {unit}", f"{found:.1f}", told, found / against, "-")
+            output = f"process {against:.1f} CPU-ms; wall {start.wall_ms:.1f} ms"
+            yield Row(f"start, {box}, {language}: {unit}", f"{found:.1f}", output, found / against, "-")
         os.sched_setaffinity(0, cores)
 
 

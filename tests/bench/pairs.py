@@ -88,10 +88,10 @@ def compare(other: Path, name: str, pairs: int, core: int | None, bot: Path) -> 
     for number in range(pairs):
         for which in range(number, number + 3):
             found[which % 3].append(measure((other, other, ROOT)[which % 3], name, core, bot))
-    return told(*found)
+    return differs(*found)
 
 
-def told(old: Measured, again: Measured, new: Measured) -> bool:
+def differs(old: Measured, again: Measured, new: Measured) -> bool:
     """Print a row for each figure of the other tree and of this one; return whether their texts are the same."""
     alike = True
     for figure, first in old[0].items():

@@ -255,7 +255,7 @@ def does(profile: Profile) -> Iterator[str]:
             yield {"0 %": nothing, "100 %": everything}.get(percent(rate.share), part).format(percent(rate.share))
 
 
-def told(row: Row, habit: str) -> str:
+def describe(row: Row, habit: str) -> str:
     """Say what a habit is, what it is worth (+0: not clear of chance), and, where a count tells it, why."""
     known, choice = HABITS[habit], row.habits[habit]
     words, why = known.choices[choice], ""
@@ -278,7 +278,7 @@ def told(row: Row, habit: str) -> str:
 def sentences(row: Row) -> Iterator[str]:
     """Yield what the reply does, the habit that is worth most first, and what it leaves."""
     for habit in sorted(row.habits, key=lambda habit: -row.worths.get(habit, 0.0)):
-        yield told(row, habit)
+        yield describe(row, habit)
     for words, names, _, other in RESTRAINTS:
         if restrained(row.habits, names):
             yield words + (f" ({other}: {row.costs[words]:.0f})" if words in row.costs else "")

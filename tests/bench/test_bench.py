@@ -117,9 +117,9 @@ def test_a_row_of_pairs_has_the_ratio_first() -> None:
 
 def test_pairs_say_whether_the_texts_of_both_trees_are_the_same() -> None:
     """A run that ends otherwise is a failure, and no figure."""
-    assert pairs.told([{"text": "a", "us": 1.0}], [{"text": "a", "us": 1.0}], [{"text": "a", "us": 2.0}])
+    assert pairs.differs([{"text": "a", "us": 1.0}], [{"text": "a", "us": 1.0}], [{"text": "a", "us": 2.0}])
     old = [{"text": "a", "more": "b"}]
-    assert not pairs.told(old, old, [{"text": "c", "more": "b"}])
+    assert not pairs.differs(old, old, [{"text": "c", "more": "b"}])
 
 
 def test_pairs_fail_where_a_tree_cannot_be_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

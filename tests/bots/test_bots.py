@@ -179,11 +179,11 @@ BAD_FILES: dict[str, tuple[str, str, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "text", "told"), BAD_FILES.values(), ids=BAD_FILES.keys())
-def test_a_file_that_cannot_run_says_why_and_what_to_do(tmp_path: Path, name: str, text: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("name", "text", "shown"), BAD_FILES.values(), ids=BAD_FILES.keys())
+def test_a_file_that_cannot_run_says_why_and_what_to_do(tmp_path: Path, name: str, text: str, shown: list[str]) -> None:
     """The message names the ways to run a file."""
     message = refusal(write(tmp_path / name, text))
-    assert [part for part in told if part not in message] == []
+    assert [part for part in shown if part not in message] == []
 
 
 BAD_MANIFESTS: dict[str, tuple[str | bytes, list[str]]] = {
@@ -211,13 +211,13 @@ BAD_MANIFESTS: dict[str, tuple[str | bytes, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("manifest", "told"), BAD_MANIFESTS.values(), ids=BAD_MANIFESTS.keys())
-def test_a_wrong_bot_toml_says_what_is_wrong_in_it(tmp_path: Path, manifest: str | bytes, told: list[str]) -> None:
+@pytest.mark.parametrize(("manifest", "shown"), BAD_MANIFESTS.values(), ids=BAD_MANIFESTS.keys())
+def test_a_wrong_bot_toml_says_what_is_wrong_in_it(tmp_path: Path, manifest: str | bytes, shown: list[str]) -> None:
     """Source: arena/bots/resolve.py: name, run, build, kit; nothing else."""
     write(folder(tmp_path / "mybot") / "bot.toml", manifest)
     message = refusal(tmp_path / "mybot")
     assert "bot.toml" in message
-    assert [part for part in told if part not in message] == []
+    assert [part for part in shown if part not in message] == []
 
 
 @pytest.mark.parametrize("run", ["/etc/passwd", "../../secret", "./link", "./-x\x1b[2J", "./in/../../secret"])
@@ -555,14 +555,14 @@ BAD_BUILDS: dict[str, tuple[str, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("script", "told"), BAD_BUILDS.values(), ids=BAD_BUILDS.keys())
-def test_a_failed_build_names_the_bot_and_shows_its_last_lines(tmp_path: Path, script: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("script", "shown"), BAD_BUILDS.values(), ids=BAD_BUILDS.keys())
+def test_a_failed_build_names_the_bot_and_shows_its_last_lines(tmp_path: Path, script: str, shown: list[str]) -> None:
     """Source: arena/bots/resolve.py."""
     bot = to_build(tmp_path / "mybot", script)
     with pytest.raises(BotError) as caught:
         build(bot)
     message = str(caught.value)
-    assert [part for part in ['"mybot"', *told] if part not in message] == []
+    assert [part for part in ['"mybot"', *shown] if part not in message] == []
     assert all(line.isprintable() for line in message.split("\n"))
 
 
@@ -600,11 +600,11 @@ def test_a_build_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path
     """Source: arena/bots/build.py: its process group is killed."""
     bot = to_build(tmp_path / "mybot", BACKGROUND + "echo waiting\nwait\n")
     for limit_s in (2, 20):  # a busy machine hasn't begun in two seconds
-        with pytest.raises(BotError, match=f'"mybot": the build took longer than {limit_s} s') as told:
+        with pytest.raises(BotError, match=f'"mybot": the build took longer than {limit_s} s') as shown:
             build(bot, limit_s)
-        if "\n  waiting" in str(told.value):
+        if "\n  waiting" in str(shown.value):
             break
-    assert "\n  waiting" in str(told.value)
+    assert "\n  waiting" in str(shown.value)
     assert set(written_until_all_are_dead(pipe).splitlines()) == {b"begun"}
 
 

@@ -109,19 +109,19 @@ def test_a_file_system_that_forbids_programs_is_no_fault_of_a_bots(
             plain.start(program, Limits())
         plain.close()
         monkeypatch.setattr("tempfile.tempdir", str(disk))
-        [told] = [
+        [output] = [
             finding
             for finding in check_host(dict.fromkeys(("process", *ISOLATING_SANDBOXES)), tmp_path)
             if finding.check == "disk"
         ]
-        assert "mounted noexec" in told.message
+        assert "mounted noexec" in output.message
 
 
 def test_a_build_whose_toolchain_no_box_shows_says_what_to_do(quick: Yard) -> None:
     """It may lie in a home folder, where no box looks."""
-    told = quick.refusal("cargo-of-nobody build")
-    assert "not found" in told
-    assert "no toolchain of a home folder (rustup, Go, nvm, sdkman): install it below /usr" in told
+    output = quick.refusal("cargo-of-nobody build")
+    assert "not found" in output
+    assert "no toolchain of a home folder (rustup, Go, nvm, sdkman): install it below /usr" in output
 
 
 def test_a_build_makes_a_folder_that_plays_and_leaves_the_source_alone(yard: Yard) -> None:
@@ -178,10 +178,10 @@ PRINTED = [*map(str, range(1, 501)), *SHOWN[1:3], *map(str, range(501, 100_001))
 
 def test_a_failed_build_shows_the_first_error_and_the_end_and_keeps_the_whole_log(yard: Yard) -> None:
     """The author gets both."""
-    told = yard.refusal(LONG).splitlines()
-    assert told[0] == '"b": the build failed: it exited with code 3.'
-    assert told[1] == f"The whole log: {yard.logs / 'build-00-b.log'}"
-    assert told[2:] == [f"  {line}" for line in SHOWN]
+    output = yard.refusal(LONG).splitlines()
+    assert output[0] == '"b": the build failed: it exited with code 3.'
+    assert output[1] == f"The whole log: {yard.logs / 'build-00-b.log'}"
+    assert output[2:] == [f"  {line}" for line in SHOWN]
     assert (yard.logs / "build-00-b.log").read_text().splitlines() == PRINTED
 
 
@@ -192,11 +192,11 @@ def test_a_build_that_fails_as_the_user_is_told_of_in_the_same_way(tmp_path: Pat
     (tmp_path / "b" / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "build.sh"]\n')
     with pytest.raises(BuildError) as refused:
         build_all(load_bots([str(tmp_path / "b")])[0], tmp_path / "logs", LIMIT_S)
-    told = str(refused.value).splitlines()
-    assert told[0] == '"b": the build failed with exit code 3.'
-    assert told[1] == "Try it by hand in the bot's folder: sh build.sh"
-    assert told[2] == f"The whole log: {tmp_path / 'logs' / 'build-00-b.log'}"
-    assert told[3:] == [f"  {line}" for line in SHOWN]
+    output = str(refused.value).splitlines()
+    assert output[0] == '"b": the build failed with exit code 3.'
+    assert output[1] == "Try it by hand in the bot's folder: sh build.sh"
+    assert output[2] == f"The whole log: {tmp_path / 'logs' / 'build-00-b.log'}"
+    assert output[3:] == [f"  {line}" for line in SHOWN]
     assert (tmp_path / "logs" / "build-00-b.log").read_text().splitlines() == PRINTED
 
 
@@ -355,8 +355,8 @@ def test_a_build_cannot(quick: Yard, script: str) -> None:
 
 def test_a_fork_bomb_in_a_build_is_stopped(quick: Yard) -> None:
     """By the limit of processes, or by the clock; this machine goes on."""
-    told = quick.refusal("b() { b | b & }; b; sleep 600", timeout_s=5)
-    assert "the build " in told
+    output = quick.refusal("b() { b | b & }; b; sleep 600", timeout_s=5)
+    assert "the build " in output
 
 
 # --- as a user runs it ------------------------------------------------------------------------------------------------
@@ -401,9 +401,9 @@ def test_a_build_that_fails_in_the_box_keeps_its_log_beside_the_folder(
     flags = ("--games", 4, "--match-games", 2, "--jobs", 1, "--sandbox", "bubblewrap", "--out", "out")
     ran = place.run("run", "cbot", *place.bots(1), *flags)
     assert ran.code == 2
-    assert ran.told[0].startswith('arena: "cbot": the build failed: it exited with code 1')
-    assert "nothing" in "\n".join(ran.told[2:])
-    log = Path(ran.told[1].removeprefix("The whole log: "))
+    assert ran.messages[0].startswith('arena: "cbot": the build failed: it exited with code 1')
+    assert "nothing" in "\n".join(ran.messages[2:])
+    log = Path(ran.messages[1].removeprefix("The whole log: "))
     assert log == place.folder / "out.building" / "logs" / "build-00-cbot.log"
     assert "undeclared" in log.read_text()
     assert not (place.folder / "out").exists()
@@ -418,7 +418,7 @@ def test_a_folder_of_the_users_own_is_never_taken_for_a_build(place: Place, c_bo
     place.bot("out.building/thesis.txt", "precious")
     ran = place.run("run", "cbot", *place.bots(1), "--sandbox", "bubblewrap", "--out", "out")
     assert ran.code == 2
-    assert "out.building exists, where bots would be built; remove it, or name another --out" in ran.told[0]
+    assert "out.building exists, where bots would be built; remove it, or name another --out" in ran.messages[0]
     assert (place.folder / "out.building" / "thesis.txt").read_text() == "precious"
 
 

@@ -51,7 +51,7 @@ def test_a_file_that_is_no_python_has_none(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text("import (")
     (tmp_path / "bot.js").write_text("import numpy\n")
     (tmp_path / "odd.py").write_text("import numpy\nprint('\\d', 1 is 1)\n")
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as output:
         warnings.simplefilter("always")
         assert [foreign_imports(bot(tmp_path, name)) for name in ("bot.py", "bot.js", "odd.py")] == [(), (), ("numpy",)]
-    assert not told
+    assert not output

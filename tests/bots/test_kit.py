@@ -164,10 +164,10 @@ def test_check_says_when_a_kit_is_older_than_the_arenas(place: Place) -> None:
 
 def test_a_kit_that_was_changed_has_another_version() -> None:
     """Else `arena check` couldn't tell an older one. Raise the version in the kit, and write here what it is."""
-    told = {}
+    output = {}
     for kit in KITS:
         data = kit.file.read_bytes()
         found = re.search(rb"\bkit version (\d+)", data[:4096])
         assert found is not None
-        told[kit.name] = (int(found[1]), hashlib.sha256(data).hexdigest()[:12])
-    assert told == VERSIONS
+        output[kit.name] = (int(found[1]), hashlib.sha256(data).hexdigest()[:12])
+    assert output == VERSIONS

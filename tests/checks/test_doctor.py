@@ -141,11 +141,11 @@ def test_the_command_prints_each_finding_and_exits_by_whether_a_sandbox_isolates
         line.split()[0] in {"ok", "note", "warn", "fail", "$", "->"} or line[: margin + 2].isspace() for line in lines
     )
     assert "\x1b" not in ran.out
-    told = place.run("doctor", "--json")
-    assert told.code == ran.code
-    assert told.json["isolates"] == works
-    assert set(told.json["sandbox_problems"]) == {"process", "bubblewrap", "docker"}
-    assert all(set(row) == {"check", "severity", "message", "fix_command", "advice"} for row in told.json["findings"])
+    output = place.run("doctor", "--json")
+    assert output.code == ran.code
+    assert output.json["isolates"] == works
+    assert set(output.json["sandbox_problems"]) == {"process", "bubblewrap", "docker"}
+    assert all(set(row) == {"check", "severity", "message", "fix_command", "advice"} for row in output.json["findings"])
     place.require_nothing_left()
 
 
@@ -258,10 +258,10 @@ def test_without_control_groups_no_box_is_for_strangers(needs: Needs) -> None:
         capture_output=True,
         timeout=60,
     )
-    told = json.loads(ran.stdout)
-    rows = {row["check"]: row for row in told["findings"]}
-    assert told["sandbox_problems"]["bubblewrap"] is None
-    assert told["sandbox_problems"]["docker"] is not None
+    output = json.loads(ran.stdout)
+    rows = {row["check"]: row for row in output["findings"]}
+    assert output["sandbox_problems"]["bubblewrap"] is None
+    assert output["sandbox_problems"]["docker"] is not None
     assert rows["untrusted bots"]["severity"] == "warn"
     assert rows["control groups"]["severity"] == "warn"
     assert "mount -t cgroup2" in rows["control groups"]["fix_command"]

@@ -68,9 +68,9 @@ def failure(steps: list[CheckStep]) -> CheckStep:
 
 def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_path: Path) -> None:
     """Also the kinds that its own moves don't lead to: this one only ever takes the first legal move."""
-    for answer, told in ((None, []), (lambda message: {"id": message["id"], "choice": 0}, ["choices"])):
+    for answer, output in ((None, []), (lambda message: {"id": message["id"], "choice": 0}, ["choices"])):
         steps = examined(tmp_path, bot(answer))
-        assert [step.check for step in steps if step.severity is not Severity.OK] == told
+        assert [step.check for step in steps if step.severity is not Severity.OK] == output
         (table,) = [step.timings for step in steps if step.timings]
         asked = {kind: (int(asked), int(answered)) for kind, asked, answered in table[1:]}
         assert asked.keys() == frozenset().union(*(request_kinds(rules) for rules in PRESETS.values()))
@@ -422,13 +422,13 @@ def test_the_quick_look_tells_of_a_bot_that_says_nothing_after_its_hello(tmp_pat
     """A bot that answers isn't told of; one that is silent for two seconds is, once, before its time is over."""
     (tmp_path / "bot.py").write_text("")
     ((found,), _) = load_bots([str(tmp_path / "bot.py")])
-    for script, level, told in ((bot(), Severity.OK, 0), (silent_after_hello, Severity.FAIL, 1)):
+    for script, level, output in ((bot(), Severity.OK, 0), (silent_after_hello, Severity.FAIL, 1)):
         mute: list[bool] = []
         exam = CheckSettings(
             InProcessSandbox({found.argv[0]: script}), SandboxChoice("process"), tmp_path, patience=Timeouts(2.1, 0.0)
         )
         assert smoke_test(found, exam, partial(mute.append, True)).severity is level
-        assert len(mute) == told
+        assert len(mute) == output
 
 
 def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_examiner_says_so(tmp_path: Path) -> None:

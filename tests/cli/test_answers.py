@@ -54,8 +54,8 @@ def test_a_run_told_and_verified_is_what_the_schemas_say(place: Place) -> None:
     }
     for words, shape in answers.items():
         adapter = TypeAdapter[object](shape)
-        told = place.call(*words, "--json").json
-        assert json.loads(adapter.dump_json(adapter.validate_python(told, strict=False))) == told
+        output = place.call(*words, "--json").json
+        assert json.loads(adapter.dump_json(adapter.validate_python(output, strict=False))) == output
     assert place.call("verify", "out", "--json").json == {
         "records": 1, "games": 2, "faults": 0, "planned": 1, "differences": [],
     }  # fmt: skip

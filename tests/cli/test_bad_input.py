@@ -37,9 +37,9 @@ def refused(ran: Ran, *words: str) -> None:
     """Demand exit code 2, nothing on stdout, and one or two lines with these words."""
     assert ran.code == 2, ran.err
     assert ran.out == ""
-    assert len(ran.told) <= 2, ran.err
+    assert len(ran.messages) <= 2, ran.err
     for word in words:
-        assert word in "\n".join(ran.told), ran.err
+        assert word in "\n".join(ran.messages), ran.err
 
 
 # --- bots -------------------------------------------------------------------------------------------------------------
@@ -119,8 +119,8 @@ def test_a_full_disk_ends_the_run_and_keeps_what_is_complete(place: Place) -> No
     arguments = [*place.bots(2), "--games", "40", "--match-games", "2", "--out", "out"]
     ran = place.run("run", *arguments, file_bytes=limit)
     assert ran.code == 1
-    assert "the results can't be written: " in ran.told[0]
-    assert "arena run --resume out" in ran.told[1]
+    assert "the results can't be written: " in ran.messages[0]
+    assert "arena run --resume out" in ran.messages[1]
     assert "games of coup at 2 seats" in ran.out, "the standings so far"
     kept = sorted((place.folder / "out" / "records").iterdir())
     assert 0 < len(kept) < 20
@@ -145,8 +145,8 @@ def test_a_full_stdout_is_told_and_the_results_are_kept(place: Place) -> None:
         process = completed(command, cwd=place.folder, env=place.environment(), stdout=full)
     assert process.returncode == 1
     assert "Traceback" not in process.stderr
-    told = process.stderr.splitlines()[-1]
-    assert told == "arena: standard output can't be written: No space left on device; the results are in out"
+    output = process.stderr.splitlines()[-1]
+    assert output == "arena: standard output can't be written: No space left on device; the results are in out"
     assert len((place.folder / "out" / "results.jsonl").read_text().splitlines()) == 4
     for words in (["--help"], ["run", "--help"], ["--version"]):
         with Path("/dev/full").open("w") as full:
@@ -221,8 +221,8 @@ def test_a_bot_that_changes_while_it_plays_ends_the_run(place: Place) -> None:
     (place.folder / two).write_text((place.folder / two).read_text() + "\n# better\n")
     ran = place.end(process)
     assert ran.code == 1
-    assert ran.told[0].startswith('arena: "b" has changed since the run began')
-    assert len(ran.told) == 2
+    assert ran.messages[0].startswith('arena: "b" has changed since the run began')
+    assert len(ran.messages) == 2
     assert "games of coup at 2 seats" in ran.out
     place.require_nothing_left()
 
@@ -326,7 +326,7 @@ def test_without_any_temporary_folder_a_command_is_refused_in_one_line(place: Pl
     """Python takes a folder only if it can write a file there."""
     ran = place.run(*command, *place.bots(2), file_bytes=0)
     assert ran.code == (1 if command[0] == "check" else 2)
-    (line,) = ran.told
+    (line,) = ran.messages
     assert line.startswith("arena: No usable temporary directory found in ")
 
 
@@ -360,7 +360,7 @@ def test_ctrl_c_while_modules_are_loaded_leaves_no_traceback(tmp_path: Path) -> 
         (ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"), ""),
     ],
 )
-def test_what_nobody_foresaw_is_a_failure_and_no_wrong_use(problem: OSError, told: str) -> None:
+def test_what_nobody_foresaw_is_a_failure_and_no_wrong_use(problem: OSError, output: str) -> None:
     """Exit code 2 keeps systemd from starting a ladder's runner again. What names no file keeps its traceback.
 
     Source: docs/coup-ladder.service.
@@ -373,5 +373,5 @@ def test_what_nobody_foresaw_is_a_failure_and_no_wrong_use(problem: OSError, tol
     commands = type(cli)(name="arena")
     commands.add_command(breaks)
     done = CliRunner().invoke(commands, ["breaks"])
-    assert (done.exit_code, done.stderr) == (1, told)
-    assert (done.exception is problem) == (told == "")
+    assert (done.exit_code, done.stderr) == (1, output)
+    assert (done.exception is problem) == (output == "")

@@ -142,14 +142,14 @@ def test_auto_takes_the_strongest_that_works_and_says_in_one_line_what_it_blocks
     name, reasons = find_strongest()
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "auto", "--out", "out")
     assert ran.code == 0, ran.err
-    told = [line for line in ran.err.splitlines() if line.startswith("sandbox (auto): ")]
-    assert len(told) == 1
+    output = [line for line in ran.err.splitlines() if line.startswith("sandbox (auto): ")]
+    assert len(output) == 1
     if name == "process":
-        assert "no isolation" in told[0]
+        assert "no isolation" in output[0]
         assert "WARNING: bots can read your files" in ran.err
     else:
         sandbox = make_sandbox(SandboxChoice(name), tmp_path / "scratch")
-        assert told[0] == f"sandbox (auto): {sandbox.note}"
+        assert output[0] == f"sandbox (auto): {sandbox.note}"
         sandbox.close()
         assert "WARNING" not in ran.err
     assert ran.err.count("  not ") == len(reasons)
@@ -175,7 +175,7 @@ def test_a_limit_that_the_sandbox_cannot_enforce_is_refused(place: Place) -> Non
     """No limit is dropped silently. A plain process writes to everybody's /tmp."""
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "process", "--tmp-mb", 1, "--out", "out")
     assert ran.code == 2
-    assert ran.told[-1].startswith("arena: --tmp-mb isn't enforced by the sandbox process here")
+    assert ran.messages[-1].startswith("arena: --tmp-mb isn't enforced by the sandbox process here")
     assert not (place.folder / "out").exists()
 
 
@@ -199,8 +199,8 @@ def test_a_sandbox_that_was_asked_for_is_never_replaced(place: Place, name: str)
     environment = {"PATH": str(place.folder / "bin"), "DOCKER_HOST": NO_DOCKER}
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", name, "--out", "out", **environment)
     assert ran.code == 2
-    assert ran.told[0].startswith(f"arena: the sandbox {name} doesn't work here: ")
-    assert ran.told[1] == "See arena doctor. No other one replaces it."
+    assert ran.messages[0].startswith(f"arena: the sandbox {name} doesn't work here: ")
+    assert ran.messages[1] == "See arena doctor. No other one replaces it."
     assert not (place.folder / "out").exists()
     place.require_nothing_left()
 
@@ -211,7 +211,7 @@ def test_a_run_is_not_resumed_in_another_sandbox(place: Place, docker: None) -> 
     (place.folder / "out" / "records" / "000001.jsonl").unlink()
     ran = place.run("run", "--resume", "out", DOCKER_HOST=NO_DOCKER)
     assert ran.code == 2
-    assert ran.told[0].startswith("arena: the sandbox docker doesn't work here: ")
+    assert ran.messages[0].startswith("arena: the sandbox docker doesn't work here: ")
     assert place.run("run", "--resume", "out").code == 0
 
 
@@ -228,8 +228,8 @@ def test_an_unknown_image_or_runtime_is_one_clear_message(
     """Before anything is played, with its name."""
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "docker", *flags, "--out", "out")
     assert ran.code == 2
-    assert words in ran.told[0]
-    assert len(ran.told) <= 2
+    assert words in ran.messages[0]
+    assert len(ran.messages) <= 2
     assert not (place.folder / "out").exists()
     place.require_nothing_left()
 
@@ -334,8 +334,8 @@ def test_the_clock_is_the_sandboxs_unless_another_is_asked_for(
     """
     ran = place.run("run", *place.bots(2), "--games", 2, "--match-games", 2, *flags, "--out", "out")
     assert ran.code == 0, ran.err
-    (told,) = [line for line in ran.err.splitlines() if line.startswith("clock: ")]
-    assert told.startswith(said)
+    (output,) = [line for line in ran.err.splitlines() if line.startswith("clock: ")]
+    assert output.startswith(said)
     timing = config_of(place, "out")["terms"]["timing"]
     tells = make_sandbox(SandboxChoice("process"), tmp_path / "scratch").reports_wait_time
     assert timing["own"] == (tells if own is None else own)
@@ -383,5 +383,5 @@ def test_a_full_disk_under_the_temporary_folder_is_one_clear_message(
     fill(tiny_disk)
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "docker", "--out", "out", TMPDIR=str(tiny_disk))
     assert ran.code == 1
-    assert ran.told[0] == f"arena: no space for temporary files in {tiny_disk}: free some, or set TMPDIR"
-    assert len(ran.told) == 2
+    assert ran.messages[0] == f"arena: no space for temporary files in {tiny_disk}: free some, or set TMPDIR"
+    assert len(ran.messages) == 2

@@ -180,7 +180,7 @@ BATCH = 8  # bots that are checked by one command; in its 60 s, on a busy machin
 
 
 @pytest.fixture(scope="module")
-def told(places: Callable[[], Place]) -> dict[str, list[str]]:
+def output(places: Callable[[], Place]) -> dict[str, list[str]]:
     """Give what is said of each case, in lines; each bot lies in a folder of its own."""
     homes = {name: places() for name in CASES}
     bots = {str(CASES[name][0](home)): name for name, home in homes.items()}
@@ -201,17 +201,17 @@ def told(places: Callable[[], Place]) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_mistake_is_named_with_its_remedy(told: dict[str, list[str]], name: str) -> None:
+def test_a_mistake_is_named_with_its_remedy(output: dict[str, list[str]], name: str) -> None:
     """In the step where it shows, which is the only one that failed."""
     _, step, cause, remedy = CASES[name]
-    out = "\n".join(told[name])
-    failed = [number for number, line in enumerate(told[name]) if "  fail  " in line]
+    out = "\n".join(output[name])
+    failed = [number for number, line in enumerate(output[name]) if "  fail  " in line]
     assert len(failed) == 1, out
-    lines = told[name][failed[0] :]
+    lines = output[name][failed[0] :]
     assert lines[0].split("  fail  ")[1].strip().startswith(step), out
     assert cause in flat(" ".join(lines)), out
     assert remedy in flat(" ".join(lines[1:])), out
-    assert max(len(line) for line in told[name] if "  |  " not in line) <= 80, "but standard error"
+    assert max(len(line) for line in output[name] if "  |  " not in line) <= 80, "but standard error"
     for line in lines:
         if line.startswith("            sent "):
             assert '"type":"request"' not in line, "a request isn't shown as it was sent"
@@ -274,13 +274,13 @@ def test_json_has_the_steps_of_all_bots(place: Place) -> None:
 def test_gradescope_reads_each_step(place: Place) -> None:
     """Source: gradescope-autograders.readthedocs.io, Output format. A bot that can play has the point."""
     ran = checked(place, place.bot("good.py"), "--rules", "coup", "--gradescope", "results.json")
-    told = json.loads((place.folder / "results.json").read_text())
-    assert (ran.code, told["score"], told["output"]) == (0, 1.0, f"{place.folder / 'good.py'} can play")
-    assert {test["status"] for test in told["tests"]} == {"passed"}
-    assert told["tests"][0]["name"] == "file"
+    output = json.loads((place.folder / "results.json").read_text())
+    assert (ran.code, output["score"], output["output"]) == (0, 1.0, f"{place.folder / 'good.py'} can play")
+    assert {test["status"] for test in output["tests"]} == {"passed"}
+    assert output["tests"][0]["name"] == "file"
     assert (
-        told["tests"][0]["output"].splitlines()
-        == ran.out.splitlines()[1 : 1 + len(told["tests"][0]["output"].splitlines())]
+        output["tests"][0]["output"].splitlines()
+        == ran.out.splitlines()[1 : 1 + len(output["tests"][0]["output"].splitlines())]
     )
 
 
@@ -288,10 +288,10 @@ def test_gradescope_is_told_what_is_wrong_with_what_a_student_handed_in(place: P
     """Also where it is no bot at all: that is the student's to mend."""
     (place.folder / "empty").mkdir()
     ran = checked(place, "empty", "--rules", "coup", "--gradescope", "results.json")
-    told = json.loads((place.folder / "results.json").read_text())
-    assert (ran.code, told["score"], told["output"]) == (1, 0.0, "1 step failed")
-    assert [test["status"] for test in told["tests"]].count("failed") == 1
-    assert "-> " in told["tests"][-1]["output"], "what to do"
+    output = json.loads((place.folder / "results.json").read_text())
+    assert (ran.code, output["score"], output["output"]) == (1, 0.0, "1 step failed")
+    assert [test["status"] for test in output["tests"]].count("failed") == 1
+    assert "-> " in output["tests"][-1]["output"], "what to do"
 
 
 def test_gradescope_gets_no_file_of_wrong_use(place: Place) -> None:

@@ -65,21 +65,21 @@ def test_both_halves_have_the_same_deals_seats_opponents_and_handles(both: tuple
 
 
 def test_the_answer_counts_pairs_and_says_where_they_differ(both: tuple[Place, Ran]) -> None:
-    place, told = both[0], both[1].json
-    assert (told["blocks"], told["pairs"], told["max_pairs"]) == (2, 2 * PAIRS, 2 * PAIRS)
-    assert told["difference"]["value"] == pytest.approx(told["new"]["win_rate"] - told["old"]["win_rate"], abs=1e-3)
-    value, low, high = told["difference"].values()
+    place, shown = both[0], both[1].json
+    assert (shown["blocks"], shown["pairs"], shown["max_pairs"]) == (2, 2 * PAIRS, 2 * PAIRS)
+    assert shown["difference"]["value"] == pytest.approx(shown["new"]["win_rate"] - shown["old"]["win_rate"], abs=1e-3)
+    value, low, high = shown["difference"].values()
     assert low <= value <= high
-    added = sum(row["contribution"] for row in told["divergences"]) + told["opponent_contribution"]
+    added = sum(row["contribution"] for row in shown["divergences"]) + shown["opponent_contribution"]
     assert added == pytest.approx(value, abs=1e-3)
     assert (
-        sum(row["pairs"] for row in told["divergences"])
-        + told["identical_pairs"]
-        + sum(told["diverged_by_opponent"].values())
-        == told["pairs"]
+        sum(row["pairs"] for row in shown["divergences"])
+        + shown["identical_pairs"]
+        + sum(shown["diverged_by_opponent"].values())
+        == shown["pairs"]
     )
     page = (place.folder / "out" / "compare.html").read_text()
-    assert f"OLD is {told['old']['given']}" in page
+    assert f"OLD is {shown['old']['given']}" in page
     assert page.index("Where they differ") < page.index("<h2>Evidence")
 
 
@@ -88,9 +88,9 @@ def test_the_records_of_a_comparison_are_those_of_a_run(both: tuple[Place, Ran])
     place, ran = both
     assert place.call("verify", "out").code == 0
     row = ran.json["divergences"][0]["examples"][0]
-    told = place.call("replay", "out", "--match", row["match"], "--game", row["game"])
-    assert told.code == 0
-    assert "OLD" in told.out
+    shown = place.call("replay", "out", "--match", row["match"], "--game", row["game"])
+    assert shown.code == 0
+    assert "OLD" in shown.out
     resumed = place.call("run", "--resume", "out")
     assert resumed.code == 2
     assert "resume it with arena compare --resume" in resumed.err
@@ -111,11 +111,11 @@ def test_it_goes_on_where_it_was_killed_and_counts_nothing_twice(bots: Place) ->
 
 def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
     """Who takes the first legal move, an income, against an honest player; the cap is far."""
-    told = bots.run("compare", "sample:honest", "new.py", "--against", "sample:counter", "--json").json
-    assert told["verdict"] == "worse"
-    assert told["verdict_text"].startswith("worse by ")
-    assert told["blocks"] < 40
-    assert told["high"] < 0
+    shown = bots.run("compare", "sample:honest", "new.py", "--against", "sample:counter", "--json").json
+    assert shown["verdict"] == "worse"
+    assert shown["verdict_text"].startswith("worse by ")
+    assert shown["blocks"] < 40
+    assert shown["high"] < 0
 
 
 def test_the_same_contents_are_refused_at_once_whatever_they_are_called(bots: Place) -> None:

@@ -43,7 +43,7 @@ def test_a_crash_comes_again_outside_of_the_arena(place: Place, run: Path) -> No
 
 
 def test_what_is_no_game_or_no_bot_of_the_match_is_refused(place: Place, run: Path) -> None:
-    for words, told in (
+    for words, output in (
         (("--seat", "nobody"), "nobody: the bots are "),
         (("--seat", "crash", "--game", 9), "has the games 0 to 1"),
         (("--seat", "crash", "--match", 4), "choose one by --match"),
@@ -52,7 +52,7 @@ def test_what_is_no_game_or_no_bot_of_the_match_is_refused(place: Place, run: Pa
     ):
         ran = place.call("feed", run, *words)
         assert ran.code == 2, ran
-        assert told in ran.err
+        assert output in ran.err
 
 
 def test_the_record_of_a_named_match_is_read_alone(place: Place, run: Path) -> None:

@@ -63,7 +63,7 @@ def test_a_name_that_is_not_possible_is_refused_with_the_reason(place: Place, na
     before = sorted(place.folder.rglob("*"))
     ran = place.call("new", name)
     assert (ran.code, ran.out) == (2, "")
-    assert why in " ".join(ran.told)
+    assert why in " ".join(ran.messages)
     assert sorted(place.folder.rglob("*")) == before
 
 
@@ -100,7 +100,7 @@ def test_a_folder_that_cannot_be_made_is_a_failure_in_one_line(place: Place) -> 
     """Its parent is a file."""
     place.bot("file")
     ran = place.call("new", "file/mybot")
-    assert (ran.code, len(ran.told)) == (1, 1)
+    assert (ran.code, len(ran.messages)) == (1, 1)
 
 
 def test_a_bot_is_played_from_within_its_folder(place: Place) -> None:
@@ -113,7 +113,7 @@ def test_a_bot_is_played_from_within_its_folder(place: Place) -> None:
     assert ran.code == 0, ran.err
     for command in ("run", "watch"):
         refused = place.call(command, ".", other, "--sandbox", "process", "--out", "mine")
-        assert (refused.code, refused.told) == (
+        assert (refused.code, refused.messages) == (
             2,
             ["arena: mine is in the folder of mybot; name an --out next to it"],
         )

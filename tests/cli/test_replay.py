@@ -103,12 +103,12 @@ def test_hidden_cards_change_no_byte_that_a_seat_is_told(
 
     all_cards = replay(folder).stdout
     for seat in range(3):
-        told = replay(folder, "--seat", str(seat))
+        output = replay(folder, "--seat", str(seat))
         with monkeypatch.context() as patched:
             patched.setattr(sys.modules["arena.replay.steps"], "replay_game", elsewhere)
-            assert replay(folder, "--seat", str(seat)).stdout == told.stdout
+            assert replay(folder, "--seat", str(seat)).stdout == output.stdout
             assert replay(folder).stdout != all_cards
-        assert told.exit_code == 0
+        assert output.exit_code == 0
 
 
 @pytest.mark.parametrize("command", [["replay"], ["review", "--bot", "bot0"]])

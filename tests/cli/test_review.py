@@ -31,8 +31,8 @@ def test_the_dearest_decisions_are_told_and_the_first_is_shown_by_the_command_th
     shown = place.call(*words)
     assert shown.code == 0, shown.err
     assert "as turtle saw it" in shown.out
-    told = place.call("review", run, "--bot", "turtle", "--json").json
-    assert f"--game {told['costly_decisions'][0]['game']} " in ran.out
+    output = place.call("review", run, "--bot", "turtle", "--json").json
+    assert f"--game {output['costly_decisions'][0]['game']} " in ran.out
 
 
 def test_the_page_of_a_review_holds_the_games_that_were_looked_at_as_the_bot_saw_them(place: Place, run: Path) -> None:
@@ -52,13 +52,13 @@ def test_the_page_of_a_review_holds_the_games_that_were_looked_at_as_the_bot_saw
 
 
 def test_what_cannot_be_looked_at_is_refused(place: Place, run: Path) -> None:
-    for words, told in (
+    for words, output in (
         ((run, "--bot", "nobody"), "there are honest, turtle"),
         ((place.folder / "nowhere", "--bot", "turtle"), "nowhere"),
     ):
         ran = place.call("review", *words)
         assert ran.code == 2, ran
-        assert told in ran.err
+        assert output in ran.err
 
 
 def test_an_edited_bot_is_asked_anew_and_where_it_chooses_otherwise_is_told(place: Place) -> None:
@@ -83,11 +83,11 @@ def test_an_edited_bot_is_asked_anew_and_where_it_chooses_otherwise_is_told(plac
 
 def test_who_cannot_be_asked_is_refused(place: Place, run: Path) -> None:
     other = place.bot("other.py")
-    for words, told in (
+    for words, output in (
         (("--what-if", other), "other plays in none of these games"),
         (("--what-if", place.folder / "nowhere.py"), "nowhere.py"),
         (("--what-if", other, "--seat", "turtle", "--from", 3), "--what-if prints a table"),
     ):
         ran = place.call("replay", run, *words)
         assert ran.code == 2, ran
-        assert told in ran.err
+        assert output in ran.err

@@ -154,8 +154,8 @@ BAD: dict[str, tuple[Sequence[str], str]] = {
 @pytest.mark.parametrize("case", BAD.values(), ids=BAD)
 def test_odds_refuses_what_no_table_can_show(case: tuple[Sequence[str], str]) -> None:
     """Exit code 2, one message, nothing on stdout."""
-    arguments, told = case
-    assert told in refusal(odds, *arguments)
+    arguments, output = case
+    assert output in refusal(odds, *arguments)
 
 
 # --- the process ------------------------------------------------------------------------------------------------------

@@ -125,8 +125,8 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(duel: Shared) -> 
     assert ran.out.count("\n") == 1
     found = ran.json
     assert sorted(found) == sorted(TOP)
-    told = {key: found[key] for key in TOP[:12] if key != "draws"}
-    assert told == {
+    output = {key: found[key] for key in TOP[:12] if key != "draws"}
+    assert output == {
         "version": 3,
         "error": None,
         "run": "out",
@@ -172,12 +172,12 @@ def test_json_is_printed_where_something_failed_too(place: Place) -> None:
     """One object with the reason, which stderr has too: before a game, and where a failure stopped the run."""
     ran = place.call("run", "gone.py", "--json")
     assert ran.code == 2
-    assert ran.json == {"version": 3, "error": "\n".join(ran.told).removeprefix("arena: ")}
+    assert ran.json == {"version": 3, "error": "\n".join(ran.messages).removeprefix("arena: ")}
     assert "gone.py does not exist" in ran.json["error"]
     arguments = [*place.bots(2), "--games", 40, "--match-games", 2, "--json", "--out", "out"]
     ran = place.run("run", *arguments, file_bytes=4096)
     assert ran.code == 1
-    assert ran.json["error"] == "\n".join(ran.told).removeprefix("arena: ")
+    assert ran.json["error"] == "\n".join(ran.messages).removeprefix("arena: ")
     assert "the results can't be written" in ran.json["error"]
     assert ran.json["games"] > 0
 
@@ -341,9 +341,9 @@ SLOW: dict[str, tuple[str, bool, str, str]] = {
 
 
 @pytest.mark.clock
-@pytest.mark.parametrize(("does", "told", "cause", "remedy"), SLOW.values(), ids=SLOW.keys())
+@pytest.mark.parametrize(("does", "output", "cause", "remedy"), SLOW.values(), ids=SLOW.keys())
 def test_a_timeout_is_explained_by_what_the_bot_did_meanwhile(
-    place: Place, needs: Callable[[str, str | None], None], does: str, told: bool, cause: str, remedy: str
+    place: Place, needs: Callable[[str, str | None], None], does: str, output: bool, cause: str, remedy: str
 ) -> None:
     """Source: arena/referee/judge.py, how_spent."""
     if told and not ProcessSandbox(place.tmp / "scratch").reports_wait_time:
@@ -553,9 +553,9 @@ def test_options_reach_the_bots(
     assert row["wins"] == 0
     assert sorted(lines[0]["match"]["handles"]) == handles
     assert [sorted(line["players"]) for line in lines if line["type"] == "game_start"] == [handles]
-    told = json.dumps(lines)
-    assert ("good" in told) == ("good" in handles)
-    assert str(place.folder) not in told
+    output = json.dumps(lines)
+    assert ("good" in output) == ("good" in handles)
+    assert str(place.folder) not in output
 
 
 def test_a_folder_with_a_manifest_is_built_and_played(place: Place) -> None:
@@ -567,12 +567,12 @@ def test_a_folder_with_a_manifest_is_built_and_played(place: Place) -> None:
     place.bot("built/source.txt", shows + place.bot("a.py").read_text())
     assert place.run("run", "built", "a.py", *SMALL, "--out", "out").code == 0
     logs = sorted((place.folder / "out" / "logs").glob("*my*bot-1.txt"))
-    told = [next(line for line in path.read_text().splitlines() if "|" in line).split("|") for path in logs]
-    assert len(told) == 4
-    assert {cwd for cwd, _, _ in told} == {str(where)}
-    homes = {home for _, home, _ in told}
+    output = [next(line for line in path.read_text().splitlines() if "|" in line).split("|") for path in logs]
+    assert len(output) == 4
+    assert {cwd for cwd, _, _ in output} == {str(where)}
+    homes = {home for _, home, _ in output}
     assert len(homes) == 4, "each process has its own"
-    assert all(home == tmp for _, home, tmp in told)
+    assert all(home == tmp for _, home, tmp in output)
     assert all(home.startswith(str(place.tmp)) for home in homes)
 
 
@@ -617,7 +617,9 @@ def test_verify_tells_results_that_are_not_what_the_records_say(place: Place, du
     listed.write_text(text.replace('"turns":', '"turns":1', 1))
     ran = place.call("verify", "out")
     assert ran.code == 1
-    assert ran.told == ["arena: out/results.jsonl is not what the records say; arena run --resume out writes it again"]
+    assert ran.messages == [
+        "arena: out/results.jsonl is not what the records say; arena run --resume out writes it again"
+    ]
     assert place.run("run", "--resume", "out").code == 0
     assert listed.read_text() == text
     assert place.call("verify", "out").code == 0

@@ -138,8 +138,8 @@ def test_the_sheet_of_a_variant_has_its_rows(case: tuple[Ruleset, tuple[str, str
 def test_the_sheet_has_exactly_the_actions_that_the_engine_has(rules: Ruleset) -> None:
     """The sheet is made from the same table that the engine reads."""
     assert [*rows(rules)] == [(row.action.value, str(row.cost or "-")) for row in rules.actions]
-    told = flat(sheet.rules_sheet(rules))
-    assert f"Roles: {', '.join(rules.roles)}." in told
+    output = flat(sheet.rules_sheet(rules))
+    assert f"Roles: {', '.join(rules.roles)}." in output
     absent = {*Role} - {*rules.roles}
     assert not any(role in " ".join(cell) for role in absent for cell in rows(rules).values())
 
@@ -167,14 +167,14 @@ def test_the_deck_by_players(name: str) -> None:
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
 def test_what_differs_is_found_by_comparing_with_the_base_game(rules: Ruleset) -> None:
     """What differs from the base game; each with its value, its source and the base game's value."""
-    told = section(shown(sheet.rules_sheet(rules), 200), "What differs from the base game")
+    output = section(shown(sheet.rules_sheet(rules), 200), "What differs from the base game")
     expected = [rule.name for rule in FIELDS if rule.name != "name" and getattr(rules, rule.name) != rule.default]
     assert [rule.name for rule in changed_fields(rules)] == expected
     if not expected:
-        assert told == ["Nothing: this is the base game."]
+        assert output == ["Nothing: this is the base game."]
         return
-    assert [line.split()[1] for line in told] == expected
-    assert all("; the base game has " in line and re.search(r"\(#[a-z-]+\)", line) for line in told)
+    assert [line.split()[1] for line in output] == expected
+    assert all("; the base game has " in line and re.search(r"\(#[a-z-]+\)", line) for line in output)
 
 
 # What a preset that is named as another's variant has of its own.
@@ -202,12 +202,12 @@ def test_a_variant_of_a_preset_says_what_differs_from_it(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("treason")])
 def test_a_sheet_of_treason_lists_what_differs_from_its_program(name: str) -> None:
     """The fields in which the page and the program differ, and what no field can settle: first the one window."""
-    told = section(shown(sheet.rules_sheet(PRESETS[name]), 300), "What differs from treason's program")
-    fields = [line.split(" = ")[0] for line in told if " = " in line]
+    output = section(shown(sheet.rules_sheet(PRESETS[name]), 300), "What differs from treason's program")
+    fields = [line.split(" = ")[0] for line in output if " = " in line]
     page = ["- two_player_starter_coins", "- block_after_failed_challenge", "- dead_target"]
     assert fields == ([] if "site" in name else page)
-    assert "has one window in which all may challenge or block assassinate and steal" in told[len(fields)]
-    assert len(told) == len(fields) + len(list_program_differences(PRESETS[name]))
+    assert "has one window in which all may challenge or block assassinate and steal" in output[len(fields)]
+    assert len(output) == len(fields) + len(list_program_differences(PRESETS[name]))
 
 
 # A text, and in which rulesets its sentence holds.
@@ -288,10 +288,10 @@ ALWAYS = [
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
 def test_every_sheet_says_what_one_must_know_in_every_game(rules: Ruleset) -> None:
     """As above; and in the Reformation what becomes of an embezzler with a duke, rules.md#embezzlement."""
-    told = flat(sheet.rules_sheet(rules))
+    output = flat(sheet.rules_sheet(rules))
     duke = r"who does have a duke [a-z ]+: it loses an influence of its choice, and the coins stay in the reserve\."
-    assert [text for text in ALWAYS if text not in told] == []
-    assert len(re.findall(duke, told)) == rules.reformation
+    assert [text for text in ALWAYS if text not in output] == []
+    assert len(re.findall(duke, output)) == rules.reformation
 
 
 BOX, ALONE = "50 coins", "9 and 10 players for Coup alone"
@@ -310,9 +310,9 @@ OTHERWISE["andy-as-written"] = OTHERWISE["andy"]
 @each("name", PRESETS)
 def test_a_sheet_lists_what_its_document_says_otherwise(name: str) -> None:
     """The five documents, line by line; also for who starts, where a document has a rule of its own."""
-    told = section(shown(sheet.rules_sheet(PRESETS[name]), 300), "What the document says otherwise, or leaves open")
-    assert len(told) == len(OTHERWISE[name])
-    assert all(words in line for words, line in zip(OTHERWISE[name], told, strict=True))
+    output = section(shown(sheet.rules_sheet(PRESETS[name]), 300), "What the document says otherwise, or leaves open")
+    assert len(output) == len(OTHERWISE[name])
+    assert all(words in line for words, line in zip(OTHERWISE[name], output, strict=True))
     assert "What the document says otherwise, or leaves open" not in shown(
         sheet.rules_sheet(replace(PRESETS[name], name="mine"))
     )
@@ -332,12 +332,12 @@ def test_a_sheet_says_which_document_a_preset_follows_and_cites_sections(name: s
 
 def test_the_fields_are_printed_with_default_values_and_section() -> None:
     """Every field with its default, allowed values and the section that explains it."""
-    told = flat(sheet.fields_table())
+    output = flat(sheet.fields_table())
     for rule in FIELDS:
         assert f"{rule.name} = " in told
         assert f"{rule.description} (#{rule.section})" in told
         for option in rule.options:
-            assert option.sentence in told
-    assert 'attacks_blocked_by = "target"' in told
-    assert '0 or "off": Nobody has to coup, however rich. 7 to 100' in told
-    assert "exchange_draw = 1 with the inquisitor, else 2" in told
+            assert option.sentence in output
+    assert 'attacks_blocked_by = "target"' in output
+    assert '0 or "off": Nobody has to coup, however rich. 7 to 100' in output
+    assert "exchange_draw = 1 with the inquisitor, else 2" in output

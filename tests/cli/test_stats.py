@@ -112,7 +112,7 @@ def test_what_cannot_be_is_refused(kept: Place, arguments: list[str], words: str
     broken(kept.folder)
     ran = kept.call("stats", *arguments)
     assert (ran.code, ran.out) == (2, "")
-    assert words in " ".join(ran.told)
+    assert words in " ".join(ran.messages)
 
 
 def broken(folder: Path) -> None:
@@ -156,4 +156,4 @@ def test_a_page_is_written_and_one_that_cannot_be_is_a_failure(kept: Place) -> N
     assert "open it in a browser" in ran.err
     assert (kept.folder / "bot1.html").read_text().startswith("<!doctype html>")
     ran = kept.call("stats", "new", "--html", "nowhere/page.html")
-    assert (ran.code, len(ran.told)) == (1, 1)
+    assert (ran.code, len(ran.messages)) == (1, 1)

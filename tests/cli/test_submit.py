@@ -90,8 +90,8 @@ def test_a_folder_is_sent_and_its_examination_printed_as_check_prints_it(server:
     assert first == checked[1]
     again = place.run("submit", f"{web.url}/submit", "mine/bot.toml", "--token", "token", "--json")
     assert "the same files" in again.err
-    told = json.loads(again.out)
-    assert (told["label"], told["state"], told["again"]) == (label, "accepted", True)
+    output = json.loads(again.out)
+    assert (output["label"], output["state"], output["again"]) == (label, "accepted", True)
 
 
 def test_a_bot_that_fails_ends_the_command_with_1(server: tuple[Place, LadderServer]) -> None:
@@ -111,7 +111,7 @@ def test_what_is_wrong_is_said_in_a_line_or_two(place: Place) -> None:
     with serve_ladder(place, folder, "--no-runner") as server:
         file, reads = token(place, folder), place.folder / "reads"
         reads.write_text("no token\n")
-        for words, code, told in (
+        for words, code, output in (
             ((server.url, bot, "--token", "none"), 2, "/account"),
             ((server.url, bot, "--token", reads), 2, "holds no token"),
             ((server.url[7:], bot, "--token", file), 2, "begins with https://"),
@@ -120,7 +120,7 @@ def test_what_is_wrong_is_said_in_a_line_or_two(place: Place) -> None:
             ((server.url, bot, "--token", file, "--name", "ada", "--no-wait"), 0, "/bots/ada/"),
         ):
             ran = place.call("submit", *words)
-            assert (ran.code, told in ran.err) == (code, True), ran
+            assert (ran.code, output in ran.err) == (code, True), ran
             assert len(ran.err.splitlines()) <= 3, ran.err
         reads.write_text("x" * 43)
         reads.chmod(0o644)
@@ -166,7 +166,7 @@ def answering(status: int, body: bytes, **headers: str) -> Iterator[str]:
 def test_what_answers_otherwise_than_a_ladder_is_said_to(place: Place) -> None:
     (place.folder / "token").write_text("t" * 43)
     place.bot("x.py")
-    for status, body, headers, code, told in (
+    for status, body, headers, code, output in (
         (200, b"<html>", {}, 2, "is no ladder's server"),
         (200, b"[]", {}, 2, "otherwise than a ladder"),
         (404, b"<html>", {}, 2, "answers 404"),
@@ -176,7 +176,7 @@ def test_what_answers_otherwise_than_a_ladder_is_said_to(place: Place) -> None:
     ):
         with answering(status, body, **headers) as url:  # type: ignore[arg-type]
             ran = place.call("submit", url, "x.py", "--token", "token")
-            assert (ran.code, told in ran.err) == (code, True), ran
+            assert (ran.code, output in ran.err) == (code, True), ran
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         process = place.start("submit", f"http://127.0.0.1:{silent.getsockname()[1]}", "x.py", "--token", "token")
         silent.accept()[0].close()

@@ -52,13 +52,13 @@ def test_a_bot_that_fails_is_shown_with_its_fault(tmp_path: Path) -> None:
     )
     done = piped(tmp_path, str(bad), BOTS[0])
     assert done.returncode == 0, done.stderr
-    told = [line.strip() for line in done.stdout.splitlines() if "! bad: " in line]
+    output = [line.strip() for line in done.stdout.splitlines() if "! bad: " in line]
     default = "! bad: illegal_move (the move is not in the list of legal moves); played instead: "
-    assert told[0].partition(default)[2] in ("take income", "pass")
+    assert output[0].partition(default)[2] in ("take income", "pass")
     assert "bad forfeits" in done.stdout
     assert done.stderr.endswith("again: arena replay game; what bots wrote to standard error: game/logs/\n")
     assert (tmp_path / "game" / "logs").is_dir()
-    assert not any(line.endswith("#") or "forfeit" in line for line in told), "the turn tells who forfeits"
+    assert not any(line.endswith("#") or "forfeit" in line for line in output), "the turn tells who forfeits"
 
 
 @pytest.mark.needs("x86_64", None if os.uname().machine == "x86_64" else "the call's number is that machine's")
@@ -95,7 +95,7 @@ def test_nothing_is_played_that_cannot_be_kept(place: Place) -> None:
     """The folder of the record is made first. Source: arena play does so."""
     ran = place.call("watch", "--sandbox", "process", "sample:turtle", "sample:honest", "--out", "/proc/none/game")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.told[-1].startswith("arena: /proc/none/game can't be made: No such file")
+    assert ran.messages[-1].startswith("arena: /proc/none/game can't be made: No such file")
     assert "playing" not in ran.err
 
 

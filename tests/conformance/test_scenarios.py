@@ -215,9 +215,9 @@ def begin(scenario: Scenario, game: int) -> tuple[State, KeyedRng]:
 
 def check(scenario: Scenario, played: Played) -> None:
     then, state, board = scenario["then"], played.state, played.state.board
-    told = [say(event) for event in played.events]
+    output = [say(event) for event in played.events]
     if "events" in scenario:
-        assert told == scenario["events"]
+        assert output == scenario["events"]
     facts = {
         "next": asks(state),
         "asks": played.asks,
@@ -310,8 +310,8 @@ def test_a_scenario_has_only_known_fields_and_expects_something(scenario: Scenar
     assert scenario["then"].keys() <= THEN, scenario["then"].keys() - THEN
     assert scenario["then"]
     assert scenario["cites"]
-    told = "events" in scenario or "some_events" in scenario["then"]
-    assert told or not scenario.get("moves"), "the events of a played scenario are told in full"
+    output = "events" in scenario or "some_events" in scenario["then"]
+    assert output or not scenario.get("moves"), "the events of a played scenario are told in full"
 
 
 def used(name: str) -> set[object]:
@@ -340,24 +340,24 @@ def test_every_preset_has_a_scenario() -> None:
 
 def test_every_action_kind_of_request_and_kind_of_event_has_a_scenario() -> None:
     """rules.md#actions, and those of variants; the events, and why coins move and influence is lost."""
-    moves, kinds, told, reasons = set(), set(), set(), set()
+    moves, kinds, output, reasons = set(), set(), set(), set()
     for scenario in SCENARIOS.values():
         if "refused" in scenario["then"]:
             continue
         played = Played(*begin(scenario, 0), scenario.get("moves", []))
         kinds |= {ask.split()[0] for ask in played.asks}
-        told |= {type(event) for event in played.events}
+        output |= {type(event) for event in played.events}
         reasons |= {event.reason for event in played.events if isinstance(event, Coins | Lost)}
         moves |= {event.action for event in played.events if isinstance(event, ActionDeclared)}
     assert moves == set(Action)
     assert kinds == set(KINDS.values())
-    assert told == set(get_args(Event)) - {StatementMade}  # words are the referee's: no step of the engine makes one
+    assert output == set(get_args(Event)) - {StatementMade}  # words are the referee's: no step of the engine makes one
     assert reasons == {*CoinReason, *LossReason}
 
 
 def test_every_section_that_a_sheet_cites_has_a_scenario() -> None:
     """docs/rules.md, by the fields and the sentences that are played; `presets` and `documents` only tell of others."""
     played = {field.section for field in FIELDS}
-    played |= {told.section for rules in PRESETS.values() for _, rows in rules_sections(rules) for told in rows}
+    played |= {output.section for rules in PRESETS.values() for _, rows in rules_sections(rules) for output in rows}
     cited = {section for scenario in SCENARIOS.values() for section in scenario["cites"]}
     assert played - {"presets", "documents"} <= cited

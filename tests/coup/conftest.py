@@ -52,7 +52,7 @@ class Scene:
         board = Board(COUP, 1, actor, len(cards), purses, influence, tuple(revealed), Turn((actor,)))
         self.state = State(board, held, cards, (), 0)
         self.chance = chance or KeyedRng(bytes(32), 0)
-        self.told: list[str] = []
+        self.messages: list[str] = []
         self.events: list[Event] = []
 
     @property
@@ -84,7 +84,7 @@ class Scene:
                 )
             self.state, events = apply_moves(self.state, answers, self.chance)
             self.events += events
-            self.told += map(say, events)
+            self.messages += map(say, events)
         return self
 
 

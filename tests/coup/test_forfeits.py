@@ -78,14 +78,14 @@ CASES: dict[str, Case] = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_seat_that_forfeits_leaves_at_once(scene: Scene, case: Case) -> None:
     """Rules (a) to (e)."""
-    coins, script, told, after, phase, asked = case
+    coins, script, output, after, phase, asked = case
     *steps, last = script.split(";")
     played = scene(HANDS, coins).play(";".join(steps))
-    before = len(played.told)
+    before = len(played.messages)
     hands = played.state.hands  # a shown card has been replaced by another: who leaves turns up what it has now
     played.play(last)
-    fits = [f"{line[0]} forfeits {'+'.join(hands[int(line[0])])}" if "forfeits" in line else line for line in told]
-    assert played.told[before:] == fits
+    fits = [f"{line[0]} forfeits {'+'.join(hands[int(line[0])])}" if "forfeits" in line else line for line in output]
+    assert played.messages[before:] == fits
     assert " ".join(map(str, played.board.coins)) == after
     assert (played.phase, played.asked) == (phase, asked)
 
@@ -94,7 +94,7 @@ def test_a_forfeit_turns_up_what_is_left_beside_what_was_lost(scene: Scene) -> N
     """Rule (b)."""
     played = scene(HANDS, "7 2 2 2").play("coup:1; lose:contessa; #")
     assert played.board.revealed[1] == (Role.CONTESSA, Role.ASSASSIN)
-    assert played.told[-2:] == ["1 forfeits assassin", "1 -2 exile"]
+    assert played.messages[-2:] == ["1 forfeits assassin", "1 -2 exile"]
 
 
 def test_a_forfeit_looks_the_same_whatever_the_others_answered_with_it(scene: Scene) -> None:

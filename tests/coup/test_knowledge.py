@@ -121,16 +121,16 @@ def followed(worlds: set[World], step: Step, seat: int) -> set[World]:
     """Return what may be after a step, for all that a seat sees: each world is played on in all ways by the engine."""
     before, after = step.before, step.after
     board, rules = before.board, before.board.rules
-    told = [event_for_seat(event, seat) for event in step.events]
+    output = [event_for_seat(event, seat) for event in step.events]
     if not (
-        any(isinstance(event, (*concerning(rules), Challenged)) for event in told)
+        any(isinstance(event, (*concerning(rules), Challenged)) for event in output)
         or before.drawn != after.drawn
         or before.seen != after.seen
         or isinstance(board.phase, Proving)
     ):
         return worlds
-    shuffled = sum(len(e.roles) if isinstance(e, HandShown) else 1 for e in told if returns_first(e, rules))
-    at_first = 2 if any(isinstance(e, Drafted) for e in told) else any(replaces(e) for e in told) and not shuffled
+    shuffled = sum(len(e.roles) if isinstance(e, HandShown) else 1 for e in output if returns_first(e, rules))
+    at_first = 2 if any(isinstance(e, Drafted) for e in output) else any(replaces(e) for e in output) and not shuffled
     if after.drawn and not before.drawn:
         shuffled, at_first = (shuffled + len(after.drawn), 0) if shuffled else (0, len(after.drawn))
     shuffles = [*product(rules.roles, repeat=shuffled)]
@@ -143,7 +143,7 @@ def followed(worlds: set[World], step: Step, seat: int) -> set[World]:
             for answers in ways(state, step, seat):
                 for number in range(2 if after.seen is not None else 1):
                     end, events = apply_moves(state, answers, Tops(shuffle, number))
-                    if view_from_seat(end, seat) == now and [event_for_seat(event, seat) for event in events] == told:
+                    if view_from_seat(end, seat) == now and [event_for_seat(event, seat) for event in events] == output:
                         found.add(World(end.hands, tuple(sorted(end.deck)), end.drawn, end.discards, end.seen))
     return found
 
@@ -231,9 +231,9 @@ def check(game: Game, seat: int) -> Counter[str]:
     for step, known, worlds in follow(played(*game), seat):
         exact, by_number = certain(worlds, view_from_seat(step.before, seat))
         assert known.players == exact.players
-        told, least = Counter(known.deck), Counter(exact.deck)
-        assert not told - least
-        assert all(least[role] <= max(told[role], by_number[role]) for role in least)
+        output, least = Counter(known.deck), Counter(exact.deck)
+        assert not output - least
+        assert all(least[role] <= max(output[role], by_number[role]) for role in least)
         counted += Counter(asked=1, deck=len(known.deck))
         for player in known.players:
             counted += Counter(has=len(player.has), lacks=len(player.lacks))
@@ -316,8 +316,8 @@ def test_a_seat_knows_what_the_cases_say(case: dict[str, Any]) -> None:
         line = step["line"]
         if line["type"] == "hello":
             fields = {rule.name: rule for rule in FIELDS}
-            told = {name: value for name, value in line["ruleset"].items() if name in fields and name != "seats"}
-            rules = replace_fields(COUP, told)
+            output = {name: value for name, value in line["ruleset"].items() if name in fields and name != "seats"}
+            rules = replace_fields(COUP, output)
         elif line["type"] == "game_start":
             mind = Knowledge(sight_of(rules, line))
         elif line["type"] == "request":
@@ -356,23 +356,23 @@ def hand(roles: Sequence[str]) -> tuple[Role, ...]:
     return tuple(map(Role, roles))
 
 
-def event_of(told: dict[str, Any]) -> Event | None:
+def event_of(output: dict[str, Any]) -> Event | None:
     """Return the event that a message tells, None for one that shows no card."""
-    seat, role = told["seat"], told.get("role")
-    cards = hand(told["cards"]) if "cards" in told else None
-    match told["event"]:
-        case "action" if told["action"] == "exchange":
+    seat, role = output["seat"], output.get("role")
+    cards = hand(output["cards"]) if "cards" in output else None
+    match output["event"]:
+        case "action" if output["action"] == "exchange":
             return ActionDeclared(seat, Action.EXCHANGE, None, Role.AMBASSADOR)
         case "shown":
-            return Shown(seat, Role(role), cards, told.get("replaced", True))
+            return Shown(seat, Role(role), cards, output.get("replaced", True))
         case "unproven":
             return Unproven(seat, Role(role.removeprefix("not_")), role.startswith("not_"))
         case "lost":
-            return Lost(seat, Role(role), LossReason(told["reason"]))
+            return Lost(seat, Role(role), LossReason(output["reason"]))
         case "exchanged":
-            return Exchanged(seat, told["count"], cards)
+            return Exchanged(seat, output["count"], cards)
         case "examined":
-            return CardExamined(seat, told["target"], told["replaced"], role and Role(role), cards)
+            return CardExamined(seat, output["target"], output["replaced"], role and Role(role), cards)
     return None
 
 

@@ -115,10 +115,10 @@ IMPOSSIBLE: dict[str, tuple[Callable[[], object], str]] = {
 @pytest.mark.parametrize("case", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
 def test_what_no_table_can_show_is_refused(case: tuple[Callable[[], object], str]) -> None:
     """The odds are of own cards, revealed cards and influence counts, so these must fit one another."""
-    calculate, told = case
+    calculate, output = case
     with pytest.raises(ValueError, match=r".") as caught:
         calculate()
-    assert told in str(caught.value)
+    assert output in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -39,9 +39,9 @@ def test_the_game_ends_at_once_when_one_player_is_left(
     scene: Scene, case: tuple[str, str, str, list[str], int]
 ) -> None:
     """rules.md#end: nothing more resolves. The turn doesn't pass on, and the winner keeps its coins."""
-    hands, coins, script, told, winner = case
+    hands, coins, script, output, winner = case
     played = scene(hands, coins).play(script)
-    assert played.told == told
+    assert played.messages == output
     assert played.board.phase == Over((), GameEnding.LAST_STANDING, winner, (winner,))
     assert (played.board.turn, played.board.actor) == (1, 0)
     assert list_legal_moves(played.sees(winner)) == ()
@@ -56,7 +56,7 @@ def test_of_several_challengers_the_first_clockwise_counts(scene: Scene, words: 
     hands = "duke duke / captain captain / contessa contessa / assassin assassin"
     played = scene(hands, actor=2).play("tax").play(" ".join(words))
     first = words.index("!")
-    assert played.told[1:] == [f"{(3, 0, 1)[first]} challenges 2 duke"]
+    assert played.messages[1:] == [f"{(3, 0, 1)[first]} challenges 2 duke"]
     alone = ["-", "-", "-"]
     alone[first] = "!"
     assert played.state == scene(hands, actor=2).play("tax").play(" ".join(alone)).state
@@ -68,7 +68,7 @@ def test_of_several_blockers_the_first_clockwise_counts(scene: Scene, words: tup
     hands = "duke duke / captain captain / contessa contessa / assassin assassin"
     played = scene(hands, actor=1).play("foreign_aid").play(" ".join(words))
     first = words.index("block:duke")
-    assert played.told[1:] == [f"{(2, 3, 0)[first]} blocks as duke"]
+    assert played.messages[1:] == [f"{(2, 3, 0)[first]} blocks as duke"]
     alone = ["-", "-", "-"]
     alone[first] = "block:duke"
     assert played.state == scene(hands, actor=1).play("foreign_aid").play(" ".join(alone)).state

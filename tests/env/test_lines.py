@@ -133,10 +133,10 @@ def test_what_lines_tell_apart_the_numbers_tell_apart(name: str) -> None:
             continue
         event = rng.choice([event for event in events if event["event"] in COUNTED - {"action"}] or events)
         for changed in changes(event, list(game.roles)):
-            told = copy.deepcopy(lines)
-            for line in told:
+            output = copy.deepcopy(lines)
+            for line in output:
                 line["events"] = [changed if each == event else each for each in line.get("events", ())]
-            assert encoded(told).observation != reader.encoder.observation, (event, changed)
+            assert encoded(output).observation != reader.encoder.observation, (event, changed)
             seen.add(event["event"])
     wanted = {"andy": {"shown"}, "inquisitor": {"examined"}, "treason": {"examined"}, "reformation": {"shown_hand"}}
     assert seen >= {"block", "challenge", "unproven", *wanted.get(name, ())}
@@ -208,8 +208,8 @@ def test_what_is_shown_and_examined_is_counted() -> None:
     """docs/env.md: `kept`, `examined`, `swapped`, `looked`, `knows`."""
 
     def examined(seat: int, target: int, replaced: bool, role: str | None) -> Message:
-        told = {} if role is None else {"role": role}
-        return {"event": "examined", "seat": seat, "target": target, "replaced": replaced, **told}
+        output = {} if role is None else {"role": role}
+        return {"event": "examined", "seat": seat, "target": target, "replaced": replaced, **output}
 
     saw = after(examined(1, 2, False, "contessa"))
     assert saw["player 1: looked"] == [0, 0, 1, 0, 0]

@@ -60,6 +60,6 @@ def test_a_kit_reads_whatever_json_says(kit: Kit, made: Make) -> None:
         {"id": number, "choice": 0} for number in range(1, len(WRITTEN) + 1)
     ]
     for number, written in enumerate(legal, 1):
-        told = err[err.index(f"request {number}: turn") :]
-        found, _ = json.JSONDecoder(parse_int=float).raw_decode(told, told.index("[", told.index("legal")))
+        output = err[err.index(f"request {number}: turn") :]
+        found, _ = json.JSONDecoder(parse_int=float).raw_decode(output, output.index("[", output.index("legal")))
         assert found == json.loads(written, parse_int=float)

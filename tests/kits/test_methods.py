@@ -161,6 +161,6 @@ def test_check_says_that_the_kit_never_calls_a_method(place: Place) -> None:
     folder = spelled(KITS[0], place.folder / "mine")
     checked = place.call("check", str(folder), "--rules", "coup", "--sandbox", "process")
     assert checked.code == 0, checked.out
-    told = " ".join(checked.out.split())
-    assert "warn methods the kit never calls a method" in told
-    assert "MyBot.challange; did you mean challenge?" in told
+    output = " ".join(checked.out.split())
+    assert "warn methods the kit never calls a method" in output
+    assert "MyBot.challange; did you mean challenge?" in output

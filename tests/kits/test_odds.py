@@ -30,11 +30,11 @@ def test_a_starter_plays_every_preset_as_the_others_do_and_its_kits_odds_are_the
     assert ran.code == 0, ran.err
     reckoned = list(map(json.loads, ran.err.splitlines()))
     assert len(truths()) > 2000
-    for told, truth in zip(reckoned, truths(), strict=True):
+    for output, truth in zip(reckoned, truths(), strict=True):
         if isinstance(truth, dict):
-            assert {**told, "cards": sorted(told["cards"])} == truth
+            assert {**output, "cards": sorted(output["cards"])} == truth
             continue
-        for chances, wanted in zip(told, truth, strict=True):
+        for chances, wanted in zip(output, truth, strict=True):
             assert {role: chances[role] for role in wanted} == pytest.approx(wanted, abs=1e-9)
 
 
@@ -84,8 +84,8 @@ def test_the_kit_for_python_counts_what_players_did_in_all_games() -> None:
         messages = match(preset, seats)
         for message in messages:
             bot.reply(message)
-        for player, told in zip(bot.game.players, bot.ends[-1], strict=True):
-            assert told["history"] == history(messages, player.handle), preset
+        for player, output in zip(bot.game.players, bot.ends[-1], strict=True):
+            assert output["history"] == history(messages, player.handle), preset
 
 
 @pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")

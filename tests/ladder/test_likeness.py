@@ -66,5 +66,5 @@ def test_odd_texts_stop_nothing() -> None:
     """Strangers write them: undecodable, nested deep, in one long line, empty, in no language."""
     odd = ("\udcff\0\x1b[31m", "(" * 20_000, "x = 1; " * 20_000, "", "\n", '"' * 9_999, "\u202e" * 999)
     programs = [("a", "a.py", text) for text in odd] + [("a", "a.zz", "what is it? " * 99)]
-    told = compare_programs([*programs, ("b", "a.py", BOT), ("c", "a.py", BOT)], [])
-    assert [pair[:2] for pair in told["pairs"]] == [(8, 9)]
+    output = compare_programs([*programs, ("b", "a.py", BOT), ("c", "a.py", BOT)], [])
+    assert [pair[:2] for pair in output["pairs"]] == [(8, 9)]

@@ -29,8 +29,8 @@ def test_the_first_half_and_the_last_half_are_kept_and_the_rest_is_counted(tmp_p
     for match in range(100):
         logs.add(match, "a", 1, b"x" * BLOCK)
     assert sorted(sizes(tmp_path, "a")) == [0, 1, 2, 3, 4, 95, 96, 97, 98, 99]
-    told = (tmp_path / "a.left-out.txt").read_text()
-    assert told == "450 kB in 90 files left out: the first and the last are kept\n"
+    output = (tmp_path / "a.left-out.txt").read_text()
+    assert output == "450 kB in 90 files left out: the first and the last are kept\n"
 
 
 def test_matches_that_end_out_of_order_are_kept_in_the_order_of_their_numbers(tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_a_count_that_cannot_be_read_counts_as_none(tmp_path: Path, left: bytes)
     (tmp_path / "a.left-out.txt").write_bytes(left)
     for match in range(3):
         logs.add(match, "a", 1, b"x" * BLOCK)
-    told = (tmp_path / "a.left-out.txt").read_text()
-    assert told == "5 kB in 1 files left out: the first and the last are kept\n"
+    output = (tmp_path / "a.left-out.txt").read_text()
+    assert output == "5 kB in 1 files left out: the first and the last are kept\n"
 
 
 def test_the_count_is_replaced_as_a_whole(tmp_path: Path) -> None:

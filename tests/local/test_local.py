@@ -75,11 +75,11 @@ class Dice:
 
     def __init__(self, seed: int = 0) -> None:
         self.pick = random.Random(seed)
-        self.told: list[Message] = []
+        self.messages: list[Message] = []
         self.talk = False
 
     def reply(self, message: Message) -> Message | None:
-        self.told.append(message)
+        self.messages.append(message)
         if message["type"] == "hello":
             self.pick = random.Random(message["bot_seed"])
             self.talk = message["ruleset"]["talk"] == "text"
@@ -108,7 +108,7 @@ def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, byt
     chance = KeyedRng(bytes([seats, seed % 256]) * 16, 3)
     state = deal_game(rules, seats, chance, seed % seats)
     handles = list("ABCDEFGHIJ"[:seats])
-    told, written = messages.MessageCursor(seats), wire.LineCursor(seats)
+    shown, written = messages.MessageCursor(seats), wire.LineCursor(seats)
     for seat in range(seats):
         sight = view_from_seat(state, seat)
         dice = f"{seat:032x}"
@@ -120,7 +120,7 @@ def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, byt
             sight = view_from_seat(state, seat)
             moves = list_legal_moves(sight)
             message = messages.make_request(
-                sight, told.known(sight), 3, 17, told.take(seat), legal_moves.make_legal_moves(moves), 500, 8123
+                sight, shown.known(sight), 3, 17, shown.take(seat), legal_moves.make_legal_moves(moves), 500, 8123
             )
             yield (
                 message,
@@ -133,11 +133,11 @@ def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, byt
             leaves = seed % 2 == 1 and rng.random() < 0.01
             answers.append(FORFEIT if leaves else PASS if quiet else moves[0] if proves else rng.choice(moves))
         state, events = apply_moves(state, answers, chance)
-        told.add(events)
+        shown.add(events)
         written.add(events)
     for seat in range(seats):
         yield (
-            messages.make_game_over(3, state.board, told.take(seat)),
+            messages.make_game_over(3, state.board, shown.take(seat)),
             wire.encode_game_over(3, state.board, written.take(seat)),
         )
 
@@ -230,12 +230,14 @@ def test_a_bot_is_told_of_the_match_and_of_each_game() -> None:
     """SPEC.md: hello, then for each game its start, requests and end, then match_over; ids count up."""
     bots = [Dice(1), Dice(2)]
     play(bots, games=2, match_games=2, seed=1)
-    kinds = [message["type"] for message in bots[0].told]
-    told = "".join({"hello": "h", "game_start": "(", "request": "", "game_over": ")"}.get(kind, kind) for kind in kinds)
-    assert told == "h()()match_over"
-    numbers = [message["id"] for message in bots[0].told if message["type"] == "request"]
+    kinds = [message["type"] for message in bots[0].messages]
+    shown = "".join(
+        {"hello": "h", "game_start": "(", "request": "", "game_over": ")"}.get(kind, kind) for kind in kinds
+    )
+    assert shown == "h()()match_over"
+    numbers = [message["id"] for message in bots[0].messages if message["type"] == "request"]
     assert numbers == list(range(1, len(numbers) + 1))
-    hello = bots[0].told[0]
+    hello = bots[0].messages[0]
     assert hello["match"]["games"] == 2
     assert hello["match"]["your_handle"] in hello["match"]["handles"]
 
@@ -301,8 +303,8 @@ def test_a_class_plays_one_match_and_an_object_plays_all() -> None:
     stays = Dice()
     play([make, stays], games=6, match_games=2, seed=1)
     assert len(made) == 3
-    assert [message["type"] for bot in made for message in bot.told].count("hello") == 3
-    assert [message["type"] for message in stays.told].count("hello") == 3
+    assert [message["type"] for bot in made for message in bot.messages].count("hello") == 3
+    assert [message["type"] for message in stays.messages].count("hello") == 3
 
 
 def test_records_are_those_of_a_run(tmp_path: Path) -> None:
@@ -644,8 +646,8 @@ def test_statistics_are_those_of_arena_stats() -> None:
     fold = StatsAccumulator()
     for record in results.records:
         fold.add(record)
-    told = csv.DictReader(stats_report_to_csv(make_stats_report(fold, [], [])).splitlines())
-    expected = {(row["bot"], row["section"], row["name"]): float(row["value"]) for row in told}
+    shown = csv.DictReader(stats_report_to_csv(make_stats_report(fold, [], [])).splitlines())
+    expected = {(row["bot"], row["section"], row["name"]): float(row["value"]) for row in shown}
     rows = {(row["bot"], row["section"], row["name"]): row["value"] for row in results.statistics()}
     assert rows == pytest.approx(expected, abs=1e-4)
     assert ("z", "bluffs", "all") in rows

@@ -36,7 +36,7 @@ class Oracle:
         self.changer = "inquisitor" if rules.inquisitor else "ambassador"  # rules.md#inquisitor
         self.roles = sorted(["assassin", "captain", "contessa", "duke", self.changer])
         self.count = 0  # events so far
-        self.told: list[dict[str, Any]] = []  # events since the last answers
+        self.messages: list[dict[str, Any]] = []  # events since the last answers
         self.turn = 1
         self.starter = {
             "seat_0": 0,  # decided; rules.md#first-player
@@ -82,13 +82,13 @@ class Oracle:
     def apply(self, answers: Answers) -> list[dict[str, Any]]:
         assert answers.keys() == self.question.keys()
         assert all(word == FORFEIT or word in self.question[seat] for seat, word in answers.items())
-        self.told = []
+        self.messages = []
         self.question = {}
         try:
             self.question = self.game.send(answers)
         except StopIteration:
             assert self.over is not None
-        return self.told
+        return self.messages
 
     def public(self) -> dict[str, Any]:
         return {
@@ -439,9 +439,9 @@ class Oracle:
         self.examined = role
         answers = yield from self._ask({me: ["hand_back", "force_swap"]})
         self.examined = None
-        told: dict[str, Any] = {"seat": me, "target": target, "role": role}
+        output: dict[str, Any] = {"seat": me, "target": target, "role": role}
         if answers[me] == "hand_back":
-            self._tell("examined", **told, replaced=False)
+            self._tell("examined", **output, replaced=False)
             return
         if self.rules.examine_replace == "draw_first":
             new = self.deck.pop()  # rules.md#examine: the one exception, the draw comes before the return
@@ -450,7 +450,7 @@ class Oracle:
             self._give_back([role])
         else:
             self._replace(target, [role])
-        self._tell("examined", **told, replaced=True, cards=sorted(self.cards[target]))
+        self._tell("examined", **output, replaced=True, cards=sorted(self.cards[target]))
 
     # ------------------------------------------------------------ questions, departures, the end
 
@@ -502,5 +502,5 @@ class Oracle:
     def _tell(self, name: str, **fields: Any) -> None:
         """Note an event; fields that are None don't stand in it."""
         event = {"n": self.count, "event": name, **fields}
-        self.told.append({key: value for key, value in event.items() if value is not None})
+        self.messages.append({key: value for key, value in event.items() if value is not None})
         self.count += 1

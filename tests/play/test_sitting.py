@@ -212,11 +212,11 @@ def test_the_persons_row_is_marked_by_its_seat_and_not_by_a_name() -> None:
 
 def test_what_happened_is_told_once_and_in_the_second_person() -> None:
     table = Table(PRESETS["coup"], 3, at_random(2))
-    told = table.sight.history
-    assert any(line.startswith("you ") for line in told)
-    assert not [line for line in told if "you takes" in line or "you steals" in line or "you loses" in line]
+    output = table.sight.history
+    assert any(line.startswith("you ") for line in output)
+    assert not [line for line in output if "you takes" in line or "you steals" in line or "you loses" in line]
     said = " ".join(table.screens)
-    assert all(said.lower().count(line) <= told.count(line) for line in told if line.endswith("takes income"))
+    assert all(said.lower().count(line) <= output.count(line) for line in output if line.endswith("takes income"))
 
 
 EXAMPLE = Path(__file__).parents[2] / "protocol" / "examples" / "to_bot.jsonl"

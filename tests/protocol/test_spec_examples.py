@@ -89,10 +89,10 @@ def test_the_bot_that_reads_what_is_certain_challenges_the_lie_of_its_example_an
         [sys.executable, "-c", bot], input="\n".join(map(json.dumps, asked)), capture_output=True, text=True, check=True
     )
     answers = dict(zip(map(json.dumps, asked), map(json.loads, ran.stdout.splitlines()), strict=True))
-    told = [
+    output = [
         message for message in asked if message.get("kind") == "challenge" and answers[json.dumps(message)]["choice"]
     ]
-    assert [message["you"]["known"]["deck"] for message in told] == [["duke", "duke"]]
+    assert [message["you"]["known"]["deck"] for message in output] == [["duke", "duke"]]
 
 
 def test_every_message_type_and_request_kind_has_an_example() -> None:
@@ -162,7 +162,7 @@ def test_the_presets_are_those_of_the_engine() -> None:
     """SPEC, Presets: names, numbers of players and the fields that differ from coup."""
     section = SPEC[SPEC.index("### Presets") : SPEC.index("### Requests of variants")]
     rows = re.findall(r"^\| `([\w-]+)` \| ([^|]*) \| ?(.*)\|$", section, re.MULTILINE)
-    told = {name: (seats, json.loads("{" + differs.replace("`", "") + "}")) for name, seats, differs in rows}
+    output = {name: (seats, json.loads("{" + differs.replace("`", "") + "}")) for name, seats, differs in rows}
     coup = PRESETS["coup"]
     names = [field.name for field in fields(coup) if field.name in RulesetPayload.model_fields and field.name != "name"]
     made = {}
@@ -172,7 +172,7 @@ def test_the_presets_are_those_of_the_engine() -> None:
         differs = {field: value for field, value in values.items() if value != base[field]}
         few, many = rules.min_seats, rules.max_seats
         made[name] = (str(few) if few == many else f"{few} to {many}", differs)
-    assert told == made
+    assert output == made
 
 
 def test_no_line_of_the_basic_game_has_what_only_variants_have() -> None:

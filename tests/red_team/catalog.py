@@ -60,7 +60,7 @@ class Match:
     perhaps: tuple[str, ...] = ("out_of_lives",)
     saw: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
     frozen: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
-    told: str = ""
+    contains: str = ""
     hurts: tuple[str, ...] = ()
     bounded: bool = False
     another_user: bool = False
@@ -138,15 +138,15 @@ _ROWS = (
     # A plain process's parent is the referee; only the same user's processes can kill the referee.
     _row(5, "stops or kills its supervisor", Match("kill_supervisor", another_user=True)),
     _row(6, "kill -1", Match("kill_all", hurts=("process",), another_user=True)),
-    _row(7, "exit 0 during a match", Match("exit_zero", ("exited",), told="exited with code 0")),
-    _row(8, "exits at once", Match("exit_at_once", ("start_failed",), told="exited with code 4")),
+    _row(7, "exit 0 during a match", Match("exit_zero", ("exited",), contains="exited with code 0")),
+    _row(8, "exits at once", Match("exit_at_once", ("start_failed",), contains="exited with code 4")),
     _row(
         9,
         "crash by a signal",
-        Match("crash_segv", ("exited",), told="SIGSEGV"),
-        Match("crash_abort", ("exited",), told="SIGABRT"),
+        Match("crash_segv", ("exited",), contains="SIGSEGV"),
+        Match("crash_abort", ("exited",), contains="SIGABRT"),
     ),
-    _row(10, "dies while a grandchild holds its output", Match("heir", ("exited",), told="exited with code 3")),
+    _row(10, "dies while a grandchild holds its output", Match("heir", ("exited",), contains="exited with code 3")),
     # bubblewrap's process 1 may keep the pipe open; then nobody sees its end, and the time runs out.
     _row(11, "closes its output and lives on", Match("close_output", ("closed", "timeout"))),
     _row(12, "becomes another program", Match("another_program")),
@@ -231,7 +231,7 @@ _ROWS = (
     _row(
         32,
         "memory bomb",
-        Match("memory_bomb", ("out_of_memory",), saw={"mb": (64, 256)}, told="256 MB", bounded=True, patient=True),
+        Match("memory_bomb", ("out_of_memory",), saw={"mb": (64, 256)}, contains="256 MB", bounded=True, patient=True),
         # The kernel kills the largest process: a child, or with cgroups v2 the whole box.
         Match("memory_in_child", ("out_of_memory", ""), saw={"ended": (1, None)}, bounded=True, patient=True),
     ),

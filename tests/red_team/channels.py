@@ -103,7 +103,7 @@ class Tried:
             return f"{self.channel} carries, with {self.errors:.0%} errors"
         return None
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return a summary."""
         if self.carries:
             return f"carries, {self.errors:.0%} errors"

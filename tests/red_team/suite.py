@@ -212,7 +212,7 @@ def play(row: Row, kind: Match, stage: Stage) -> Result:
     if why is not None:
         return Result(row.number, title, stage.tier, expected, f"not run: {why}", True, ran=False)
     if kind.bounded and not bounded():  # then limits are enforced late, if at all
-        kind = replace(kind, faults=(*kind.faults, "too_many_processes", "out_of_memory", ""), saw={}, told="")
+        kind = replace(kind, faults=(*kind.faults, "too_many_processes", "out_of_memory", ""), saw={}, contains="")
     token = secrets.token_hex(8)
     programs = (
         stage.program("bot.py", kind.attack, token),
@@ -239,9 +239,9 @@ def play(row: Row, kind: Match, stage: Stage) -> Result:
     wrong = _wrong_faults(kind, {fault.code for fault in theirs})
     if hurt != (stage.tier in kind.hurts):
         wrong.append("the opponent suffered" if hurt else "the opponent didn't suffer, though nothing isolates")
-    told = " ".join(fault.detail or "" for fault in theirs)
-    if kind.told not in told + stderr:
-        wrong.append(f"nothing says {kind.told!r}: {told or stderr[-300:]!r}")
+    output = " ".join(fault.detail or "" for fault in theirs)
+    if kind.contains not in output + stderr:
+        wrong.append(f"nothing says {kind.contains!r}: {output or stderr[-300:]!r}")
     seen = dict(re.findall(r"^saw (\S+) (\S+)$", stderr, re.MULTILINE))
     wrong += _out_of_bounds(kind, seen, stage.sandbox.can_freeze)
     wrong += [left] if (left := left_behind(stage, before, token)) else []
@@ -375,7 +375,7 @@ def judge_channel(row: Row, tier: str, found: "channels.Tried", proven: Collecti
     wrong = found.problem(tier)
     works = (found.channel,) if found.carries else ()
     unproven = () if found.carries or found.channel in proven or tier == "process" else (found.channel,)
-    seen = f"{NO_CONTROL} ({found.told()})" if unproven else found.told()
+    seen = f"{NO_CONTROL} ({found.describe()})" if unproven else found.describe()
     return Result(row.number, title, tier, expected, seen, wrong is None, wrong or "", works=works, unproven=unproven)
 
 

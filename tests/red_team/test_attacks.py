@@ -283,11 +283,11 @@ def test_an_interrupted_attack_tells_what_it_saw_and_leaves_nothing(tmp_path: Pa
             while not running.stderr.readline().startswith("1 of "):
                 assert running.poll() is None
             os.killpg(running.pid, signal.SIGINT)
-            out, told = running.communicate(timeout=60)
+            out, output = running.communicate(timeout=60)
         finally:
             running.kill()
     assert running.returncode == 130
-    assert told.endswith("interrupted: the others weren't made\n")
+    assert output.endswith("interrupted: the others weren't made\n")
     assert json.loads(out)[0]["title"] == "an honest match (honest)"
     assert list(tmp_path.iterdir()) == []
     assert list(stage.PUBLIC.glob(f"{stage.REACHABLE}{running.pid}-*")) == []

@@ -46,11 +46,11 @@ def test_security_md_counts_the_rows_as_they_are() -> None:
     tested = sum(all(isinstance(kind, CoveredBy) for kind in each) for each in kinds)
     neither = sum(all(isinstance(kind, NotTestable) for kind in each) for each in kinds)
     assert programs + tested + neither == len(ROWS)
-    told = " ".join((ROOT / "SECURITY.md").read_text(encoding="utf-8").split())
-    assert f"a list of {len(ROWS)} attacks" in told
-    assert f"{programs} of them have a program" in told
-    assert f"{tested} are tested by the test suite alone" in told
-    assert f"{neither} have neither" in told
+    output = " ".join((ROOT / "SECURITY.md").read_text(encoding="utf-8").split())
+    assert f"a list of {len(ROWS)} attacks" in output
+    assert f"{programs} of them have a program" in output
+    assert f"{tested} are tested by the test suite alone" in output
+    assert f"{neither} have neither" in output
 
 
 def test_a_row_that_is_left_out_says_why() -> None:

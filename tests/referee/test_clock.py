@@ -926,11 +926,11 @@ def test_each_bot_is_told_its_own_times_and_has_its_own_bank() -> None:
     others: list[dict[str, Any]] = []
     timings = (Timing(250, 1001, 3000), Timing())
     play(bot(takes(clock, 0.5), seen), bot(takes(clock, 1.0), others), clock=clock, timings=timings)
-    told = [
+    output = [
         {name: message["limits"][name] for name in ("limit_ms", "bank_ms", "start_ms")}
         for message in (seen[0], others[0])
     ]
-    assert told == [
+    assert output == [
         {"limit_ms": 250, "bank_ms": 1001, "start_ms": 3000},
         {"limit_ms": 500, "bank_ms": 10_000, "start_ms": 10_000},
     ]

@@ -174,11 +174,11 @@ def test_the_two_files_of_bare_lines_are_a_first_try_for_every_bot() -> None:
     assert heard == _to_bot("two_seats.jsonl")
     said = (EXAMPLES / "from_bot.jsonl").read_text()
     assert said == _from_bot(ROOT / "tests" / "plain" / "honest.py", heard)
-    told = list(map(json.loads, heard.splitlines()))
+    output = list(map(json.loads, heard.splitlines()))
     assert [reply.get("id") for reply in map(json.loads, said.splitlines())] == [
-        message.get("id") for message in told if message["type"] in ("hello", "request")
+        message.get("id") for message in output if message["type"] in ("hello", "request")
     ]
-    kinds = {message["kind"] for message in told if message["type"] == "request"}
+    kinds = {message["kind"] for message in output if message["type"] == "request"}
     assert kinds == {"turn", "challenge", "block", "prove", "lose", "exchange"}
 
 
@@ -187,10 +187,10 @@ def test_a_sample_bot_answers_every_request_of_an_example_legally(bot: Path) -> 
     """Each sample bot hears the referee's half of a conversation and answers all of its requests."""
     for name in ("faults.jsonl", "four_seats.jsonl"):
         heard = _to_bot(name)
-        told = list(map(json.loads, heard.splitlines()))
+        output = list(map(json.loads, heard.splitlines()))
         hello, *replies = map(json.loads, _from_bot(bot, heard).splitlines())
         assert hello["type"] == "hello"
-        requests = [line for line in told if line["type"] == "request"]
+        requests = [line for line in output if line["type"] == "request"]
         assert [reply["id"] for reply in replies] == [request["id"] for request in requests]
         for request, reply in zip(requests, replies, strict=True):
             if "choice" in reply:
@@ -203,7 +203,7 @@ if __name__ == "__main__":
     EXAMPLES.mkdir(exist_ok=True)
     for example, make in CONVERSATIONS.items():
         (EXAMPLES / example).write_text(_text(make()))
-    told = _to_bot("two_seats.jsonl")
-    (EXAMPLES / "to_bot.jsonl").write_text(told)
-    (EXAMPLES / "from_bot.jsonl").write_text(_from_bot(ROOT / "tests" / "plain" / "honest.py", told))
+    output = _to_bot("two_seats.jsonl")
+    (EXAMPLES / "to_bot.jsonl").write_text(output)
+    (EXAMPLES / "from_bot.jsonl").write_text(_from_bot(ROOT / "tests" / "plain" / "honest.py", output))
     SPEC.write_text(_quoted(SPEC.read_text()))

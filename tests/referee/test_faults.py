@@ -561,11 +561,17 @@ def test_the_hello_tells_the_limits_of_the_match_and_its_clock() -> None:
     play(bot(first, seen), bot(first), limits=SMALL, timing=Timing(5000, 6, 7000, own=True, ponder=True))
     hello = parse_to_bot(seen[0])
     assert isinstance(hello, Hello)
-    told = hello.limits
-    assert (told.limit_ms, told.bank_ms, told.start_ms, told.clock, told.ponder) == (5000, 6, 7000, "own", True)
+    shown = hello.limits
+    assert (shown.limit_ms, shown.bank_ms, shown.start_ms, shown.clock, shown.ponder) == (
+        5000,
+        6,
+        7000,
+        "own",
+        True,
+    )
     for field in ("memory_mb", "processes", "cpu_s", "cores", "file_size_mb", "tmp_mb", "open_files"):
-        assert getattr(told, field) == getattr(SMALL, field)
-    assert told.cores == 1.0
+        assert getattr(shown, field) == getattr(SMALL, field)
+    assert shown.cores == 1.0
 
 
 def test_a_program_that_is_not_there_forfeits_by_its_start() -> None:
@@ -637,9 +643,9 @@ def test_stray_lines_are_dropped_and_told_once_a_request() -> None:
     (fault,) = played.faults()
     assert (fault.code, fault.count, fault.step, fault.used) == ("stray_line", 6, None, None)
     assert fault.got == '{"id":1,"choice":0}'
-    told = errors(seen)
-    assert [(error.id, error.code, error.used, error.lives) for error in told] == [(None, "stray_line", None, 3)] * 2
-    assert all(error.got == '{"id":1}' for error in told)
+    shown = errors(seen)
+    assert [(error.id, error.code, error.used, error.lives) for error in shown] == [(None, "stray_line", None, 3)] * 2
+    assert all(error.got == '{"id":1}' for error in shown)
     kinds = [json.loads(line)["type"] for line in seen[:8]]
     assert kinds == ["hello", "game_start", "request", "request", "error", "request", "error", "request"]
 

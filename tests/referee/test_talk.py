@@ -199,12 +199,12 @@ def test_words_change_no_card_and_no_default() -> None:
     def plays(bot: int, request: Message) -> int:
         return 99 if bot == 2 and request["kind"] == "lose" else int(request["id"] * 5 % len(request["legal"]))
 
-    told = Heard(lambda _: [HOLD, TEXT], lambda _: [HOLD], nothing, moves=plays, games=4, lives=9)
+    output = Heard(lambda _: [HOLD, TEXT], lambda _: [HOLD], nothing, moves=plays, games=4, lives=9)
     silent = Heard(nothing, nothing, nothing, moves=plays, games=4, lives=9)
-    for talked, quiet in zip(told.record.games, silent.record.games, strict=True):
+    for talked, quiet in zip(output.record.games, silent.record.games, strict=True):
         assert (talked.words, talked.draws, talked.start) == (quiet.words, quiet.draws, quiet.start)
         assert talked.events == quiet.events + len(talked.said)
-    assert any(fault.code == "illegal_move" for game in told.record.games for fault in game.faults)
+    assert any(fault.code == "illegal_move" for game in output.record.games for fault in game.faults)
 
 
 # --- where there is no talk -------------------------------------------------------------------------------------------

@@ -662,9 +662,9 @@ def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides() 
                 looks += 1
                 seats = range(before.after.board.seats)
                 copies = {seat: json.loads(wire.encode_event(0, event, seat)) for seat in (None, *seats)}
-                told = {seat: "".join(key[0] for key in ("role", "cards") if key in copies[seat]) for seat in copies}
+                output = {seat: "".join(key[0] for key in ("role", "cards") if key in copies[seat]) for seat in copies}
                 full = "rc" if event.replaced else "r"
-                assert told == dict.fromkeys(copies, "") | {event.seat: "r", event.target: full}
+                assert output == dict.fromkeys(copies, "") | {event.seat: "r", event.target: full}
     assert looks > 10
 
 
@@ -810,8 +810,8 @@ def rebuilt(played: Played) -> list[list[bytes]]:
                 number[bot] += 1
                 sight = view_from_seat(state, seat)
                 menu = legal_moves.make_legal_moves(list_legal_moves(sight))
-                known, told = feed.known(sight), feed.take(seat)
-                lines[bot].append(question.line(sight, known, number[bot], told, menu, 500, 10_000))
+                known, output = feed.known(sight), feed.take(seat)
+                lines[bot].append(question.line(sight, known, number[bot], output, menu, 500, 10_000))
             answers = [parse_move(word) for word in game.words[place : place + len(asked)]]
             if spec.terms.rules.talk is not Talk.OFF:
                 feed.add(told_beside(game, place, asked, state))

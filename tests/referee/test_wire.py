@@ -161,8 +161,8 @@ def test_a_line_shows_the_state_the_hand_and_every_legal_move(game: Game) -> Non
             assert message["state"] == expected_state(state)
         if "you" in message:
             known = message["you"].get("known", {})
-            told = {name: value for name, value in message["you"].items() if name != "known"}
-            assert told == expected_you(state, seat, message.get("kind"))
+            output = {name: value for name, value in message["you"].items() if name != "known"}
+            assert output == expected_you(state, seat, message.get("kind"))
             assert not Counter(known.get("deck", [])) - Counter(state.deck)
             assert all(
                 {*player.get("has", [])} <= {*state.hands[player["seat"]]} for player in known.get("players", [])
@@ -220,12 +220,12 @@ def test_the_fields_of_a_request_stand_in_the_agreed_order() -> None:
 
 def test_a_block_request_says_whether_the_claim_was_proven_this_turn() -> None:
     """SPEC.md, "Requests": `proven`, as the phase has it; both are among the games."""
-    told = set()
+    output = set()
     for message, state in requests():
         if message["kind"] == "block":
             assert message["proven"] == state.board.phase.proven
-            told.add(message["proven"])
-    assert told == {True, False}
+            output.add(message["proven"])
+    assert output == {True, False}
 
 
 QUIET: dict[str, list[dict[str, Any]]] = {  # the first element of `legal`, by the kind of the request
@@ -290,14 +290,14 @@ def test_the_hello_tells_every_rule_of_every_ruleset(name: str) -> None:
     """SPEC.md, "Rule variants": each field of a ruleset, and the whole pack; what is left open, as it is played."""
     for seats in seat_counts(PRESETS[name]) if name in PRESETS else (2, 3, 7, 10):
         rules = rules_of(name, seats)
-        told = greeting(rules, seats).ruleset
+        output = greeting(rules, seats).ruleset
         for field in FIELDS:
             if field.name not in ("min_seats", "max_seats"):
-                assert getattr(told, field.name) == to_json_value(field.effective(rules, seats)), field.name
+                assert getattr(output, field.name) == to_json_value(field.effective(rules, seats)), field.name
         state = deal_game(rules, seats, KeyedRng(bytes(32), 0))
         dealt = Counter([*state.deck, *(card for hand in state.hands for card in hand)])
         pack = dict.fromkeys(dealt, 3) if rules.draft else dict(dealt)  # the draft: the third of three sets
-        assert told.deck == {role.value: count for role, count in pack.items()}
+        assert output.deck == {role.value: count for role, count in pack.items()}
 
 
 # Not fields of a ruleset: what follows from one, for so many seats.
@@ -306,10 +306,10 @@ DERIVED = {"seats", "deck", "coup_cost", "assassinate_cost"}
 
 def test_the_wire_has_every_field_of_a_ruleset_and_no_other() -> None:
     """A new rule field is told to bots: protocol/payloads.py's Ruleset and SPEC.md name it."""
-    told = {rule.name for rule in FIELDS} - {"min_seats", "max_seats"} | DERIVED
+    output = {rule.name for rule in FIELDS} - {"min_seats", "max_seats"} | DERIVED
     defined = set(WireRuleset.model_fields)
-    assert sorted(told - defined) == [], "fields that protocol/payloads.py's Ruleset lacks"
-    assert sorted(defined - told) == [], "fields that only protocol/payloads.py's Ruleset has"
+    assert sorted(output - defined) == [], "fields that protocol/payloads.py's Ruleset lacks"
+    assert sorted(defined - output) == [], "fields that only protocol/payloads.py's Ruleset has"
     spec = Path(protocol.__file__).with_name("SPEC.md").read_text(encoding="utf-8")
     unnamed = [name for name in sorted(defined) if f"`{name}`" not in spec and f'"{name}":' not in spec]
     assert unnamed == [], "fields that SPEC.md lacks"

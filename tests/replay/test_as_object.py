@@ -39,8 +39,8 @@ def test_a_step_says_what_is_certain_to_each_viewer_after_it(name: str, seats: i
     known: list[Any] = [{}]
     for step in steps:
         known.append({**known[-1], **step.get("known", {})})
-    for moment, told in zip(unfolded, known[1:], strict=True):
-        for player in (player for each in told.values() for player in each.get("players", [])):
+    for moment, output in zip(unfolded, known[1:], strict=True):
+        for player in (player for each in output.values() for player in each.get("players", [])):
             hand = [role.value for role in moment.after.hands[player["seat"]]]
             assert not Counter(player.get("has", [])) - Counter(hand)
             assert not {*player.get("lacks", [])} & {*hand}

@@ -94,25 +94,25 @@ def at(page: Any) -> int:
 
 def test_a_reader_goes_through_a_game(look: Callable[..., Any], match: dict[str, Any]) -> None:
     """The deal, what stands beside a turn, the marks, the claims, the end. Words, states and odds: test_modules.py."""
-    page, told = look(), match["games"][0]
-    names = [match["bots"][bot] for bot in told["seating"]]
-    assert where(page) == ("Game 0", f"The cards are dealt; {names[told['start']['actor']]} begins")
+    page, info = look(), match["games"][0]
+    names = [match["bots"][bot] for bot in info["seating"]]
+    assert where(page) == ("Game 0", f"The cards are dealt; {names[info['start']['actor']]} begins")
     seats = page.locator(".seat").all()
     for seat, place in enumerate(seats):
         assert place.locator(".who .name").inner_text() == names[seat]
-        assert place.locator(".count").inner_text() == str(told["start"]["coins"][seat])
-        assert [card.lower() for card in place.locator(".role-name").all_inner_texts()] == told["start"]["hands"][seat]
+        assert place.locator(".count").inner_text() == str(info["start"]["coins"][seat])
+        assert [card.lower() for card in place.locator(".role-name").all_inner_texts()] == info["start"]["hands"][seat]
     boxes = [place.bounding_box() for place in seats]  # clockwise: the upper row from the left
     assert boxes[0]["x"] < boxes[1]["x"]
     assert boxes[2]["x"] > boxes[3]["x"]
     assert boxes[0]["y"] == boxes[1]["y"] < boxes[2]["y"] == boxes[3]["y"]
 
-    steps, first = told["steps"], told["steps"][0]
+    steps, first = info["steps"], info["steps"][0]
     for kind, words in {"challenge": {"challenge"}, "loss": {"lost", "forfeit"}}.items():
         happened = sum(any(event["event"] in words for event in step["events"]) for step in steps)
         assert page.locator(f".lanes .mark.{kind}").count() == happened
     assert page.locator(".lanes .mark.fault").count() == 1
-    assert page.locator(".lanes .mark.stderr").count() == len(told["stderr"])
+    assert page.locator(".lanes .mark.stderr").count() == len(info["stderr"])
 
     page.keyboard.press("ArrowRight")
     row = page.locator(".answers tbody tr").first
@@ -129,7 +129,7 @@ def test_a_reader_goes_through_a_game(look: Callable[..., Any], match: dict[str,
     assert len(set(seen)) == len(seen)
 
     page.keyboard.press("End")
-    assert text(page, ".won") == f"{names[told['winner']]} wins: the last one standing"
+    assert text(page, ".won") == f"{names[info['winner']]} wins: the last one standing"
     claims = [event for step in steps for event in step["events"] if "claim" in event or event["event"] == "block"]
     rows = page.locator(".claims-panel tbody tr")
     assert rows.count() == len(claims)
@@ -144,19 +144,19 @@ def test_a_seat_is_shown_what_it_could_know_and_beside_it_the_truth(
     look: Callable[..., Any], match: dict[str, Any]
 ) -> None:
     """Once the truth is off, nothing tells of others: cards, faults, standard error, or whether a claim was true."""
-    page, told = look("#game=0&turn=1"), match["games"][0]
-    culprit = told["steps"][0]["faults"][0][0]
+    page, info = look("#game=0&turn=1"), match["games"][0]
+    culprit = info["steps"][0]["faults"][0][0]
     bluffs = page.locator(".lanes .mark.bluff").count()
     for seat in range(4):
         choice(page, "whose cards are shown").select_option(str(seat))
         assert page.locator(".lanes .mark.fault").count() == (seat == culprit)
         assert page.locator(".answers .fault-code").count() == (seat == culprit)
-        assert page.locator(".lanes .mark.stderr").count() == sum(entry["seat"] == seat for entry in told["stderr"])
+        assert page.locator(".lanes .mark.stderr").count() == sum(entry["seat"] == seat for entry in info["stderr"])
     assert page.locator(".lanes .mark.bluff").count() == bluffs
     button(page, "Truth").click()
     assert page.locator(".lanes .mark.bluff").count() < bluffs
     page = look("#game=0&seat=1")
-    for seat, hand in enumerate(told["start"]["hands"]):  # framed among the odds
+    for seat, hand in enumerate(info["start"]["hands"]):  # framed among the odds
         framed = page.locator(".seat").nth(seat).locator(".meters li.true .role").all_inner_texts()
         assert framed == ([] if seat == 1 else sorted({card.capitalize()[:4] for card in hand}))
         assert page.locator(".seat").nth(seat).locator(".meters li").count() == (0 if seat == 1 else 5)
@@ -471,27 +471,27 @@ def test_the_closest_games_are_those_in_which_the_winner_had_few_cards_more(
     rows = page.locator(".games tbody tr")
     plain = rows.all_inner_texts()
     assert len(plain) == 5
-    for told, one in zip(plain, match["games"], strict=False):
+    for info, one in zip(plain, match["games"], strict=False):
         hand = 2 - sum(
             event["event"] == "lost" and event["seat"] == one["winner"]
             for step in one["steps"]
             for event in step["events"]
         )
         names = match["bots"][one["seating"][one["winner"]]]
-        assert told.split("\t") == [
+        assert info.split("\t") == [
             f"Match {match['match']} · Game {one['game']}",
             names,
             str(one["turns"]),
             f"{hand} : 0",
         ]
     button(page, "closest first").click()
-    told = [row.split("\t") for row in rows.all_inner_texts()]
-    keys = [(int(close[0]) - int(close[-1]), -int(turns)) for _, _, turns, close in told]
+    info = [row.split("\t") for row in rows.all_inner_texts()]
+    keys = [(int(close[0]) - int(close[-1]), -int(turns)) for _, _, turns, close in info]
     assert keys == sorted(keys)
-    assert sorted(map(tuple, told)) == sorted(tuple(row.split("\t")) for row in plain)
+    assert sorted(map(tuple, info)) == sorted(tuple(row.split("\t")) for row in plain)
     rows.first.locator("a").click()
     page.keyboard.press("j")
-    assert text(page, ".chosen").startswith(told[1][0])
+    assert text(page, ".chosen").startswith(info[1][0])
 
 
 # ---------------------------------------------------------------- what strangers wrote
@@ -719,8 +719,8 @@ def test_a_review_leads_to_the_moments_that_cost_most(
     assert float(shown.locator(".present").get_attribute("x1")) == pytest.approx(7000 / last, abs=0.1)
     press(shown, "End")
     final = review["curves"][1]["points"][-1]
-    told = f"mybot wins: {round(100 * final['value'])} % ± 20 after its decision in turn {final['turn']}"
-    assert text(shown, ".chances figcaption") == told
+    info = f"mybot wins: {round(100 * final['value'])} % ± 20 after its decision in turn {final['turn']}"
+    assert text(shown, ".chances figcaption") == info
     assert len(shown.locator(".chances .line").get_attribute("points").split()) == len(review["curves"][1]["points"])
 
     shown = reader.open(path)

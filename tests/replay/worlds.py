@@ -72,11 +72,11 @@ def _played(
         view_from_seat(state, eye) != view_from_seat(moment.before, eye) for eye in viewers
     ):
         return None
-    told = _copies(moment.events, viewers)
+    output = _copies(moment.events, viewers)
     ways = list(product(*(_answers(state, each, moment.kind, viewers) for each in moment.answers)))
     for answers in rng.sample(ways, min(WAYS, len(ways))):
         after, events = apply_moves(state, answers, chance)
-        if _copies(events, viewers) == told:
+        if _copies(events, viewers) == output:
             found = _played(after, rest, chance, viewers, rng)
             if found is not None:
                 return [(state, answers, after, events), *found]

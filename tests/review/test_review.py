@@ -69,8 +69,8 @@ def test_who_never_blocks_is_told_so_first_and_who_challenges_always_that() -> N
         (Blind, Honest, ["challenges claims that are better let pass"]),
     ):
         found = review_bot(records(bot, other, games=24), "bot0", 100)
-        told = [pattern.text.removesuffix(" when its last card is attacked") for pattern in found.patterns]
-        assert told[: len(patterns)] == patterns
+        output = [pattern.text.removesuffix(" when its last card is attacked") for pattern in found.patterns]
+        assert output[: len(patterns)] == patterns
         assert all(pattern.cost.low > 0 for pattern in found.patterns)
         assert found.costly_decisions == tuple(sorted(found.costly_decisions, key=lambda each: -each.cost))
 

@@ -36,9 +36,9 @@ def test_a_disk_that_runs_full_ends_the_run_with_one_message(
     place.wait(lambda: fill_until_it_ends(filler, process))
     ran = place.end(process)
     assert ran.code == 1
-    assert ran.told[0] == f"arena: no space for temporary files in {small_disk}: free some, or set TMPDIR"
-    assert "arena run --resume out" in ran.told[1]
-    assert len(ran.told) == 2
+    assert ran.messages[0] == f"arena: no space for temporary files in {small_disk}: free some, or set TMPDIR"
+    assert "arena run --resume out" in ran.messages[1]
+    assert len(ran.messages) == 2
     assert ran.err.count(str(small_disk)) == 1
     assert "results can't be written" not in ran.err
     assert "void" not in ran.err

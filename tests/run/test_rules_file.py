@@ -107,10 +107,10 @@ BAD_DATA: dict[str, tuple[dict[str, object], str]] = {
 @pytest.mark.parametrize("case", BAD_DATA.values(), ids=BAD_DATA)
 def test_data_that_no_ruleset_writes_is_refused(case: tuple[dict[str, object], str]) -> None:
     """Strict: a record or a run.json that was changed isn't guessed at."""
-    changed, told = case
+    changed, output = case
     with pytest.raises(ValueError, match=r".") as caught:
         from_dict({**to_dict(COUP), **changed})
-    assert told in str(caught.value)
+    assert output in str(caught.value)
 
 
 def test_data_of_an_earlier_arena_has_what_it_played() -> None:
@@ -331,9 +331,9 @@ def test_a_file_that_is_no_ruleset_is_refused_with_what_is_allowed(
 def test_every_wrong_value_names_the_allowed_ones(tmp_path: Path) -> None:
     """Every field names them."""
     for rule in FIELDS:
-        told = refusal(write(tmp_path, f"{rule.name} = [7]"))
-        assert f"{rule.name} = [7] is not allowed" in told
-        assert f"Allowed: {rule.allowed} (" in told
+        output = refusal(write(tmp_path, f"{rule.name} = [7]"))
+        assert f"{rule.name} = [7] is not allowed" in output
+        assert f"Allowed: {rule.allowed} (" in output
         for option in rule.options:
             assert str(to_plain(option.value)).lower() in rule.allowed
 

@@ -272,8 +272,8 @@ def copies(run: Path, tmp_path: Path) -> Iterator[Path]:
 
 def test_a_run_verifies_and_has_every_kind_of_fault(run: Path) -> None:
     """So that the changes below change something."""
-    told = verify_all(run)
-    assert (told.records, told.games, told.planned, told.differences) == (3, 9, 3, ())
+    output = verify_all(run)
+    assert (output.records, output.games, output.planned, output.differences) == (3, 9, 3, ())
     faults = {fault.code for game in read_record(record_file(run, 1).read_text()).games for fault in game.faults}
     assert {"illegal_move", "out_of_lives", "exited"} <= faults, faults
 
@@ -286,10 +286,10 @@ def test_what_does_not_follow_from_the_key_and_the_plan_is_told(
     folder = next(copies)
     change(folder)
     listed(folder)
-    told = verify_all(folder).differences
-    assert words in "\n".join(told)
-    assert len(told) <= 21
-    assert all("\n" not in line and len(line) < 310 for line in told)
+    output = verify_all(folder).differences
+    assert words in "\n".join(output)
+    assert len(output) <= 21
+    assert all("\n" not in line and len(line) < 310 for line in output)
 
 
 @each("field", ["games", "match_games"])
@@ -307,8 +307,8 @@ def test_a_plan_that_would_be_huge_is_refused(copies: Iterator[Path], field: str
 def test_results_that_are_not_those_of_the_records_are_told(copies: Iterator[Path], change: Change) -> None:
     folder = next(copies)
     change(folder)
-    [told] = verify_all(folder).differences
-    assert "results.jsonl is not what the records say; arena run --resume" in told
+    [output] = verify_all(folder).differences
+    assert "results.jsonl is not what the records say; arena run --resume" in output
 
 
 def test_a_run_that_was_interrupted_verifies_and_its_matches_are_counted(tmp_path: Path) -> None:
@@ -316,16 +316,16 @@ def test_a_run_that_was_interrupted_verifies_and_its_matches_are_counted(tmp_pat
     folder = played(CONFIG, tmp_path / "out", 2)
     for text in ((folder / "results.jsonl").read_text(), (folder / "results.jsonl").read_text()[:-9]):
         (folder / "results.jsonl").write_text(text)
-        told = verify_all(folder)
-        assert (told.records, told.planned, told.differences) == (2, 3, ())
+        output = verify_all(folder)
+        assert (output.records, output.planned, output.differences) == (2, 3, ())
 
 
 def test_records_without_a_plan_are_replayed_alone(run: Path, tmp_path: Path) -> None:
     """A record, and a folder of records; a plan that can't be read is no plan to hold records against."""
     shutil.copytree(run / "records", tmp_path / "records")
     for path in (tmp_path, tmp_path / "records", record_file(tmp_path, 1)):
-        told = verify_all(path)
-        assert (told.planned, told.differences) == (None, ())
+        output = verify_all(path)
+        assert (output.planned, output.differences) == (None, ())
     for text in ("[]", "{", '{"run": 1}'):
         (tmp_path / "run.json").write_text(text)
         with pytest.raises(RecordFileError, match="can't be verified"):

@@ -22,7 +22,7 @@ KEY = "sk-zqsecretzq"
 Says = Callable[[BaseHTTPRequestHandler, str], None]
 
 
-def told(handler: BaseHTTPRequestHandler, text: str, status: int = 200) -> None:
+def output(handler: BaseHTTPRequestHandler, text: str, status: int = 200) -> None:
     """Answer in the usual form."""
     body = json.dumps({"choices": [{"message": {"content": text}}], "usage": {"total_tokens": 7}}).encode()
     raw(handler, body, status)
@@ -49,7 +49,7 @@ def endpoint(says: Says) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
         def do_GET(self) -> None:
             asked.append({"authorization": f"{self.headers['Authorization']} after a redirect"})
-            told(self, '{"choice": 1}')
+            output(self, '{"choice": 1}')
 
         def log_message(self, *given: Any) -> None:
             """Say nothing."""
@@ -91,20 +91,20 @@ def drops(handler: BaseHTTPRequestHandler, prompt: str) -> None:
 
 
 def said_back(handler: BaseHTTPRequestHandler, prompt: str) -> None:
-    told(handler, '{"choice": 1} ' + handler.headers["Authorization"])
+    output(handler, '{"choice": 1} ' + handler.headers["Authorization"])
 
 
 SAYS: dict[str, tuple[Says, int | None]] = {  # and which move counts; None: a quiet one, for no answer can be read
-    "an object": (lambda handler, prompt: told(handler, '{"choice": 1}'), 1),
-    "an object in a fence": (lambda handler, prompt: told(handler, 'I think.\n```json\n{"choice": 1}\n```'), 1),
-    "a sentence": (lambda handler, prompt: told(handler, "Of 3 moves, my choice is 1."), 1),
-    "no number": (lambda handler, prompt: told(handler, "I pass."), None),
-    "no such move": (lambda handler, prompt: told(handler, '{"choice": 99}'), None),
-    "a fraction": (lambda handler, prompt: told(handler, '{"choice": 1.5}'), None),
+    "an object": (lambda handler, prompt: output(handler, '{"choice": 1}'), 1),
+    "an object in a fence": (lambda handler, prompt: output(handler, 'I think.\n```json\n{"choice": 1}\n```'), 1),
+    "a sentence": (lambda handler, prompt: output(handler, "Of 3 moves, my choice is 1."), 1),
+    "no number": (lambda handler, prompt: output(handler, "I pass."), None),
+    "no such move": (lambda handler, prompt: output(handler, '{"choice": 99}'), None),
+    "a fraction": (lambda handler, prompt: output(handler, '{"choice": 1.5}'), None),
     "the key": (said_back, 1),
     "elsewhere": (elsewhere, None),
     "drops": (drops, None),
-    "a negative one": (lambda handler, prompt: told(handler, "-1"), None),
+    "a negative one": (lambda handler, prompt: output(handler, "-1"), None),
     "a list": (lambda handler, prompt: raw(handler, b"[]"), None),
     "garbage": (lambda handler, prompt: raw(handler, b"\xff\x00<html>"), None),
     "deep": (lambda handler, prompt: raw(handler, b"[" * 100_000), None),
@@ -181,7 +181,7 @@ SPOKEN: list[tuple[str, list[dict[str, Any]]]] = [  # what the endpoint answers,
 def test_where_there_is_talk_it_says_what_the_model_says_and_can_be_said(tmp_path: Path) -> None:
     """The rest is dropped, so that no word is a fault; the key is never said, however it is hidden."""
     answers = itertools.cycle(SPOKEN)
-    with endpoint(lambda handler, prompt: told(handler, next(answers)[0])) as (url, asked):
+    with endpoint(lambda handler, prompt: output(handler, next(answers)[0])) as (url, asked):
         more = ["--rules", "open-table", "--limit-ms", "9000"]
         played(tmp_path, url, *more, COUP_LLM_CALLS=str(len(SPOKEN)))
     record = read_record((tmp_path / "r" / "records" / "000000.jsonl").read_text("utf-8"))
@@ -190,7 +190,7 @@ def test_where_there_is_talk_it_says_what_the_model_says_and_can_be_said(tmp_pat
     assert [{name: statement[name] for name in want} for want, statement in zip(wanted, said, strict=True)] == wanted
     assert all("You may say something" in each["messages"][1]["content"] for each in asked)
     assert any("says: I hold the duke" in each["messages"][1]["content"] for each in asked)
-    with endpoint(lambda handler, prompt: told(handler, SPOKEN[0][0])) as (url, asked):
+    with endpoint(lambda handler, prompt: output(handler, SPOKEN[0][0])) as (url, asked):
         (tmp_path / "silent").mkdir()
         played(tmp_path / "silent", url, COUP_LLM_CALLS="3")
     assert not any("You may say something" in each["messages"][1]["content"] for each in asked)
@@ -199,7 +199,7 @@ def test_where_there_is_talk_it_says_what_the_model_says_and_can_be_said(tmp_pat
 def test_an_endpoint_that_is_busy_is_asked_once_more(tmp_path: Path) -> None:
     """And no oftener: a decision doesn't use up the match's calls."""
     statuses = iter([503, 200, 429, 500])
-    with endpoint(lambda handler, prompt: told(handler, '{"choice": 0}', next(statuses))) as (url, asked):
+    with endpoint(lambda handler, prompt: output(handler, '{"choice": 0}', next(statuses))) as (url, asked):
         log = played(tmp_path, url, "--limit-ms", "9000", COUP_LLM_CALLS="4")
     assert [line["choice"] for line in log[:2]] == [0, None]
     assert [line["calls_left"] for line in log[:2]] == [2, 0]

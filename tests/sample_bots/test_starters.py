@@ -64,9 +64,9 @@ def test_every_bot_to_begin_with_is_built_and_can_play(
     if sandbox == "process":
         take_built(place, tmp_path_factory)
     limits = PATIENT if sandbox == "process" else ()
-    told = ran(place, "check", *bots, "--sandbox", sandbox, "--json", *limits)
-    failed = {bot["bot"]: bot["steps"][-1] for bot in told.json["bots"] if not bot["ok"]}
-    assert (told.code, failed) == (0, {}), told.err
+    output = ran(place, "check", *bots, "--sandbox", sandbox, "--json", *limits)
+    failed = {bot["bot"]: bot["steps"][-1] for bot in output.json["bots"] if not bot["ok"]}
+    assert (output.code, failed) == (0, {}), output.err
     if sandbox == "process":
         plays(place, bots)
 
@@ -85,7 +85,7 @@ def take_built(place: Place, factory: pytest.TempPathFactory) -> None:
 def plays(place: Place, bots: list[str]) -> None:
     """All sit at one table, as they were built, and none makes a fault."""
     table = ("--seats", len(bots), "--games", len(bots), "--match-games", len(bots))
-    told = ran(place, "run", *bots, *table, "--out", "out")
-    assert told.code == 0, told.err
+    output = ran(place, "run", *bots, *table, "--out", "out")
+    assert output.code == 0, output.err
     games = [json.loads(line) for line in (place.folder / "out" / "results.jsonl").read_text().splitlines()]
     assert [(game["faults"], game["forfeits"]) for game in games] == [([], [])] * len(bots)

@@ -96,7 +96,7 @@ def sandbox(
     made.close()
 
 
-def told(sandbox: Sandbox, code: str, folder: Path, limits: Limits = LIMITED) -> tuple[str, str | None]:
+def output(sandbox: Sandbox, code: str, folder: Path, limits: Limits = LIMITED) -> tuple[str, str | None]:
     """Return the fault's code and detail of a program that ends by itself or is ended."""
     file = folder / "bot.py"
     file.write_text(code)
@@ -109,7 +109,7 @@ def told(sandbox: Sandbox, code: str, folder: Path, limits: Limits = LIMITED) ->
 
 def test_who_dies_of_its_own_error_is_told_of_no_limit(sandbox: Sandbox, tmp_path: Path) -> None:
     """EAGAIN is an empty pipe's number too."""
-    assert told(sandbox, NON_BLOCKING, tmp_path) == EXITED
+    assert output(sandbox, NON_BLOCKING, tmp_path) == EXITED
 
 
 @pytest.mark.parametrize("code", [FORK_BOMB, THREADS, ONCE_TOO_MANY], ids=["processes", "threads", "handled"])
@@ -117,7 +117,7 @@ def test_refused_forks_are_counted_and_no_end(sandbox: Sandbox, tmp_path: Path, 
     """Who exits after a refusal has exited. Without a control group nothing counts, and root may fork at will."""
     if "approximate" in sandbox.note:
         return
-    fault, detail = told(sandbox, code, tmp_path)
+    fault, detail = output(sandbox, code, tmp_path)
     assert fault == "exited"
     assert detail is not None
     assert detail.startswith(REFUSED)
@@ -126,7 +126,7 @@ def test_refused_forks_are_counted_and_no_end(sandbox: Sandbox, tmp_path: Path, 
 
 def test_a_child_that_memory_cost_is_counted_and_no_end(sandbox: Sandbox, tmp_path: Path) -> None:
     """The kernel kills one process (cgroups v1) or all of the box (v2); without a group the child ends by itself."""
-    fault, detail = told(sandbox, LOST_CHILD, tmp_path)
+    fault, detail = output(sandbox, LOST_CHILD, tmp_path)
     assert detail is not None
     if "SIGKILL" in detail:
         assert (fault, detail) == ("out_of_memory", "out of memory: 64 MB; killed by signal 9 (SIGKILL)")

@@ -267,7 +267,7 @@ def test_what_a_killed_start_left_is_ended_and_never_shares_a_user(tmp_path: Pat
     """bwrap's first process waits for ever if bwrap dies before telling it to go on; it counts against its user id."""
     become_subreaper(os.getpid())
     slot = user_ids.take_user_id()  # so that no other box takes it meanwhile
-    told, told_end = os.pipe()
+    output, told_end = os.pipe()
     held_end, held = os.pipe()
     command = [
         get_bwrap_path(),
@@ -287,7 +287,7 @@ def test_what_a_killed_start_left_is_ended_and_never_shares_a_user(tmp_path: Pat
         os.close(told_end)
         said = b""
         while b"}" not in said:
-            piece = os.read(told, 4096)
+            piece = os.read(output, 4096)
             assert piece, "bwrap didn't start"
             said += piece
         first = json.loads(said)["child-pid"]
@@ -303,5 +303,5 @@ def test_what_a_killed_start_left_is_ended_and_never_shares_a_user(tmp_path: Pat
             each.release()
     finally:
         slot.release()
-        for end in (told, held_end, held):
+        for end in (output, held_end, held):
             os.close(end)

@@ -15,13 +15,13 @@ OF_THE_MATCH = {"limit_ms", "bank_ms", "start_ms", "line_bytes", "lives", "forfe
 
 def test_the_hello_has_every_limit_of_the_table_and_no_other() -> None:
     """Source: protocol/SPEC.md, `hello`; the model and the schema are written by hand and by the model."""
-    told = set(Limits().on_wire())
-    assert told == {row.wire for row in LIMITS.values()}
-    assert set(messages.LimitsPayload.model_fields) == told | OF_THE_MATCH
+    output = set(Limits().on_wire())
+    assert output == {row.wire for row in LIMITS.values()}
+    assert set(messages.LimitsPayload.model_fields) == output | OF_THE_MATCH
     schema = json.loads((ROOT / "protocol" / "schema.json").read_text(encoding="utf-8"))
-    assert set(schema["$defs"]["Limits"]["properties"]) == told | OF_THE_MATCH
+    assert set(schema["$defs"]["Limits"]["properties"]) == output | OF_THE_MATCH
     spec = (ROOT / "protocol" / "SPEC.md").read_text(encoding="utf-8")
-    assert [name for name in told if f"| `limits.{name}` |" not in spec] == []
+    assert [name for name in output if f"| `limits.{name}` |" not in spec] == []
 
 
 def test_a_limit_is_told_in_the_units_of_the_protocol() -> None:

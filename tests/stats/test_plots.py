@@ -30,7 +30,7 @@ def counted() -> tuple[StatsReport, StatsAccumulator]:
     return make_stats_report(fold, ["runs/new"], []), fold
 
 
-def told() -> StatsReport:
+def output() -> StatsReport:
     return counted()[0]
 
 
@@ -43,7 +43,7 @@ def one() -> StatsReport:
 
 def test_every_rate_stands_in_a_table_and_has_a_point() -> None:
     """A point of a plot is a circle of the class `now`; those of a legend have none beside them."""
-    found = told()
+    found = output()
     text = stats_page(found, "title")
     rates = [rate for bot in found.bots for _, _, rate in rates_of(bot)]
     assert len(re.findall(r"<circle class='point now'", text)) == len(rates)
@@ -94,7 +94,7 @@ def test_a_comparison_has_a_legend() -> None:
 
 def test_each_plot_is_named_and_told_in_words() -> None:
     """For readers who don't see it; a name that is a stranger's is text."""
-    text = stats_page(told(), HOSTILE)
+    text = stats_page(output(), HOSTILE)
     plots = re.findall(r"<svg role='img'.*?</svg>", text, re.DOTALL)
     assert len(plots) > 30
     for plot in plots:
@@ -109,7 +109,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
 ) -> None:
     """Contrast, names, roles, order; with the tables open."""
     path = tmp_path / "page.html"
-    path.write_text(stats_page(told() if whole else one(), "What bots do"), "utf-8")
+    path.write_text(stats_page(output() if whole else one(), "What bots do"), "utf-8")
     shown = reader.open(path, color_scheme=scheme, width=width)
     shown.locator("summary").first.click()
     assert shown.locator("table").first.is_visible()
@@ -130,7 +130,7 @@ def test_a_page_of_another_game_holds_its_actions() -> None:
 
 def test_a_rate_without_a_line_doesnt_take_the_meaning_of_the_others_lines() -> None:
     """Of several matches most rates have an interval, and what came up in one match only has none."""
-    found = told()
+    found = output()
     lines = [rate.low is not None for bot in found.bots for _, _, rate in rates_of(bot)]
     assert {*lines} == {True, False}
     text = stats_page(found, "title")

@@ -81,20 +81,20 @@ def script(**endings: list[Exception | None]) -> Callable[[Job], str]:
 def played(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -> tuple[list[tuple[str, str]], Stage]:
     """Run jobs with names; return what became of them, in order, without the idle moments."""
     stage = Stage(play)
-    told = []
+    output = []
     for event in drive_jobs(RetryingJobs(Job(name) for name in names), play, stage, lambda: width, (HostError,)):
         match event:
             case JobCompleted(job, result):
-                told.append((job.name, result))
+                output.append((job.name, result))
             case JobFailed(job, problem, abandoned):
-                told.append((job.name, f"{problem}{', abandoned' if abandoned else ''}"))
-    return told, stage
+                output.append((job.name, f"{problem}{', abandoned' if abandoned else ''}"))
+    return output, stage
 
 
 def test_every_job_is_completed_once() -> None:
     """What is yielded is all there is."""
-    told, stage = played(script(), "abcdefg")
-    assert sorted(told) == [(name, name.upper()) for name in "abcdefg"]
+    output, stage = played(script(), "abcdefg")
+    assert sorted(output) == [(name, name.upper()) for name in "abcdefg"]
     assert sorted(stage.submitted) == list("abcdefg")
 
 
@@ -106,8 +106,8 @@ def test_no_jobs_are_no_work() -> None:
 @pytest.mark.parametrize("width", [1, 2, 5, 100])
 def test_never_more_jobs_are_handed_out_than_the_width(width: int) -> None:
     """Jobs are made when they are needed: a plan may have millions."""
-    told, stage = played(script(), "abcdefghij", width)
-    assert len(told) == 10
+    output, stage = played(script(), "abcdefghij", width)
+    assert len(output) == 10
     assert stage.most == min(width, 10)
 
 
@@ -130,15 +130,15 @@ def test_jobs_are_taken_from_the_plan_as_they_are_needed() -> None:
 
 def test_a_void_match_is_played_again() -> None:
     """The host's failure is told and costs nothing."""
-    told, _ = played(script(a=[HostError("no memory")]), "ab", width=1)
-    assert told == [("a", "no memory"), ("a", "A"), ("b", "B")]
+    output, _ = played(script(a=[HostError("no memory")]), "ab", width=1)
+    assert output == [("a", "no memory"), ("a", "A"), ("b", "B")]
 
 
 def test_a_match_that_is_void_three_times_is_given_up_and_told() -> None:
     """After 3 the match is abandoned and listed; the others are played."""
     assert MAX_FAILED_ATTEMPTS == 3
-    told, stage = played(script(a=[HostError("1"), HostError("2"), HostError("3"), HostError("4")]), "ab", width=1)
-    assert told == [("a", "1"), ("a", "2"), ("a", "3, abandoned"), ("b", "B")]
+    output, stage = played(script(a=[HostError("1"), HostError("2"), HostError("3"), HostError("4")]), "ab", width=1)
+    assert output == [("a", "1"), ("a", "2"), ("a", "3, abandoned"), ("b", "B")]
     assert stage.submitted == list("aaab")
 
 
@@ -153,26 +153,26 @@ def test_each_match_has_voids_of_its_own() -> None:
             raise HostError("x")  # a new one each time: an exception keeps its traceback, and so the job
         return job.name.upper()
 
-    told, stage = played(play, names, width=1)
-    assert [name for name, ending in told if ending == "x, abandoned"] == names[1::2]
-    assert [name for name, ending in told if ending == name.upper()] == names[::2]
+    output, stage = played(play, names, width=1)
+    assert [name for name, ending in output if ending == "x, abandoned"] == names[1::2]
+    assert [name for name, ending in output if ending == name.upper()] == names[::2]
     assert all(stage.submitted.count(name) == 3 for name in names)
 
 
 def test_a_dead_worker_does_not_count_as_a_void() -> None:
     """kill -9 says little about the match: it is played again more often than a void one."""
     deaths: list[Exception | None] = [WorkerDiedError("dead")] * (MAX_WORKER_DEATHS - 1)
-    told, _ = played(script(a=[HostError("void"), HostError("void"), *deaths]), "a")
-    assert told[-1] == ("a", "A")
-    assert [ending for _, ending in told].count("dead") == MAX_WORKER_DEATHS - 1
+    output, _ = played(script(a=[HostError("void"), HostError("void"), *deaths]), "a")
+    assert output[-1] == ("a", "A")
+    assert [ending for _, ending in output].count("dead") == MAX_WORKER_DEATHS - 1
 
 
 def test_a_match_that_ends_every_worker_is_given_up_some_time() -> None:
     """Else the run would never end."""
-    told, _ = played(script(a=[WorkerDiedError("dead")] * 50), "ab")
-    assert told.count(("a", "dead")) == MAX_WORKER_DEATHS - 1
-    assert ("a", "dead, abandoned") in told
-    assert ("b", "B") in told
+    output, _ = played(script(a=[WorkerDiedError("dead")] * 50), "ab")
+    assert output.count(("a", "dead")) == MAX_WORKER_DEATHS - 1
+    assert ("a", "dead, abandoned") in output
+    assert ("b", "B") in output
 
 
 class Clock:
@@ -278,12 +278,12 @@ def test_places_are_filled_after_a_pause_while_another_match_is_still_played() -
             return "A"
 
         jobs = [Job("a"), Job("b")]
-        told = []
+        output = []
         for event in drive_jobs(RetryingJobs(jobs, (2.0,), clock), play, threads, lambda: 2, (HostError,), clock.sleep):
-            told.append(type(event).__name__)
+            output.append(type(event).__name__)
             clock.now += 1 if isinstance(event, Idle) else 0
-        assert told.count("JobCompleted") == 2
-        assert told.count("Idle") >= 2
+        assert output.count("JobCompleted") == 2
+        assert output.count("Idle") >= 2
 
 
 def test_a_defect_ends_the_run() -> None:

@@ -79,5 +79,5 @@ def settle(ladder: Ladder, text: str) -> None:
 
 def deadline(name: str, at: float, grace_minutes: int = 0) -> str:
     """Return the lines of a deadline; the time is in seconds since 1970."""
-    told = datetime.fromtimestamp(at, UTC).isoformat()
-    return f'[[deadlines]]\nname = "{name}"\nat = {told}\ngrace_minutes = {grace_minutes}\n'
+    output = datetime.fromtimestamp(at, UTC).isoformat()
+    return f'[[deadlines]]\nname = "{name}"\nat = {output}\ngrace_minutes = {grace_minutes}\n'

@@ -44,9 +44,9 @@ def require_sound(ladder: Ladder, quiet: bool = True) -> None:
     if board is None:
         assert fold.table.games == 0
         return
-    told = Standings.from_json(board)
-    assert (told.games, told.matches) == (fold.table.games, fold.table.matches)
-    told_rows, new_rows = (sorted(table.items, key=lambda row: row.version) for table in (told, fold.table))
+    output = Standings.from_json(board)
+    assert (output.games, output.matches) == (fold.table.games, fold.table.matches)
+    told_rows, new_rows = (sorted(table.items, key=lambda row: row.version) for table in (output, fold.table))
     assert [counts(row) for row in told_rows] == [counts(row) for row in new_rows]
     apart = max(
         (
@@ -142,7 +142,7 @@ def _counts(connection: Connection) -> Iterator[str]:
 
 
 def _examinations(connection: Connection) -> Iterator[str]:
-    told = Counter(connection.scalars(select(check_steps.c.version)))
+    output = Counter(connection.scalars(select(check_steps.c.version)))
     going_on = set(
         connection.scalars(select(check_steps.c.version).where(check_steps.c.data.contains('"severity":"now"')))
     )
@@ -174,10 +174,10 @@ def _examinations(connection: Connection) -> Iterator[str]:
         fit = row.status == "accepted"
         allowed = {int(fit), int(fit and row.number == newest[row.bot])}  # an older one may be examined after a newer
         checks = {
-            "it has steps, and waits for its examination": row.status != "queued" or not told[row.id],
-            "a step of its examination lacks": told[row.id] == last.get(row.id, 0),
+            "it has steps, and waits for its examination": row.status != "queued" or not output[row.id],
+            "a step of its examination lacks": output[row.id] == last.get(row.id, 0),
             "a step still goes on": not ended or row.id not in going_on,
-            "it has no steps": row.status != "accepted" or told[row.id] > 0,
+            "it has no steps": row.status != "accepted" or output[row.id] > 0,
             "its reason and its state disagree": (row.status == "rejected") == (row.rejection_reason is not None),
             "it began to play other than once": begun[row.id] in allowed,
             "it played more than one qualifying match": qualified[row.id] <= 1,

@@ -194,8 +194,8 @@ def test_a_bot_of_who_left_says_so_to_its_owner_and_staff(own: Term) -> None:
             (PUBLIC_VIEWER, False),
         ):
             with ladder.reading(viewer) as reader:
-                told = (views.list_users(reader), views.view_bot(reader, "late"), views.list_events(reader))
-                assert ("dropped" in repr(told)) is sees
+                output = (views.list_users(reader), views.view_bot(reader, "late"), views.list_events(reader))
+                assert ("dropped" in repr(output)) is sees
     own.arena("users withdraw", "ada", "--undo", "--reason", "is back")
     assert "left the course" not in own.arena("bot", "late").out.partition("\nacts:")[0]
 
@@ -220,9 +220,9 @@ def test_events_say_what_happened_and_go_on_from_a_number(own: Term) -> None:
     own.arena("void", 1, "--reason", "a test", code=2)
     own.arena("freeze", "--reason", "deadline", "--by", "teacher")
     happened = own.json("events", "--after", start)
-    told = [(row["type"], row["version"], row["match"]) for row in happened["items"]]
-    match = next(number for what, _, number in told if what == "match_ended")
-    assert [each for each in told if each[0] not in ("standings_updated", "check_step")] == [
+    output = [(row["type"], row["version"], row["match"]) for row in happened["items"]]
+    match = next(number for what, _, number in output if what == "match_ended")
+    assert [each for each in output if each[0] not in ("standings_updated", "check_step")] == [
         ("submitted", "late@2", None), ("check_started", "late@2", None), ("check_finished", "late@2", None),
         ("match_ended", None, match), ("decision", "late@2", None), ("decision", None, None),
     ]  # fmt: skip

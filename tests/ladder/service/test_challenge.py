@@ -56,9 +56,9 @@ def test_a_challenge_is_the_owners_and_has_a_quota(own: Term) -> None:
 
 def test_a_table_that_is_rebuilt_is_the_same(own: Term) -> None:
     """To 1e-9: ratings, shares and their intervals."""
-    told = own.json("rerate")
-    assert (told["same"], told["changes"], told["news"]) == (True, [], 0)
-    assert told["matches"] == 6
+    output = own.json("rerate")
+    assert (output["same"], output["changes"], output["news"]) == (True, [], 0)
+    assert output["matches"] == 6
 
 
 def test_a_table_that_is_not_what_the_results_say_is_found_and_mended(own: Term) -> None:
@@ -70,14 +70,14 @@ def test_a_table_that_is_not_what_the_results_say_is_found_and_mended(own: Term)
         wrong = replace(row, rating=replace(row.rating, value=row.rating.value + 1e-6))
         text = replace(table, items=(wrong, *table.items[1:])).to_json()
         ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, text))
-    told = own.arena("rerate", code=1)
-    assert "another than the one that was kept" in told.err
-    assert f"{row.bot}@{row.number}" in told.out
+    output = own.arena("rerate", code=1)
+    assert "another than the one that was kept" in output.err
+    assert f"{row.bot}@{row.number}" in output.out
 
 
 def test_matches_that_ended_since_are_not_called_a_difference(own: Term) -> None:
     """The table is of the matches of its time."""
     [match] = own.json("matches", "--kind", "rated", "--last", 1)["items"]
     own.arena("void", match["id"], "--reason", "the host was asleep")
-    told = own.json("rerate")
-    assert (told["same"], told["news"], told["matches"]) == (None, -1, 5)
+    output = own.json("rerate")
+    assert (output["same"], output["news"], output["matches"]) == (None, -1, 5)

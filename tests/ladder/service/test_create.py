@@ -84,6 +84,6 @@ def test_a_runner_says_why_there_is_no_match(place: Place) -> None:
     with closing(create_ladder(folder, PLAY, None)) as ladder:
         submit_reference(ladder, str(place.bot("one.py")))
         list(LadderRunner(ladder, workers(), until="idle").events())
-        told = LadderRunner(ladder, workers()).summary()
-        assert "no match: " in told
-        assert "1 more is needed" in told
+        output = LadderRunner(ladder, workers()).summary()
+        assert "no match: " in output
+        assert "1 more is needed" in output

@@ -156,8 +156,8 @@ def test_what_is_active_when_a_deadline_closes_counts(ladder: Ladder, steps: lis
     for step in steps:
         step(ladder)
     assert grade_of(ladder, "ada").version == counts
-    told = format_gradebook(get_grades(ladder, "t", deadline="first"), "moodle")
-    assert (f"{counts}: plays" in told) == (counts is not None)
+    output = format_gradebook(get_grades(ladder, "t", deadline="first"), "moodle")
+    assert (f"{counts}: plays" in output) == (counts is not None)
     bots = [label for label in create_final(ladder, "last", "first", 2, "t").versions if label[1] == "@"]
     assert bots == ([] if counts is None else [counts])
     for viewer, login in ((Viewer("ada"), None), (STAFF_VIEWER, "ada")):
@@ -189,14 +189,14 @@ def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: L
     """On pages and by the command; the public and others don't, nor what waits for its examination."""
     for step in (*TWO, chooses(-3, 1), queues(-2)):
         step(ladder)
-    for viewer, told in (
+    for viewer, output in (
         (Viewer("ada"), (("a@1",), ("a@3",))),
         (STAFF_VIEWER, (("a@1",), ("a@3",))),
         (Viewer("bob"), None),
     ):
         with ladder.reading(viewer) as reader:
             dues = deadlines_of_bot(ladder, reader, "a")
-            assert [(due.counting, due.unchecked) for due in dues] == ([] if told is None else [told])
+            assert [(due.counting, due.unchecked) for due in dues] == ([] if output is None else [output])
     with ladder.reading(PUBLIC_VIEWER) as reader:
         assert deadlines_of_bot(ladder, reader, "a") == ()
     with ladder.reading(Viewer("bob")) as reader:

@@ -161,12 +161,12 @@ def test_a_database_that_is_away_is_a_finding(ladder: Ladder, place: Place) -> N
 def test_the_command_prunes_and_prints_json(ladder: Ladder, place: Place) -> None:
     """With --prune what is too old goes first."""
     play(ladder, 1, at=5.0)
-    assert any(row["check"] == "retention" and row["severity"] == "note" for row in told(place))
+    assert any(row["check"] == "retention" and row["severity"] == "note" for row in output(place))
     assert "records of 1 match and logs of 1" in place.call("ladder", "doctor", "spring", "--prune").err
-    assert any(row["check"] == "retention" and row["severity"] == "ok" for row in told(place))
+    assert any(row["check"] == "retention" and row["severity"] == "ok" for row in output(place))
 
 
-def told(place: Place) -> list[dict[str, str]]:
+def output(place: Place) -> list[dict[str, str]]:
     import json
 
     ran = place.call("ladder", "doctor", "spring", "--json")

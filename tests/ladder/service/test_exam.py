@@ -192,10 +192,10 @@ def test_a_fault_that_costs_no_game_is_told_and_passes(tmp_path: Path) -> None:
     """With its exchange, too."""
     found = examined(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="== 3")})))
     assert found.passed
-    told = found.steps[-1]
-    assert told.severity is Severity.NOTE
-    assert "with faults: 1; " in told.message
-    assert told.received == b'{"id": 3, "choice": 99}'
+    output = found.steps[-1]
+    assert output.severity is Severity.NOTE
+    assert "with faults: 1; " in output.message
+    assert output.received == b'{"id": 3, "choice": 99}'
 
 
 TOO_LONG = "took longer than 1"  # or 10

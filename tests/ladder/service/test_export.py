@@ -61,7 +61,7 @@ def test_names_are_written_where_they_are_asked_for(own: Term, tmp_path: Path) -
 def test_another_ladder_takes_in_the_people_of_an_export(tmp_path: Path) -> None:
     """As a new season does: with the same login, name, pseudonym, section, email and number."""
     roster = b'login,name,section,email,number,staff\nada,Ada,A,ada@x.edu,7,no\nbob,"Bob, B.",,,,yes\n'
-    told = []
+    output = []
     with closing(school(tmp_path / "spring", "zed")) as old, closing(small(tmp_path / "autumn", None)) as new:
         import_users(old, parse_roster(roster, "roster.csv"), "staff", "roster.csv")
         merge_users(old, "zed", "ada", "staff", "one person")
@@ -119,8 +119,8 @@ def test_pages_and_decisions_are_the_same_in_both_databases(
         assert [line["id"] for line in term.json("matches", "--todo")["items"]] == asked
         assert term.json("rerate")["matches"] == 7
         term.arena("void", played[0], "--reason", "it was wrong")
-        told = term.json("rerate")
-        assert (told["same"], told["news"], told["matches"], told["games"]) == (None, -1, 6, 12)
+        output = term.json("rerate")
+        assert (output["same"], output["news"], output["matches"], output["games"]) == (None, -1, 6, 12)
         term.arena("disable", "three", "--reason", "enough")
         assert {row["bot"] for row in rerated(term)["items"]} == {"one", "two"}
         assert term.json("export", "--out", tmp_path / "out")

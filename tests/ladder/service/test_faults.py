@@ -64,8 +64,8 @@ def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place:
         fill(small_disk / "filler")
         ran = place.end(process)
         assert ran.code == 1
-        assert "make room on its disk" in ran.told[0]
-        assert len(ran.told) == 1
+        assert "make room on its disk" in ran.messages[0]
+        assert len(ran.messages) == 1
         kept = played(ladder)
         require_sound(ladder, quiet=False)
         shutil.rmtree(small_disk / "filler")
@@ -199,16 +199,16 @@ IN_PLAY = BOT.replace("import json, sys, zlib", "import json, os, sys, zlib").re
 def test_a_clock_that_is_set_back_while_it_plays_is_told(place: Place) -> None:
     """At the next beat."""
     folder = ladder_in(place, fit=True)
-    told = []
+    output = []
     with closing(open_ladder(folder)) as ladder, serving(ladder, matches=30, silent_s=1.0) as service:
         clock = ladder.clock
         for event in service.events():
             if isinstance(event, MatchFinished):
                 ladder.clock = lambda: clock() - 86_400
             if isinstance(event, ClockBehind):
-                told.append(event.seconds)
+                output.append(event.seconds)
                 service.stop()
-    assert told == [pytest.approx(86_400, abs=100)]
+    assert output == [pytest.approx(86_400, abs=100)]
 
 
 def test_a_runner_that_never_lives_long_rates(place: Place) -> None:
@@ -268,8 +268,8 @@ def test_a_bot_that_forfeits_again_and_again_is_auto_disabled(place: Place, what
             bot = find_bot(connection, "eve")
             assert bot is not None
             assert bot.active_version_id is None
-            told = list_audit_entries(connection, bot=bot.id)[-1]
-            assert (told.actor, told.action, told.reason) == (
+            output = list_audit_entries(connection, bot=bot.id)[-1]
+            assert (output.actor, output.action, output.reason) == (
                 "ladder",
                 "auto_disable",
                 "it forfeited games in its last 2 matches",
@@ -358,9 +358,9 @@ def test_the_checkup_counts_the_workers_that_a_bot_kills(place: Place, monkeypat
         pass_all(ladder)
         sign.touch()
         with serving(ladder, matches=24) as service:
-            told = list(service.events())
-        assert any(isinstance(event, AttemptFailed) and event.abandoned for event in told)
-        assert any(isinstance(event, MatchFinished) for event in told)
+            output = list(service.events())
+        assert any(isinstance(event, AttemptFailed) and event.abandoned for event in output)
+        assert any(isinstance(event, MatchFinished) for event in output)
         [row] = [row for row in check_ladder(folder) if row.check == "workers"]
         assert row.severity is Severity.FAIL
         assert re.search(r"died in matches of eve@1 \(\d+\)", row.message), "it has most"

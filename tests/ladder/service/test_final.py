@@ -149,12 +149,12 @@ def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "games", "told"),
+    ("name", "games", "output"),
     [("last", 4, "already"), ("../last", 4, "can't be called"), ("x" * 41, 4, "can't be called"), ("", 4, "be called")],
 )
-def test_a_final_that_cannot_be_is_refused(held: Ladder, name: str, games: int, told: str) -> None:
+def test_a_final_that_cannot_be_is_refused(held: Ladder, name: str, games: int, output: str) -> None:
     """In two lines."""
-    with pytest.raises(LadderError, match=told) as refused:
+    with pytest.raises(LadderError, match=output) as refused:
         create_final(held, name, None, games, "teacher")
     assert len(str(refused.value).splitlines()) == 2
 
@@ -353,9 +353,9 @@ def test_the_commands_hold_a_final_show_it_and_verify_it(place: Place) -> None:
     assert place.call("ladder", "final", "export", "spring", "last", "--out", "out").code == 2
     assert not (place.folder / "out").exists()
     assert place.run("ladder", "run", "spring", "--until", "idle", "--jobs", "1").code == 0
-    told = place.call("ladder", "final", "reveal", "spring", "last")
-    assert "The key: " in told.out
-    assert "a@1" in told.out
+    output = place.call("ladder", "final", "reveal", "spring", "last")
+    assert "The key: " in output.out
+    assert "a@1" in output.out
     assert '"ada"' not in place.call("ladder", "final", "show", "spring", "last", "--json").out
     assert '"ada"' in place.call("ladder", "final", "show", "spring", "last", "--json", "--show-logins").out
     shown = place.call("ladder", "final", "show", "spring", "last", "--json").json

@@ -200,7 +200,7 @@ def test_an_owner_sees_the_own_grade_alone(ladder: Ladder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "output"),
     [
         ('[[baselines]]\nname = "x"\npoints = 1\n', "one of beats, games and share_percent"),
         ('[[baselines]]\nname = "x"\npoints = 1\ngames = 2\nshare_percent = 3\n', "one of beats, games"),
@@ -211,16 +211,16 @@ def test_an_owner_sees_the_own_grade_alone(ladder: Ladder) -> None:
         ('[[baselines]]\nname = "x\\u001b"\npoints = 1\ngames = 2\n', "printable"),
     ],
 )
-def test_baselines_that_make_no_sense_are_refused(ladder: Ladder, text: str, told: str) -> None:
+def test_baselines_that_make_no_sense_are_refused(ladder: Ladder, text: str, output: str) -> None:
     """In two lines that name the place."""
     settle(ladder, text)
-    with pytest.raises(LadderError, match=told) as refused:
+    with pytest.raises(LadderError, match=output) as refused:
         read_settings(ladder.path)
     assert len(str(refused.value).splitlines()) == 2
 
 
 @pytest.mark.parametrize(
-    ("title", "told"),
+    ("title", "output"),
     [
         ("Coup Final Score", '"Final Score" in its title'),
         ("Final Grade: bots", '"Final Grade" in'),
@@ -234,13 +234,13 @@ def test_baselines_that_make_no_sense_are_refused(ladder: Ladder, text: str, tol
         ("Coup\\tone", "printable"),
     ],
 )
-def test_a_title_whose_grades_canvas_drops_is_refused(tmp_path: Path, title: str, told: str) -> None:
+def test_a_title_whose_grades_canvas_drops_is_refused(tmp_path: Path, title: str, output: str) -> None:
     """Source: canvas-lms, lib/gradebook_importer.rb, NON_ASSIGNMENT_COLUMN_HEADERS and how it looks for a column."""
     for taken in ("Coup final", "Section (4)"):
         (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{taken}"\n')
         assert read_settings(tmp_path).grades.gradebook_column == taken
     (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{title}"\n')
-    with pytest.raises(LadderError, match=told):
+    with pytest.raises(LadderError, match=output):
         read_settings(tmp_path)
 
 
@@ -326,8 +326,8 @@ def test_moodle_reads_what_is_written_for_it() -> None:
 
 def test_canvas_api_takes_grades_with_feedback() -> None:
     """Source: canvas-lms, app/models/submission.rb, process_bulk_update: by ID, or by a prefix and another ID."""
-    told = {"posted_grade": "62.5", "text_comment": "a@1: beats one: passed; 1.3 hours late"}
-    assert json.loads(format_gradebook(made(), "canvas-api")) == {"grade_data": {"1041": told}}
+    output = {"posted_grade": "62.5", "text_comment": "a@1: beats one: passed; 1.3 hours late"}
+    assert json.loads(format_gradebook(made(), "canvas-api")) == {"grade_data": {"1041": output}}
     for number, ids in (("U7", ["sis_user_id:U7"]), (None, [])):
         found = made(user=person("ada", "Ada", "Quiet Fox", student_id=number))
         assert list(json.loads(format_gradebook(found, "canvas-api"))["grade_data"]) == ids
@@ -399,11 +399,11 @@ def test_the_command_prints_grades_and_one_owners(ladder: Ladder) -> None:
     term = Term(ladder.path)
     head, *lines = rows(term.arena("grades show").out)
     assert (head[0], [line[0] for line in lines]) == ("login", ["ada", "bob", "cleo", "dan"])
-    told = term.arena("grades show", "--owner", "ada").out
-    assert "30 of 100 points" in told
-    assert "not yet" in told
+    output = term.arena("grades show", "--owner", "ada").out
+    assert "30 of 100 points" in output
+    assert "not yet" in output
     assert term.arena("grades show", "--owner", "cleo").out.count("nothing was submitted") == 1
-    assert term.arena("grades show", "--deadline", "x", code=2).told
+    assert term.arena("grades show", "--deadline", "x", code=2).messages
     assert term.json("grades show")["max_points"] == 100
 
 

@@ -114,4 +114,4 @@ def test_a_scheduler_that_is_not_there_is_named(place: Place) -> None:
     folder = ladder_in(place)
     ran = place.run("ladder", "run", folder, "--scheduler", "tcp://127.0.0.1:1")
     assert ran.code == 1
-    assert ran.told[0].startswith("arena: no Dask scheduler answers at tcp://127.0.0.1:1")
+    assert ran.messages[0].startswith("arena: no Dask scheduler answers at tcp://127.0.0.1:1")

@@ -79,7 +79,7 @@ def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
     ],
 )
 def test_each_day_begun_after_the_grace_is_a_late_day_or_costs(
-    ladder: Ladder, hours: float, late_days: int, told: str, points: float, spent: int
+    ladder: Ladder, hours: float, late_days: int, output: str, points: float, spent: int
 ) -> None:
     """Told in the grade's reason, and as numbers; each case has a person of its own."""
     late(ladder, accept_late_days=7, penalty_percent_per_day=10, max_penalty_percent=30, late_days=late_days)
@@ -89,7 +89,7 @@ def test_each_day_begun_after_the_grace_is_a_late_day_or_costs(
     play(ladder, f"{login}@1", "one@1", [1])
     found = grade_of(ladder, login)
     assert found.version == f"{login}@1"
-    assert found.reason == "; ".join(filter(None, (TOLD, told)))
+    assert found.reason == "; ".join(filter(None, (TOLD, output)))
     assert found.late_hours == pytest.approx(hours)
     assert (found.points, found.points_before_penalty, found.late_penalty) == (points, 70, 70 - points)
     assert (found.late_days_spent, found.deadline_at, found.extended_until) == (spent, DUE, None)
@@ -132,8 +132,8 @@ def test_late_days_are_spent_in_the_order_of_the_deadlines(ladder: Ladder) -> No
     assert "is disabled" in grade_of(ladder, "ada").reason
     activate_version(ladder, "a", 1, "t", "it was none")
     hand_in(ladder, "bob", "b", at=second + 26 * HOUR)
-    for login, told in (("ada", ""), ("bob", "2 late days spent, 0 left")):
-        assert grade_of(ladder, login, "second").reason.endswith(told)
+    for login, output in (("ada", ""), ("bob", "2 late days spent, 0 left")):
+        assert grade_of(ladder, login, "second").reason.endswith(output)
     assert grade_of(ladder, "ada", "second").late_hours == 0
     disable_bot(ladder, "a", "t", "copied")
     hand_in(ladder, "cleo", "c", at=DUE + HOUR)
@@ -168,9 +168,9 @@ def test_one_person_gets_more_time_and_is_told_so(ladder: Ladder) -> None:
     assert not withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
     assert grade_of(ladder, "ada").reason.startswith("plays: not passed, 0 games"), "a@1 came a day late"
     with ladder.database.read() as connection:
-        told = [act.reason for act in list_audit_entries(connection, actions=("extend",))]
-    assert told[0] == "first, more time until 14 Jan 1970 14:46 UTC: ill"
-    assert (len(told), told[-1]) == (4, "first, no more time: she wasn't")
+        output = [act.reason for act in list_audit_entries(connection, actions=("extend",))]
+    assert output[0] == "first, more time until 14 Jan 1970 14:46 UTC: ill"
+    assert (len(output), output[-1]) == (4, "first, no more time: she wasn't")
 
 
 @each(
@@ -187,10 +187,10 @@ def test_one_person_gets_more_time_and_is_told_so(ladder: Ladder) -> None:
     ],
 )
 def test_an_extension_that_makes_no_sense_is_refused(
-    ladder: Ladder, login: str, name: str, until: str | None, days: int | None, late_days: int, told: str
+    ladder: Ladder, login: str, name: str, until: str | None, days: int | None, late_days: int, output: str
 ) -> None:
     """In two lines, and nothing is decided."""
-    with pytest.raises(LadderError, match=told) as refused:
+    with pytest.raises(LadderError, match=output) as refused:
         extend_deadline(ladder, login, name, until, days, late_days, "teacher", "ill")
     assert len(str(refused.value).splitlines()) == 2
     assert ladder.database.read_with_retry(extensions_in_force) == []
@@ -240,11 +240,11 @@ def test_a_person_is_told_his_own_deadline(ladder: Ladder) -> None:
             [first, _] = get_remaining_quota(ladder, reader).deadlines
         assert (first.deadline_at, first.closes_at, first.extension_reason) == (at, at + 15 * 60, why)
     assert {due.extension_reason for due in describe_ladder(ladder).deadlines} == {None}
-    for at, told in ((DUE + 60, None), (DUE + DAY + 60, "first")):
+    for at, output in ((DUE + 60, None), (DUE + DAY + 60, "first")):
         ladder.clock = Clock(at)
         path = ladder.path / "a.py"
         path.write_text(f"# {at}\n")
-        assert submit_bot(ladder, path, "ada", "a").late_for == told
+        assert submit_bot(ladder, path, "ada", "a").late_for == output
 
 
 def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder) -> None:
@@ -252,7 +252,7 @@ def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder) -> None:
     term, words = Term(ladder.path), ("ada", "first", "--reason", "ill")
     assert term.arena("extend", *words, "--days", 2).err == "ada has more time for first\n"
     assert term.json("extend", *words, "--days", 2) == {"changed": False}
-    assert term.arena("extend", *words, "--undo", "--days", 2, code=2).told
+    assert term.arena("extend", *words, "--undo", "--days", 2, code=2).messages
     assert term.arena("extend", *words, "--undo").err == "ada has no more time for first\n"
     assert "changed the owner's deadline" in term.arena("events").out
 

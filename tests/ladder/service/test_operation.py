@@ -64,14 +64,14 @@ def test_a_runner_tells_prometheus_and_stops_when_asked(ladder: Ladder, place: P
         [worker, *_] = [line for line in place.processes() if "ladder.pool" in line]
         given = Path(f"/proc/{worker.split()[0]}/environ").read_bytes().split(b"\0")
         assert b"OPENBLAS_NUM_THREADS=1" in given
-    told = numbers(port)
-    assert told['coup_matches_total{kind="rated",outcome="played"}'] >= 3
-    assert told["coup_games_total"] >= 6
-    assert told["coup_commit_seconds_count"] >= 1
-    assert told['coup_versions{state="accepted"}'] == 3
-    assert told["coup_runner_capacity"] == 1
-    assert (told['coup_tables{state="open"}'], told["coup_table_people"]) == (0, 0)
-    assert told["coup_runner_silent_seconds"] < 30
+    output = numbers(port)
+    assert output['coup_matches_total{kind="rated",outcome="played"}'] >= 3
+    assert output["coup_games_total"] >= 6
+    assert output["coup_commit_seconds_count"] >= 1
+    assert output['coup_versions{state="accepted"}'] == 3
+    assert output["coup_runner_capacity"] == 1
+    assert (output['coup_tables{state="open"}'], output["coup_table_people"]) == (0, 0)
+    assert output["coup_runner_silent_seconds"] < 30
     runner.send_signal(signal.SIGTERM)
     ended = place.end(runner)
     assert ended.code == 0

@@ -18,9 +18,9 @@ def rated(term: Term, bot: str) -> list[int]:
 
 def test_why_a_version_is_unfit_is_seen_at_any_time_with_its_last_words(term: Term) -> None:
     """Asked for: a visible, lasting reason when compiling or validation fails (battlecode21 #90)."""
-    told = term.arena("bot", "broken").out
-    assert told.startswith("broken: no version plays, since version 1 is rejected: hello: the process has ended")
-    assert "no such \\x1b[31mmodel" in told
+    output = term.arena("bot", "broken").out
+    assert output.startswith("broken: no version plays, since version 1 is rejected: hello: the process has ended")
+    assert "no such \\x1b[31mmodel" in output
     steps = term.json("bot", "broken")["checks"]["steps"]
     assert [step["severity"] for step in steps][-1] == "fail"
     assert steps[-1]["sent"].startswith('{"type":"hello"')
@@ -34,9 +34,9 @@ def test_what_a_build_printed_is_kept_and_shown_without_its_escapes(own: Term, t
     write(tmp_path / "made" / "bot.toml", 'run = "./bot"\nbuild = ["sh", "build.sh"]\n')
     hand_in(own, tmp_path / "made", "eve", "made")
     own.run()
-    told = own.arena("bot", "made").out
-    assert "|  error: no \\x1b[31mtype\n" in told
-    assert "build_log: yes\n" in told
+    output = own.arena("bot", "made").out
+    assert "|  error: no \\x1b[31mtype\n" in output
+    assert "build_log: yes\n" in output
     log = own.arena("bot", "made", "--build-log").out.splitlines()
     assert log == [*map(str, range(1, 501)), "error: no \\x1b[31mtype", *map(str, range(501, 1000))]
     assert own.json("bot", "made", "--build-log")["text"].startswith("1\n2\n")
@@ -53,10 +53,10 @@ def test_one_page_has_all_faults_of_a_bot_since_it_was_submitted(term: Term) -> 
     assert faults > 0
     assert page["versions"][0]["faults"]["bad_json"] >= faults
     assert {example["code"] for example in page["fault_reports"]} >= {"bad_json"}
-    told = term.arena("bot", "late").out
-    assert "no json \\x1b[31m" in told
-    assert "| oh \\x1b[31mno" in told
-    assert "\x1b[31m" not in told
+    output = term.arena("bot", "late").out
+    assert "no json \\x1b[31m" in output
+    assert "| oh \\x1b[31mno" in output
+    assert "\x1b[31m" not in output
 
 
 def test_a_page_of_a_bot_adds_up_what_its_matches_say(term: Term) -> None:
@@ -92,9 +92,9 @@ def test_a_record_that_is_printed_can_be_verified(term: Term, tmp_path: Path) ->
 def test_standard_error_is_printed_without_its_escapes(term: Term) -> None:
     """What a bot writes acts on nobody's terminal."""
     [first, *_] = rated(term, "late")
-    told = term.arena("log", first, "late").out
-    assert "oh \\x1b[31mno" in told
-    assert "\x1b" not in told
+    output = term.arena("log", first, "late").out
+    assert "oh \\x1b[31mno" in output
+    assert "\x1b" not in output
     assert term.json("log", first, "late@1")["items"][0]["version"] == "late@1"
     assert "did not play in match" in term.arena("log", first, "broken", code=2).err
 
@@ -160,11 +160,11 @@ def test_an_owner_sees_who_took_the_bot_out_and_why(own: Term) -> None:
 def test_many_peoples_bots_are_taken_in_and_the_exit_code_says_whether_all_were(own: Term, tmp_path: Path) -> None:
     (tmp_path / "all" / "eve").mkdir(parents=True)
     (tmp_path / "all" / "eve" / "bot.py").write_text("#!/usr/bin/env python3\n")
-    told = own.arena("submit", "--from", tmp_path / "all", "--at", "2001-09-09T01:46:40Z", "--by", "prof")
-    assert told.out == "eve: pseudonym-of-eve@1\n"
+    output = own.arena("submit", "--from", tmp_path / "all", "--at", "2001-09-09T01:46:40Z", "--by", "prof")
+    assert output.out == "eve: pseudonym-of-eve@1\n"
     (tmp_path / "all" / "zoe").mkdir()
-    told = own.arena("submit", "--from", tmp_path / "all", "--at", "2001-09-09T01:46:40Z", "--json", code=1)
-    assert (told.json["accepted"]["eve"]["duplicate"], [*told.json["rejected"]]) == (True, ["zoe"])
+    output = own.arena("submit", "--from", tmp_path / "all", "--at", "2001-09-09T01:46:40Z", "--json", code=1)
+    assert (output.json["accepted"]["eve"]["duplicate"], [*output.json["rejected"]]) == (True, ["zoe"])
 
 
 def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> None:
@@ -181,7 +181,7 @@ def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> Non
 def test_a_decision_has_a_reason_and_a_person_and_is_made_once(term: Term) -> None:
     """The ladder's own decisions give way to a person's, so nobody has its name."""
     for words in (["--reason", " "], ["--reason", "x", "--by", "ladder"], ["--reason", "x", "--by", ""]):
-        assert term.arena("disable", "late", *words, code=2).told
+        assert term.arena("disable", "late", *words, code=2).messages
     assert "disable" not in [act["action"] for act in term.json("bot", "late")["audit_log"]]
 
 
@@ -218,8 +218,8 @@ def test_names_complete_in_a_shell(term: Term) -> None:
         environment = {
             "_ARENA_COMPLETE": "bash_complete", "COMP_WORDS": f"{words} {typed}", "COMP_CWORD": str(number),
         }  # fmt: skip
-        told = CliRunner().invoke(cli, [], env=environment, prog_name="arena", complete_var="_ARENA_COMPLETE").stdout
-        return [line.partition(",")[2] for line in told.split()]
+        output = CliRunner().invoke(cli, [], env=environment, prog_name="arena", complete_var="_ARENA_COMPLETE").stdout
+        return [line.partition(",")[2] for line in output.split()]
 
     assert completed("arena ladder bot", f"{term.path.parent}/") == [str(term.path)]
     assert completed(f"arena ladder bot {term.path}", "l") == ["late"]

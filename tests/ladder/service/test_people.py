@@ -84,7 +84,7 @@ def test_a_login_may_be_an_email_elsewhere_and_any_case_is_the_same(ladder: Ladd
 
 
 @pytest.mark.parametrize(
-    ("roster", "told"),
+    ("roster", "output"),
     [
         (
             "number,email\nU1,bob@example.edu\n",
@@ -99,18 +99,18 @@ def test_a_login_may_be_an_email_elsewhere_and_any_case_is_the_same(ladder: Ladd
         ("login,email\nzoe,ada@example.edu\nada,\n", "line 3: it is the person of line 2"),
     ],
 )
-def test_who_it_is_is_asked_for_where_it_is_unclear(ladder: Ladder, roster: str, told: str) -> None:
+def test_who_it_is_is_asked_for_where_it_is_unclear(ladder: Ladder, roster: str, output: str) -> None:
     """And nobody changes; with --partial the others come in, and the lines that don't are told."""
     take_in(ladder, "login,number,email,name\nada,U1,ada@example.edu,Ada\nbob,U2,bob@example.edu,Bob\n")
     before = owners(ladder)
     with pytest.raises(LadderError) as refused:
         take_in(ladder, roster)
-    assert told in str(refused.value)
+    assert output in str(refused.value)
     assert owners(ladder) == before
     header, *lines = roster.splitlines()
     more = "cyd" + "," * header.count(",") if "login" in header else "," * header.count(",")
     taken = take_in(ladder, "\n".join([header, *lines, more]), partial=True)
-    assert [each.text for each in taken.left_out if each.text in told or told.partition(": ")[2] in each.text]
+    assert [each.text for each in taken.left_out if each.text in output or output.partition(": ")[2] in each.text]
     assert taken.added == ("login" in header)
 
 
@@ -179,7 +179,7 @@ def test_merging_goes_on_from_what_was_merged(tmp_path: Path) -> None:
         assert [owner(ladder, login).login for login in "abc"] == ["c", "c", "c"]
         assert take_in(ladder, "number,email\n1,x@y.z\n").changed == 1
         assert (owner(ladder, "c").student_id, owner(ladder, "c").email) == ("3", "x@y.z")
-        for old, new, told in (
+        for old, new, output in (
             ("a", "d", "a is c already"),
             ("c", "a", "are one owner"),
             ("c", "nobody", "there is no owner"),
@@ -187,7 +187,7 @@ def test_merging_goes_on_from_what_was_merged(tmp_path: Path) -> None:
             ("staff", "c", "the staff owns"),
             ("c", "staff", "the staff owns"),
         ):
-            with pytest.raises(LadderError, match=told):
+            with pytest.raises(LadderError, match=output):
                 merge_users(ladder, old, new, "staff", "x")
 
 
@@ -248,8 +248,8 @@ def test_who_left_is_out_until_he_returns(ladder: Ladder) -> None:
         assert [
             (line.login, line.withdrawal_reason) for line in views.list_users(reader).items if line.withdrawal_reason
         ] == [("ada", "dropped out")]
-    told = take_in(ladder, "login,section\nada,B\n")
-    assert [each.text for each in told.remarks] == ["ada left the course, and isn't brought back"]
+    output = take_in(ladder, "login,section\nada,B\n")
+    assert [each.text for each in output.remarks] == ["ada left the course, and isn't brought back"]
     assert (owner(ladder, "ada").withdrawn, owner(ladder, "ada").section) == (True, "B")
     assert set_withdrawn(ladder, "ada", False, "staff", "back")
     assert not set_withdrawn(ladder, "ada", False, "staff", "again")
@@ -265,7 +265,7 @@ def test_the_commands_say_what_is_so(ladder: Ladder) -> None:
     assert term.arena("users add", "zed", "--email", "zed@x.edu").code == 0
     assert "zed@x.edu" in term.arena("users list").out
     refused = term.arena("users add", "kay", "--email", "ZED@x.edu", code=2)
-    assert refused.told[0] == 'arena: the email "ZED@x.edu" belongs to zed.'
+    assert refused.messages[0] == 'arena: the email "ZED@x.edu" belongs to zed.'
     assert term.arena("users withdraw", "ada", "--reason", "moved").err == "ada is no longer in the course\n"
     assert term.json("users withdraw", "ada", "--undo", "--reason", "back") == {"changed": True}
     assert term.arena("users merge", "zed", "ada", "--reason", "one person").err == "zed is ada\n"

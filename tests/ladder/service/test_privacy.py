@@ -41,7 +41,7 @@ from tests.ladder.web.visitors import paths
 
 PEOPLE = {name: [f"zq{name}login", f"zq{name}@mail.example", f"Zq{name.title()} Person"] for name in ("ada", "bob")}
 PEOPLE["cyd"] = ["zqcydlogin", "zqcyd@mail.example", "Zqcyd Person"]
-LOGINS = {name: told[0] for name, told in PEOPLE.items()}
+LOGINS = {name: output[0] for name, output in PEOPLE.items()}
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def keys(ladder: Ladder) -> list[str]:
         return [*(each.key.hex() for each in finals if each), *digests, ladder.match_key(1).hex(), str(ladder.path)]
 
 
-def told(ladder: Ladder, viewer: Viewer) -> Iterator[tuple[str, str]]:
+def output(ladder: Ladder, viewer: Viewer) -> Iterator[tuple[str, str]]:
     """Yield (what, its JSON) of each view."""
     with ladder.reading(viewer) as reader:
         found: dict[str, object] = {
@@ -115,7 +115,7 @@ def test_nobody_reads_anothers_name_nor_a_key(ladder: Ladder, login: str | None)
     """Neither the public, nor a participant with a bot, nor one without."""
     others = [*keys(ladder), *(word for person in PEOPLE.values() if login not in person for word in person)]
     seen = 0
-    for what, text in told(ladder, PUBLIC_VIEWER if login is None else Viewer(login)):
+    for what, text in output(ladder, PUBLIC_VIEWER if login is None else Viewer(login)):
         assert json.loads(text) is not None or "build" in what or "log" in what
         assert not [word for word in others if word in text], f"{what} tells {login}"
         seen += len(text)
@@ -124,7 +124,7 @@ def test_nobody_reads_anothers_name_nor_a_key(ladder: Ladder, login: str | None)
 
 def test_staff_reads_names_and_no_key(ladder: Ladder) -> None:
     """The oracle can fail: what it looks for is there where it may be."""
-    texts = dict(told(ladder, STAFF_VIEWER))
+    texts = dict(output(ladder, STAFF_VIEWER))
     for person in PEOPLE.values():
         assert all(word in texts["owners"] for word in person)
     hidden = keys(ladder)

@@ -106,8 +106,8 @@ def test_another_processor_makes_the_same(ladder: Ladder, place: Place, core: st
     words = ["ladder", "grades", "verify", str(ladder.path), "one"]
     there = {**os.environ, "OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": "2"}
     process = Command(words, there, fresh=True, stderr=subprocess.PIPE, text=True)
-    told = process.communicate(timeout=LIMIT_S)[1]
-    assert (process.returncode, told) == (0, '"one", computed again: the same to the digit\n')
+    output = process.communicate(timeout=LIMIT_S)[1]
+    assert (process.returncode, output) == (0, '"one", computed again: the same to the digit\n')
 
 
 def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, place: Place) -> None:
@@ -131,8 +131,8 @@ def test_a_name_is_taken_once_and_a_regrade_needs_a_reason(ladder: Ladder) -> No
         ("two", {"deadline": "second"}, "x", "there is no deadline"),
         ("two", {"final": "last"}, "x", "there is no final"),
     )
-    for name, of, why, told in cases:
-        with pytest.raises(LadderError, match=told):
+    for name, of, why, output in cases:
+        with pytest.raises(LadderError, match=output):
             release_grades(ladder, name, "teacher", why, **of)
     ladder.clock = Clock(DUE - 60)
     with pytest.raises(LadderError, match="closes in 2 minutes"):
@@ -232,13 +232,13 @@ def test_the_command_hands_out_prints_and_compares(ladder: Ladder) -> None:
     made = term.arena("grades release", "one", "--deadline", "first").out
     assert term.arena("grades show", "--release", "one").out == made
     assert term.json("grades show", "--release", "one")["scope"] == "deadline first"
-    assert "no release before" in term.arena("grades diff", "one", code=2).told[0]
+    assert "no release before" in term.arena("grades diff", "one", code=2).messages[0]
     play(ladder, "b@1", "one@1", [2] * 40)
     regrade = term.arena("grades release", "two", "--deadline", "first", "--reason", "more games")
     assert "bob: 0 -> 100 points: beats one: passed, " in regrade.err
-    told = term.arena("grades diff", "two", "one").out
-    assert told.startswith('since "one": 176 games count, 96 before\n')
+    output = term.arena("grades diff", "two", "one").out
+    assert output.startswith('since "one": 176 games count, 96 before\n')
     assert term.json("grades verify", "two") == {"name": "two", "same": True, "differences": []}
     for wrong in ("verify x", "diff one x", "release x", "show --final x --release one"):
         command, *words = wrong.split()
-        assert term.arena(f"grades {command}", *words, code=2).told, wrong
+        assert term.arena(f"grades {command}", *words, code=2).messages, wrong

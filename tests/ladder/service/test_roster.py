@@ -42,7 +42,7 @@ def people(text: str) -> list[tuple[str | bool | None, ...]]:
     return [(each.login, each.name, each.email, each.student_id, each.section, each.pseudonym) for each in found]
 
 
-def told(text: str) -> list[str]:
+def output(text: str) -> list[str]:
     """Return what is said of a roster's lines."""
     found = parse_roster(text.encode(), "roster.csv")
     return [f"{each.line}: {each.text}" for each in (*found.wrong, *found.remarks)]
@@ -69,7 +69,7 @@ def test_what_canvas_exports_is_read_without_the_rows_that_are_no_students() -> 
         ("ada", "Ada Lovelace", None, "U0007", "CS1-01", None),
         ("charles", "Charles Babbage", None, "U0008", "CS1-01 and CS1-02", None),
     ]
-    assert told(CANVAS) == [f"{line}: passed over: Test Student is Canvas' test student" for line in (6, 7)]
+    assert output(CANVAS) == [f"{line}: passed over: Test Student is Canvas' test student" for line in (6, 7)]
 
 
 def test_what_moodle_exports_is_read_and_the_email_is_the_login() -> None:
@@ -101,7 +101,7 @@ def test_canvas_with_names_in_two_columns_is_read() -> None:
         ("U0009", "Martin King, Jr.", "U0009", "103", "CS1-01"),
         ("canvas-104", "Ng", None, "104", "CS1-01"),
     ]
-    assert told(CANVAS_NAMES) == ["8: passed over: Test Student is Canvas' test student"]
+    assert output(CANVAS_NAMES) == ["8: passed over: Test Student is Canvas' test student"]
 
 
 def test_moodles_participants_and_its_grading_worksheet_are_read() -> None:
@@ -138,7 +138,7 @@ def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: st
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "output"),
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
@@ -186,11 +186,11 @@ def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: st
         (b"login\n" + b"a" * 101 + b"\n", "longer than 100"),
     ],
 )
-def test_what_is_no_roster_is_refused_with_its_line(ladder: Ladder, data: bytes, told: str) -> None:
+def test_what_is_no_roster_is_refused_with_its_line(ladder: Ladder, data: bytes, output: str) -> None:
     """And nothing of it is shown that could act on a terminal."""
     with pytest.raises(LadderError) as refused:
         import_users(ladder, parse_roster(data, "roster.csv"), "staff", "roster.csv")
-    assert told in str(refused.value)
+    assert output in str(refused.value)
     assert list(owners(ladder)) == ["staff"]
     assert str(refused.value).replace("\n", "").isprintable()
 
@@ -220,7 +220,7 @@ def test_twenty_problems_are_told_and_the_others_counted(ladder: Ladder) -> None
 
 def test_a_line_is_counted_where_a_cell_has_several() -> None:
     """As an editor counts them."""
-    [line] = told('login,name,note\nada,Ada,"one\ntwo"\n,Bob,\n')
+    [line] = output('login,name,note\nada,Ada,"one\ntwo"\n,Bob,\n')
     assert line.startswith("4: it has no login")
 
 
@@ -285,7 +285,7 @@ def test_the_command_imports_a_roster(ladder: Ladder, tmp_path: Path) -> None:
         "2 users added, 0 changed",
     ]
     roster.write_text("login\nada\nada\n")
-    assert len(term.arena("users import", roster, code=2).told) == 2
+    assert len(term.arena("users import", roster, code=2).messages) == 2
     assert term.arena("users import", roster, "--partial").err.splitlines() == [
         'line 3 is skipped: the login "ada" is that of line 2', "0 users added, 0 changed, 1 line skipped",
         "1 user not in roster.csv: unchanged",

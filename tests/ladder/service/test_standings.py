@@ -97,8 +97,8 @@ def test_a_table_without_intervals_says_why_and_leaves_their_column_out(ladder: 
         folded(ladder)
         page = client.get("/standings").text
         assert ("95 % interval of the share" in page) == known
-        for told in (page, term.arena("standings").out):
-            assert ("There are too few matches for intervals." in told) != known
+        for output in (page, term.arena("standings").out):
+            assert ("There are too few matches for intervals." in output) != known
 
 
 def test_findings_are_looked_for_again_when_games_have_grown(ladder: Ladder) -> None:
@@ -130,11 +130,11 @@ def test_a_table_shows_how_shares_changed_since_yesterday_and_in_a_week(ladder: 
         shares.append({row.bot: row.win_rate_adjusted.value for row in table.items if row.win_rate_adjusted})
     moved = Standings.from_json(text_of(ladder))
     term = Term(ladder.path)
-    told = {row["bot"]: row["trend"] for row in term.json("standings", "--at", "2024-10-11")["items"]}
+    output = {row["bot"]: row["trend"] for row in term.json("standings", "--at", "2024-10-11")["items"]}
     assert moved.created_at == (20_000.5 + 7) * DAY_S
-    assert told["a"]["change_1d"] == pytest.approx(shares[2]["a"] - shares[1]["a"])
-    assert told["a"]["change_7d"] == pytest.approx(shares[2]["a"] - shares[0]["a"])
-    assert told["a"]["change_7d"] < told["a"]["change_1d"] < 0
+    assert output["a"]["change_1d"] == pytest.approx(shares[2]["a"] - shares[1]["a"])
+    assert output["a"]["change_7d"] == pytest.approx(shares[2]["a"] - shares[0]["a"])
+    assert output["a"]["change_7d"] < output["a"]["change_1d"] < 0
     old = term.json("standings", "--at", "2024-10-04")
     assert {row["bot"]: row["win_rate_adjusted"]["value"] for row in old["items"]} == pytest.approx(shares[0])
     assert {row["trend"]["change_1d"] for row in old["items"]} == {None}
@@ -189,9 +189,9 @@ def test_a_pseudonymous_table_has_several_sortable_columns(ladder: Ladder) -> No
         assert sorted(row["bot"] for row in term.json("standings", "--sort", sort)["items"]) == list("abcd")
     assert [row["bot"] for row in term.json("standings", "--sort", "name")["items"]] == list("abcd")
     assert {row["bot"] for row in term.json("standings", "--sort", "games")["items"][:2]} == {"b", "c"}
-    told = term.arena("standings").out
-    assert max(map(len, told.splitlines())) <= 100
-    for text in (told, term.arena("standings", "--json").out, term.arena("standings", "--csv").out):
+    output = term.arena("standings").out
+    assert max(map(len, output.splitlines())) <= 100
+    for text in (output, term.arena("standings", "--json").out, term.arena("standings", "--csv").out):
         assert "pseudonym of owner-of-a" in text
         assert "owner-of-a" not in text.replace("pseudonym of owner-of-a", "")
     assert (
@@ -212,8 +212,8 @@ def test_who_favours_whom_is_told_to_the_teacher_alone(ladder: Ladder) -> None:
 
     pair = CollusionSuspects(("owner-of-a", "owner-of-b"), True, 120, 20, (10.0, 60.0), (30.0, 30.5), 0.0004)
     assert fold.table.collusion is not None
-    told = replace(fold.table, collusion=replace(fold.table.collusion, suspects=(pair,))).to_json()
-    ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, told))
+    output = replace(fold.table, collusion=replace(fold.table.collusion, suspects=(pair,))).to_json()
+    ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, output))
     term = Term(ladder.path)
     words = term.arena("standings", "--show-logins").out
     assert (

@@ -178,10 +178,10 @@ def test_a_teammates_submission_is_late_as_the_grade_has_it(ladder: Ladder) -> N
 
 def test_the_owner_reads_when_it_was_received_and_others_do_not(ladder: Ladder) -> None:
     sent(ladder, 1, EARLIER)
-    told = {}
+    output = {}
     for viewer in (STAFF_VIEWER, Viewer("ada"), Viewer("bob")):
         with ladder.reading(viewer) as reader:
             found = view_bot(reader, "ada")
         assert found is not None
-        told[viewer.login] = (found.versions[0].submitted_at, found.versions[0].received_at)
-    assert told == {None: (NOW, EARLIER), "ada": (NOW, EARLIER), "bob": (NOW, None)}
+        output[viewer.login] = (found.versions[0].submitted_at, found.versions[0].received_at)
+    assert output == {None: (NOW, EARLIER), "ada": (NOW, EARLIER), "bob": (NOW, None)}

@@ -61,19 +61,19 @@ def opened(ladder: Ladder, **wanted: object) -> tuple[int, dict[int, str]]:
 def test_who_looks_after_a_ladder_is_told_of_tables_and_of_who_sits_there(ladder: Ladder) -> None:
     """And where no process plays them, what begins one."""
 
-    def told() -> tuple[str, str]:
+    def output() -> tuple[str, str]:
         finding = next(finding for finding in check_ladder(ladder.path) if finding.check == "tables")
         return finding.message, finding.fix_command
 
-    assert told()[0] == "none is open"
+    assert output()[0] == "none is open"
     opened(ladder, people=1)
-    text, mend = told()
+    text, mend = output()
     assert text == "1 open, at 0 of them a match; people who have sat down: 1; no process plays them"
     assert mend.startswith("arena ladder serve-tables ")
     id, _ = opened(ladder)
     ladder.database.write(lambda connection: set_session_playing(connection, id, True, 3.0))
     ladder.database.write(lambda connection: register_runner(connection, 20, 3.0, port=1, secret="x"))
-    assert told() == ("2 open, at 1 of them a match; people who have sat down: 2", "")
+    assert output() == ("2 open, at 1 of them a match; people who have sat down: 2", "")
 
 
 def keep(ladder: Ladder, id: int, number: int, games: int, ended: bool, at: float | None = None) -> None:
@@ -122,8 +122,8 @@ def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
         page = views.view_table(reader, id)
         assert page is not None
         assert (page.table.status, page.table.end_reason) == ("ended", "closed by its opener")
-        told = [line for line in views.list_events(reader, 0, 1000).items if line.type == "table_changed"]
-    assert [line.table for line in told] == [id] * 3  # it was opened, played, and ended
+        output = [line for line in views.list_events(reader, 0, 1000).items if line.type == "table_changed"]
+    assert [line.table for line in output] == [id] * 3  # it was opened, played, and ended
 
 
 def test_who_opened_a_table_alone_is_told_which_bots_sit_there_until_a_match_has_ended(ladder: Ladder) -> None:
@@ -240,14 +240,14 @@ def test_no_match_begins_while_somebody_may_not_play(ladder: Ladder) -> None:
 def test_what_may_not_be_opened_is_refused_with_a_reason(ladder: Ladder) -> None:
     """No bots alone, no unknown rules, no bot of who is suspended, not too many, none while frozen."""
     set_suspended(ladder, "bob", True, "staff", "he cheated")
-    for wanted, told in (
+    for wanted, output in (
         (OpenTableRequest(bots=("one", "two")), "the table would have only bots"),
         (OpenTableRequest(bots=("one",), me=True, rules="chess"), "no rules"),
         (OpenTableRequest(bots=("none",), me=True), "no bot"),
         (OpenTableRequest(bots=("bob",), me=True), "accepted"),
         (OpenTableRequest(me=True), "2"),
     ):
-        with pytest.raises(LadderError, match=told):
+        with pytest.raises(LadderError, match=output):
             open_session(ladder, wanted, "ada")
     set_frozen(ladder, True, "staff", "a table session")
     with pytest.raises(LadderError, match="frozen"):

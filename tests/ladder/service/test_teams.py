@@ -112,8 +112,8 @@ def test_a_person_is_in_one_team_at_a_time_and_what_was_is_kept(ladder: Ladder) 
     with ladder.reading(STAFF_VIEWER) as reader:
         rows = [(row.team, row.login, row.joined_at, row.left_at) for row in views.list_teams(reader).items]
     assert rows[-2:] == [("Red", "ada", 1e6, 2e6), ("Red", "bob", 1e6, 2e6)]
-    told = ["joined Red: they asked"] * 2 + ["joined Blue: they asked", "left Red, joined Blue: they asked"]
-    assert acts(ladder) == [("teacher", why) for why in [*told, "left Red: alone"]]
+    output = ["joined Red: they asked"] * 2 + ["joined Blue: they asked", "left Red, joined Blue: they asked"]
+    assert acts(ladder) == [("teacher", why) for why in [*output, "left Red: alone"]]
 
 
 def test_staff_says_since_when_somebody_is_in_a_team(ladder: Ladder) -> None:
@@ -177,8 +177,8 @@ def test_the_bot_of_a_mate_who_is_out_takes_no_place_from_the_team(
     together(ladder, "Red", "bob", "eve")
     out(ladder, "bob", True, "teacher", "copied")
     with ladder.reading(viewer(ladder, "eve")) as reader:
-        told, found = get_remaining_quota(ladder, reader), views.view_bot(reader, "bot-bob")
-    assert (told.bots, told.can_add_bot) == ((), True)
+        output, found = get_remaining_quota(ladder, reader), views.view_bot(reader, "bot-bob")
+    assert (output.bots, output.can_add_bot) == ((), True)
     assert found is not None
     assert views.inactive_reason(found) == "no version plays now: ask the staff"
     assert send(ladder, "eve", "bot-eve", "1") == "bot-eve@1"
@@ -379,8 +379,8 @@ def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder:
     newest = ladder.database.read_with_retry(lambda connection: get_version_by_id(connection, versions(connection) - 1))
     assert (newest.label, newest.login, newest.submitted_by) == ("bot-ada@2", "ada", "bob")
     with ladder.reading(viewer(ladder, "ada")) as reader:
-        told = get_remaining_quota(ladder, reader)
-    assert (told.bots, told.can_add_bot, told.remaining) == (("bot-ada", "bot-bob"), False, 0)
+        output = get_remaining_quota(ladder, reader)
+    assert (output.bots, output.can_add_bot, output.remaining) == (("bot-ada", "bot-bob"), False, 0)
     leave_teams(ladder, ["bob"], "teacher", "x")
     assert send(ladder, "bob", "bot-bob", "5") == "bot-bob@3"
     with pytest.raises(LadderError, match="is another's"):
@@ -444,11 +444,11 @@ def test_who_leaves_sees_nothing_of_the_others_from_then_on(ladder: Ladder) -> N
 def test_nobody_is_told_who_is_in_a_team_but_its_members_and_staff(ladder: Ladder) -> None:
     together(ladder, "Red", "ada", "bob")
     together(ladder, "Blue", "bob", "cleo", move=True)
-    for login, told in (("ada", {("Red", "ada")}), ("cleo", {("Blue", "bob"), ("Blue", "cleo")}), ("dan", set())):
+    for login, output in (("ada", {("Red", "ada")}), ("cleo", {("Blue", "bob"), ("Blue", "cleo")}), ("dan", set())):
         with ladder.reading(viewer(ladder, login)) as reader:
             rows = views.list_teams(reader).items
             decided = [line.decision.reason for line in views.list_events(reader, limit=999).items if line.decision]
-        assert {(row.team, row.login) for row in rows} == told
+        assert {(row.team, row.login) for row in rows} == output
         assert [why for why in decided if "joined" in why] == ["joined Red: they asked"] * (login == "ada") + [
             "joined Blue: they asked"
         ] * (login == "cleo")

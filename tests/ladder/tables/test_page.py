@@ -119,7 +119,7 @@ def asked(
     window: Callable[..., Any],
     there: TableServer,
     *asks: dict[str, Any],
-    told: dict[str, Any] | None = None,
+    output: dict[str, Any] | None = None,
     **table: Any,
 ) -> tuple[Any, list[Any]]:
     """Return a page that is asked these questions, the next one after each answer, and what it sends."""
@@ -131,7 +131,7 @@ def asked(
 
         def show(text: str) -> None:
             frame.update(json.loads(text))
-            frame["table"].update(told or {})
+            frame["table"].update(output or {})
             if frame["game"]:
                 own = next(seat for seat in frame["game"]["seats"] if seat["own"])
                 own.update({"cards": ["ambassador"] * 5, "drawn": ["inquisitor"] * 5} | table)
@@ -183,10 +183,10 @@ def test_a_person_reads_that_their_time_ran_out_and_takes_the_seat_back(window: 
     turn = {"kind": "turn", "question": "Your turn?", "options": [option(1, "income", [(0, None)])]}
     with serve_tables("person", "bot", "bot") as there:
         for missed, spare, words in ((1, 2, "Your seat is kept."), (2, 1, "once more"), (3, 0, "plays by itself")):
-            told = {"missed": missed, "spare": spare}
-            page, sent = asked(window, there, turn, told=told)
+            output = {"missed": missed, "spare": spare}
+            page, sent = asked(window, there, turn, output=output)
             page.locator(".banner").get_by_text("Your time ran out").get_by_text(words).wait_for()
-        told.update(missed=0, spare=3)
+        output.update(missed=0, spare=3)
         page.get_by_role("button", name="Take it back").click()
         page.locator(".banner p").wait_for(state="detached")
         assert sent == [{"back": True}]

@@ -430,8 +430,8 @@ def test_a_person_alone_is_told_that_their_time_ran_out() -> None:
         others = [json.dumps(here.table.frame(guest)) for guest in (second, onlooker)]
         for missed, spare in ((1, 2), (2, 1), (3, 0), (4, 0)):
             here.table.places[2].missed = missed
-            told = here.table.frame(first)["table"]
-            assert (told["missed"], told["spare"]) == (missed, spare)
+            output = here.table.frame(first)["table"]
+            assert (output["missed"], output["spare"]) == (missed, spare)
             assert [json.dumps(here.table.frame(guest)) for guest in (second, onlooker)] == others
 
     sample_table(play, limit_ms=60_000, least_s=5.0)

@@ -220,7 +220,7 @@ def test_a_mate_reads_of_a_bot_what_its_owner_does_but_why_the_owner_is_suspende
         set_suspended(ladder, "ada", False, "teacher", "she didn't")
         with ladder.reading(MATE) as reader, ladder.reading(Viewer("ada")) as owners:
             mates, owned = views.view_bot(reader, "late"), views.view_bot(owners, "late")
-            told = [repr([view(each) for view in (views.list_events, views.list_users)]) for each in (reader, owners)]
+            output = [repr([view(each) for view in (views.list_events, views.list_users)]) for each in (reader, owners)]
             grade = [each.viewer.can("grades:read", "ada") for each in (reader, owners)]
             kept = [len(views.list_credentials(each, "ada").items) for each in (reader, owners)]
     assert mates is not None
@@ -230,8 +230,8 @@ def test_a_mate_reads_of_a_bot_what_its_owner_does_but_why_the_owner_is_suspende
         "unsuspend",
     }
     assert replace(mates, audit_log=None) == replace(owned, audit_log=None)
-    assert ["she copied it" in text for text in told] == [False, True]
-    assert ["'Ada'" in text for text in told] == [True, True]
+    assert ["she copied it" in text for text in output] == [False, True]
+    assert ["'Ada'" in text for text in output] == [True, True]
     assert (grade, kept[0]) == ([False, True], 0)
 
 

@@ -21,8 +21,16 @@ def test_an_account_tells_a_person_of_himself_alone(web: Pages) -> None:
     token = issue_secret(web.ladder, "bob", "token", "teacher")
     issue_secret(web.ladder, "eve", "link", "warden")
     text = web.visitor("bob").get("/account").text
-    for told in ("bob", "pseudonym of bob", "/bots/broken", "rejected", f"token {token.id}", "teacher", "this browser"):
-        assert told in text, told
+    for shown in (
+        "bob",
+        "pseudonym of bob",
+        "/bots/broken",
+        "rejected",
+        f"token {token.id}",
+        "teacher",
+        "this browser",
+    ):
+        assert shown in text, shown
     for hidden in ("ada", "eve", "/bots/late", "warden", token.secret):
         assert hidden not in text, hidden
     [bot] = web.visitor("token").get("/api/account").json()["bots"]

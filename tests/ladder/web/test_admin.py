@@ -63,8 +63,8 @@ def test_people_are_found_by_any_word_of_theirs(staff: TestClient) -> None:
 
 def test_a_roster_of_canvas_is_taken_in_whole_or_not_at_all(web: Pages, staff: TestClient) -> None:
     canvas = "Student,ID,SIS User ID,SIS Login ID,Section\nPoints Possible,,,,\nKay,7,u7,kay,B\nLee,8,u8,lee,B\n"
-    told = post(staff, "/admin/users/import", 200, files={"roster": ("canvas.csv", canvas)})
-    assert "2 people added, 0 changed" in told
+    output = post(staff, "/admin/users/import", 200, files={"roster": ("canvas.csv", canvas)})
+    assert "2 people added, 0 changed" in output
     assert person(web.ladder, "kay").user.section == "B"
     wrong = {"roster": ("wrong.csv", "login,email\nmoe,moe@example.org\nned,nowhere\n")}
     assert "line 3: &#34;nowhere&#34; is no email" in post(staff, "/admin/users/import", 400, files=wrong)
@@ -95,9 +95,9 @@ def test_two_owners_are_merged_and_the_old_login_leads_on(web: Pages, staff: Tes
 
 
 def test_a_link_for_one_person_lets_in_that_person_once(web: Pages, staff: TestClient) -> None:
-    told = staff.post("/admin/users/links", data={"login": "ada", "days": 2})
-    assert told.headers["cache-control"] == "no-store"
-    [secret] = re.findall(r"/sign-in\?link=([\w-]+)<", told.text)
+    output = staff.post("/admin/users/links", data={"login": "ada", "days": 2})
+    assert output.headers["cache-control"] == "no-store"
+    [secret] = re.findall(r"/sign-in\?link=([\w-]+)<", output.text)
     visitor = web.visitor("nobody")
     assert visitor.post("/sign-in", data={"link": secret}).status_code == 303
     assert visitor.get("/bots").status_code == 200
@@ -132,8 +132,8 @@ def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, s
     """Rosters, links and tokens are acts; what is done to oneself, too."""
     post(staff, "/admin/users/import", 200, files={"roster": ("b.csv", "login,section\nkay,B\nlee,B\n")})
     post(staff, "/admin/users", 200, login="kay", name="Kay")
-    told = post(staff, "/admin/users/links", 200, section="B")
-    secrets = re.findall(r"/sign-in\?link=([\w-]+)<", told)
+    output = post(staff, "/admin/users/links", 200, section="B")
+    secrets = re.findall(r"/sign-in\?link=([\w-]+)<", output)
     token = web.visitor("ada").post("/account/tokens", data={"scope": "read", "days": "1"}).text
     secrets += re.findall(r'<pre id="secret">(.*)</pre>', token)
     assert len(secrets) == 3
@@ -202,8 +202,8 @@ def test_the_ladder_in_one_look_is_what_its_commands_tell(web: Pages, staff: Tes
     assert [owner["login"] for owner in found["suspended"]] == ["eve"]
     assert found["matches"]["played"] == len(own.json("matches", "--last", 1000)["items"])
     checked = staff.get("/api/admin?check=yes").json()["findings"]
-    told = own.json("doctor")["items"]
-    assert [each["check"] for each in checked] == [each["check"] for each in told]
+    output = own.json("doctor")["items"]
+    assert [each["check"] for each in checked] == [each["check"] for each in output]
     assert "none is running" in staff.get("/admin?check=yes").text
     assert "No runner serves" in staff.get("/queue").text
     assert "No runner serves" not in web.visitor("ada").get("/queue").text

@@ -239,10 +239,10 @@ def test_a_folder_is_submitted_by_choosing_and_by_dropping_it(browser: Reader, p
             page.goto(f"{server.url}/submit")
             if how == "dropped":
                 box = page.locator(".drops").bounding_box()
-                told = {"items": [], "files": [str(folder)], "dragOperationsMask": 1}
+                output = {"items": [], "files": [str(folder)], "dragOperationsMask": 1}
                 session = page.context.new_cdp_session(page)
                 for event in ("dragEnter", "dragOver", "drop"):
-                    there = {"type": event, "x": box["x"] + 9, "y": box["y"] + 9, "data": told}
+                    there = {"type": event, "x": box["x"] + 9, "y": box["y"] + 9, "data": output}
                     session.send("Input.dispatchDragEvent", there)
             else:
                 page.locator("input[webkitdirectory]").set_input_files(folder)

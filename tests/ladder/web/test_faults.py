@@ -60,8 +60,8 @@ def test_a_database_that_is_restarted_is_told_and_nothing_is_lost(place: Place, 
         assert code(server, "/bots/ada", session) == 200
         own_server.stop()
         assert code(server, "/bots/ada", session) == 503
-        status, told = upload(server, secret, program("new"))
-        assert (status, "Nothing is lost" in told["error"]) == (503, True)
+        status, output = upload(server, secret, program("new"))
+        assert (status, "Nothing is lost" in output["error"]) == (503, True)
         own_server.start()
         wait_for(lambda: code(server, "/bots/ada", session) == 200)
         assert upload(server, secret, program("new"))[1]["version_ref"] == "ada@2"

@@ -206,13 +206,13 @@ def test_no_password_is_in_a_file_and_no_hash_in_what_is_told(web: Pages, own: T
     ada.post("/account/password", data={"new": WORDS})
     enter(web, "ada", WORDS)
     own.arena("export", "--out", tmp_path / "out", "--show-logins")
-    told = [file.read_bytes() for file in (tmp_path / "out").iterdir()]
-    told += [own.arena("access list", "--json").out.encode(), own.arena("events").out.encode()]
-    told += [ada.get(path).content for path in ("/account", "/api/account")]
+    output = [file.read_bytes() for file in (tmp_path / "out").iterdir()]
+    output += [own.arena("access list", "--json").out.encode(), own.arena("events").out.encode()]
+    output += [ada.get(path).content for path in ("/account", "/api/account")]
     held = b"".join(file.read_bytes() for file in own.path.iterdir())
     assert b"$argon2id$" in held
-    assert [text for text in (*told, held) if WORDS.encode() in text] == []
-    assert [text for text in told if b"$argon2" in text] == []
+    assert [text for text in (*output, held) if WORDS.encode() in text] == []
+    assert [text for text in output if b"$argon2" in text] == []
     hash = held[held.index(b"$argon2id$") :][:97].decode()
     assert not entered(enter(web, "ada", hash))
     token = web.visitor("nobody").get("/api/account", headers={"Authorization": f"Bearer {hash}"})

@@ -169,7 +169,7 @@ def asked(server: LadderServer, method: str, path: str, headers: dict[str, str],
 
 
 @each(
-    ("words", "told"),
+    ("words", "output"),
     [
         (("--host", "0.0.0.0", "--port", "0"), "--insecure"),
         (("--host", "::", "--port", "0"), "--insecure"),
@@ -179,11 +179,11 @@ def asked(server: LadderServer, method: str, path: str, headers: dict[str, str],
     ],
 )
 def test_an_address_that_is_not_for_this_is_refused(
-    place: Place, folder: Path, words: tuple[str, ...], told: str
+    place: Place, folder: Path, words: tuple[str, ...], output: str
 ) -> None:
     ran = place.call("ladder", "serve", folder, "--no-runner", *words)
     assert ran.code == 2
-    assert told in ran.err
+    assert output in ran.err
 
 
 def test_a_port_that_is_taken_is_named(place: Place, folder: Path) -> None:

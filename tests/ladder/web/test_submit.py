@@ -83,12 +83,12 @@ def test_a_match_says_whose_cards_its_reader_sees(web: Pages) -> None:
     others = next(
         match["id"] for match in matches if "late@1" not in [seat["version_ref"] for seat in match["players"]]
     )
-    told = {
+    output = {
         "ada": {hers: "Survivors' cards are never shown, but for those of your own bots.", others: "never shown.</p>"},
         "bob": {hers: "Survivors' cards are never shown.</p>"},
         "staff": {hers: "You see all cards.</p>"},
     }
-    for login, words in told.items():
+    for login, words in output.items():
         for match, said in words.items():
             assert said in web.visitor(login).get(f"/matches/{match}").text, (login, match)
     assert ada.get(f"/api/matches/{hers}").json()["cards"] == ["late@1"]
@@ -182,9 +182,9 @@ def test_only_its_owner_reads_the_log_of_a_build(web: Pages, own: Term) -> None:
         sent := send(web.visitor("ada"), [("bot.toml", built), ("make", "echo one; echo two"), ("bot.py", QUICK_BOT)])
     ).status_code == 201, sent.text
     own.run()
-    told = web.visitor("ada").get("/bots/built/1/build-log")
-    assert told.text.splitlines()[-2:] == ["one", "two"]
-    assert told.headers["content-type"].startswith("text/plain")
+    output = web.visitor("ada").get("/bots/built/1/build-log")
+    assert output.text.splitlines()[-2:] == ["one", "two"]
+    assert output.headers["content-type"].startswith("text/plain")
     assert "/bots/built/1/build-log" in web.visitor("ada").get("/bots/built").text
     assert web.visitor("bob").get("/bots/built/1/build-log").status_code == 404
 

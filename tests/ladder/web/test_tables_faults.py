@@ -139,10 +139,10 @@ def test_a_process_for_tables_that_dies_is_told_on_the_pages_and_a_new_one_begin
 
 def tables_of(server: int) -> list[int]:
     """Return the processes for tables that a server has started."""
-    told = subprocess.run(
+    output = subprocess.run(
         ["ps", "-o", "pid=,args=", "--ppid", str(server)], capture_output=True, text=True, check=False
     )
-    return [int(line.split()[0]) for line in told.stdout.splitlines() if " ladder serve-tables " in line]
+    return [int(line.split()[0]) for line in output.stdout.splitlines() if " ladder serve-tables " in line]
 
 
 @pytest.mark.needs("postgresql", postgres_problem())

@@ -60,9 +60,9 @@ def test_an_account_shows_the_team_and_its_bots(web: Pages) -> None:
     assert "<h2>Team Red</h2>" in text
     assert '<b>Ada</b> <span class="muted">ada, since' in text
     assert '/bots/late">late</a> <span class="muted">of Ada</span>' in text
-    told = bob.get("/api/account").json()
-    assert [(bot["bot"], bot["owner"]) for bot in told["bots"]] == [("broken", None), ("late", "Ada")]
-    assert [(line["team"], line["login"]) for line in told["team"]] == [("Red", "ada"), ("Red", "bob")]
+    shown = bob.get("/api/account").json()
+    assert [(bot["bot"], bot["owner"]) for bot in shown["bots"]] == [("broken", None), ("late", "Ada")]
+    assert [(line["team"], line["login"]) for line in shown["team"]] == [("Red", "ada"), ("Red", "bob")]
     assert "pseudonym of ada" not in text
     for visitor in (web.visitor("nobody"), web.visitor("ada")):
         assert "teacher" not in visitor.get("/account").text

@@ -104,8 +104,8 @@ def test_a_server_that_is_killed_in_an_upload_leaves_nothing_once_it_is_started_
     assert states(folder) == ["accepted"]
     with serve_ladder(place, folder, "--no-runner") as server:
         assert not list(place.tmp.glob("arena-run-*"))
-        status, told = upload(server, secret, program("half", LARGE))
-        assert (status, told["version_ref"]) == (201, "ada@2")
+        status, output = upload(server, secret, program("half", LARGE))
+        assert (status, output["version_ref"]) == (201, "ada@2")
     assert states(folder) == ["accepted", "queued"]
     place.require_nothing_left()
 
@@ -140,8 +140,8 @@ def test_uploads_that_stall_or_are_cut_off_keep_nobody_else_from_being_served(pl
             )
         for _ in range(3):
             open_ones.enter_context(half_sent(place, server, ada))
-        status, told = upload(server, ada, program("more"))
-        assert (status, "Too many uploads" in told["error"]) == (503, True)
+        status, output = upload(server, ada, program("more"))
+        assert (status, "Too many uploads" in output["error"]) == (503, True)
         assert upload(server, bob, program("bob's"), "bob")[0] == 201
         assert "ada" in server.get("/bots", server.session("bob"))
         open_ones.close()
@@ -157,8 +157,8 @@ def test_a_full_disk_refuses_an_upload_and_keeps_nothing_of_it(place: Place, sma
     folder = ladder_in(place, fit=True)
     secret = token(folder)
     with serve_ladder(place, folder, "--no-runner", TMPDIR=str(small_disk)) as server:
-        status, told = upload(server, secret, program("large", 12 << 20))
-        assert (status, "no room" in told["error"]) == (503, True)
+        status, output = upload(server, secret, program("large", 12 << 20))
+        assert (status, "no room" in output["error"]) == (503, True)
         assert not list(small_disk.iterdir())
         assert upload(server, secret, program("small"))[0] == 201
     assert states(folder) == ["accepted", "queued"]
@@ -170,9 +170,9 @@ def test_one_person_in_two_browsers_makes_one_version_of_the_same_files_and_two_
     with serve_ladder(place, folder, "--no-runner") as server, ThreadPoolExecutor(3) as browsers:
         same = list(browsers.map(lambda _: upload(server, secret, program("same", LARGE)), range(3)))
         assert sorted(status for status, _ in same) == [200, 200, 201]
-        assert {told["version_ref"] for _, told in same} == {"ada@2"}
+        assert {output["version_ref"] for _, output in same} == {"ada@2"}
         others = list(browsers.map(lambda mark: upload(server, secret, program(mark)), range(2)))
-        assert {told["version_ref"] for _, told in others} == {"ada@3", "ada@4"}
+        assert {output["version_ref"] for _, output in others} == {"ada@3", "ada@4"}
     assert len(states(folder)) == 4
 
 
@@ -185,7 +185,7 @@ def test_what_comes_to_two_servers_of_one_postgresql_at_once_is_one_version(plac
         servers = [stack.enter_context(serve_ladder(place, folder, "--no-runner")) for _ in range(2)]
         same = list(browsers.map(lambda turn: upload(servers[turn % 2], secret, bot), range(4)))
         assert sorted(status for status, _ in same) == [200, 200, 200, 201]
-        assert {told["version_ref"] for _, told in same} == {"ada@2"}
+        assert {output["version_ref"] for _, output in same} == {"ada@2"}
         with half_sent(place, servers[0], secret):
             kill(place, servers[0].process.pid)
         assert upload(servers[1], secret, program("half", LARGE))[1]["version_ref"] == "ada@3"

@@ -69,7 +69,7 @@ def free_uids(highest: int, lock_file: Path) -> set[int]:
     return {slot.uid for slot in slots if slot.uid <= highest}
 
 
-def told(sandbox: BubblewrapSandbox, code: str, files: Path, limits: Limits | None = None) -> Any:
+def output(sandbox: BubblewrapSandbox, code: str, files: Path, limits: Limits | None = None) -> Any:
     """Run Python that prints one line of JSON, and return it."""
     with running(sandbox, python("import json, os, sys\n" + code, files), limits) as box:
         said, wrong = read_to_end(box.stdout), read_to_end(box.stderr)
@@ -126,7 +126,7 @@ def test_the_environment_is_what_the_sandbox_sets(
 def test_nothing_of_the_host_is_in_sight(sandbox: BubblewrapSandbox, files: Path) -> None:
     """Rows 46, 67, 68: fixed names and numbers, own processes, none of the host's paths."""
     (files / "bot.py").write_text("")
-    report = told(sandbox, SPY, files)
+    report = output(sandbox, SPY, files)
     assert report["ids"] == [65534] * 6
     assert report["host"] == "bot"
     assert report["cwd"] == "/bot"
@@ -167,8 +167,8 @@ def test_the_files_of_another_bot_are_absent(sandbox: BubblewrapSandbox, files: 
     (other / "secret.py").write_text("")
     (files / "link.py").symlink_to(other / "secret.py")
     code = f"print(json.dumps([os.path.exists(path) for path in {[str(other), str(files), str(ROOT / 'arena')]!r}]))"
-    assert told(sandbox, code, files) == [False, False, False]
-    assert told(sandbox, "print(json.dumps(os.path.exists('/bot/link.py')))", files) is False
+    assert output(sandbox, code, files) == [False, False, False]
+    assert output(sandbox, "print(json.dumps(os.path.exists('/bot/link.py')))", files) is False
 
 
 def test_nothing_but_tmp_and_shm_can_be_written_and_both_are_bounded(sandbox: BubblewrapSandbox, files: Path) -> None:
@@ -189,7 +189,7 @@ where = ["/x", "/usr/x", "/bot/x", "/bot/bot.py", "/dev/x", "/etc/x", "/etc/pass
 where += ["/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/self/oom_score_adj", sys.prefix + "/x"]
 print(json.dumps({path: attempt(path) for path in where}))
 """
-    report = told(sandbox, code, files, Limits(tmp_mb=3))
+    report = output(sandbox, code, files, Limits(tmp_mb=3))
     tmp, shm = report.pop("/tmp/x"), report.pop("/dev/shm/x")
     assert (tmp[0], shm[0]) == (errno.ENOSPC, errno.ENOSPC)
     assert 2_500_000 < tmp[1] <= 3 * 1024 * 1024
@@ -219,7 +219,7 @@ for name in {{*{here}, *os.listdir("/proc")}} - {{"self", "thread-self", "net"}}
         found[name] = os.listdir("/proc/" + name) if os.path.isdir("/proc/" + name) else text(name)
 print(json.dumps({{name: value for name, value in found.items() if value}}))
 """
-    found = told(sandbox, code, files, Limits(memory_mb=100))
+    found = output(sandbox, code, files, Limits(memory_mb=100))
     fixed = {"cpuinfo", "loadavg", "meminfo", "stat", "uptime"}
     if os.geteuid() == 0:  # the kernel hides all others
         assert found.keys() == fixed
@@ -234,7 +234,7 @@ def test_the_machines_own_proc_stays_whole(sandbox: BubblewrapSandbox, files: Pa
     """Each box's /proc is reduced from outside: only that one, and for what runs in it for good."""
     own = ["/proc/meminfo", "/proc/sys/kernel/osrelease", "/proc/vmstat"]
     code = f"print(json.dumps([os.path.exists(path) for path in {own}]))"
-    assert told(sandbox, code, files) == [True, False, False]
+    assert output(sandbox, code, files) == [True, False, False]
     assert all(map(os.path.exists, own))
 
 
@@ -313,7 +313,7 @@ print(json.dumps([families, status]))
     with socket.socket(socket.AF_UNIX) as host:
         host.bind(f"\0{name}")
         host.listen()
-        assert told(sandbox, code, files) == [[errno.EAFNOSUPPORT] * 44, "closed"]
+        assert output(sandbox, code, files) == [[errno.EAFNOSUPPORT] * 44, "closed"]
 
 
 # --- system calls -----------------------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ for name, (number, arguments, _) in {calls!r}.items():
     found[name] = ctypes.get_errno() if result == -1 else 0
 print(json.dumps(found))
 """
-    assert told(sandbox, code, files) == {name: error for name, (_, _, error) in calls.items()}
+    assert output(sandbox, code, files) == {name: error for name, (_, _, error) in calls.items()}
 
 
 FOREIGN = {
@@ -446,7 +446,7 @@ def test_the_organiser_adds_packages_for_all(
     """As after `pip install --target .venv/bot-packages numpy`: here what stands in for it is the venv's own numpy."""
     own = Path(sys.prefix, "lib", f"python3.{sys.version_info.minor}", "site-packages")
     monkeypatch.setattr(rootfs, "BOT_PACKAGES", str(own.relative_to(sys.prefix)))
-    assert told(sandbox, NUMPY, files, Limits(processes=64)) == 6
+    assert output(sandbox, NUMPY, files, Limits(processes=64)) == 6
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
@@ -467,7 +467,7 @@ def test_reserved_memory_is_not_used_memory(tmp_path: Path, files: Path, needs: 
     needs("cgroup", cgroup.cgroup_problem())
     sandbox = BubblewrapSandbox(tmp_path / "scratch")
     code = "import mmap; page = mmap.mmap(-1, 64 << 30, flags=mmap.MAP_PRIVATE | 0x4000); print(json.dumps(1))"
-    assert told(sandbox, code, files, Limits(memory_mb=64)) == 1
+    assert output(sandbox, code, files, Limits(memory_mb=64)) == 1
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------

@@ -303,8 +303,8 @@ def value_of(word: str, text: str) -> int | None:
         return ord(word[1])
     if word[0].isdigit():
         return int(word, 0)
-    told = re.search(rf"define\s+{word}\s+\(?('.'|\d\w*)", text)
-    return told and value_of(told[1], "")
+    output = re.search(rf"define\s+{word}\s+\(?('.'|\d\w*)", text)
+    return output and value_of(output[1], "")
 
 
 def test_each_option_command_and_request_that_is_left_open_has_its_reason(needs: Needs) -> None:

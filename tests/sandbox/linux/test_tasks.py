@@ -36,7 +36,7 @@ for spent in told:
 
 
 @pytest.fixture(autouse=True)
-def told(needs: Callable[[str, str | None], None]) -> None:
+def output(needs: Callable[[str, str | None], None]) -> None:
     needs("linux", None if processes.has_schedstat() else "this kernel tells nothing of tasks")
 
 
