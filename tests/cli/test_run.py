@@ -346,7 +346,7 @@ def test_a_timeout_is_explained_by_what_the_bot_did_meanwhile(
     place: Place, needs: Callable[[str, str | None], None], does: str, output: bool, cause: str, remedy: str
 ) -> None:
     """Source: arena/referee/judge.py, how_spent."""
-    if told and not ProcessSandbox(place.tmp / "scratch").reports_wait_time:
+    if output and not ProcessSandbox(place.tmp / "scratch").reports_wait_time:
         needs("cgroup", "CPU time isn't told here")
     bad = scripted(place, "bad.py", does, *(() if "print" in does else (ANSWER,)))
     arguments = ("--limit-ms", 300, "--bank-ms", 0, "--strict", "--games", 2, "--match-games", 2)

@@ -334,8 +334,8 @@ def test_the_fields_are_printed_with_default_values_and_section() -> None:
     """Every field with its default, allowed values and the section that explains it."""
     output = flat(sheet.fields_table())
     for rule in FIELDS:
-        assert f"{rule.name} = " in told
-        assert f"{rule.description} (#{rule.section})" in told
+        assert f"{rule.name} = " in output
+        assert f"{rule.description} (#{rule.section})" in output
         for option in rule.options:
             assert option.sentence in output
     assert 'attacks_blocked_by = "target"' in output

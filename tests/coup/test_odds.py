@@ -79,11 +79,11 @@ def test_who_lost_a_card_must_be_told_where_it_isnt_clear() -> None:
     """One revealed card of three opponents': the odds by number of cards are known, those of an opponent aren't."""
     found = odds(COUP, 4, [DUKE, CAPTAIN], [CONTESSA])
     assert (found.influences, found.by_opponent, found.not_held) == (None, None, None)
-    told = odds(COUP, 4, [DUKE, CAPTAIN], [CONTESSA], [2, 2, 1])
-    assert told.by_influence == found.by_influence
-    assert told.by_opponent == (told.by_influence[2], told.by_influence[2], told.by_influence[1])
-    assert told.not_held is not None
-    assert told.not_held[CONTESSA] == Fraction(comb(10, 5), comb(12, 5))
+    shown = odds(COUP, 4, [DUKE, CAPTAIN], [CONTESSA], [2, 2, 1])
+    assert shown.by_influence == found.by_influence
+    assert shown.by_opponent == (shown.by_influence[2], shown.by_influence[2], shown.by_influence[1])
+    assert shown.not_held is not None
+    assert shown.not_held[CONTESSA] == Fraction(comb(10, 5), comb(12, 5))
 
 
 IMPOSSIBLE: dict[str, tuple[Callable[[], object], str]] = {

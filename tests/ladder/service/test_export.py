@@ -70,8 +70,8 @@ def test_another_ladder_takes_in_the_people_of_an_export(tmp_path: Path) -> None
         taken = import_users(new, parse_roster(owners.read_bytes(), owners.name), "staff", owners.name)
         assert (taken.added, taken.remarks) == (2, ())
         for ladder in (old, new):
-            told.append([replace(owner, id=0) for owner in ladder.database.read_with_retry(all_users)])
-    assert told[0] == told[1]
+            output.append([replace(owner, id=0) for owner in ladder.database.read_with_retry(all_users)])
+    assert output[0] == output[1]
 
 
 def test_a_folder_that_holds_something_is_left_alone(term: Term, tmp_path: Path) -> None:

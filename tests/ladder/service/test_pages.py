@@ -145,10 +145,10 @@ def test_an_owner_sees_who_took_the_bot_out_and_why(own: Term) -> None:
     assert own.arena("bot", "late").out.startswith("late: it is disabled: it sends rubbish")
     own.arena("disable", "late", "--reason", "once more")
     own.arena("activate", "late@1", "--reason", "a second chance", "--by", "prof")
-    told = own.arena("bot", "late").out
-    assert "the ladder activated version 1: " in told
-    assert "prof disabled the bot: it sends rubbish" in told
-    assert "prof activated version 1: a second chance" in told
+    shown = own.arena("bot", "late").out
+    assert "the ladder activated version 1: " in shown
+    assert "prof disabled the bot: it sends rubbish" in shown
+    assert "prof activated version 1: a second chance" in shown
     page = own.json("bot", "late")
     assert [(act["action"], act["actor"], act["reason"]) for act in page["audit_log"]][1:] == [
         ("disable", "prof", "it sends rubbish"),

@@ -76,8 +76,8 @@ def test_a_mate_does_on_a_bots_page_what_its_owner_does(web: Pages) -> None:
     assert post(bob, "/bots/late/challenges", 400, opponents="one").count("another")
     join_teams(web.ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
     page = bob.get("/bots/late", headers={"If-None-Match": before.headers["etag"]})
-    for told in ("Checks of version 1", "/bots/late/challenges", "/bots/late/1/files.tar", "What your team sees"):
-        assert told in page.text, told
+    for output in ("Checks of version 1", "/bots/late/challenges", "/bots/late/1/files.tar", "What your team sees"):
+        assert output in page.text, output
     assert bob.get("/bots/late/1/files.tar").status_code == 200
     assert post(bob, "/bots/late/challenges", opponents="one").startswith("/matches/")
     sent = bob.post("/submit", data={"name": "late"}, files={"files": ("late.py", BOT)})
