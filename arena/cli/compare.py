@@ -97,10 +97,7 @@ class _Command(options.GroupedCommand):
     help="Ladder in which name@3 names a version of a bot; without it, @ names a revision of git.",
 )
 @option(
-    "--seats",
-    type=click.IntRange(2, 10),
-    metavar="N",
-    help="Bots at a table.  [4, or fewer if there are fewer bots]",
+    "--seats", type=click.IntRange(2, 10), metavar="N", help="Bots at a table.  [4, or fewer if there are fewer bots]"
 )
 @options.RULES_OPTION
 @option("--seed", type=int, metavar="N", help="Make the comparison repeatable; for bots that you trust.")
@@ -109,10 +106,7 @@ class _Command(options.GroupedCommand):
 @options.PASS_ENV_OPTION
 @options.limit_options
 @option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="New folder for the results.  [arena-compare/<time>]",
+    "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-compare/<time>]"
 )
 @option(
     "--clock",

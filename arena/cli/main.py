@@ -61,58 +61,26 @@ def lazy_commands(modules: Mapping[str, Mapping[str, str]]) -> Sequence[click.Co
 
 
 COMMANDS = {
-    "arena.cli.check": {
-        "check": "Check that bots start, and answer every kind of request.",
-    },
-    "arena.cli.compare": {
-        "compare": "Test whether a new version of a bot is better than the old one.",
-    },
-    "arena.cli.connect": {
-        "connect": "Connect a program of this machine to a ladder's table.",
-    },
+    "arena.cli.check": {"check": "Check that bots start, and answer every kind of request."},
+    "arena.cli.compare": {"compare": "Test whether a new version of a bot is better than the old one."},
+    "arena.cli.connect": {"connect": "Connect a program of this machine to a ladder's table."},
     "arena.cli.doctor": {
         "doctor": "Check this host: sandboxes, languages, timing.",
         "sandbox": "Build the images of the Docker sandbox.",
     },
-    "arena.cli.feed": {
-        "feed": "Write the lines that a bot was sent in a recorded match.",
-    },
-    "arena.cli.ladder": {
-        "ladder": "Run a ladder, which checks, plays and rates submitted bots.",
-    },
-    "arena.cli.new": {
-        "new": "Create a new bot: a folder with a bot that plays already.",
-    },
-    "arena.cli.odds": {
-        "odds": "Print how likely opponents hold each role.",
-    },
-    "arena.cli.play": {
-        "play": "Play against bots, in the terminal or the browser.",
-    },
-    "arena.cli.replay": {
-        "replay": "Show recorded games in words, or as a page.",
-    },
-    "arena.cli.review": {
-        "review": "Find the decisions that cost a bot the most wins.",
-    },
-    "arena.cli.rules": {
-        "rules": "List the rulesets, or print the rules of one.",
-    },
-    "arena.cli.run": {
-        "run": "Play bots against each other and print who is best.",
-    },
-    "arena.cli.stats": {
-        "stats": "Print statistics on how bots play.",
-    },
-    "arena.cli.submit": {
-        "submit": "Submit a bot to a ladder's server, and print its check.",
-    },
-    "arena.cli.verify": {
-        "verify": "Replay records through the engine, and check them against their run.",
-    },
-    "arena.cli.watch": {
-        "watch": "Watch bots play, turn by turn.",
-    },
+    "arena.cli.feed": {"feed": "Write the lines that a bot was sent in a recorded match."},
+    "arena.cli.ladder": {"ladder": "Run a ladder, which checks, plays and rates submitted bots."},
+    "arena.cli.new": {"new": "Create a new bot: a folder with a bot that plays already."},
+    "arena.cli.odds": {"odds": "Print how likely opponents hold each role."},
+    "arena.cli.play": {"play": "Play against bots, in the terminal or the browser."},
+    "arena.cli.replay": {"replay": "Show recorded games in words, or as a page."},
+    "arena.cli.review": {"review": "Find the decisions that cost a bot the most wins."},
+    "arena.cli.rules": {"rules": "List the rulesets, or print the rules of one."},
+    "arena.cli.run": {"run": "Play bots against each other and print who is best."},
+    "arena.cli.stats": {"stats": "Print statistics on how bots play."},
+    "arena.cli.submit": {"submit": "Submit a bot to a ladder's server, and print its check."},
+    "arena.cli.verify": {"verify": "Replay records through the engine, and check them against their run."},
+    "arena.cli.watch": {"watch": "Watch bots play, turn by turn."},
 }
 
 

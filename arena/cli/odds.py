@@ -38,12 +38,7 @@ class OddsAnswer:
 @option("--revealed", default="", metavar="ROLE,...", help="All cards that are face up, yours too.  [none]")
 @option("--cards-left", metavar="N,N,...", help="Cards that each opponent has left, 0 for the exiled.")
 @option(
-    "--rules",
-    "name",
-    default="coup",
-    metavar="NAME",
-    shell_complete=complete_rules,
-    help="Ruleset, or a file .toml.",
+    "--rules", "name", default="coup", metavar="NAME", shell_complete=complete_rules, help="Ruleset, or a file .toml."
 )
 @json_option(OddsAnswer)
 def odds(own: str, players: int, revealed: str, cards_left: str | None, name: str, as_json: bool) -> None:

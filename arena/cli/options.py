@@ -179,11 +179,7 @@ def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Choice(("auto", *SANDBOX_NAMES)),
                 help="How bots are isolated; auto: the strongest sandbox that works.  [auto]",
             ),
-            option(
-                "--docker-runtime",
-                metavar="NAME",
-                help="Docker's runtime, such as runsc.  [the engine's]",
-            ),
+            option("--docker-runtime", metavar="NAME", help="Docker's runtime, such as runsc.  [the engine's]"),
             option("--docker-image", metavar="NAME", help="Image of the containers; see arena sandbox image."),
         ]
     ):

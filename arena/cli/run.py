@@ -239,9 +239,7 @@ def _announce_plan(config: RunConfig) -> None:
 def timing_of(asked: RunOptions, times: Timing, box: Sandbox) -> Timing:
     """Return the clocks, and print what they charge. Exits with 2 if own time is asked for and can't be measured."""
     timing = replace(
-        times,
-        own=box.reports_wait_time if asked.clock in (None, "auto") else asked.clock == "own",
-        ponder=asked.ponder,
+        times, own=box.reports_wait_time if asked.clock in (None, "auto") else asked.clock == "own", ponder=asked.ponder
     )
     options.require_own_clock(timing, box)
     options.announce_clock(timing, box)
@@ -416,10 +414,7 @@ def _shapes() -> tuple[type, ...]:
     help="Play at least this many games, rounded up to whole rounds.  [480]",
 )
 @option(
-    "--seats",
-    type=click.IntRange(2, 10),
-    metavar="N",
-    help="Bots at a table.  [4, or fewer if there are fewer bots]",
+    "--seats", type=click.IntRange(2, 10), metavar="N", help="Bots at a table.  [4, or fewer if there are fewer bots]"
 )
 @option(
     "--match-games",
@@ -440,10 +435,7 @@ def _shapes() -> tuple[type, ...]:
 @options.PASS_ENV_OPTION
 @options.limit_options
 @option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="New folder for the results.  [arena-runs/<time>]",
+    "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-runs/<time>]"
 )
 @option(
     "--clock",

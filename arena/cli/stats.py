@@ -316,12 +316,7 @@ def _heading(name: str) -> str:
 @option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one a line.")
 @option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots.")
 def stats(
-    paths: tuple[Path, ...],
-    bot: str | None,
-    other: str | None,
-    as_json: bool,
-    as_csv: bool,
-    html: Path | None,
+    paths: tuple[Path, ...], bot: str | None, other: str | None, as_json: bool, as_csv: bool, html: Path | None
 ) -> None:
     """Print how bots play: how often they win, bluff, challenge and block, whom they attack, how long they think.
 

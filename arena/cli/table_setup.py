@@ -35,10 +35,7 @@ SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle"
 _USUAL = 4  # seats
 
 OUT_OPTION = option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="New folder for the record.  [arena-games/<time>]",
+    "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the record.  [arena-games/<time>]"
 )
 CLOCK_OPTION = option(
     "--clock",

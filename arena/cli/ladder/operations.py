@@ -73,11 +73,7 @@ REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opp
 @click.command(cls=options.GroupedCommand)
 @click.argument("folder", metavar="LADDER", type=click.Path(path_type=Path))
 @option(
-    "--rules",
-    metavar="NAME|FILE",
-    shell_complete=complete_rules,
-    default="coup",
-    help="Preset, or a ruleset in TOML.",
+    "--rules", metavar="NAME|FILE", shell_complete=complete_rules, default="coup", help="Preset, or a ruleset in TOML."
 )
 @option("--seats", type=click.IntRange(2, 10), metavar="N", default=4, help="Bots at a table.")
 @option("--match-games", type=click.IntRange(1), metavar="N", help="Games in a match.  [12, in Docker 24]")

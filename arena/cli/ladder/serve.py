@@ -123,12 +123,7 @@ def _kept(what: str, words: list[str], begin: Callable[[], None]) -> Iterator[No
 
 def _start(words: list[str], begin: Callable[[], None]) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "arena.cli", "ladder", *words]
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-        preexec_fn=begin,
-    )
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=begin)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -198,10 +198,7 @@ def list_access(folder: Path, login: str | None, as_json: bool) -> None:
 @option("--kind", type=click.Choice(["link", "token", "join"]), default="link", help="Kind of credential.")
 @option("--scope", type=click.Choice(TOKEN_SCOPES), default="submit", help="Permission; submit includes read.")
 @option(
-    "--days",
-    type=click.FloatRange(0.01, 3650),
-    metavar="N",
-    help="Days of validity.  [link 1, join 14, token 180]",
+    "--days", type=click.FloatRange(0.01, 3650), metavar="N", help="Days of validity.  [link 1, join 14, token 180]"
 )
 @option("--require-approval", is_flag=True, help="With --kind join: staff approves each account.")
 @ACTOR_OPTION
