@@ -171,10 +171,7 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
     records = folder / "records"
     records.mkdir()
     count = 0
-    with (
-        ladder.database.read() as connection,
-        (folder / "results.jsonl").open("x", encoding="utf-8") as results,
-    ):
+    with ladder.database.read() as connection, (folder / "results.jsonl").open("x", encoding="utf-8") as results:
         for match in matches:
             text = find_record(connection, match.id)
             if text is not None:

@@ -147,10 +147,7 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
             yield Finding(f"disk: {what}", Severity.WARN, text, advice="set TMPDIR or ARENA_CACHE to another folder")
         elif what == "ladder" and ladder.database.sqlite is not None and free < 2 * size:
             yield Finding(
-                f"disk: {what}",
-                Severity.NOTE,
-                text,
-                advice="a backup needs twice the database: write it elsewhere",
+                f"disk: {what}", Severity.NOTE, text, advice="a backup needs twice the database: write it elsewhere"
             )
         else:
             yield Finding(f"disk: {what}", Severity.OK, text)

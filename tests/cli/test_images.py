@@ -83,17 +83,7 @@ def test_an_unknown_language_is_refused_with_those_there_are() -> None:
 def test_without_an_engine_a_command_says_how_to_get_one(command: str, tmp_path: Path) -> None:
     """An error says how to get an engine; never a traceback."""
     ran = subprocess.run(
-        [
-            sys.executable,
-            "-P",
-            "-W",
-            "error",
-            "-c",
-            "from arena.cli import cli; cli()",
-            "sandbox",
-            "image",
-            command,
-        ],
+        [sys.executable, "-P", "-W", "error", "-c", "from arena.cli import cli; cli()", "sandbox", "image", command],
         env={**os.environ, "PYTHONPATH": str(ROOT), "DOCKER_HOST": f"unix://{tmp_path}/nothing"},
         capture_output=True,
         text=True,

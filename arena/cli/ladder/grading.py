@@ -27,7 +27,7 @@ from arena.cli.ladder.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, open
 from arena.cli.ladder.results import TRUSTED, standings_table
 from ladder import views
 from ladder.formatting import NO_INTERVALS, have_no_intervals
-from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
 from ladder.service import (
     FINAL_GAMES,
     GRADEBOOK_FORMATS,
@@ -56,9 +56,7 @@ NAME_ARGUMENT = click.argument("name", metavar="NAME")
 LOGINS_OPTION = option("--show-logins", is_flag=True, help="Show owners' logins instead of pseudonyms.")
 DEADLINE_OPTION = option("--deadline", metavar="NAME", help="Use the versions that count at this deadline.  [now]")
 FINAL_OPTION = option("--final", metavar="NAME", help="Use the versions and games of this final, and reveal its key.")
-FORMAT_OPTION = option(
-    "--format", "form", type=click.Choice(GRADEBOOK_FORMATS), default="plain", help="Format of the gradebook."
-)
+FORMAT_OPTION = option("--format", "form", type=click.Choice(GRADEBOOK_FORMATS), default="plain", help="File format.")
 
 
 @click.group()
@@ -120,7 +118,7 @@ def list_all(folder: Path, as_json: bool) -> None:
 def show_final(folder: Path, name: str, show_logins: bool, as_json: bool) -> None:
     """Show how many matches were played; once the final is revealed, its standings and key."""
     with open_ladder_or_exit(folder) as ladder:
-        _print_final(ladder, name, STAFF_VIEWER if show_logins else PUBLIC_VIEWER, as_json)
+        _print_final(ladder, name, show_logins, as_json)
 
 
 @final.command("retry")
@@ -132,7 +130,7 @@ def retry(folder: Path, name: str, actor: str, as_json: bool) -> None:
     """Queue the matches again that were abandoned, with the same deals."""
     with open_ladder_or_exit(folder) as ladder:
         retry_final(ladder, name, actor)
-        _print_final(ladder, name, PUBLIC_VIEWER, as_json)
+        _print_final(ladder, name, False, as_json)
 
 
 @final.command("reveal")
@@ -146,7 +144,7 @@ def reveal(folder: Path, name: str, incomplete: bool, show_logins: bool, actor: 
     """Publish the standings and the key of a final whose matches have ended, and show them."""
     with open_ladder_or_exit(folder) as ladder:
         reveal_final_results(ladder, name, actor, incomplete=incomplete)
-        _print_final(ladder, name, STAFF_VIEWER if show_logins else PUBLIC_VIEWER, as_json)
+        _print_final(ladder, name, show_logins, as_json)
 
 
 @final.command("export")
@@ -164,18 +162,18 @@ def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
     if as_json:
         print_json(ExportedFiles(tuple(sorted(map(str, out.iterdir())))))
     else:
-        count = format_count(records, "record")
-        print_note(f"{out}: the key and {count} of the final {name}; verify: arena verify {out}")
+        print_note(f"{out}: the key and {format_count(records, 'record')} of the final; verify: arena verify {out}")
 
 
-def _print_final(ladder: Ladder, name: str, viewer: Viewer, as_json: bool) -> None:
-    state = get_final_state(ladder, name, viewer)
+def _print_final(ladder: Ladder, name: str, show_logins: bool, as_json: bool) -> None:
+    state = get_final_state(ladder, name, STAFF_VIEWER if show_logins else PUBLIC_VIEWER)
     table = state.standings
     if as_json:
         print_json(state)
     elif table is None:
-        planned = format_count(state.matches, "match", "es")
-        print_note(f"the final {name}: {state.played} of {planned} are played, {state.pending} are missing")
+        print_note(
+            f"the final {name}: {state.played} of {state.matches} matches are played, {state.pending} are missing"
+        )
         step = f"run {ladder.path}" if state.pending else f"final reveal {ladder.path} {name}"
         print_note(f"next: arena ladder {step}")
     else:
