@@ -227,7 +227,7 @@ class Term:
         first = self.shown("final reveal", "last")
         assert hashlib.sha256(bytes.fromhex(first["key"])).hexdigest() == first["commitment"]
         assert first["commitment"] in published
-        assert (first["missing"], first["lost"]) == (0, [])
+        assert (first["pending"], first["abandoned"]) == (0, [])
         self.ladder("final export", "last", "--out", "out")
         self.lines.append(self.arena("verify", "out").out.strip())
         self.check_final(first)
@@ -248,9 +248,9 @@ class Term:
                 about = version.get("version", version)
                 label = f"bot-of-{owner}@{about['number']}"
                 good = next(each.good for each in self.handed if each.label == label)
-                assert about["state"] == ("accepted" if good else "rejected"), (label, about)
+                assert about["status"] == ("accepted" if good else "rejected"), (label, about)
                 assert good or about["reason"], label
-        rows = self.shown("standings")["rows"]
+        rows = self.shown("standings")["items"]
         assert {f"{row['bot']}@{row['number']}" for row in rows if not row["reference"]} == set(playing.values())
         shown = self.ladder("standings").out
         assert "Student Number" not in shown, "names of people"
@@ -259,7 +259,7 @@ class Term:
         """Demand that the final had the right versions, and that grades are the same, whole, and well formed."""
         wanted = {each.owner: each.label for each in self.in_time(self.scale.final)}
         assert {label for label in first["versions"] if label.startswith("bot-of")} == set(wanted.values())
-        assert all(row["games"] >= self.scale.final_games for row in first["table"]["rows"])
+        assert all(row["games"] >= self.scale.final_games for row in first["standings"]["items"])
         plain = self.ladder("grades show", "--final", "last").out
         grades = {row["login"]: row for row in csv.DictReader(io.StringIO(plain))}
         assert len(grades) == self.scale.owners
