@@ -220,18 +220,20 @@ class _Version:
                 terms=terms,
                 rules=(terms.rules,),
                 hello_s=max(_MIN_MOVE_S, timing.start_ms / 1000),
-                patience=Timeouts(max(_MIN_MOVE_S, timing.limit_ms / 1000), timing.bank_ms / 1000),
+                timeouts=Timeouts(max(_MIN_MOVE_S, timing.limit_ms / 1000), timing.bank_ms / 1000),
                 seats=self.job.seats,
                 build_s=self.job.build_s,
                 leave_s=_LEAVE_S,
                 enough_s=_ENOUGH_S,
                 root=self.scratch,
-                builds=lambda bot: self.begin("build", " ".join(bot.build or ())),
+                on_build=lambda bot: self.begin("build", " ".join(bot.build or ())),
             )
             examination = BotCheck(exam)
             self.quoted = exam.quoted
             try:
-                for step in chain(examination.before(f"./{path.relative_to(self.scratch)}"), examination.running()):
+                for step in chain(
+                    examination.steps_before_run(f"./{path.relative_to(self.scratch)}"), examination.steps_of_run()
+                ):
                     self.note(step)
             except (ValueError, RecursionError, OSError) as problem:  # of names and files that nothing refused before
                 if isinstance(problem, OSError) and problem.errno not in _OF_FILES:
@@ -306,7 +308,7 @@ class _Version:
                 Facts() if exchange is None else Facts(**dict(exchange.facts)),
             )
         )
-        count = sum(fault.count for of in faults.values() for fault in of if not FAULTS[fault.code].follows)
+        count = sum(fault.count for of in faults.values() for fault in of if not FAULTS[fault.code].is_consequence)
         what = f"it forfeited {lost} of {games} games" if lost else f"{text}, with faults: {count}"
         return CheckStep(
             "qualifying match",

@@ -362,7 +362,7 @@ class PortableBot:
 
     name: str
     digest: str
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     file: str | None = None
 
     def __post_init__(self) -> None:
@@ -372,9 +372,9 @@ class PortableBot:
         ):
             raise ValueError(f"{self.name!r}, {self.file!r} and {self.digest!r} name no bot")
 
-    def at(self, place: Path, programs: Programs) -> Bot:
+    def resolve_on(self, place: Path, programs: Programs) -> Bot:
         """Return the bot whose files stand in a place, run by a machine's programs. Raises MissingProgramError."""
-        first, *rest = self.words
+        first, *rest = self.argv
         argv = (self._program(first, place, programs), *(_in(place, word) for word in rest))
         return Bot(self.name, place, argv, place if self.file is None else place.parent, None, self.digest)
 

@@ -432,9 +432,9 @@ class BytecodeCache:
 
     def program(self, bot: Bot, choice: SandboxChoice, sandbox: Sandbox) -> Program:
         """Return how to start a bot in a box of `sandbox`, which was made of `choice`."""
-        return Program(bot.argv, bot.cwd, files=bot.path, bytecode=self.of(bot, choice, sandbox))
+        return Program(bot.argv, bot.cwd, files=bot.path, bytecode=self.files_of(bot, choice, sandbox))
 
-    def of(self, bot: Bot, choice: SandboxChoice, sandbox: Sandbox) -> Files:
+    def files_of(self, bot: Bot, choice: SandboxChoice, sandbox: Sandbox) -> Files:
         """Return the bytecode of a bot for those boxes."""
         if not choice.isolates or bot.path.is_file() or not _is_python(bot):
             return ()

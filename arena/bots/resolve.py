@@ -131,7 +131,7 @@ class NameRequest:
     """Hold the name a bot would like; demanded: the user gave it with `name=`; shown: the path as the user wrote it."""
 
     name: str
-    demanded: bool
+    required: bool
     shown: str
 
 
@@ -160,7 +160,7 @@ def assign_names(wishes: Sequence[NameRequest]) -> list[str]:
     names: list[str | None] = [None] * len(wishes)
     for demanded in (True, False):
         for seat, wish in enumerate(wishes):
-            if wish.demanded != demanded:
+            if wish.required != demanded:
                 continue
             if wish.name not in taken:
                 taken[wish.name] = wish.shown

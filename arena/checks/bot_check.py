@@ -131,12 +131,13 @@ _REFUSED = (b"Read-only file system", b"EROFS")  # what a program says that was 
 class CheckSettings:
     """How bots are examined. `scratch` is a folder for builds; `rules` are the games whose requests are asked.
 
-    `hello_s` and `patience` are how long the examiner waits. `seats` are those of a table, None for few. `clock`
-    returns seconds; if it raises, the examination ends. Boxes are started and closed under the `lock`. `silence_fails`:
-    a match would wait no longer for a request's answer than the quick look does. `build_s`: how long a build may take.
-    `leave_s`: how long a process may run on after its input ended. `enough_s`: of one process's answers, after which no
-    further game begins. `builds` is called before a bot is built. `bytecode` is what was compiled of the bots. `root`:
-    where relative paths of bots count from; if it is absolute, no step names it.
+    `hello_s` and `timeouts` are how long the examiner waits. `seats` are those of a table, None for few. `clock`
+    returns seconds; if it raises, the examination ends. Boxes are started and closed under the `lock`.
+    `silence_fails`: a match would wait no longer for a request's answer than the quick look does. `build_s`: how
+    long a build may take. `leave_s`: how long a process may run on after its input ended. `enough_s`: of one
+    process's answers, after which no further game begins. `on_build` is called before a bot is built. `bytecode` is
+    what was compiled of the bots. `root`: where relative paths of bots count from; if it is absolute, no step names
+    it.
     """
 
     sandbox: Sandbox
@@ -145,7 +146,7 @@ class CheckSettings:
     terms: MatchSettings = field(default_factory=MatchSettings)
     rules: tuple[Ruleset, ...] = tuple(PRESETS.values())
     hello_s: float = HELLO_S
-    patience: Timeouts = TIMEOUTS
+    timeouts: Timeouts = TIMEOUTS
     seats: int | None = None
     silence_fails: bool = True
     build_s: float = BUILD_S
@@ -154,7 +155,7 @@ class CheckSettings:
     root: Path = Path()
     clock: Callable[[], float] = time.monotonic
     lock: AbstractContextManager[object] = field(default_factory=nullcontext)
-    builds: Callable[[Bot], None] = lambda bot: None
+    on_build: Callable[[Bot], None] = lambda bot: None
     bytecode: BytecodeCache = field(default_factory=BytecodeCache)
 
     def quoted(self, printed: bytes) -> bytes:
@@ -168,7 +169,7 @@ def check_bot(argument: str, exam: CheckSettings) -> Generator[CheckStep, None, 
     Raises SandboxError or OSError if this machine fails. The examination's processes are ended when the iterator is.
     """
     examination = BotCheck(exam)
-    for number, step in enumerate(chain(examination.before(argument), examination.running()), 1):
+    for number, step in enumerate(chain(examination.steps_before_run(argument), examination.steps_of_run()), 1):
         yield replace(step, number=number)
 
 
@@ -218,7 +219,7 @@ class BotCheck:
         self.others: set[str] = set()  # the kinds of request at which it ever chose another than the first legal move
         self.refused: tuple[bytes, ...] = ()  # lines of standard error about a write that was refused
 
-    def before(self, argument: str) -> Iterator[CheckStep]:
+    def steps_before_run(self, argument: str) -> Iterator[CheckStep]:
         """Yield the steps before the bot runs, up to one that fails."""
         try:
             yield self.find(argument)
@@ -230,7 +231,7 @@ class BotCheck:
             self.fit = False
             yield failed.step
 
-    def running(self) -> Iterator[CheckStep]:
+    def steps_of_run(self) -> Iterator[CheckStep]:
         """Yield the steps of a bot that can run, up to one that makes the rest meaningless."""
         if not self.fit:
             return
@@ -257,13 +258,15 @@ class BotCheck:
         command = "; ".join([bot.command, *remarks])
         if is_older(bot):
             help = "take the newer one: arena new makes a folder with it; without the file the bot plays with it, too"
-            return self.found(Severity.NOTE, f"{command}; its kit is older than the arena's", help)
+            return self.make_step(Severity.NOTE, f"{command}; its kit is older than the arena's", help)
         if odd := self.odd_file():
-            return self.found(Severity.WARN, f"{command}; {odd[0]}", odd[1])
+            return self.make_step(Severity.WARN, f"{command}; {odd[0]}", odd[1])
         size = size_of(bot.path) if bot.path.is_dir() else 0
         if size > MAX_UNPACKED_BYTES:
             text = f"{command}; its folder has {size / 2**20:.0f} MB, and a ladder takes {MAX_UNPACKED_BYTES >> 20} MB"
-            return self.found(Severity.NOTE, text, "leave out what the bot doesn't need to play; see docs/ladder.md")
+            return self.make_step(
+                Severity.NOTE, text, "leave out what the bot doesn't need to play; see docs/ladder.md"
+            )
         return self.ok(command)
 
     def odd_file(self) -> tuple[str, str] | None:
@@ -289,7 +292,9 @@ class BotCheck:
         text = (
             f"{', '.join(names[:5])}{', ...' * (len(names) > 5)}: a box has the standard library and the bot's folder"
         )
-        return self.found(Severity.NOTE, text, "put it into the bot's folder, or ask the organiser; see docs/box.md")
+        return self.make_step(
+            Severity.NOTE, text, "put it into the bot's folder, or ask the organiser; see docs/box.md"
+        )
 
     def build(self) -> CheckStep:
         """Build the bot as a run would."""
@@ -297,7 +302,7 @@ class BotCheck:
         exam, began = self.exam, time.monotonic()
         logs = exam.scratch / "logs"
         log = build_log_path(0, self.bot, logs)
-        exam.builds(self.bot)
+        exam.on_build(self.bot)
         try:
             if exam.choice.isolates:
                 programs, folder = programs_of(exam.choice.name), exam.scratch / "bots"
@@ -305,15 +310,15 @@ class BotCheck:
             else:
                 self.bot = build_all([self.bot], logs, exam.build_s)[0]
         except BuildError as problem:
-            failed = self.found(Severity.FAIL, problem.what, problem.help)
-            raise _FailedError(self.of_build(failed, problem.excerpt, log)) from None
+            failed = self.make_step(Severity.FAIL, problem.what, problem.help)
+            raise _FailedError(self.build_step(failed, problem.excerpt, log)) from None
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
         self.siblings = _siblings(self.bot)
         warned = excerpt_warnings(log)
         build, seconds = " ".join(self.bot.build or ()), time.monotonic() - began
         text = f"{build} took {seconds:.1f} s{', with warnings' * bool(warned.lines)}"
-        return self.of_build(self.ok(text), warned, log)
+        return self.build_step(self.ok(text), warned, log)
 
     # -- processes
 
@@ -329,11 +334,11 @@ class BotCheck:
         try:
             talk = BotConnection(box, exam.terms.limits, exam.clock, exam.quoted)
             try:
-                table = ScriptedTable(talk, _spec(rules, exam.terms, exam.seats), exam.patience)
+                table = ScriptedTable(talk, _spec(rules, exam.terms, exam.seats), exam.timeouts)
                 yield table
                 self.others |= table.tally.others
             except ConnectionBrokenError as broken:
-                raise _FailedError(self.broken(broken, talk), broken.code) from None
+                raise _FailedError(self.fault_step(broken, talk), broken.code) from None
             finally:
                 self.times += talk.times
                 self.peak_bytes = max(self.peak_bytes, box.peak_bytes() or 0)
@@ -368,18 +373,18 @@ class BotCheck:
         if not any(table.tally.choices) and len(table.tally.choices) >= _SUSPICIOUS_CHOICES:
             self.step = "choices"
             text = f"it always plays legal[0], {len(table.tally.choices)} times"
-            yield self.found(Severity.NOTE, text, "if that isn't meant: does each method return its move?")
+            yield self.make_step(Severity.NOTE, text, "if that isn't meant: does each method return its move?")
         self.step = "standard output"
         yield self.strays(table.talk)
         self.step = "same seeds"
-        yield self.again(first)
+        yield self.retry(first)
 
     def greeted(self) -> CheckStep:
         """Report how long the bot took to start, as a note where it was slow."""
         if self.hello_s <= SLOW_S:
             return self.ok(f"after {self.hello_s * 1000:.0f} ms")
         text = f"it took {self.hello_s:.1f} s of {self.exam.hello_s:g} s to start"
-        return self.found(Severity.NOTE, text, "load less before the hello: a busier machine takes longer")
+        return self.make_step(Severity.NOTE, text, "load less before the hello: a busier machine takes longer")
 
     def wants_more(self, table: ScriptedTable) -> bool:
         """Return whether a process is to play another game: up to a number of requests, and two games at least."""
@@ -411,7 +416,7 @@ class BotCheck:
         ended = talk.leaves(self.exam.leave_s)
         if ended is None:
             help = "leave when standard input ends: a loop over its lines ends by itself; end threads and children, too"
-            return self.found(
+            return self.make_step(
                 Severity.FAIL, f"it still runs {self.exam.leave_s * 1000:.0f} ms after its input ended", help, talk
             )
         return self.ok("it leaves")
@@ -421,7 +426,7 @@ class BotCheck:
         self.step = "methods"
         help = "spell them as the kit does, else the first legal move is played for them"
         return replace(
-            self.found(Severity.WARN, "the kit never calls a method", help), stderr=tuple(self.uncalled)[:_SHOWN]
+            self.make_step(Severity.WARN, "the kit never calls a method", help), stderr=tuple(self.uncalled)[:_SHOWN]
         )
 
     def strays(self, talk: BotConnection) -> CheckStep:
@@ -430,9 +435,9 @@ class BotCheck:
             return self.ok("nothing but answers")
         help = "print nothing but replies to standard output, one for each request"
         text = f"{talk.stray_count} lines that answer nothing"
-        return replace(self.found(Severity.FAIL, text, help, talk), received=talk.strays[0])
+        return replace(self.make_step(Severity.FAIL, text, help, talk), received=talk.strays[0])
 
-    def again(self, first: list[int]) -> CheckStep:
+    def retry(self, first: list[int]) -> CheckStep:
         """Play the first game once more in another process."""
         with self.process(self.exam.rules[0]) as table:
             table.greet(self.exam.hello_s)
@@ -440,7 +445,7 @@ class BotCheck:
         if table.tally.choices == first:
             return self.ok("another process plays the same game")
         text = "another process with the same seeds plays otherwise: its games can't be repeated"
-        return self.found(Severity.NOTE, text, "seed your generator with each game's game_seed, if you want that")
+        return self.make_step(Severity.NOTE, text, "seed your generator with each game's game_seed, if you want that")
 
     def every_kind(self) -> Iterator[CheckStep]:
         """Ask every kind of request of every game, each game in a process of its own."""
@@ -475,7 +480,7 @@ class BotCheck:
         if self.others and "turn" not in self.others and turns >= _SUSPICIOUS_CHOICES:
             self.step = "choices"
             text = f"at its turns it always plays legal[0], {turns} times"
-            yield self.found(Severity.NOTE, text, "if that isn't meant: does turn() return its move?")
+            yield self.make_step(Severity.NOTE, text, "if that isn't meant: does turn() return its move?")
 
     # -- what is left to report
 
@@ -485,13 +490,13 @@ class BotCheck:
         help = "write below the folder that the environment variable TMPDIR names, never next to the program"
         files = sorted(_siblings(self.bot) - siblings)
         if self.exam.choice.isolates and self.refused:
-            return replace(self.found(Severity.NOTE, "a write was refused", help), stderr=self.refused)
+            return replace(self.make_step(Severity.NOTE, "a write was refused", help), stderr=self.refused)
         if not self.exam.choice.isolates and (files or (self.bot.build is None and is_changed(self.bot))):
             what = ", ".join(files[:3]) or "a file of its own"
             if self.shares and files:
                 text = f"it wrote next to itself, or another bot of its folder did: {what}"
-                return self.found(Severity.NOTE, text, f"{help}; to see which it was, examine them one by one")
-            return self.found(Severity.FAIL, f"it wrote next to itself: {what}", help)
+                return self.make_step(Severity.NOTE, text, f"{help}; to see which it was, examine them one by one")
+            return self.make_step(Severity.FAIL, f"it wrote next to itself: {what}", help)
         return self.ok("it writes nothing next to itself")
 
     def report_times(self) -> CheckStep:
@@ -505,7 +510,7 @@ class BotCheck:
         if self.peak_bytes:
             text += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {self.exam.terms.limits.memory_mb} MB"
         level = Severity.OK if high <= timing.limit_ms else Severity.NOTE
-        return self.found(level, text)
+        return self.make_step(level, text)
 
     # -- making steps
 
@@ -513,12 +518,12 @@ class BotCheck:
         """Return the present step, done well."""
         return CheckStep(self.step, Severity.OK, detail)
 
-    def found(self, level: Severity, detail: str, help: str = "", talk: BotConnection | None = None) -> CheckStep:
+    def make_step(self, level: Severity, detail: str, help: str = "", talk: BotConnection | None = None) -> CheckStep:
         """Return the present step with what was found."""
         stderr = () if talk is None else _excerpt(talk.stderr())
         return CheckStep(self.step, level, detail, advice=help, stderr=stderr)
 
-    def broken(self, broken: ConnectionBrokenError, talk: BotConnection) -> CheckStep:
+    def fault_step(self, broken: ConnectionBrokenError, talk: BotConnection) -> CheckStep:
         """Return the present step, in which a conversation broke."""
         stderr, bot = talk.stderr(), self.bot
         seen = FaultContext(
@@ -540,7 +545,7 @@ class BotCheck:
             self.step, Severity.FAIL, text, advice=hint.advice, sent=sent, received=broken.got, stderr=_excerpt(stderr)
         )
 
-    def of_build(self, step: CheckStep, part: BuildLogExcerpt, log: Path) -> CheckStep:
+    def build_step(self, step: CheckStep, part: BuildLogExcerpt, log: Path) -> CheckStep:
         """Return the step with what its build printed."""
         quoted = self.exam.quoted
         return replace(step, stderr=tuple(map(quoted, part.lines)), log=quoted(log.read_bytes()), partial=part.partial)

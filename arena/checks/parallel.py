@@ -50,7 +50,7 @@ def check_all(arguments: Sequence[str], exam: CheckSettings) -> Generator[tuple[
         held: list[list[CheckStep]] = []
         for place, argument in enumerate(arguments):
             held.append([])
-            for step in alone[place].before(argument):
+            for step in alone[place].steps_before_run(argument):
                 if place == 0:
                     yield place, replace(step, number=next(numbers[place]))
                 else:
@@ -77,7 +77,7 @@ def _at_once() -> int:
 def _run(examination: BotCheck, queue: SimpleQueue[CheckStep | None]) -> None:
     """Put the steps of an examination into a queue, and at last None, whatever happens."""
     try:
-        for step in examination.running():
+        for step in examination.steps_of_run():
             queue.put(step)
     finally:
         queue.put(None)

@@ -219,15 +219,15 @@ def check(
     try:
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
             options.announce_sandbox(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
-            exam = CheckSettings(box, choice, scratch, builds=_say_that_it_builds)
+            exam = CheckSettings(box, choice, scratch, on_build=_say_that_it_builds)
             if rules is not None:
                 exam = replace(exam, rules=(load_ruleset(rules),))
             if start_ms is not None:
                 exam = replace(exam, hello_s=start_ms / 1000)
             if limit_ms is not None:
-                exam = replace(exam, patience=Timeouts(limit_ms / 1000, exam.patience.bank_s))
+                exam = replace(exam, timeouts=Timeouts(limit_ms / 1000, exam.timeouts.bank_s))
             if bank_ms is not None:
-                exam = replace(exam, patience=Timeouts(exam.patience.free_s, bank_ms / 1000))
+                exam = replace(exam, timeouts=Timeouts(exam.timeouts.free_s, bank_ms / 1000))
             by_bot = _examine(bots, exam, as_json)
     except RulesetError as problem:
         usage_error(str(problem))

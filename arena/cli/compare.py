@@ -141,7 +141,7 @@ def compare(
                 config, folder = resume_run(CompareConfig, resume)
             else:
                 versions, arguments = _versions(bots, against, ladder)
-                asked = RunOptions.of(arguments, given)
+                asked = RunOptions.from_options(arguments, given)
                 of_bots = partial(_comparison_of, versions, min_effect, max_pairs)
                 config, folder = prepare_run(asked, of_bots, "arena-compare")
             this = Run(config, folder)
@@ -247,7 +247,7 @@ def _show_play(this: Run, comparison: Comparison, jobs: int) -> None:
     with show_progress(lambda: Text(line), lambda: line) as redraw, closing(this.play(jobs)) as events:
         for event in events:
             blocks = comparison.evidence.blocks
-            comparison.take_in()
+            comparison.update()
             if comparison.evidence.blocks > blocks:
                 line = _line(comparison)
             redraw()

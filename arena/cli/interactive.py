@@ -144,7 +144,7 @@ class InteractiveGame:
         """Print the faults of bots in a finished game. During the game they would reveal cards."""
         counts: Counter[tuple[int, str]] = Counter()
         for fault in game.faults:
-            if fault.bot != self._sitting.person and not FAULTS[fault.code].follows:
+            if fault.bot != self._sitting.person and not FAULTS[fault.code].is_consequence:
                 counts[fault.bot, fault.code] += fault.count
         for (bot, code), count in counts.items():
             times = f" ({count} times)" if count > 1 else ""
@@ -153,7 +153,7 @@ class InteractiveGame:
 
     def _say_news(self) -> bool:
         """Print what happened since; return whether anything did."""
-        news = self._sight.news()
+        news = self._sight.new_lines()
         if news:
             self._screen.say()
         for line in news:
@@ -298,7 +298,7 @@ class InteractiveGame:
             token = self._screen.token()
             self._screen.echo("")
             if token in ("enter", "n"):
-                self._sitting.go_on()
+                self._sitting.resume()
                 return
             if token in ("q", "eof"):
                 self._leave()

@@ -105,7 +105,7 @@ class RunOptions:
     skip_failing: bool | None = None  # None: the command has no such option
 
     @classmethod
-    def of(cls, bots: tuple[str, ...], given: Mapping[str, Any]) -> "RunOptions":
+    def from_options(cls, bots: tuple[str, ...], given: Mapping[str, Any]) -> "RunOptions":
         """Take the values of all options: those that have a field by it, all others as limits."""
         named = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
         limits = {name: value for name, value in given.items() if name not in named}
@@ -466,7 +466,7 @@ def run(
     try:
         with refusal_in_json(_shapes()[1]) if as_json else nullcontext(), exit_on_refusal():
             config, folder = (
-                prepare_run(RunOptions.of(bots, given), run_of, "arena-runs")
+                prepare_run(RunOptions.from_options(bots, given), run_of, "arena-runs")
                 if resume is None
                 else resume_run(RunConfig, resume)
             )

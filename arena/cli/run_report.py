@@ -244,8 +244,8 @@ def fault_parts(run: Run, folder: RunFolder, board: RunStandings) -> Iterator[Re
 
 def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
     """Yield a bot's faults in a line, and the first example of each kind in the order of time."""
-    own = {code: count for code, count in row.codes.items() if not FAULTS[code].follows}
-    followed = {code: count for code, count in row.codes.items() if FAULTS[code].follows}
+    own = {code: count for code, count in row.codes.items() if not FAULTS[code].is_consequence}
+    followed = {code: count for code, count in row.codes.items() if FAULTS[code].is_consequence}
     text = f"{row.bot}: {format_count(row.faults, 'fault')} ({counts(own)})"
     if row.forfeits:
         text += f", {format_count(row.forfeits, 'game')} forfeited" + (f" ({counts(followed)})" if followed else "")

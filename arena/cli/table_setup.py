@@ -104,7 +104,7 @@ def open_table_setup(
 def _table(
     given: Mapping[str, Any], named: Sequence[str], persons: int, debug: str | None, live: bool
 ) -> Iterator[TableSetup]:
-    asked = RunOptions.of(tuple(named), given)
+    asked = RunOptions.from_options(tuple(named), given)
     if debug is not None:
         asked = use_plain_processes(asked)
     folder = asked.out or new_run_folder_name("arena-games")

@@ -98,7 +98,7 @@ class GamePair:
 
 
 class Comparison:
-    """A comparison over its store: `take_in` counts the blocks that were completed since.
+    """A comparison over its store: `update` counts the blocks that were completed since.
 
     A block counts once all before it have: so the order in which matches end changes nothing.
     """
@@ -110,14 +110,14 @@ class Comparison:
         self.blocks = config.plan().rounds
         self._store = store
         self._next = 0
-        self.take_in()
+        self.update()
 
     @property
     def ended(self) -> bool:
         """Return whether there is a verdict, or the cap is reached."""
         return self.evidence.verdict is not None or self._next == self.blocks
 
-    def take_in(self) -> None:
+    def update(self) -> None:
         """Count the blocks that are complete."""
         matches = set(self._store.kept())
         while not self.ended:

@@ -107,7 +107,7 @@ def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Recor
     alike = 0
     points = 0.0
     for pair, old, new in _games(pairs, record_of):
-        first = None if old[1].words == new[1].words else _first(*old, *new)
+        first = None if old[1].moves == new[1].moves else _first(*old, *new)
         if first is None:
             alike += 1
         elif first.opponent is not None:

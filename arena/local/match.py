@@ -305,7 +305,7 @@ class _Game:
             answers.append(moves[choice])
             if self.keep_moves:
                 if self.talk:
-                    self.notes.said += [(len(self.notes.words), statement) for statement in player.said]
-                self.notes.words.append(menu.words[choice])
+                    self.notes.statements += [(len(self.notes.moves), statement) for statement in player.said]
+                self.notes.moves.append(menu.words[choice])
                 self.notes.times.append(0)
         return answers

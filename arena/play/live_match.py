@@ -10,7 +10,7 @@ thread. The referee judges them as a bot's. Leaving ends the box, as an exit doe
 
     caller: next()            <- queue -- referee: asked, game_over; box: lines
     caller: answer(), leave() --- pipe -> box -> referee
-    caller: go_on()           -- queue -> referee: the next game
+    caller: resume()          -- queue -> referee: the next game
 
 A folder for one match has a run's form: records/ with the record, logs/ with the bots' standard error."""
 
@@ -206,7 +206,7 @@ class LiveMatch(MatchObserver):
         """Send a far seat's line."""
         self._far[bot].answer(line)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Have the next game begin."""
         self._wants.put(True)
 
@@ -376,9 +376,9 @@ class InteractiveMatch:
         """Answer the last line that wants it."""
         self._playing.answer(self.person, json.dumps(message).encode() + b"\n")
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Have the next game begin."""
-        self._playing.go_on()
+        self._playing.resume()
 
     def leave(self) -> None:
         """Forfeit what is being played; the others play it to its end, and then the match is over."""

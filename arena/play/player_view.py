@@ -342,7 +342,7 @@ class PlayerView:
         head, quote, text = describe_event(event, self.names).partition("“")
         return to_second_person(head) + quote + text
 
-    def news(self) -> list[str]:
+    def new_lines(self) -> list[str]:
         """Return the lines that are new since this was last asked, and what is new of the last one."""
         fresh = self.history[self._fresh :]
         if fresh and self._known and fresh[0].startswith(self._known):

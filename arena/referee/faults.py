@@ -32,8 +32,8 @@ class Consequence(StrEnum):
 class FaultRule:
     """One row: what the fault is (`message`, one line), what helps against it, what it costs.
 
-    `limit`: it is a limit's, so that its detail says all that `message` does, with the value. `follows`: it follows
-    from faults before it, and isn't counted among them.
+    `limit`: it is a limit's, so that its detail says all that `message` does, with the value. `is_consequence`: it
+    follows from faults before it, and isn't counted among them.
     """
 
     code: str
@@ -41,7 +41,7 @@ class FaultRule:
     message: str
     help: str
     limit: bool = False
-    follows: bool = False
+    is_consequence: bool = False
 
 
 _ROWS = (
@@ -120,14 +120,14 @@ _ROWS = (
         Consequence.FORFEIT,
         "the game's lives are used up",
         "see the faults before this one",
-        follows=True,
+        is_consequence=True,
     ),
     FaultRule(
         "retired",
         Consequence.FORFEIT,
         "too many forfeits in this match: the rest of it is forfeited",
         "see the others",
-        follows=True,
+        is_consequence=True,
     ),
 )
 FAULTS = {row.code: row for row in _ROWS}

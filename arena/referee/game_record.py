@@ -95,18 +95,18 @@ def _word(verb: str, cards: _Cards) -> str:
 class GameRecord:
     """One game that has ended. `seating`: the bot of each seat; `eliminated`: (seat, turn).
 
-    `words` has the moves in notation, `by` the seat of each, `times` what each took by the match's clock, in us.
-    `said` has what was said, with the index of the move that it came with.
+    `moves` are in notation, `move_seats` has the seat of each, `times` what each took by the match's clock, in us.
+    `statements` are those of table talk, with the index of the move that it came with.
     `starter` is the last winner's seat, which matters to rulesets in which the winner starts. `start` is how the game
     began, `draws` which cards were drawn after that. `digest` is the SHA-256 of all events with their private parts.
     """
 
     game: int
     seating: tuple[int, ...]
-    words: tuple[str, ...] = ()
-    by: tuple[int, ...] = ()
+    moves: tuple[str, ...] = ()
+    move_seats: tuple[int, ...] = ()
     times: tuple[int, ...] = ()
-    said: tuple[Placed, ...] = ()
+    statements: tuple[Placed, ...] = ()
     faults: tuple[Fault, ...] = ()
     eliminated: tuple[tuple[int, int], ...] = ()
     winner: int | None = None
@@ -127,7 +127,7 @@ class GameRecord:
 class GameRecorder:
     """What was noted of a game so far; `feed` has its events.
 
-    The caller adds `words` and `times`, and `said` where there is talk; the referee adds
+    The caller adds `moves` and `times`, and `statements` where there is talk; the referee adds
     `faults`.
     """
 
@@ -139,11 +139,11 @@ class GameRecorder:
         "faults",
         "feed",
         "game",
-        "said",
+        "moves",
         "seating",
         "starter",
+        "statements",
         "times",
-        "words",
     )
 
     def __init__(self, game: int, seating: tuple[int, ...], starter: int) -> None:
@@ -151,9 +151,9 @@ class GameRecorder:
         self.seating = seating
         self.starter = starter
         self.feed = wire.LineCursor(len(seating))
-        self.words: list[str] = []
+        self.moves: list[str] = []
         self.times: list[int] = []
-        self.said: list[Placed] = []
+        self.statements: list[Placed] = []
         self.faults: list[Fault] = []
         self._start: dict[str, Any] = {}
         self._by: list[int] = []
@@ -162,7 +162,7 @@ class GameRecorder:
 
     def heard(self) -> list[StatementMade]:
         """Return what was said in the step that isn't noted yet: events that come before its own."""
-        return list_statements(self.said, len(self._by))
+        return list_statements(self.statements, len(self._by))
 
     def step(self, before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]) -> None:
         """Note what one step of the engine led to."""
@@ -182,10 +182,10 @@ class GameRecorder:
         return GameRecord(
             game=self.game,
             seating=self.seating,
-            words=tuple(self.words),
-            by=tuple(self._by),
+            moves=tuple(self.moves),
+            move_seats=tuple(self._by),
             times=tuple(self.times),
-            said=tuple(self.said),
+            statements=tuple(self.statements),
             faults=tuple(self.faults),
             eliminated=tuple(self._eliminated),
             winner=over.winner,
@@ -236,8 +236,8 @@ def find_fault_problems(
     """
     lives = dict.fromkeys(game.seating, terms.lives)
     retired = {bot for bot in game.seating if forfeits[bot] >= terms.forfeits}
-    movers = [game.seating[seat] for seat in game.by]
-    given_up = {place for place, word in enumerate(game.words) if word == _GIVEN_UP}
+    movers = [game.seating[seat] for seat in game.move_seats]
+    given_up = {place for place, word in enumerate(game.moves) if word == _GIVEN_UP}
     for fault in game.faults:
         if not _fits(fault, game, movers, defaults, lives, retired):
             at = "" if fault.step is None else f" at move {fault.step}"
@@ -247,7 +247,7 @@ def find_fault_problems(
             forfeits[fault.bot] += 1
     for place in sorted(given_up):
         yield f"bot {movers[place]} forfeits at move {place}, and no fault says why"
-    for place, (bot, word) in enumerate(zip(movers, game.words, strict=True)):
+    for place, (bot, word) in enumerate(zip(movers, game.moves, strict=True)):
         if bot in retired and word != _GIVEN_UP:
             yield f"bot {bot} chooses move {place}, after {terms.forfeits} forfeits in this match"
             return
@@ -261,12 +261,12 @@ def _fits(
     cost, bot, place = FAULTS[fault.code].consequence, fault.bot, fault.step
     if cost is Consequence.FREE or place is None:
         return cost is Consequence.FREE and place is None and fault.used is None
-    if place >= len(game.words) or movers[place] != bot:
+    if place >= len(game.moves) or movers[place] != bot:
         return False
     if cost is Consequence.FORFEIT:
         whole = (lives[bot] == 0) == (fault.code == "out_of_lives") and (bot in retired) == (fault.code == "retired")
-        return whole and fault.used == game.words[place] == _GIVEN_UP
+        return whole and fault.used == game.moves[place] == _GIVEN_UP
     lives[bot] -= 1
     if lives[bot] == 0:
-        return fault.used is None and game.words[place] == _GIVEN_UP
-    return lives[bot] > 0 and fault.used == game.words[place] == defaults.get(place)
+        return fault.used is None and game.moves[place] == _GIVEN_UP
+    return lives[bot] > 0 and fault.used == game.moves[place] == defaults.get(place)

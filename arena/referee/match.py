@@ -496,7 +496,7 @@ class _Game:
             self.match.times[player.bot].append(own_us)
             if self.talk and isinstance(reply, ReplyReceived):
                 self.listen(reply, player, sight)
-            notes.words.append(menu.words[choice])
+            notes.moves.append(menu.words[choice])
             return menu.moves[choice]
         if not isinstance(reply, ProcessExited):
             self.match.times[player.bot].append(own_us)
@@ -516,16 +516,16 @@ class _Game:
             fault = Fault(player.bot, wrong.code, got=escape_bytes(reply.line, _GOT_SHOWN), detail=wrong.detail)
             before = self.unsaid.get(player.bot)
             self.unsaid[player.bot] = fault if before is None else replace(before, count=before.count + 1)
-            self.match.keep(player, wrong, notes.game, len(notes.words))
+            self.match.keep(player, wrong, notes.game, len(notes.moves))
             self.send_fault(player, wrong, None)
         else:
-            notes.said += [(len(notes.words), statement) for statement in said]
+            notes.statements += [(len(notes.moves), statement) for statement in said]
 
     def default(self, player: _Player, sight: View, wrong: FaultVerdict) -> MoveOrForfeit:
         """Play a move for a bot, and send it the reason."""
         move = default_move(sight, self.moment, self.chance)
         self.note(player, wrong, format_move(move))
-        self.notes.words.append(format_move(move))
+        self.notes.moves.append(format_move(move))
         self.send_fault(player, wrong, move)
         return move
 
@@ -545,14 +545,14 @@ class _Game:
             self.report_strays(player, player.seat)
             self.match.end_process(player)
         self.note(player, wrong, format_move(FORFEIT))
-        self.notes.words.append(format_move(FORFEIT))
+        self.notes.moves.append(format_move(FORFEIT))
         player.forfeits += 1
         return FORFEIT
 
     def note(self, player: _Player, wrong: FaultVerdict, used: str | None) -> None:
         """Record a fault at the present decision; `used` is the move that was played instead."""
         got = None if wrong.line is None else escape_bytes(wrong.line, _GOT_SHOWN)
-        step = len(self.notes.words)
+        step = len(self.notes.moves)
         self.notes.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
         if wrong.code == "start_failed":
             self.match.keep(player, wrong._replace(line=player.refused))

@@ -146,7 +146,7 @@ class SerializationCache(Generic[Form]):
         self._forms: dict[Hashable, Form] = {}
         self._make = make
 
-    def of(self, value: Event | Phase, *more: int) -> Form:
+    def get(self, value: Event | Phase, *more: int) -> Form:
         """Return the form of an event or a phase, and of numbers that matter with it."""
         key = (_FLAT[type(value)](value), *more)
         form = self._forms.get(key)
@@ -332,7 +332,7 @@ _UNNUMBERED = SerializationCache(unnumbered)
 
 
 def _shared(number: int, happened: Event) -> Message:
-    return {"n": number, **_UNNUMBERED.of(happened)}
+    return {"n": number, **_UNNUMBERED.get(happened)}
 
 
 def _own(message: Message) -> Message:

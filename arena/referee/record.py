@@ -109,15 +109,16 @@ def write_record(record: Record) -> str:
 
 
 def _game_payload(game: GameRecord) -> dict[str, Any]:
+    said = game.statements
     return {
         "game": game.game,
         "seats": game.seating,
         "starter": game.starter,
         "start": game.start,
-        "moves": " ".join(game.words),
-        "by": "".join(map(str, game.by)),
+        "moves": " ".join(game.moves),
+        "by": "".join(map(str, game.move_seats)),
         "draws": " ".join(game.draws),
-        **({"said": [{"move": place, **statement_payload(said)} for place, said in game.said]} if game.said else {}),
+        **({"said": [{"move": at, **statement_payload(each)} for at, each in said]} if said else {}),
         "faults": [_fault_payload(fault) for fault in game.faults],
         "winner": game.winner,
         "reason": game.reason,
@@ -201,10 +202,10 @@ def _game(payload: dict[str, Any], version: int) -> GameRecord:
     return GameRecord(
         game=payload["game"],
         seating=tuple(payload["seats"]),
-        words=tuple(payload["moves"].split()),
-        by=tuple(map(int, facts["by"])),
+        moves=tuple(payload["moves"].split()),
+        move_seats=tuple(map(int, facts["by"])),
         times=_times(payload),
-        said=read_recorded_statements(payload.get("said", ()), tuple(map(int, facts["by"]))),
+        statements=read_recorded_statements(payload.get("said", ()), tuple(map(int, facts["by"]))),
         faults=tuple(map(_fault, payload["faults"])),
         eliminated=tuple((seat, turn) for seat, turn in payload["eliminated"]),
         winner=payload["winner"],
@@ -234,7 +235,7 @@ def _checked(header: MatchHeader, game: GameRecord, version: int) -> GameRecord:
         _check_start(header, game)
         return game
     again = _played_again(header, game)
-    return replace(game, start=again.start, by=again.by, draws=again.draws)
+    return replace(game, start=again.start, move_seats=again.move_seats, draws=again.draws)
 
 
 def _check_names(header: MatchHeader) -> None:
@@ -316,7 +317,7 @@ def replay_game(header: MatchHeader, game: GameRecord) -> Iterator[EngineStep]:
     place = 0
     while state.board.phase.asked:
         asked = state.board.phase.asked
-        words = game.words[place : place + len(asked)]
+        words = game.moves[place : place + len(asked)]
         if len(words) < len(asked):
             raise RecordError(f"game {game.game}: the moves end before the game does")
         answers = []
@@ -333,17 +334,17 @@ def replay_game(header: MatchHeader, game: GameRecord) -> Iterator[EngineStep]:
             after, events = apply_moves(state, answers, chance)
         except IllegalMoveError as problem:
             raise RecordError(f"game {game.game}, move {place}: {problem}") from problem
-        if game.said:
+        if game.statements:
             events = (*_heard(game, state, place - len(asked), place), *events)
         yield EngineStep(state, tuple(answers), after, events)
         state = after
-    if place != len(game.words):
-        raise RecordError(f"game {game.game}: {len(game.words) - place} moves come after its end")
+    if place != len(game.moves):
+        raise RecordError(f"game {game.game}: {len(game.moves) - place} moves come after its end")
 
 
 def _heard(game: GameRecord, state: State, first: int, end: int) -> list[StatementMade]:
     """Return what was said in a step, whose moves have these places. Raises RecordError for what couldn't be said."""
-    statements = [(place, statement) for place, statement in game.said if first <= place < end]
+    statements = [(place, statement) for place, statement in game.statements if first <= place < end]
     for at in range(first, end):
         try:
             require_sayable([statement for place, statement in statements if place == at], state.board)
@@ -355,7 +356,7 @@ def _heard(game: GameRecord, state: State, first: int, end: int) -> list[Stateme
 # What the engine says again, and what messages call it.
 _VERIFIED = {
     "start": "start",
-    "by": "seats of the moves",
+    "move_seats": "seats of the moves",
     "draws": "draws",
     "winner": "result",
     "reason": "result",

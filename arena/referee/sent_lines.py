@@ -82,8 +82,8 @@ class _Reader:
                     bank = bank_ms(account.bank_s)
                     known, events, limit_ms = feed.known(sight), feed.take(seat), self.timing.limit_ms
                     line = question.line(sight, known, self.number, events, menu, limit_ms, bank)
-                    yield line, None if at in by_step else menu.words.index(game.words[at])
-                account, error = self._answered(account, game.words[at], game.times[at] / 1e6, by_step.get(at, ()))
+                    yield line, None if at in by_step else menu.words.index(game.moves[at])
+                account, error = self._answered(account, game.moves[at], game.times[at] / 1e6, by_step.get(at, ()))
                 if error is not None:
                     yield error, None
             place += len(asked)

@@ -29,7 +29,7 @@ def encode_game_start(view: View, game: int, seed: str, players: Sequence[str]) 
 
 def encode_game_over(game: int, board: Board, events: Sequence[str]) -> bytes:
     """Return the line that ends a game, with the encoded events that the seat hasn't had yet."""
-    return f'{_ENDINGS.of(board.phase, game)},"events":[{",".join(events)}],"state":{_state(board)}}}\n'.encode()
+    return f'{_ENDINGS.get(board.phase, game)},"events":[{",".join(events)}],"state":{_state(board)}}}\n'.encode()
 
 
 class PhaseRequests:
@@ -40,7 +40,7 @@ class PhaseRequests:
     def __init__(self, board: Board, game: int) -> None:
         self._head = f',"kind":"{messages.KINDS[type(board.phase)]}","game":{game},"events":['
         self._before = f'],"state":{_state(board)},"you":'
-        self._after = f'{_OWN.of(board.phase, board.actor)},"legal":'
+        self._after = f'{_OWN.get(board.phase, board.actor)},"legal":'
 
     def line(
         self,
@@ -120,7 +120,7 @@ def encode_event(number: int, happened: Event, seat: int | None) -> str:
 
 def encode_full_event(number: int, happened: Event) -> str:
     """Return the event with all that it has: no seat may get that unless it went through `seen`."""
-    return f'{{"n":{number},{_EVENTS.of(happened)}'
+    return f'{{"n":{number},{_EVENTS.get(happened)}'
 
 
 class LineCursor(messages.EventCursor[str]):

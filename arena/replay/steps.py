@@ -89,7 +89,7 @@ def list_steps(header: MatchHeader, game: GameRecord) -> Iterator[ReplayStep]:
         answers = []
         for offset, (seat, answer) in enumerate(zip(step.before.board.phase.asked, step.answers, strict=True)):
             at = place + offset
-            answers.append(SeatAnswer(seat, answer, game.words[at], game.times[at], faults.get((at, seat))))
+            answers.append(SeatAnswer(seat, answer, game.moves[at], game.times[at], faults.get((at, seat))))
         kind = messages.KINDS[type(step.before.board.phase)]
         yield ReplayStep(place, kind, step.before, tuple(answers), step.after, number, step.events)
         place += len(answers)

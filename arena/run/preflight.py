@@ -165,7 +165,7 @@ def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Call
         rules=(config.terms.rules,),
         seats=config.seats,
         hello_s=timing.start_ms / 1000,
-        patience=Timeouts(min(allowed_s, _MAX_WAIT_S), 0.0),
+        timeouts=Timeouts(min(allowed_s, _MAX_WAIT_S), 0.0),
         silence_fails=allowed_s <= _MAX_WAIT_S,
     )
     with open_check_threads(exam, min(_AT_ONCE, len(config.bots))) as (threads, shared):

@@ -111,7 +111,7 @@ class Progress:
             self.times[bot].add(times)
         for bot, peak in played.peaks:
             self.peaks[bot] = max(peak, self.peaks.get(bot, 0))
-        for bot, timeouts, seconds in played.waits:
+        for bot, timeouts, seconds in played.timeout_waits:
             before, waited = self._waits.get(bot, (0, 0.0))
             self._waits[bot] = (before + timeouts, waited + seconds)
 

@@ -62,14 +62,15 @@ class Job:
 class MatchOutput:
     """A match that was played, and what it took: the requests that were asked, the seconds that starting bots took.
 
-    `waits`: (bot, timeouts, seconds) of each bot whose timeouts others waited for. `times`: (bot, microseconds of each
-    request). `peaks`: (bot, the most memory that a process of it has had, in bytes), where it is known.
+    `timeout_waits`: (bot, timeouts, seconds) of each bot whose timeouts others waited for. `times`: (bot,
+    microseconds of each request). `peaks`: (bot, the most memory that a process of it has had, in bytes), where it
+    is known.
     """
 
     match: PlayedMatch
     requests: int
     startup_s: float
-    waits: tuple[tuple[str, int, float], ...] = ()
+    timeout_waits: tuple[tuple[str, int, float], ...] = ()
     times: tuple[tuple[str, tuple[int, ...]], ...] = ()
     peaks: tuple[tuple[str, int], ...] = ()
 
@@ -92,7 +93,7 @@ class Worker:
         if self._scratch is None:
             self._scratch = self._make_scratch()
         try:
-            bots = [bot.at(self.cache.place(bot), programs_of(job.choice.name)) for bot in job.bots]
+            bots = [bot.resolve_on(self.cache.place(bot), programs_of(job.choice.name)) for bot in job.bots]
             with _folder(self._scratch, job.spec.match) as folder, _sandbox(job.choice, folder) as sandbox:
                 programs = [self._bytecode.program(bot, job.choice, sandbox) for bot in bots]
                 return _played(job, programs, sandbox)
@@ -156,7 +157,7 @@ def _played(job: Job, programs: list[Program], sandbox: Sandbox) -> MatchOutput:
             facts=each.facts.known(),
         )
         for each in ended.exchanges
-        if not FAULTS[each.code].follows
+        if not FAULTS[each.code].is_consequence
     )
     match = PlayedMatch(job.spec.match, write_record(ended.record), game_results(ended.record), logs, exchanges)
     times = tuple(zip(job.spec.bots, ended.times, strict=True))

@@ -209,7 +209,7 @@ class LadderRunner:
 
         def act(connection: Connection) -> CheckFinished | None:
             steps = [serialize_step(step) for step in examination.steps]
-            words = None if examination.bot is None else examination.bot.words
+            words = None if examination.bot is None else examination.bot.argv
             built = None
             if examination.built is not None and examination.bot is not None:
                 built = examination.bot.digest

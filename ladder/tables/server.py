@@ -147,7 +147,7 @@ class PreparedBots:
             ends.callback(_close, sandbox)
             programs = {
                 number: self._bytecode.program(
-                    bot.at(self._cache.place(bot), programs_of(choice.name)), choice, sandbox
+                    bot.resolve_on(self._cache.place(bot), programs_of(choice.name)), choice, sandbox
                 )
                 for number, bot in bots.items()
             }

@@ -433,7 +433,7 @@ class LiveTable:
             return
         if games in (None, len(playing.games)):
             self._be("playing")
-            playing.go_on()
+            playing.resume()
             self._wake()
 
     # --- what programs do

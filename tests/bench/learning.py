@@ -138,5 +138,5 @@ def games_per_second(games: int) -> GamesRate:
     results = play([bot] * 4, games=games, seed=1)
     spent = time.process_time() - start
     kept = play([bot] * 4, games=48, seed=1, records=True)
-    decisions = sum(len(game.words) for record in kept.records for game in record.games) / len(kept.games)
+    decisions = sum(len(game.moves) for record in kept.records for game in record.games) / len(kept.games)
     return GamesRate(piped, one_match, len(results.games) / spent, engine.decisions_per_second(4, 1.0) / decisions)

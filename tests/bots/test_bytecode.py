@@ -51,8 +51,8 @@ class Yard:
     def compiled(self, bot: Bot) -> Files:
         """Return what is shown of a bot's bytecode."""
         made = BytecodeCache()
-        found = made.of(bot, self.choice, self.sandbox)
-        assert made.of(bot, self.choice, self.sandbox) is found, "it is compiled once"
+        found = made.files_of(bot, self.choice, self.sandbox)
+        assert made.files_of(bot, self.choice, self.sandbox) is found, "it is compiled once"
         return found
 
     def says(self, bot: Bot, bytecode: Files) -> str:
@@ -139,7 +139,7 @@ def test_only_folders_that_python_runs_in_a_box_are_compiled(quick: Yard) -> Non
         (replace(bot, argv=("sh",)), quick.choice),
     ):
         made = BytecodeCache()
-        assert [made.of(other, choice, quick.sandbox) for _ in range(3)] == [(), (), ()]
+        assert [made.files_of(other, choice, quick.sandbox) for _ in range(3)] == [(), (), ()]
 
 
 def test_a_bot_that_ships_its_own_python_is_not_compiled_by_it(quick: Yard) -> None:
@@ -156,12 +156,12 @@ def test_what_is_kept_is_bounded_by_its_size(quick: Yard) -> None:
     """The bot that hasn't played for the longest is compiled again; the others aren't."""
     one, two, three = (quick.bot(name, other=f"VALUE = '{name}'\n") for name in ("one", "two", "six"))
     made = BytecodeCache(2 * sum(len(data) for _, data in quick.compiled(one)))
-    first = made.of(one, quick.choice, quick.sandbox)
-    second = made.of(two, quick.choice, quick.sandbox)
-    assert made.of(one, quick.choice, quick.sandbox) is first
-    made.of(three, quick.choice, quick.sandbox)
-    assert made.of(one, quick.choice, quick.sandbox) is first
-    assert made.of(two, quick.choice, quick.sandbox) is not second
+    first = made.files_of(one, quick.choice, quick.sandbox)
+    second = made.files_of(two, quick.choice, quick.sandbox)
+    assert made.files_of(one, quick.choice, quick.sandbox) is first
+    made.files_of(three, quick.choice, quick.sandbox)
+    assert made.files_of(one, quick.choice, quick.sandbox) is first
+    assert made.files_of(two, quick.choice, quick.sandbox) is not second
 
 
 def entry(name: bytes, data: bytes = b"x") -> bytes:

@@ -61,7 +61,7 @@ def cache_in(folder: Path) -> BotCache:
 def test_a_bot_comes_back_as_it_left(tmp_path: Path, make: type) -> None:
     """Where the files stand where they stood, the command is the same to the letter."""
     bot = make(tmp_path / "bot")
-    assert make_portable(bot, Programs()).at(bot.path, Programs()) == bot
+    assert make_portable(bot, Programs()).resolve_on(bot.path, Programs()) == bot
 
 
 def test_a_bot_that_travels_names_no_path_of_its_machine(tmp_path: Path) -> None:
@@ -91,10 +91,10 @@ def test_programs_are_found_where_the_worker_has_them(tmp_path: Path) -> None:
     python, shell = (
         make_portable(bot, Programs()) for bot in load_bots([str(tmp_path / "a.py"), str(tmp_path / "b.sh")])[0]
     )
-    assert python.at(Path("/x/a.py"), there).argv == ("/opt/python", "/x/a.py")
-    assert shell.at(Path("/x/b.sh"), there).argv == (str(tmp_path / "bin" / "sh"), "/x/b.sh")
+    assert python.resolve_on(Path("/x/a.py"), there).argv == ("/opt/python", "/x/a.py")
+    assert shell.resolve_on(Path("/x/b.sh"), there).argv == (str(tmp_path / "bin" / "sh"), "/x/b.sh")
     with pytest.raises(MissingProgramError, match='no program "sh", which runs the bot "b"'):
-        shell.at(Path("/x/b.sh"), Programs(path=str(tmp_path / "nowhere")))
+        shell.resolve_on(Path("/x/b.sh"), Programs(path=str(tmp_path / "nowhere")))
 
 
 def test_a_path_that_its_author_wrote_stays(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_path_that_its_author_wrote_stays(tmp_path: Path) -> None:
     (tmp_path / "sh").write_text("#!/bin/sh\n")
     (tmp_path / "sh").chmod(0o755)
     bot = file_bot(tmp_path / "bot", f"#!{tmp_path}/sh -x\n")
-    found = make_portable(bot, Programs()).at(Path("/there/bot.py"), Programs())
+    found = make_portable(bot, Programs()).resolve_on(Path("/there/bot.py"), Programs())
     assert found.argv == (f"{tmp_path}/sh", "-x", "/there/bot.py")
     assert found.cwd == Path("/there")
 
@@ -110,7 +110,7 @@ def test_a_path_that_its_author_wrote_stays(tmp_path: Path) -> None:
 def test_a_path_that_only_begins_like_the_bots_is_not_the_bots(tmp_path: Path) -> None:
     """/bots/one is no part of /bots/on."""
     bot = folder_bot(tmp_path / "on", f'["./start.sh", "{tmp_path}/one", "{tmp_path}/on/data", "{tmp_path}/on"]')
-    there = make_portable(bot, Programs()).at(Path("/there"), Programs())
+    there = make_portable(bot, Programs()).resolve_on(Path("/there"), Programs())
     assert there.argv[1:] == (f"{tmp_path}/one", "/there/data", "/there")
 
 
@@ -141,7 +141,7 @@ def test_a_bot_comes_out_of_an_archive(tmp_path: Path, make: type) -> None:
         cache.put(there, archive)
         place = cache.place(there)
         assert place.is_relative_to(tmp_path / "cache")
-        found = there.at(place, Programs())
+        found = there.resolve_on(place, Programs())
         assert not is_changed(found)
         assert found.argv[0] == bot.argv[0] or os.access(found.argv[0], os.X_OK)
     assert len(list((tmp_path / "cache").iterdir())) == 1, "nothing half-done is left"
@@ -215,9 +215,9 @@ def test_two_bare_files_with_the_same_bytes_are_two_bots(tmp_path: Path) -> None
 def test_a_program_that_only_another_machine_has_is_named(tmp_path: Path) -> None:
     """Whoever lacks it can't play the bot, which is no fault of the bot's."""
     bot = make_portable(file_bot(tmp_path / "bot"), Programs())
-    alien = replace(bot, words=("/no/such/program", *bot.words[1:]))
+    alien = replace(bot, argv=("/no/such/program", *bot.argv[1:]))
     with pytest.raises(MissingProgramError, match='no program "/no/such/program"'):
-        alien.at(tmp_path / "bot", Programs())
+        alien.resolve_on(tmp_path / "bot", Programs())
 
 
 @pytest.mark.parametrize("change", [{"name": "../bot"}, {"file": "a/b"}, {"file": ".."}, {"digest": "../" + "0" * 61}])

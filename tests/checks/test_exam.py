@@ -53,7 +53,7 @@ def examined(
     file.write_text("")
     argv = load_bots([str(file)])[0][0].argv
     sandbox = InProcessSandbox({argv[0]: script}, reports_wait_time)
-    exam = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, patience=patience)
+    exam = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, timeouts=patience)
     steps = list(check_bot(str(file), exam))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
@@ -255,7 +255,7 @@ def test_a_slow_answer_is_told_as_slow_and_not_as_one_that_is_not_flushed(tmp_pa
 
 def test_a_bot_may_think_as_long_as_a_matchs_bank_allows(tmp_path: Path) -> None:
     """The same limits as arena run's."""
-    allowed = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path).patience
+    allowed = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path).timeouts
     assert allowed == Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)
 
 
@@ -333,7 +333,7 @@ def test_a_machine_that_stands_still_makes_no_bot_silent(tmp_path: Path) -> None
         return time.monotonic() + next(readings) // 7 * 1000
 
     sandbox = InProcessSandbox({argv[0]: bot()})
-    exam = CheckSettings(sandbox, SandboxChoice("process"), tmp_path, hello_s=PATIENT_S, patience=PATIENT, clock=clock)
+    exam = CheckSettings(sandbox, SandboxChoice("process"), tmp_path, hello_s=PATIENT_S, timeouts=PATIENT, clock=clock)
     steps = list(check_bot(str(tmp_path / "bot.py"), exam))
     assert {step.severity for step in steps} <= {Severity.OK, Severity.NOTE}
 
@@ -365,7 +365,7 @@ def in_one_folder(folder: Path, script: Script) -> list[tuple[int, CheckStep]]:
     for name in (names[0], names[2]):
         Path(name).write_text("")
     sandbox = InProcessSandbox({load_bots(names[:1])[0][0].argv[0]: script})
-    exam = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=PATIENT_S, patience=PATIENT)
+    exam = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=PATIENT_S, timeouts=PATIENT)
     found = list(check_all(names, exam))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
     return found
@@ -425,7 +425,7 @@ def test_the_quick_look_tells_of_a_bot_that_says_nothing_after_its_hello(tmp_pat
     for script, level, output in ((bot(), Severity.OK, 0), (silent_after_hello, Severity.FAIL, 1)):
         mute: list[bool] = []
         exam = CheckSettings(
-            InProcessSandbox({found.argv[0]: script}), SandboxChoice("process"), tmp_path, patience=Timeouts(2.1, 0.0)
+            InProcessSandbox({found.argv[0]: script}), SandboxChoice("process"), tmp_path, timeouts=Timeouts(2.1, 0.0)
         )
         assert smoke_test(found, exam, partial(mute.append, True)).severity is level
         assert len(mute) == output
@@ -445,7 +445,7 @@ def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_examiner_says_so(t
             tmp_path / "scratch",
             rules=(PRESETS["coup"],),
             hello_s=1e9,
-            patience=Timeouts(1e9, 0.0),
+            timeouts=Timeouts(1e9, 0.0),
             clock=lambda: next(ticks) / 10,
             leave_s=1e9,
             enough_s=enough_s,
@@ -467,7 +467,7 @@ def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) 
     (tmp_path / "bot" / "bot.toml").write_text(f'run = "python3 bot.py"\nbuild = ["echo", "{said}"]\n')
     warned = " warning: " in said
     building = []
-    exam = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch", builds=building.append)
+    exam = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch", on_build=building.append)
     with closing(check_bot(str(tmp_path / "bot"), exam)) as steps:
         assert next(steps).check == "file"
         step = next(steps)
@@ -483,7 +483,7 @@ def test_what_a_build_made_beside_the_bot_is_not_what_the_bot_wrote(tmp_path: Pa
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "touch made"\n')
     argv = load_bots([str(tmp_path / "bot")])[0][0].argv
     exam = CheckSettings(
-        InProcessSandbox({argv[0]: bot()}), SandboxChoice("process"), tmp_path / "scratch", patience=PATIENT
+        InProcessSandbox({argv[0]: bot()}), SandboxChoice("process"), tmp_path / "scratch", timeouts=PATIENT
     )
     steps = list(check_bot(str(tmp_path / "bot"), exam))
     assert (tmp_path / "bot" / "made").exists()

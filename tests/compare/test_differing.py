@@ -141,7 +141,7 @@ def test_a_choice_that_changes_nothing_at_the_table_is_no_difference() -> None:
     """The first challenger clockwise counts: one behind it is neither told nor heard."""
     pairs, record_of = played(Echo, (Doubter, Doubter, Doubter))
     differs = any(
-        record_of(2 * pair.block).games[pair.game].words != record_of(2 * pair.block + 1).games[pair.game].words
+        record_of(2 * pair.block).games[pair.game].moves != record_of(2 * pair.block + 1).games[pair.game].moves
         for pair in pairs
     )
     assert differs
@@ -172,7 +172,7 @@ class Talker(Bold):
 def test_what_is_said_is_no_difference_by_itself(bold: tuple[list[GamePair], Divergences]) -> None:
     """Nobody at this table listens: NEW differs where it did without a word."""
     pairs, record_of = played(Talker, tuple(sample(f"sample:{name}") for name in FIELD), "open-table")
-    assert any(game.said for game in record_of(1).games)
+    assert any(game.statements for game in record_of(1).games)
     assert pairs == bold[0]
     rows = [
         [(row.request, row.old, row.new, row.pairs) for row in found.groups]

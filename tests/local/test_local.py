@@ -218,7 +218,7 @@ def test_a_match_in_process_is_the_match_over_pipes(name: str, seats: int) -> No
     piped = play_match(match, lambda bot: sandbox.start(Program(("bot",), Path()), Limits())).record
     here = local.play_match(match, [LocalPlayer(name, Dice) for name in match.bots], keep_moves=True)
     assert piped.games[0].faults == ()
-    assert bool(piped.games[0].said) == (name == "open-table")
+    assert bool(piped.games[0].statements) == (name == "open-table")
     texts = [
         write_record(Record(record.header, tuple(replace(game, times=()) for game in record.games)))
         for record in (here, piped)

@@ -81,7 +81,7 @@ class Table:
 
     def take(self, happening: MatchEvent, choose: Chooses) -> None:
         if isinstance(happening, GameEnded):
-            self.sitting.go_on()
+            self.sitting.resume()
         if not isinstance(happening, LineReceived):
             return
         answer = self.sight.take(happening.message)
@@ -90,7 +90,9 @@ class Table:
         if happening.message["type"] == "request":
             sight = self.sight
             self.screens.append(
-                "\n".join([*sight.news(), *(row.text for row in sight.table(80)), sight.question(), *sight.hint(40)])
+                "\n".join(
+                    [*sight.new_lines(), *(row.text for row in sight.table(80)), sight.question(), *sight.hint(40)]
+                )
             )
             choice = choose(sight)
             if choice is None:
@@ -250,7 +252,7 @@ def test_what_others_say_is_told_and_cannot_pass_for_what_happened() -> None:
     seen = sight.seen()
     assert seen is not None
     assert seen.history == (line,)
-    assert sight.news() == [line]  # the screen makes its escapes visible, as of every text
+    assert sight.new_lines() == [line]  # the screen makes its escapes visible, as of every text
 
 
 def test_what_is_said_before_an_action_begins_its_turns_line() -> None:

@@ -93,7 +93,7 @@ def test_every_field_and_every_word_is_explained() -> None:
         for name, seats in TABLES
         for seed in range(4)
         for game in random_game(PRESETS[name], seats, seed).games
-        for word in [*game.words, *game.draws]
+        for word in [*game.moves, *game.draws]
     }
     assert len(words) > 20
     assert words - said == set()

@@ -450,7 +450,7 @@ def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -
 
     record = play(bot(actor), bot(in_order(1)), bot(in_order(2)), bot(in_order(3)), clock=clock)
     word = {"challenge": "!", "block": "block:duke"}[kind]
-    assert record.games[0].words[1:4] == ("-", word, word)
+    assert record.games[0].moves[1:4] == ("-", word, word)
     assert next(event["seat"] for event in events if event["event"] == kind) == 2
 
 

@@ -143,7 +143,7 @@ class Played:
         return [fault.code for fault in self.faults(game)]
 
     def words(self, game: int = 0) -> list[str]:
-        return list(self.record.games[game].words)
+        return list(self.record.games[game].moves)
 
 
 def play(
@@ -376,9 +376,9 @@ def test_the_third_fault_of_a_game_forfeits_it_and_no_error_line_comes() -> None
     ]
     assert [error.lives for error in errors(seen)] == [2, 1]
     game = played.record.games[0]
-    assert (game.winner, game.reason, game.words[-1]) == (1, "last_standing", "#")
-    assert game.faults[-1].step == len(game.words) - 1
-    assert len(game.times) == len(game.words)
+    assert (game.winner, game.reason, game.moves[-1]) == (1, "last_standing", "#")
+    assert game.faults[-1].step == len(game.moves) - 1
+    assert len(game.times) == len(game.moves)
 
 
 def test_lives_are_full_again_in_the_next_game() -> None:
@@ -477,7 +477,7 @@ def test_a_forfeit_ends_the_process_and_a_new_one_plays_the_next_game(name: str)
     assert (detail is None and fault.detail is None) or detail in (fault.detail or "")
     game = played.record.games[0]
     assert (game.winner, game.reason, game.survivors) == (1, "last_standing", (1,))
-    assert game.words[-1] == "#"
+    assert game.moves[-1] == "#"
     assert game_results(played.record)[0].forfeits == (0,)
     assert played.faults(1) == []
     assert starts == 2

@@ -167,10 +167,10 @@ def test_the_record_says_what_was_played() -> None:
     assert [game.seating for game in record.games] == [(0, 1, 2, 3), (1, 2, 3, 0), (2, 3, 0, 1), (3, 0, 1, 2)]
     for number, game in enumerate(record.games):
         assert game.game == number
-        assert len(game.times) == len(game.words)
+        assert len(game.times) == len(game.moves)
         assert all(time >= 0 for time in game.times)
-        assert all(fault.step is None or fault.step < len(game.words) for fault in game.faults)
-        assert all(fault.used in (None, game.words[fault.step or 0]) for fault in game.faults)
+        assert all(fault.step is None or fault.step < len(game.moves) for fault in game.faults)
+        assert all(fault.used in (None, game.moves[fault.step or 0]) for fault in game.faults)
         out = [seat for seat, _ in game.eliminated]
         assert sorted([*out, *game.survivors]) == [0, 1, 2, 3]
         assert [turn for _, turn in game.eliminated] == sorted(turn for _, turn in game.eliminated)
@@ -196,7 +196,7 @@ def test_a_record_says_what_was_allowed_and_its_times_are_part_of_no_comparison(
     assert write_record(record) == texts[0]
     assert record.header.terms == terms
     (game,) = record.games
-    assert len(game.times) == len(game.words)
+    assert len(game.times) == len(game.moves)
     assert min(game.times) > 0
     assert texts[0] != texts[1]
     assert texts[0].split("\n")[-2] == texts[1].split("\n")[-2]  # the checksum
@@ -394,17 +394,17 @@ def words(place: int, *instead: str) -> Forgery:
     """Put other words in one move's place."""
 
     def edit(game: GameRecord) -> dict[str, Any]:
-        at = place % len(game.words)
-        changed = [*game.words[:at], *instead, *game.words[at + 1 :]]
-        return {"words": tuple(changed), "times": (1,) * len(changed)}
+        at = place % len(game.moves)
+        changed = [*game.moves[:at], *instead, *game.moves[at + 1 :]]
+        return {"moves": tuple(changed), "times": (1,) * len(changed)}
 
     return edit
 
 
 def other_challenger(game: GameRecord) -> dict[str, Any]:
     """Let the first challenge come from the next seat that wanted to: nothing about it is illegal."""
-    place = game.words.index("!")
-    assert game.words[place + 1] == "!"
+    place = game.moves.index("!")
+    assert game.moves[place + 1] == "!"
     return words(place, "-")(game)
 
 
@@ -415,7 +415,7 @@ FORGERIES: dict[str, Forgery] = {
     "a target that is no number": words(0, "steal:x"),
     "a move too few": words(-1),
     "a move too many": words(-1, "-", "-"),
-    "no moves": lambda game: {"words": (), "times": ()},
+    "no moves": lambda game: {"moves": (), "times": ()},
     "another winner": lambda game: {"winner": ((game.winner or 0) + 1) % 4},
     "a draw": lambda game: {"winner": None},
     "another reason": lambda game: {"reason": "turn_limit"},
@@ -458,7 +458,7 @@ def test_a_replay_is_a_chain_from_the_deal_to_the_end() -> None:
     steps = list(replay_game(played().record.header, first_game()))
     assert steps[0].before.board.turn == 1
     assert all(step.after == following.before for step, following in pairwise(steps))
-    assert sum(len(step.answers) for step in steps) == len(first_game().words)
+    assert sum(len(step.answers) for step in steps) == len(first_game().moves)
     assert not steps[-1].after.board.phase.asked
 
 

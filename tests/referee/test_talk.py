@@ -190,7 +190,7 @@ def test_who_answers_wrongly_or_leaves_says_nothing() -> None:
     heard = Heard(lambda _: [HOLD], nothing, moves=wrong, lives=2)
     assert [event["event"] for event in heard.events(1)].count("forfeit") == 1
     assert heard.said(1) == []
-    assert heard.record.games[0].said == ()
+    assert heard.record.games[0].statements == ()
 
 
 def test_words_change_no_card_and_no_default() -> None:
@@ -202,8 +202,8 @@ def test_words_change_no_card_and_no_default() -> None:
     output = Heard(lambda _: [HOLD, TEXT], lambda _: [HOLD], nothing, moves=plays, games=4, lives=9)
     silent = Heard(nothing, nothing, nothing, moves=plays, games=4, lives=9)
     for talked, quiet in zip(output.record.games, silent.record.games, strict=True):
-        assert (talked.words, talked.draws, talked.start) == (quiet.words, quiet.draws, quiet.start)
-        assert talked.events == quiet.events + len(talked.said)
+        assert (talked.moves, talked.draws, talked.start) == (quiet.moves, quiet.draws, quiet.start)
+        assert talked.events == quiet.events + len(talked.statements)
     assert any(fault.code == "illegal_move" for game in output.record.games for fault in game.faults)
 
 
@@ -293,7 +293,7 @@ def test_what_cannot_be_said_costs_these_words_and_nothing_else() -> None:
     assert fault.got is not None
     assert fault.got.isprintable()
     assert fault.detail is not None
-    assert played.record.games[0].words[0] == "income"
+    assert played.record.games[0].moves[0] == "income"
 
 
 def test_a_seat_that_is_out_can_be_spoken_of_no_more() -> None:
@@ -344,7 +344,7 @@ def spoken() -> Record:
 
 
 def record_of(*said: tuple[int, StatementMade]) -> Record:
-    return replace(spoken(), games=(replace(spoken().games[0], said=said),))
+    return replace(spoken(), games=(replace(spoken().games[0], statements=said),))
 
 
 def test_a_record_that_lost_its_words_is_not_the_same_game() -> None:

@@ -781,7 +781,7 @@ def told_beside(game: GameRecord, place: int, asked: Sequence[int], state: State
     faulty = {fault.step for fault in game.faults}
     said = []
     for at, seat in sorted(enumerate(asked, start=place), key=lambda pair: pair[1]):
-        if at not in faulty and game.words[at] != "#":
+        if at not in faulty and game.moves[at] != "#":
             message = {"state": {"turn": state.board.turn}, "kind": messages.KINDS[type(state.board.phase)]}
             held, *texts = scripted(message, state.board.rules.talk)
             said.append(StatementMade(seat, StatementKind.HOLD, Role(held["role"])))
@@ -812,7 +812,7 @@ def rebuilt(played: Played) -> list[list[bytes]]:
                 menu = legal_moves.make_legal_moves(list_legal_moves(sight))
                 known, output = feed.known(sight), feed.take(seat)
                 lines[bot].append(question.line(sight, known, number[bot], output, menu, 500, 10_000))
-            answers = [parse_move(word) for word in game.words[place : place + len(asked)]]
+            answers = [parse_move(word) for word in game.moves[place : place + len(asked)]]
             if spec.terms.rules.talk is not Talk.OFF:
                 feed.add(told_beside(game, place, asked, state))
             place += len(asked)
@@ -878,7 +878,7 @@ def test_a_match_sends_the_lines_that_these_tests_build_and_no_others(
     """The clock aside. Other lines are the hello, match_over, and the errors of the offender."""
     played = example(name, seats, misbehave)
     expected = rebuilt(played)
-    assert any(game.said for game in played.record.games) == (talking(name, seats).talk is not Talk.OFF)
+    assert any(game.statements for game in played.record.games) == (talking(name, seats).talk is not Talk.OFF)
     for bot, lines in enumerate(played.lines):
         kinds = [json.loads(line)["type"] for line in lines]
         assert (kinds[0], kinds[-1]) == ("hello", "match_over")
@@ -923,7 +923,7 @@ def test_who_looks_on_changes_no_byte_of_anybodys_lines() -> None:
     assert watched.record.games == tuple(watch.games)
     assert len(watch.games) == 2
     assert watch.asks[0] == [0, 1, 2]
-    assert sum(map(len, watch.asks[1:])) == sum(len(game.words) for game in watch.games)
+    assert sum(map(len, watch.asks[1:])) == sum(len(game.moves) for game in watch.games)
 
 
 def test_an_error_line_holds_nothing_but_the_offenders_own() -> None:

@@ -37,12 +37,12 @@ def played(rules: Ruleset, seats: int, seed: int, choose: Callable[[View, Sequen
         views = [view_from_seat(state, seat) for seat in state.board.phase.asked]
         answers = [choose(seen, list_legal_moves(seen)) for seen in views]
         if rules.talk is not Talk.OFF:
-            notes.said += [
-                (len(notes.words) + at, said)
+            notes.statements += [
+                (len(notes.moves) + at, said)
                 for at, seat in enumerate(state.board.phase.asked)
                 for said in _said(state, seat)
             ]
-        notes.words += map(format_move, answers)
+        notes.moves += map(format_move, answers)
         notes.times += [1] * len(answers)
         after, events = apply_moves(state, answers, chance)
         notes.step(state, answers, after, (*notes.heard(), *events))

@@ -137,7 +137,7 @@ ASKED = {"turn", "challenge", "block", "prove", "lose", "exchange", "examine_dec
 def with_faults(record: Record) -> Record:
     """Return the record of a game in which each bot was at fault at its first move, and wrote a stray line."""
     [game] = record.games
-    faults = [Fault(bot, "bad_json", step=game.by.index(bot)) for bot in game.seating if bot in game.by]
+    faults = [Fault(bot, "bad_json", step=game.move_seats.index(bot)) for bot in game.seating if bot in game.move_seats]
     return replace(
         record, games=(replace(game, faults=(*faults, *(Fault(bot, "late_reply") for bot in game.seating))),)
     )

@@ -140,12 +140,12 @@ def without(code: str) -> Change:
 
 def other_than_default(game: GameRecord) -> int:
     """Return a move that nobody plays for a bot: a coup below ten coins, or a bluff."""
-    return next(place for place, word in enumerate(game.words) if word.startswith(("coup", "tax", "steal", "!")))
+    return next(place for place, word in enumerate(game.moves) if word.startswith(("coup", "tax", "steal", "!")))
 
 
 def timeout_at(game: GameRecord, used: str | None = None) -> Fault:
     place = other_than_default(game)
-    return Fault(game.seating[game.by[place]], "timeout", place, used=used or game.words[place])
+    return Fault(game.seating[game.move_seats[place]], "timeout", place, used=used or game.moves[place])
 
 
 def other_run(folder: Path) -> None:

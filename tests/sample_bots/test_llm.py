@@ -186,7 +186,7 @@ def test_where_there_is_talk_it_says_what_the_model_says_and_can_be_said(tmp_pat
         played(tmp_path, url, *more, COUP_LLM_CALLS=str(len(SPOKEN)))
     record = read_record((tmp_path / "r" / "records" / "000000.jsonl").read_text("utf-8"))
     wanted = [statement for _, said in SPOKEN for statement in said]
-    said = [statement_payload(statement) for game in record.games for _, statement in game.said]
+    said = [statement_payload(statement) for game in record.games for _, statement in game.statements]
     assert [{name: statement[name] for name in want} for want, statement in zip(wanted, said, strict=True)] == wanted
     assert all("You may say something" in each["messages"][1]["content"] for each in asked)
     assert any("says: I hold the duke" in each["messages"][1]["content"] for each in asked)

@@ -116,7 +116,7 @@ def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
     found = of(*records)
     games = [record.games[0] for record in records]
     assert sum(each.win_rate[ALL].count for each in found.bots) == pytest.approx(3)
-    assert sum(each.decision_times[ALL].requests for each in found.bots) == sum(len(game.words) for game in games)
+    assert sum(each.decision_times[ALL].requests for each in found.bots) == sum(len(game.moves) for game in games)
     for each in found.bots:
         turns = {rate.total for rate in each.actions.values()}
         assert len(turns) == 1

@@ -297,7 +297,7 @@ def test_a_machine_that_fails_is_no_fault_of_the_versions(tmp_path: Path) -> Non
         replace(job, digest="0" * 64),
         replace(job, archive=job.archive[:700]),
         replace(job, references=((replace(bot, digest="0" * 64), archive),)),
-        replace(job, references=((replace(bot, words=("no-such-program",)), archive),)),
+        replace(job, references=((replace(bot, argv=("no-such-program",)), archive),)),
     ):
         with pytest.raises(ArenaError):
             check_version(wrong)

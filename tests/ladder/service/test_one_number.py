@@ -68,4 +68,4 @@ def test_run_statistics_ladder_and_grades_say_one_number(place: Place) -> None:
 
 def test_the_referee_and_the_ladder_agree_which_faults_follow_from_others() -> None:
     """Results are pure, and so can't ask the referee's table."""
-    assert set(CONSEQUENTIAL_FAULTS) == {code for code, rule in FAULTS.items() if rule.follows}
+    assert set(CONSEQUENTIAL_FAULTS) == {code for code, rule in FAULTS.items() if rule.is_consequence}

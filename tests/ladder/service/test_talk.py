@@ -41,6 +41,6 @@ def test_a_ladders_matches_have_talk_where_its_rules_have(tmp_path: Path) -> Non
             text = find_record_text(reader, row.id)
     record: Record = read_record(text or "")
     verify_record(record)
-    said = [statement for game in record.games for _, statement in game.said]
+    said = [statement for game in record.games for _, statement in game.statements]
     assert {statement.text for statement in said} == {None, "<i>Peace</i>"}
     assert [fault for game in record.games for fault in game.faults] == []
