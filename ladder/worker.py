@@ -90,7 +90,7 @@ _MAX_LAST_LINES = 8  # of standard error
 
 @dataclass(frozen=True, slots=True)
 class VersionCheckJob:
-    """Hold what a worker needs to examine a version.
+    """All that a worker needs to check a version.
 
     name: the version's, such as "honest@3"; a folder without a name in its manifest gets its first part. archive,
     digest, file: as a Bundle has them. seats, match_games: of the qualifying match, whose number and key are `match`
@@ -115,13 +115,13 @@ class VersionCheckJob:
 
     @property
     def limit_s(self) -> float:
-        """How long the whole examination may take, in wall time; what takes longer fails."""
+        """How long the whole check may take, in wall time; what takes longer fails."""
         return MAX_CHECK_S + self.build_s
 
 
 @dataclass(frozen=True, slots=True)
 class VersionCheckResult:
-    """Hold what an examination found.
+    """The result of a check.
 
     passed: no step failed. bot: what plays, once it was loaded and built. built: the archive of its files as they play,
     None if they are those that were submitted. played: the qualifying match. language: what it is written in, if known.
@@ -137,9 +137,9 @@ class VersionCheckResult:
 
 
 def check_version(job: VersionCheckJob) -> VersionCheckResult:
-    """Examine a version in this process.
+    """Check a version in this process.
 
-    Raises WorkerRejectedError where this machine may not or can't examine now, ArenaError where it failed.
+    Raises WorkerRejectedError where this machine may not or can't check now, ArenaError where it failed.
     """
     require_suitable_machine(job.arena, job.choice)
     if remove_dead_scratch():
@@ -160,7 +160,7 @@ def check_version(job: VersionCheckJob) -> VersionCheckResult:
 
 
 class _Version:
-    """The examination of one version below a scratch folder."""
+    """The check of one version below a scratch folder."""
 
     def __init__(self, job: VersionCheckJob, scratch: Path) -> None:
         self.job = job
@@ -345,14 +345,14 @@ def _last_lines(logs: Iterable[bytes]) -> tuple[bytes, ...]:
 
 @dataclass(eq=False, slots=True)
 class Task:
-    """A match to play, or a version to examine; its id is the match's or the version's."""
+    """A match to play, or a version to check; its id is the match's or the version's."""
 
     id: int
     work: WorkItem | VersionCheckJob
 
     @property
     def exam(self) -> bool:
-        """Whether it is an examination."""
+        """Whether it is a check."""
         return isinstance(self.work, VersionCheckJob)
 
 

@@ -1,6 +1,6 @@
 """Check a bot at a scripted table over the real pipes, and the host with its boxes; advise how to fix what fails.
 
-Prints nothing and must not know click: `arena check` prints an examination's steps, `arena run` looks at each bot
+Prints nothing and must not know click: `arena check` prints a check's steps, `arena run` looks at each bot
 before it plays, `arena doctor` prints what the host has. `diagnosis` finds the mistake behind a fault from its traces.
 """
 

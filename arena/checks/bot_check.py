@@ -129,7 +129,7 @@ _REFUSED = (b"Read-only file system", b"EROFS")  # what a program says that was 
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """How bots are examined. `scratch` is a folder for builds; `rules` are the games whose requests are asked.
+    """How bots are checked. `scratch` is a folder for builds; `rules` are the games whose requests are asked.
 
     `hello_s` and `timeouts` are how long the examiner waits. `seats` are those of a table, None for few. `clock`
     returns seconds; if it raises, the examination ends. Boxes are started and closed under the `lock`.
@@ -164,9 +164,9 @@ class CheckSettings:
 
 
 def check_bot(argument: str, exam: CheckSettings) -> Generator[CheckStep, None, None]:
-    """Examine what a user calls a bot, and yield the steps.
+    """Check what a user calls a bot, and yield the steps.
 
-    Raises SandboxError or OSError if this machine fails. The examination's processes are ended when the iterator is.
+    Raises SandboxError or OSError if this machine fails. The check's processes are ended when the iterator is.
     """
     examination = BotCheck(exam)
     for number, step in enumerate(chain(examination.steps_before_run(argument), examination.steps_of_run()), 1):
@@ -201,7 +201,7 @@ class _FailedError(Exception):
 
 
 class BotCheck:
-    """The examination of one bot. `step` names the step that is being done, so that whatever fails is its failure."""
+    """The check of one bot. `step` names the step that is being done, so that whatever fails is its failure."""
 
     bot: Bot
 
@@ -573,7 +573,7 @@ _ALL = 100_000  # lines: the first that a bot wrote are kept, too
 
 
 def _spec(rules: Ruleset, terms: MatchSettings, seats: int | None) -> MatchSpec:
-    """Return a match in which the examined bot is number 0, and sits in each seat in turn."""
+    """Return a match in which the checked bot is number 0, and sits in each seat in turn."""
     seats = seats or next(count for count in (3, 2, *range(4, 11)) if rules.problem(count) is None)
     names = ("bot", *(f"examiner-{number}" for number in range(1, seats)))
     seatings = tuple(tuple((place - game) % seats for place in range(seats)) for game in range(seats))

@@ -39,7 +39,7 @@ def open_check_threads(exam: CheckSettings, most: int) -> Iterator[tuple[ThreadP
 
 
 def check_all(arguments: Sequence[str], exam: CheckSettings) -> Generator[tuple[int, CheckStep], None, None]:
-    """Examine what a user calls bots, side by side, and yield (place among them, step) in their order.
+    """Check what a user calls bots, side by side, and yield (place among them, step) in their order.
 
     Builds come first, one after another, in the caller's thread. A step is yielded as soon as those before it are.
     Raises SandboxError or OSError if this machine fails. All processes are ended when the iterator is.
@@ -70,12 +70,12 @@ def check_all(arguments: Sequence[str], exam: CheckSettings) -> Generator[tuple[
 
 
 def _at_once() -> int:
-    """Return how many examinations run at a time: more than the cores would disturb one another's times."""
+    """Return how many checks run at a time: more than the cores would disturb one another's times."""
     return max(2, os.cpu_count() or 1)
 
 
 def _run(examination: BotCheck, queue: SimpleQueue[CheckStep | None]) -> None:
-    """Put the steps of an examination into a queue, and at last None, whatever happens."""
+    """Put the steps of a check into a queue, and at last None, whatever happens."""
     try:
         for step in examination.steps_of_run():
             queue.put(step)

@@ -62,7 +62,7 @@ class ReplyCounts:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long the examiner waits for an answer: the free time of a request, and a bank for each game, in s."""
+    """How long the checker waits for an answer: the free time of a request, and a bank for each game, in s."""
 
     free_s: float
     bank_s: float

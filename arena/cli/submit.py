@@ -23,7 +23,7 @@ from arena.cli.check import has_failure, step_lines, verdict_line
 from arena.cli.console import fail, option, os_error_reason, print_error, print_note, print_text, usage_error
 from arena.cli.json_output import json_option, print_json
 
-POLL_INTERVAL_S = 1.0  # between two looks at an examination
+POLL_INTERVAL_S = 1.0  # between two looks at a check
 RETRY_TIMEOUT_S = 120.0  # with a server that is away meanwhile
 UPLOAD_TIMEOUT_S = 300.0  # for the answer to an upload
 MAX_TRIES = 10  # at a server that is busy with others' uploads

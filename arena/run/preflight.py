@@ -142,7 +142,7 @@ _WAKE_S = 0.5  # in which Ctrl-C is heard at the latest
 
 @dataclass(frozen=True, slots=True)
 class RejectedBot:
-    """A bot that can't play: the step of its examination that failed."""
+    """A bot that can't play: the step of its check that failed."""
 
     bot: Bot
     step: CheckStep

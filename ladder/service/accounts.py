@@ -68,7 +68,7 @@ APPROVAL_SCOPE = "ask"  # the scope of a link to join whose accounts staff appro
 
 @dataclass(frozen=True, slots=True)
 class IssuedSecret:
-    """A secret that lets a person in: it is shown this once, and isn't kept. expires_at: in seconds since 1970."""
+    """A new secret of a user: it is shown this once, and isn't stored. expires_at: in seconds since 1970."""
 
     id: int
     login: str
@@ -91,7 +91,7 @@ def issue_secret(
     lasts_s: float | None = None,
     check: Callable[[Connection, User], None] = lambda connection, owner: None,
 ) -> IssuedSecret:
-    """Make a link, a session or a token for a person, unless `check` raises.
+    """Create a link, a session or a token for a user, unless `check` raises.
 
     Raises LadderError for an unknown login.
     """
@@ -108,7 +108,7 @@ def issue_secrets(
     lasts_s: float | None = None,
     check: Callable[[Connection, User], None] = lambda connection, owner: None,
 ) -> list[IssuedSecret]:
-    """Make what `issue` makes for each of these people: for all or none. But for sessions they are noted as acts."""
+    """Create a secret for each of these users: for all or none. The audit log records all but sessions."""
     scope = scope if kind != JOIN or scope == APPROVAL_SCOPE else JOIN
     drawn, now = {login: secrets.token_urlsafe(32) for login in logins}, ladder.clock()
     ends = now + (lasts_s or (SESSION_IDLE_S if kind == SESSION else CREDENTIAL_LIFETIMES_S[kind]))
@@ -149,7 +149,7 @@ def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
 
 
 def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | None) -> IssuedSecret:
-    """Begin a session for the participant whose account at a provider this is; email: one that the provider verified.
+    """Start a session for the user with this account at a provider; email: one that the provider verified.
 
     The email identifies the user the first time. From then on the subject alone does, which a provider never gives to
     another account. Staff doesn't sign in so, and a person has one account there: rights follow no email.
@@ -179,7 +179,7 @@ def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | 
 
 
 def _by_email(connection: Connection, email: str | None) -> User:
-    """Return the participant of a verified email who has no account at a provider yet. Raises AuthenticationError."""
+    """Return the user with a verified email and without an account at a provider. Raises AuthenticationError."""
     if not email:
         raise AuthenticationError("the provider sent no verified email of yours: verify it there, and come again")
     owners = [owner for owner in all_users(connection, merged=True) if not owner.waiting]
@@ -203,7 +203,7 @@ def _by_email(connection: Connection, email: str | None) -> User:
 
 
 def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
-    """Note that a sign-in failed, and at whose login, if there is one: what else was typed may be a password."""
+    """Record a failed sign-in, with the login if it exists: any other text may be a password."""
 
     def act(connection: Connection) -> None:
         owner = find_user(connection, login) if login else None
@@ -236,14 +236,14 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
 
 
 def require_not_locked_out(connection: Connection, owner: User) -> None:
-    """Raise AuthenticationError for a person who is suspended or left the course, with the reason."""
+    """Raise AuthenticationError for a suspended or withdrawn user, with the reason."""
     out = lockout_reason(connection, owner)
     if out is not None:
         raise AuthenticationError(f"you are {out}")
 
 
 def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | None = None) -> bool:
-    """End a credential, and the sessions that began by it; return False if it has ended already.
+    """Revoke a credential, and the sessions that it started; return False if it is revoked already.
 
     Raises LadderError if it doesn't exist, or isn't this person's.
     """
@@ -280,7 +280,7 @@ def sign_out(ladder: Ladder, session: str) -> None:
 
 
 def hash_secret(secret: str) -> str:
-    """Return what is kept of a secret."""
+    """Return the SHA-256 of a secret, which is stored in its place."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -298,7 +298,7 @@ _AT_A_TIME = threading.BoundedSemaphore(4)  # a hash takes 19 MiB
 
 
 def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "", tokens: bool = False) -> None:
-    """Set a person's password, or change it for who knows the current one. Raises LadderError.
+    """Set a user's password, or change it, given the current one. Raises LadderError.
 
     All other sessions of the person end, and links that weren't used; with `tokens` the tokens too.
     """
@@ -307,12 +307,12 @@ def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "", to
 
 
 def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
-    """Remove a person's password for who knows it; their other sessions and their links end. Raises LadderError."""
+    """Remove a user's password, given the current one; their other sessions and links end. Raises LadderError."""
     _put(ladder, viewer, current, None)
 
 
 def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecret:
-    """Begin a session. Raises AuthenticationError, with a reason for who knows the password alone."""
+    """Start a session. Raises AuthenticationError, with the reason only if the password is right."""
     credential = ladder.database.read_with_retry(lambda connection: _credential(connection, login, ladder.clock()))
     if not _fits(credential, password) or credential is None:
         raise AuthenticationError(_WRONG)
@@ -355,7 +355,7 @@ def _credential(connection: Connection, login: str, now: float) -> Credential | 
 
 
 def _check(password: str, login: str) -> None:
-    """Raise LadderError for a password that is too short, too long, or little but the login and what many choose."""
+    """Raise LadderError for a password that is too short, too long, or mostly the login or a common one."""
     plain = _plain(password).casefold().replace(login.casefold(), "")
     for word in _COMMON.split():
         plain = plain.replace(word, word[0])
@@ -404,12 +404,12 @@ MAX_APPLICANTS = 200  # accounts at a time
 
 
 def find_join_link(ladder: Ladder, link: str) -> Credential | None:
-    """Return the link by which people sign up, None for one that isn't known, was revoked, or is over."""
+    """Return the sign-up link of a secret, None for one that is unknown, revoked or expired."""
     return ladder.database.read_with_retry(lambda connection: _find(connection, link, ladder.clock()))
 
 
 def create_account(ladder: Ladder, link: str, login: str, name: str, email: str) -> IssuedSecret:
-    """Make an account, and return a session of it. Staff who approves it reads the email. Raises LadderError."""
+    """Create an account, and return a session of it. Staff who approves it reads the email. Raises LadderError."""
     login, name, email = (unicodedata.normalize("NFC", word.strip()) for word in (login, name, email))
     person = make_roster_entry(login, name, email or None, None, None)
     if "@" in login:
@@ -449,7 +449,7 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
 
 
 def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
-    """Let an account that waits take part; return False if it does already. Raises LadderError.
+    """Approve an account that waits; return False if it is approved already. Raises LadderError.
 
     Its email is removed: it was a hint for staff, never verified. A roster, or staff, gives the account one.
     """

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The table of the chosen versions, and what else was measured of them."""
+    """The standings of the chosen versions, and what else was measured of them."""
 
     table: Standings
     fit: "Fit"
@@ -61,11 +61,11 @@ class Evaluation:
     """Each version's place in the fit."""
 
     def row(self, version: int) -> StandingsRow | None:
-        """Return a version's row, None if it has none."""
+        """Return a version's row of the standings, or None."""
         return next((row for row in self.table.items if row.version == version), None)
 
     def lead(self, version: int, other: int) -> Estimate | None:
-        """Return by how much a version's share is above another's; None if either has none."""
+        """Return the difference of two versions' win rates; None if either has none."""
         return estimate_lead(self.fit, self.places[version], self.places[other])
 
 
@@ -77,7 +77,7 @@ def evaluate_versions(
     fit: Sequence[Version] | None = None,
     moment: HistoryPoint | None = None,
 ) -> Evaluation:
-    """Measure the chosen versions among themselves, by all rated matches, or by those of a final.
+    """Rate the chosen versions among themselves, by all rated matches, or by those of a final.
 
     fit: all accepted versions, in order of id, where they aren't those of now. moment: matches count that rated then.
     Rated matches are those of all versions: the opponents of the chosen ones count in the fit, and in no share.
@@ -105,7 +105,7 @@ DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class PersonalDeadline:
-    """One person's end of a deadline, in seconds since 1970.
+    """A deadline with a user's extension, in seconds since 1970.
 
     at: the deadline, or the person's extension. closes: `at` with the grace. last: what comes later doesn't count.
     """
@@ -130,7 +130,7 @@ VersionPicker = Callable[[Iterable[Version], DeadlineLookup], list[Version]]
 def effective_deadline(
     settings: LadderSettings, deadline: Deadline, extension: Extension | None = None
 ) -> PersonalDeadline:
-    """Return when a deadline is over for who has this extension, or none."""
+    """Return the end of a deadline with an extension, or without one."""
     at = deadline.at.timestamp()
     if extension is not None and extension.extended_until is not None:
         at = max(at, extension.extended_until)
@@ -139,7 +139,7 @@ def effective_deadline(
 
 
 def effective_deadlines(connection: Connection, settings: LadderSettings, deadline: Deadline) -> DeadlineLookup:
-    """Return each owner's end of a deadline."""
+    """Return each user's end of a deadline, by id."""
     extensions = {each.user_id: each for each in extensions_in_force(connection) if each.deadline == deadline.name}
     return lambda owner: effective_deadline(settings, deadline, None if owner is None else extensions.get(owner))
 
@@ -181,7 +181,7 @@ def _of(labels: tuple[str, ...], own: set[str]) -> tuple[str, ...]:
 
 
 def find_grace_deadline(connection: Connection, settings: LadderSettings, owner: int, at: float) -> str | None:
-    """Return the deadline in whose grace something of an owner's comes at a time, None if in none."""
+    """Return the deadline in whose grace a user's submission at a time falls, or None."""
     dues = ((each.name, effective_deadlines(connection, settings, each)(owner)) for each in settings.deadlines)
     return next((name for name, due in dues if due.at < at <= due.closes), None)
 
@@ -190,7 +190,7 @@ def make_version_picker(connection: Connection) -> VersionPicker:
     """Return the function that decides which of accepted versions count at a deadline.
 
     Of each bot it is the version that was active when the deadline closed for its owner: the newest of those received
-    by then, or the one that a person activated by then and after that. When an examination ended doesn't matter.
+    by then, or the one that a person activated by then and after that. When a check ended doesn't matter.
     Versions that are disabled now count nothing, nor do those of owners who are suspended or left.
 
     Of owners with none in time, it is the first that came within the days in which late versions count: a ladder goes
@@ -220,7 +220,7 @@ def make_version_picker(connection: Connection) -> VersionPicker:
 def remaining_late_days(
     connection: Connection, settings: LadderSettings, before: str | None = None, without: str | None = None
 ) -> defaultdict[int, int]:
-    """Return how many late days of their own people have left, by owner, when a deadline comes; None: after all.
+    """Return how many late days users have left, by user, when a deadline comes; None: after all.
 
     They are spent by themselves, in the order of the deadlines. without: a deadline that is left out, with what an
     extension of it took.
@@ -250,7 +250,7 @@ def format_deadline_time(at: float, deadline: Deadline) -> str:
 
 
 def deadline_versions(connection: Connection, settings: LadderSettings, deadline: Deadline | None) -> list[Version]:
-    """Return the versions that count at a deadline, or that play now, in order of their labels."""
+    """Return the versions that count at a deadline, or the active ones, in order of their labels."""
     versions = active_versions(connection)
     if deadline is not None:
         standing = make_version_picker(connection)(
@@ -263,7 +263,7 @@ def deadline_versions(connection: Connection, settings: LadderSettings, deadline
 def pending_versions(
     connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float
 ) -> list[Version]:
-    """Return the versions whose examination may change which count at a deadline, or play now."""
+    """Return the versions whose check may change which count at a deadline, or are active."""
     waiting = unchecked_versions(connection, now)
     if deadline is None:
         return waiting
@@ -295,7 +295,7 @@ def describe_extended_users(
 def require_checks_finished(
     connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float, folder: object
 ) -> None:
-    """Raise LadderError before a deadline is over, and while a version that may stand isn't examined.
+    """Raise LadderError before a deadline is over, and while a version that may stand isn't checked.
 
     It doesn't wait for who has more time than the class.
     """

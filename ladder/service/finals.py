@@ -61,7 +61,7 @@ FINAL_GAMES = 240  # of a version by default: a share's interval is then about 6
 
 
 def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, who: str) -> FinalState:
-    """Make a final of the versions that play now, or of a deadline's, and queue its matches.
+    """Create a final of the active versions, or of a deadline's, and queue its matches.
 
     Each version plays at least `games` games. The key's SHA-256 is in the ladder's folder before a match is queued.
     A user with more time plays with what they have submitted; the audit log names them. Raises LadderError.
@@ -92,7 +92,7 @@ def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, wh
 
 
 def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) -> FinalState:
-    """Return a final as a viewer may see it: with its table, once it is revealed. Raises LadderError for none."""
+    """Return a final for a viewer, with its standings once it is revealed. Raises LadderError without one."""
     with ladder.reading(viewer) as reader:
         _get_final(reader.connection, name)
         state = find_final_state(ladder, reader, name)
@@ -113,7 +113,7 @@ def find_final_state(ladder: Ladder, reader: ViewContext, name: str) -> FinalSta
 
 
 def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
-    """Let the matches of a final be played again that were abandoned, with the same deals. Raises LadderError."""
+    """Queue the abandoned matches of a final again, with the same deals. Raises LadderError."""
 
     def act(connection: Connection) -> FinalState:
         final = _get_final(connection, name)
@@ -130,7 +130,7 @@ def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
 def reveal_final_results(
     ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF_VIEWER, incomplete: bool = False
 ) -> tuple[Final, Evaluation]:
-    """Return a final that has ended, measured; its key is public from now on. Raises LadderError before.
+    """Reveal a final: its key is public from now on. Returns it with its results; raises LadderError before its end.
 
     `incomplete`: also where matches were abandoned.
     """
@@ -184,7 +184,7 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
 
 
 def number_owners(versions: Sequence[Version]) -> list[int]:
-    """Return a number for each version, the same for those that may not meet: of one owner, or of one team now.
+    """Return a number for each version, the same for those that may not meet: of one user, or of one team.
 
     Reference bots may meet one another.
     """
@@ -243,7 +243,7 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
 
 
 def _plan_of(ladder: Ladder, final: Final, versions: Sequence[Version], matches: Sequence[int] = ()) -> FinalPlan:
-    """Return what a final is made of; matches: the ladder's numbers of them, once they are queued."""
+    """Return the plan of a final; matches: their ids, once they are queued."""
     play = ladder.play
     entrants = zip(versions, final.owner_groups, strict=True)
     return FinalPlan(
@@ -289,7 +289,7 @@ def _versions(connection: Connection, final: Final) -> list[Version]:
 def evaluate_baseline(
     baseline: Baseline, version: Version, measured: Evaluation, other: Version | None
 ) -> BaselineResult:
-    """Hold a baseline against a version. `other` is the version of the bot that is to be beaten, if it plays."""
+    """Compare a version with a baseline. `other` is the version of the bot that is to be beaten, if it plays."""
     if baseline.beats is not None:
         return _beats(baseline, version, measured, other)
     if baseline.games is not None:
@@ -299,7 +299,7 @@ def evaluate_baseline(
 
 
 def failed_baseline_result(baseline: Baseline, words: str) -> BaselineResult:
-    """Return the mark of a baseline that nothing could be held against."""
+    """Return the result of a baseline that couldn't be measured."""
     return _mark(baseline, False, None, None, words)
 
 

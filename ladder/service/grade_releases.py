@@ -31,7 +31,7 @@ from ladder.views import Grade, GradeChange, GradeChanges, Grades, PublishedGrad
 
 @dataclass(frozen=True, slots=True)
 class StoredRelease:
-    """What a release holds: why it was made, what the grades were made from, and the grades."""
+    """A stored release: its reason, the grading inputs, and the grades."""
 
     reason: str
     inputs: GradingInputs
@@ -55,7 +55,7 @@ def _adapter() -> TypeAdapter[StoredRelease]:
 def release_grades(
     ladder: Ladder, name: str, who: str, why: str | None, final: str | None = None, deadline: str | None = None
 ) -> PublishedGrades:
-    """Keep the grades of a final or a deadline as they are now, under a new name. Raises LadderError.
+    """Release the grades of a final or a deadline as they are now, under a new name. Raises LadderError.
 
     why: needed where grades of the same were released before.
     """
@@ -152,7 +152,7 @@ def find_newest_release(connection: Connection, kind: str, name: str | None) -> 
 
 
 def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
-    """Make a release again, from the ladder and what the release was made from, and compare. Raises LadderError."""
+    """Compute a release again, from the ladder and its grading inputs, and compare. Raises LadderError."""
     with ladder.database.read() as connection:
         kept = _adapter().validate_json(_find(connection, name).data)
         again = replace(kept, grades=compute_grades_from(ladder, connection, kept.inputs))
@@ -199,7 +199,7 @@ def _changes(
 
 
 def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease) -> Iterator[str]:
-    """Yield what changed for all: settings, games, matches that are void."""
+    """Yield what changed for all users: settings, games, matches that are void."""
     one, two = before.inputs, after.inputs
     if one.scope != two.scope:
         yield f"grades of the {two.scope}, not of the {one.scope}"
@@ -234,7 +234,7 @@ def _time(at: float | None) -> str:
 
 
 def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Iterator[str]:
-    """Yield why an owner's grade is another than before, and nothing where it is the same."""
+    """Yield why a user's grade has changed; nothing if it hasn't."""
     if one is None or two is None:
         yield "had no grade before: joined since" if one is None else "has no grade any more: left since"
         return

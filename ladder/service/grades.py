@@ -62,7 +62,7 @@ from ladder.views import BaselineResult, Grade, Grades, UserSummary, summarize_u
 
 @dataclass(frozen=True, slots=True)
 class CandidateVersion:
-    """A version that stands for an owner, by id. days: begun after the grace; spent: late days of whose bot it is.
+    """A version that counts for a user, by id. days: begun after the grace; spent: late days of its owner.
 
     own: it is the owner's bot, not that of another one of the team.
     """
@@ -117,7 +117,7 @@ class GradingInputs:
 def collect_grading_inputs(
     connection: Connection, settings: LadderSettings, now: float, final: Final | None, limit: Deadline | None
 ) -> GradingInputs:
-    """Return what the grades of a final, of a deadline, or of now are made from. Raises LadderError."""
+    """Return the grading inputs of a final, of a deadline, or of now. Raises LadderError."""
     _require_baseline_bots(connection, settings)
     due: DeadlineLookup | None = None
     of, waiting = "now", pending_versions(connection, settings, limit, now)
@@ -244,7 +244,7 @@ def get_grades(
 
 
 def select_visible_grades(whole: Grades, viewer: Viewer) -> Grades:
-    """Return grades with those alone that a viewer may see."""
+    """Return the grades that a viewer may see."""
     mine = tuple(grade for grade in whole.grades if viewer.can("grades:read", grade.user.login))
     return replace(whole, grades=mine)
 
@@ -252,7 +252,7 @@ def select_visible_grades(whole: Grades, viewer: Viewer) -> Grades:
 def compute_grades(
     ladder: Ladder, who: str, final: str | None, deadline: str | None, viewer: Viewer = STAFF_VIEWER
 ) -> tuple[GradingInputs, Grades]:
-    """Return what grades of a final, of a deadline, or of now are made from, and all of them. Raises LadderError."""
+    """Return the grading inputs and all grades of a final, of a deadline, or of now. Raises LadderError."""
     settings = ladder.settings
     if not settings.baselines:
         raise LadderError(
@@ -266,7 +266,7 @@ def compute_grades(
 
 
 def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingInputs) -> Grades:
-    """Return the grades that are made from a basis: the same to the digit, whatever happened since."""
+    """Compute grades from stored inputs: the same to the digit, whatever happened since."""
     chosen = get_versions_by_id(connection, basis.chosen)
     fit = get_versions_by_id(connection, basis.fit)
     measured = evaluate_versions(ladder, connection, chosen, basis.final, fit, basis.moment)
@@ -325,7 +325,7 @@ def _grade(
 
 
 def _late(grade: Grade, candidate: CandidateVersion, line: UserGradingInputs, basis: GradingInputs) -> list[str]:
-    """Return in words how late a version is, and what that costs."""
+    """Return as text how late a version is, and what that costs."""
     if not grade.late:
         return []
     if not candidate.days:
@@ -354,7 +354,7 @@ def _mark_text(each: BaselineResult) -> str:
 
 
 def _nothing(line: UserGradingInputs, basis: GradingInputs) -> Grade:
-    """Return the grade of an owner for whom no version stands, with the reason."""
+    """Return the grade of a user without a version that counts, with the reason."""
     marks = tuple(failed_baseline_result(each, "no version") for each in basis.baselines)
     reason = "; ".join(filter(None, (line.nothing, line.extended)))
     grade = Grade(line.user, None, None, None, 0.0, None, None, None, 0, marks, reason)
@@ -465,7 +465,7 @@ _NAMES: dict[str, dict[str, _Of]] = {  # by what each form names people, in the 
 
 
 def describe_missing_ids(grades: Grades, form: str) -> list[str]:
-    """Return a sentence for each thing by which a form can't name everybody, with whom."""
+    """Return a sentence for each identifier that some users lack in a format, with their logins."""
     sentences = []
     for words, of in _NAMES.get(form, {}).items():
         without = _without(grades, of)
@@ -476,7 +476,7 @@ def describe_missing_ids(grades: Grades, form: str) -> list[str]:
 
 
 def _without(grades: Grades, of: _Of) -> list[str]:
-    """Return the logins of those who lack something."""
+    """Return the logins of the users that lack an identifier."""
     return [escape_control(grade.user.login or "") for grade in grades.grades if not of(grade.user)]
 
 
@@ -491,7 +491,7 @@ def _when(at: float | None) -> str | None:
 
 
 def _text(value: Cell) -> str:
-    """Return a cell's text; numbers have four digits after the point at most."""
+    """Return a cell's text; numbers have at most four decimals."""
     if value is None:
         return ""
     if isinstance(value, float):

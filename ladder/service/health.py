@@ -61,20 +61,20 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 5.0  # for a database that doesn't answer
 _MIN_FREE_BYTES = 500 << 20  # free on a disk: a day's matches, and space for boxes
-_MAX_WAIT_S = 600.0  # a submission is examined within a minute; a table session with sixty takes five
+_MAX_WAIT_S = 600.0  # a submission is checked within a minute; a table session with sixty takes five
 _MAX_DEATHS = 3  # of workers: fewer happen to any table
 _DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """All that a checkup said."""
+    """The findings of a checkup."""
 
     items: tuple[Finding, ...]
 
 
 def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
-    """Yield what is found, one thing after the other. `deep` reads all results, too. Raises LadderError for no ladder.
+    """Yield findings one by one. `deep` reads all results, too. Raises LadderError without a ladder.
 
     It only looks, but `deep` keeps the table that it computes. A database that is away is a finding, and the last one.
     """
@@ -340,7 +340,7 @@ class RunnerMetrics:
         silent.set_function(lambda: time.monotonic() - self._last)
 
     def hear(self, event: RunnerUpdate) -> None:
-        """Count what happened."""
+        """Count an event."""
         self._last = time.monotonic()
         match event:
             case MatchFinished(seconds=seconds):
@@ -362,7 +362,7 @@ class RunnerMetrics:
                 self._events.labels(event_kind(type(event))).inc()
 
     def collect(self) -> "Iterator[Metric]":
-        """Yield the ladder's numbers; prometheus_client calls this. Where the database is away, they are missing."""
+        """Yield the ladder's metrics, for prometheus_client; none while the database is unreachable."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         losses = self._ladder.database.losses
@@ -408,7 +408,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 @contextmanager
 def serve_metrics(metrics: RunnerMetrics, text: str) -> Iterator[str]:
-    """Serve the numbers over HTTP meanwhile; give the URL. Raises LadderError."""
+    """Serve the metrics over HTTP meanwhile; yield the URL. Raises LadderError."""
     from prometheus_client import start_http_server
 
     host, port = parse_address(text)

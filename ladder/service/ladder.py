@@ -66,7 +66,7 @@ STAFF_USER = User("staff", "Staff", "staff", staff=True)  # owns the reference b
 
 @dataclass(frozen=True, slots=True)
 class LadderFormat:
-    """What is played: for all matches of a ladder the same."""
+    """The fixed format of all matches of a ladder."""
 
     terms: MatchSettings
     sandbox: SandboxChoice
@@ -183,7 +183,7 @@ def create_ladder(
     database: str | None,
     fill: Callable[[Connection], object] = lambda connection: None,
 ) -> Ladder:
-    """Make a ladder in a new folder; `database` is a URL, None for a file in the folder. Raises LadderError.
+    """Create a ladder in a new folder; `database` is a URL, None for a file in the folder. Raises LadderError.
 
     `fill` writes what it is to begin with. It is there whole or not at all: ladder.toml is written last.
     """
@@ -262,7 +262,7 @@ def resolve_database_url(url: str, folder: Path) -> URL:
 
 
 def describe_ladder(ladder: Ladder) -> LadderInfo:
-    """Return what a ladder plays, what it published, and what is due."""
+    """Return a ladder's format, published commitments, and deadlines."""
     play, settings = ladder.play, ladder.last_settings
     return LadderInfo(
         name=ladder.name,
@@ -291,7 +291,7 @@ def require_sandbox(ladder: Ladder) -> None:
 
 
 def get_user(connection: Connection, login: str) -> User:
-    """Return the owner of a login. Raises LadderError, also for an account that waits for approval."""
+    """Return the user of a login. Raises LadderError, also for an account that waits for approval."""
     owner = find_user(connection, login)
     if owner is not None and owner.waiting:
         raise LadderError(
@@ -305,7 +305,7 @@ def get_user(connection: Connection, login: str) -> User:
 
 
 def get_acting_user(connection: Connection, login: str) -> User:
-    """Return the owner of a login, who wants something done. Raises LadderError, also for one who is out."""
+    """Return the user of a login that acts. Raises LadderError, also for a suspended or withdrawn one."""
     owner = get_user(connection, login)
     out = lockout_reason(connection, owner)
     if out is not None:
@@ -314,13 +314,13 @@ def get_acting_user(connection: Connection, login: str) -> User:
 
 
 def make_viewer(connection: Connection, owner: User) -> Viewer:
-    """Return the viewer that a person is, with those who are in the person's team now."""
+    """Return the viewer for a user, with the current members of the user's team."""
     mates = frozenset(get_party(connection, owner).values()) - {owner.login}
     return Viewer(owner.login, owner.staff, mates=mates)
 
 
 def require_unsuspended(connection: Connection, bot: BotRecord) -> None:
-    """Raise LadderError where a bot's owner is suspended: the team does nothing with it either."""
+    """Raise LadderError if a bot's owner is suspended: the team can't use it either."""
     owner = find_user(connection, bot.login)
     if owner is not None and (owner.suspended or owner.withdrawn):
         raise LadderError(

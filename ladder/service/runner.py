@@ -195,7 +195,7 @@ class LadderRunner:
         yield MatchFinished(match.match, new, time.monotonic() - began)
         yield from auto_disabled
 
-    # --- examinations
+    # --- checks
 
     def _note_steps(self, version: int, steps: Sequence[CheckStep]) -> None:
         """Let those who wait see the steps so far."""
@@ -308,7 +308,7 @@ def auto_disable_version(connection: Connection, version: int, why: str, now: fl
 
 
 def rejection_reason(steps: Sequence[CheckStep]) -> str:
-    """Return in one line why an examination failed: its first step that did."""
+    """Return in one line why a check failed: its first step that did."""
     step = next(step for step in steps if step.severity is Severity.FAIL)
     return escape_control(f"{step.check}: {step.message}")
 

@@ -109,7 +109,7 @@ class StandingsUpdater:
         return self.table is not None and self.table.verdict is not None and self.table.verdict.decided
 
     def update(self) -> int:
-        """Bring the table up to what has ended and who plays; return how many games it is of."""
+        """Update the standings to all ended matches and active versions; return their number of games."""
         database, now = self._ladder.database, self._ladder.clock()
 
         def read(connection: Connection) -> list[StandingsEntrant]:

@@ -126,7 +126,7 @@ def submit_bot(
     received: float | None = None,
     by: str | None = None,
 ) -> AcceptedSubmission:
-    """Take a file, a folder, a zip or a tar in as a new version of an owner's bot, or a teammate's, to be examined.
+    """Submit a file, a folder, a zip or a tar as a new version of a user's bot, or a teammate's, to be checked.
 
     The same files submitted twice in a row are one version. received, by: as of a Submission; where staff says when, no
     quota of a day holds. Raises BotError for what can't be a bot, LadderError for an unknown owner, another's bot, a
@@ -144,7 +144,7 @@ def submit_bot(
 
 @dataclass(frozen=True, slots=True)
 class BulkSubmission:
-    """What became of many people's files, by login: they were taken, or refused with the reason."""
+    """The result of many users' submissions, by login: accepted, or rejected with the reason."""
 
     accepted: dict[str, AcceptedSubmission]
     rejected: dict[str, str]
@@ -185,7 +185,7 @@ def _name_for(connection: Connection, login: str) -> str:
 
 
 def _put(connection: Connection, settings: LadderSettings, new: Submission, now: float) -> AcceptedSubmission:
-    """Take a submission in. Raises LadderError."""
+    """Store a submission. Raises LadderError."""
     login, bundle, received = new.login, new.bundle, now if new.received_at is None else new.received_at
     acting = get_acting_user(connection, login)
     owner, party = acting.id, get_party(connection, acting)
@@ -287,13 +287,13 @@ def format_local_time(at: float | None) -> str:
 
 
 def require_past(ladder: Ladder, received: float | None) -> None:
-    """Raise LadderError where something would have been received at a time to come."""
+    """Raise LadderError for a time in the future."""
     if received is not None and received > ladder.clock():
         raise LadderError(f"{format_local_time(received)} is still to come.\nGive a time that is over.")
 
 
 def get_remaining_quota(ladder: Ladder, reader: ViewContext, login: str | None = None) -> RemainingQuota:
-    """Return what a person, the reader unless another is named, may submit now; in a team, what the team may."""
+    """Return what a user, by default the viewer, may submit now; in a team, what the team may."""
     connection, login, settings = reader.connection, login or reader.viewer.login, ladder.last_settings
     owner = None if login is None else find_user(connection, login)
     party = {} if owner is None else get_party(connection, owner)
@@ -316,20 +316,20 @@ def get_remaining_quota(ladder: Ladder, reader: ViewContext, login: str | None =
 
 @dataclass(frozen=True, slots=True)
 class ReferenceBot:
-    """A bot of the staff's that fixes the scale, as it was read."""
+    """A bot of the staff that fixes the scale, as it was read."""
 
     name: str
     bundle: BotArchive
 
 
 def read_reference(argument: str) -> ReferenceBot:
-    """Read what a user calls a bot. Raises BotError, LadderError."""
+    """Read a bot argument. Raises BotError, LadderError."""
     bot = load_bots([argument])[0][0]
     return ReferenceBot(normalize_bot_name(bot.name), read_submission_in_process(bot.path))
 
 
 def save_reference(connection: Connection, reference: ReferenceBot, at: float) -> AcceptedSubmission:
-    """Take a reference bot in as a new version, to be examined. Raises LadderError if the name is an owner's bot's."""
+    """Store a reference bot as a new version, to be checked. Raises LadderError if a user's bot has the name."""
     owner = find_user(connection, STAFF_USER.login)
     assert owner is not None, "create makes the staff"
     name, bundle = reference.name, reference.bundle
@@ -353,7 +353,7 @@ def submit_reference(ladder: Ladder, argument: str) -> AcceptedSubmission:
 
 
 def normalize_bot_name(name: str) -> str:
-    """Return a bot's name as it is kept. Raises LadderError for one that results or a spreadsheet can't hold."""
+    """Return a bot's name as it is stored. Raises LadderError for one that results or a spreadsheet can't hold."""
     try:
         name = normal_name(name)
     except ValueError as problem:
@@ -373,7 +373,7 @@ def find_bot_ignoring_case(connection: Connection, name: str) -> BotRecord | Non
 
 
 def describe_party(login: str, party: Collection[int]) -> str:
-    """Return whose a quota is, in words."""
+    """Return as text whose quota it is."""
     return escape_control(login) if len(party) == 1 else f"the team of {escape_control(login)}"
 
 
@@ -388,7 +388,7 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Ladder
 
 
 def _bots_of(connection: Connection, party: Collection[int]) -> list[BotRecord]:
-    """Return the bots of those of a party who take part."""
+    """Return the bots of a party's active users."""
     out = {owner.id for owner in all_users(connection) if owner.suspended or owner.withdrawn}
     return [
         bot for bot in all_bots(connection) if bot.owner_id in party and not (bot.is_reference or bot.owner_id in out)
@@ -406,7 +406,7 @@ class QueuedChallenge:
 
 
 def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, count: int = 1) -> QueuedChallenge:
-    """Queue challenges of an owner's bot; reference bots fill the table up. They are the next to be played.
+    """Queue challenges of a user's bot, before all other matches; reference bots fill the table.
 
     `bot` and `opponents` are names ("honest": the version that plays) or versions ("honest@3"). Raises LadderError.
     """

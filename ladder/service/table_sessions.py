@@ -174,7 +174,7 @@ def find_table_access(ladder: Ladder, id: int, viewer: Viewer, secret: str | Non
 
 
 def find_program_access(ladder: Ladder, id: int, viewer: Viewer, token: str) -> TableAccess | None:
-    """Return the place of a program, by the place's token or the account's; None if it has none."""
+    """Return the slot of a program, by the slot's token or the account's; None without one."""
     seat = _seat(ladder, id, PROGRAM, viewer.login if viewer.can_write else None, hash_secret(token))
     return None if seat is None or seat.place is None else seat
 

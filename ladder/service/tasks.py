@@ -118,7 +118,7 @@ class MatchFinished:
 
 @dataclass(frozen=True, slots=True)
 class CheckFinished:
-    """A version was examined; `reason` says why it is rejected, None if it is accepted.
+    """A version was checked; `reason` says why it is rejected, None if it is accepted.
 
     plays: from now on. An accepted one doesn't if a newer one is, or an owner or staff has decided otherwise since.
     """
@@ -130,7 +130,7 @@ class CheckFinished:
 
 @dataclass(frozen=True, slots=True)
 class VersionAutoDisabled:
-    """A version doesn't play on."""
+    """A version was disabled, since it failed repeatedly."""
 
     version_ref: str
     reason: str
@@ -138,7 +138,7 @@ class VersionAutoDisabled:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed:
-    """An attempt failed through a machine; the match, or a version's examination, is done again unless `abandoned`."""
+    """An attempt failed through a machine; the match, or a version's check, is done again unless `abandoned`."""
 
     id: int
     is_check: bool
@@ -263,12 +263,12 @@ class TaskSource:
 
     @property
     def empty(self) -> bool:
-        """Whether there was nothing to do at the last look."""
+        """Whether nothing was queued when last asked."""
         return self._empty and not self._again
 
     @property
     def doing(self) -> tuple[Task, ...]:
-        """Return what is being done."""
+        """Return the tasks that run now."""
         return tuple(self._doing)
 
     def take(self) -> Task | None:
@@ -292,7 +292,7 @@ class TaskSource:
         return self._begin(task)
 
     def failed(self, task: Task, problem: BaseException) -> bool:
-        """Give a task back; return whether it is abandoned. What a machine refused, or lacked, was no attempt.
+        """Release a failed task; return whether it is abandoned. A machine's refusal isn't an attempt.
 
         What there is to say of it is in `news`: nothing where others have ended the task.
         """
@@ -329,7 +329,7 @@ class TaskSource:
         return bool(abandoned)
 
     def news(self) -> Iterator[RunnerEvent]:
-        """Return what there is to say of tasks that failed, once."""
+        """Return the events of failed tasks, once."""
         while self._news:
             yield self._news.pop(0)
 
@@ -340,7 +340,7 @@ class TaskSource:
         return self._rounds.idle_reason()
 
     def completed(self, task: Task) -> None:
-        """Hear that a task was done. Until `kept` it stays among those that this runner holds: its lease does."""
+        """Note that a task was done. Until `kept`, this runner holds its lease."""
         self._unkept = task
 
     def kept(self, task: Task) -> None:
@@ -388,7 +388,7 @@ class TaskSource:
             lambda connection: tuple((bot, get_archive(connection, bot.digest, bot.file)) for bot in lacking)
         )
 
-    # --- examinations
+    # --- checks
 
     def _exam(self) -> Task | None:
         holding = [task.id for task in self._doing if task.exam]
@@ -427,7 +427,7 @@ def make_portable_bot(version: Version) -> PortableBot:
 
 
 def choose_references(connection: Connection, version: Version, seats: int) -> list[Version]:
-    """Return whom a version plays its qualifying match against."""
+    """Return the opponents of a version's qualifying match."""
     playing = [each for each in active_versions(connection) if each.is_reference and each.bot != version.bot]
     return playing[: seats - 1]
 
@@ -435,7 +435,7 @@ def choose_references(connection: Connection, version: Version, seats: int) -> l
 def make_check_job(
     ladder: Ladder, connection: Connection, version: Version, references: Sequence[Version], match: int
 ) -> VersionCheckJob:
-    """Return a version's examination as it travels to a worker; `match` numbers its qualifying match."""
+    """Return a version's check as it travels to a worker; `match` numbers its qualifying match."""
     play = ladder.play
     return VersionCheckJob(
         name=version.label,

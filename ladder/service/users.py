@@ -74,7 +74,7 @@ MAX_LISTED_REMARKS = 20  # lines that can't be imported, and are shown; the othe
 
 @dataclass(frozen=True, slots=True)
 class UserImport:
-    """How many people are new, how many changed, and how many owners the roster doesn't name; they stay.
+    """How many users are new, how many changed, and how many the roster doesn't name; they stay.
 
     left_out: the lines that weren't imported, with the reason. remarks: what else staff should know of a line.
     """
@@ -176,11 +176,11 @@ class _Intake:
         self.directory.add(self.wanted[owner.id])
 
     def absent(self) -> int:
-        """Count the owners of the course who weren't named."""
+        """Count the users of the course that weren't named."""
         return len(self._here - set(self._lines))
 
     def _new(self, person: RosterEntry) -> User:
-        """Return a new owner, whose id is below 0 until the store gives one. Raises ValueError."""
+        """Return a new user, whose id is below 0 until the store gives one. Raises ValueError."""
         same = self.directory.namesakes(person)
         if person.login is None:
             like = f"; {escape_control(same[0])} has the name, which is not enough" if same else ""
@@ -233,7 +233,7 @@ def _refusal(wrong: Sequence[RosterRemark], source: str | None) -> LadderError:
 
 
 def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
-    """Let the owner of one login become that of another; return False if it is so already.
+    """Merge one user into another; return False if it is done already.
 
     Bots, challenges, tables, more time and former teams are the other's from now on; what was played stays. Rated
     matches that haven't begun, and at whose table bots of both would meet, are cancelled. The old login leads to the
@@ -267,7 +267,7 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
 
 
 def _check(old: User, new: User) -> None:
-    """Raise LadderError for two owners who can't become one before something else was decided."""
+    """Raise LadderError for two users that can't be merged before another decision."""
     names = f"{escape_control(old.login)} and {escape_control(new.login)}"
     if old.id == new.id:
         raise LadderError(f"{names} are one owner.\nName the login that is to go, then the one that stays.")
@@ -304,14 +304,14 @@ class TeamChanges:
 
     @property
     def changed(self) -> bool:
-        """Whether anything is otherwise than it was."""
+        """Whether anything has changed."""
         return self.joined + self.left > 0
 
 
 def join_teams(
     ladder: Ladder, wanted: Mapping[str, str], who: str, why: str, move: bool = False, since: float | None = None
 ) -> TeamChanges:
-    """Let people be in teams: logins with teams' names. Teams that there aren't are made; all join or none.
+    """Put users into teams: logins with teams' names. New names create teams; all join or none.
 
     since: from when on, in seconds since 1970, as staff says: grades ask who was in it at the deadline. None: now.
     Raises LadderError for who is unknown, or in another team, unless with `move`; and for staff, who is in none.
@@ -326,7 +326,7 @@ def join_teams(
 
 
 def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> TeamChanges:
-    """Let these people be in no team. Raises LadderError for a login that isn't known."""
+    """Remove these users from their teams. Raises LadderError for a login that isn't known."""
 
     def act(connection: Connection) -> TeamChanges:
         now, left, teams = ladder.clock(), 0, _teams(connection)
@@ -414,12 +414,12 @@ def _join(
 
 
 def _teams(connection: Connection) -> dict[str, Membership]:
-    """Return who is in which team now, by login."""
+    """Return the current team of each user, by login."""
     return {each.login: each for each in list_memberships(connection) if each.left_at is None}
 
 
 def _check_team(team: str) -> str:
-    """Return a team's name as it is kept. Raises LadderError."""
+    """Return a team's name as it is stored. Raises LadderError."""
     name = unicodedata.normalize("NFC", team.strip())
     if not name or not name.isprintable() or len(name) > _MAX_TEAM_CHARS or escape_csv_cell(name) != name:
         raise LadderError(
@@ -430,7 +430,7 @@ def _check_team(team: str) -> str:
 
 
 def _rows(data: bytes, file: str) -> list[tuple[RosterEntry, str]]:
-    """Return the people of a CSV who are in a team, each with the team. Raises LadderError for what is no such CSV."""
+    """Return the people of a CSV, each with the team. Raises LadderError if it isn't such a CSV."""
     rows = read_rows(data, file)
     found = rows[0][1] if rows else []
     header = [TEAM_COLUMNS.get(normalize_heading(heading), "") for heading in found]

@@ -53,7 +53,7 @@ def serialize_step(step: CheckStep) -> tuple[str, bytes]:
 
 
 def list_check_steps(connection: Connection, version: int) -> tuple[CheckStepView, ...]:
-    """Return the steps of a version's examination."""
+    """Return the steps of a version's check."""
     return tuple(map(_STEP.validate_json, get_check_steps(connection, version)))
 
 
@@ -183,7 +183,7 @@ class BotVersion:
 
 @dataclass(frozen=True, slots=True)
 class VersionCheckView:
-    """How the examination of a version went. has_build_log: whether its build printed anything."""
+    """How the check of a version went. has_build_log: whether its build printed anything."""
 
     version: int
     steps: tuple[CheckStepView, ...]
@@ -355,7 +355,7 @@ def _held(reader: ViewContext, version: int | None) -> str | None:
 
 
 def inactive_reason(page: BotPage) -> str:
-    """Return why no version of a bot plays, to its owner: what was decided last, or what examinations said."""
+    """Return why no version of a bot plays, to its owner: what was decided last, or what checks said."""
     for out, back, state in (("suspend", "unsuspend", "is suspended"), ("leave", "return", "left the course")):
         of_owner = [act for act in page.audit_log or () if act.action in (out, back)]
         if of_owner and of_owner[-1].action == out:

@@ -177,9 +177,7 @@ def list_matches(
     if todo:
         wanted = wanted.where(matches.c.status.in_((WAITING, LEASED))).order_by(matches.c.id)
     else:
-        began = or_(
-            matches.c.kind != QUALIFYING, matches.c.outcome == PLAYED
-        )  # an examination may end before its match
+        began = or_(matches.c.kind != QUALIFYING, matches.c.outcome == PLAYED)  # a check may end before its match
         # Nearly all have ended: where the kind is open, an index of states would only make the database sort them.
         ended = matches.c.status.not_in((WAITING, LEASED)) if kind is None else matches.c.status == ENDED
         wanted = wanted.where(ended, began).order_by(matches.c.id.desc())
@@ -300,7 +298,7 @@ def _as_object(reader: ViewContext, line: MatchSummary, text: str) -> dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class QueuedCheck:
-    """A version whose examination hasn't ended. status: queued, or examined at the moment."""
+    """A version whose check hasn't ended. status: queued, or checked at the moment."""
 
     version_ref: str
     pseudonym: str
@@ -310,7 +308,7 @@ class QueuedCheck:
 
 @dataclass(frozen=True, slots=True)
 class RunnerSummary:
-    """A runner that hasn't ended. capacity: how many it plays and examines at a time; matches: those among its leases.
+    """A runner that hasn't ended. capacity: how many it plays and checks at a time; matches: those among its leases.
 
     leases: how many it holds now, also one that waits until another has ended. dead: None if unknown.
     """
@@ -326,7 +324,7 @@ class RunnerSummary:
 
 @dataclass(frozen=True, slots=True)
 class QueuePage:
-    """Examinations in order of their submission, and matches that are played now or wait, in order of id.
+    """Checks in order of their submission, and matches that are played now or wait, in order of id.
 
     next_cursor: what to give as `after` for the next page, None at the end. runners: those of the
     ladder.

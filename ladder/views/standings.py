@@ -282,7 +282,7 @@ class DeadlineSummary:
     """A deadline: when it is, and until when what is late is in its grace. Times are seconds since 1970.
 
     extension_reason: why it is a person's own, and later than the class's; None if it isn't. counting: the person's
-    versions that count, as it stands now; unchecked: those that will count if they pass their examination.
+    versions that count, as it stands now; unchecked: those that will count if they pass their check.
     """
 
     name: str

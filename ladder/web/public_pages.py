@@ -97,13 +97,13 @@ def bots(ladder: Ladder, reader: ViewContext, search: str = "", after: str | Non
 
 @page_and_json(bots_router, "/bots/{name}", "bot.html", fresh_s=60)
 def bot(ladder: Ladder, reader: ViewContext, name: str) -> BotPage | None:
-    """Return a bot, with the examination of its newest version for who may see that."""
+    """Return a bot, with the check of its newest version for who may see that."""
     return views.view_bot(reader, name, due=deadlines_of_bot(ladder, reader, name))
 
 
 @page_and_json(bots_router, "/bots/{name}/{number}", "bot.html", fresh_s=60)
 def version(ladder: Ladder, reader: ViewContext, name: str, number: RowId) -> BotPage | None:
-    """Return a bot, with the examination of one of its versions."""
+    """Return a bot, with the check of one of its versions."""
     return views.view_bot(reader, name, number, due=deadlines_of_bot(ladder, reader, name))
 
 

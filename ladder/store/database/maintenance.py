@@ -150,7 +150,7 @@ def count_worker_deaths(connection: Connection, since: float) -> dict[int, int]:
 
 
 def count_pending_checks(connection: Connection) -> tuple[int, float | None]:
-    """Return how many submissions wait for their examination, and since when the first of them does."""
+    """Return how many submissions wait for their check, and since when the first of them does."""
     query = select(func.count(), func.min(versions.c.submitted_at)).where(versions.c.status == QUEUED)
     count, since = connection.execute(query).one()
     return count, since

@@ -74,7 +74,7 @@ def versions_in_match(connection: Connection, match: int) -> tuple[int, ...]:
 
 
 def find_qualifying_match(connection: Connection, table: Sequence[int]) -> int | None:
-    """Return the qualifying match that waits for an examination of the table's first version, None without one."""
+    """Return the qualifying match that waits for a check of the table's first version, None without one."""
     query = (
         select(matches.c.id)
         .join(match_players, match_players.c.match == matches.c.id)

@@ -47,7 +47,7 @@ class AttemptCost(Enum):
 def release_lease(
     connection: Connection, table: Table, id: int, runner: str, cost: AttemptCost, at: float
 ) -> bool | None:
-    """Queue a match, or a version's examination, again; return whether it is to be abandoned.
+    """Queue a match, or a version's check, again; return whether it is to be abandoned.
 
     table: `matches` or `versions`. Returns None where the runner doesn't hold it any more: nothing happens then.
     """
@@ -202,7 +202,7 @@ def add_version(
     received_at: float | None = None,
     submitted_by: str | None = None,
 ) -> int:
-    """Add a bot's next version, to be examined; return its id. Its file is there already.
+    """Add a bot's next version, to be checked; return its id. Its file is there already.
 
     received: when its owner submitted it, `at` by default. by: the login that submits it.
     """
@@ -244,7 +244,7 @@ def get_versions_by_id(connection: Connection, ids: Sequence[int]) -> list[Versi
 
 
 def accepted_versions(connection: Connection) -> list[Version]:
-    """Return all versions that passed their examination, in order of id: those that play, and those that did."""
+    """Return all versions that passed their check, in order of id: those that play, and those that did."""
     return _versions(connection, _VERSION.where(versions.c.status == ACCEPTED).order_by(versions.c.id))
 
 
@@ -259,7 +259,7 @@ def active_versions(connection: Connection) -> list[Version]:
 
 
 def unchecked_versions(connection: Connection, at: float) -> list[Version]:
-    """Return the versions received by a time whose examination is waited for, in order of id.
+    """Return the versions received by a time whose check is waited for, in order of id.
 
     Those of owners who are suspended or left aren't.
     """
@@ -328,15 +328,15 @@ def get_archive(connection: Connection, digest: str, single_file_name: str | Non
     return zlib.decompress(data)
 
 
-# --- examinations -----------------------------------------------------------------------------------------------------
+# --- checks -----------------------------------------------------------------------------------------------------
 
 
 def claim_check(connection: Connection, runner: str, holding: Sequence[int], at: float) -> Version | None:
     """Lease the version that is next to be checked to a runner, None if nothing waits.
 
     Reference bots come first. Owners take turns, each with the oldest of theirs; those of who is suspended or left
-    wait. What hosts failed to examine is last, and waits for a while.
-    `holding` are those that it examines now. One that is its own and isn't among them was given in a transaction whose
+    wait. What hosts failed to check is last, and waits for a while.
+    `holding` are those that it checks now. One that is its own and isn't among them was given in a transaction whose
     answer was lost. One that it checks although it was leased to others isn't begun again.
     """
     new = versions.c.id.not_in(holding)
@@ -349,7 +349,7 @@ def claim_check(connection: Connection, runner: str, holding: Sequence[int], at:
             connection.execute(
                 update(versions).where(versions.c.id == rows[0].id).values(status=CHECKING, runner=runner)
             )
-            _forget_steps(connection, rows[0].id)  # of an examination whose runner doesn't know of it
+            _forget_steps(connection, rows[0].id)  # of a check whose runner doesn't know of it
             record_event(connection, CHECK_STARTED, at, rows[0].id)
             return rows[0]
     return None
@@ -371,9 +371,9 @@ def _turn() -> ScalarSelect[int]:
 def release_check(
     connection: Connection, version: int, runner: str, reason: str, at: float, cost: AttemptCost = AttemptCost.ATTEMPT
 ) -> bool | None:
-    """Let a version be examined again; return whether it is abandoned and rejected, for a reason: how hosts failed.
+    """Let a version be checked again; return whether it is abandoned and rejected, for a reason: how hosts failed.
 
-    Returns None where the runner doesn't examine the version any more: nothing happens then.
+    Returns None where the runner doesn't check the version any more: nothing happens then.
     """
     abandoned = release_lease(connection, versions, version, runner, cost, at)
     if abandoned is not None:
@@ -388,10 +388,10 @@ def release_check(
 def save_check_steps(
     connection: Connection, version: int, runner: str, rows: Sequence[tuple[int, str, bytes]], at: float
 ) -> None:
-    """Keep steps of an examination before its end, each with its number, as `get_check_steps` returns them.
+    """Keep steps of a check before its end, each with its number, as `get_check_steps` returns them.
 
     A step takes the place of those of its number and after: a check that begins again reports them again. Nothing
-    happens where the runner doesn't examine the version any more.
+    happens where the runner doesn't check the version any more.
     """
     held = select(versions.c.id).where(versions.c.id == version, versions.c.runner == runner)
     if connection.execute(held).first() is None:
@@ -448,7 +448,7 @@ def finish_check(
 
 
 def get_check_steps(connection: Connection, version: int) -> list[str]:
-    """Return the steps of a version's examination, as they were written; those so far, as long as it lasts."""
+    """Return the steps of a version's check, as they were written; those so far, as long as it lasts."""
     return list(
         connection.scalars(
             select(check_steps.c.data).where(check_steps.c.version == version).order_by(check_steps.c.step)
