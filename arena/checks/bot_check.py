@@ -131,8 +131,8 @@ _REFUSED = (b"Read-only file system", b"EROFS")  # what a program says that was 
 class CheckSettings:
     """How bots are checked. `scratch` is a folder for builds; `rules` are the games whose requests are asked.
 
-    `hello_s` and `timeouts` are how long the examiner waits. `seats` are those of a table, None for few. `clock`
-    returns seconds; if it raises, the examination ends. Boxes are started and closed under the `lock`.
+    `hello_s` and `timeouts` are how long the checker waits. `seats` are those of a table, None for few. `clock`
+    returns seconds; if it raises, the check ends. Boxes are started and closed under the `lock`.
     `silence_fails`: a match would wait no longer for a request's answer than the quick look does. `build_s`: how
     long a build may take. `leave_s`: how long a process may run on after its input ended. `enough_s`: of one
     process's answers, after which no further game begins. `on_build` is called before a bot is built. `bytecode` is

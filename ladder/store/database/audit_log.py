@@ -70,12 +70,12 @@ def list_audit_entries(
 
 
 def suspension_reason(connection: Connection, user: User) -> str | None:
-    """Return why an owner is suspended, None if the owner isn't."""
+    """Return why a user is suspended, None if the user isn't."""
     return list_audit_entries(connection, user_id=user.id, actions=("suspend",))[-1].reason if user.suspended else None
 
 
 def withdrawal_reason(connection: Connection, user: User) -> str | None:
-    """Return why an owner left the course, None if the owner didn't."""
+    """Return why a user was withdrawn, None if the user wasn't."""
     return list_audit_entries(connection, user_id=user.id, actions=("leave",))[-1].reason if user.withdrawn else None
 
 

@@ -64,7 +64,7 @@ class DatabaseError(Exception):
 
 
 class DatabaseUnavailableError(DatabaseError):
-    """The database doesn't answer, or can't be written: an outage, and no wrong use."""
+    """The database is unreachable, or can't be written: an outage, not a wrong use."""
 
 
 class Database:

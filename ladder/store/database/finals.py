@@ -54,7 +54,7 @@ class FinalMatch:
 
 
 def insert_final(connection: Connection, final: Final) -> Final:
-    """Make a final, and return it with its id. Its name must be new."""
+    """Insert a final, and return it with its id. Its name must be new."""
     values = {
         "name": final.name, "key": final.key.hex(),
         "versions": json.dumps(list(final.versions)), "games_per_version": final.games_per_version,
@@ -87,7 +87,7 @@ def get_final_key(connection: Connection, id: int) -> bytes:
 
 
 def reveal_final(connection: Connection, id: int) -> None:
-    """Let everybody see a final's key."""
+    """Make a final's key public."""
     connection.execute(update(finals).where(finals.c.id == id).values(revealed=True))
 
 
@@ -124,7 +124,7 @@ class Release:
 
 
 def insert_release(connection: Connection, release: Release) -> None:
-    """Keep a release. Its name must be new."""
+    """Insert a release. Its name must be new."""
     values = {
         "name": release.name, "scope": json.dumps(release.scope), "created_at": release.created_at,
         "created_by": release.created_by,

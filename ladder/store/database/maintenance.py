@@ -74,7 +74,7 @@ class AbandonedMatch:
 
 
 def find_corruption(database: Database, deep: bool) -> list[str]:
-    """Return what is broken in an SQLite file, a few lines at most. PostgreSQL looks after itself."""
+    """Return corruption in an SQLite file, a few lines at most; nothing for PostgreSQL."""
     if database.sqlite is None:
         return []
     check = "integrity_check" if deep else "quick_check"
@@ -115,7 +115,7 @@ def latest_timestamp(connection: Connection) -> float:
 
 
 def list_runner_loads(connection: Connection) -> list[RunnerLoad]:
-    """Return the runners that haven't ended, in order of their begin."""
+    """Return the runners that haven't ended, in order of their start."""
     result = []
     for runner in list_live_runners(connection):
         plays = select(matches.c.id).where(matches.c.runner == runner.id, matches.c.status == LEASED)

@@ -61,7 +61,7 @@ def queue_matches(
 
 
 def insert_match_versions(connection: Connection, match: int, table: Sequence[int]) -> None:
-    """Write who sits at a match's table."""
+    """Write the versions at a match's table."""
     zero = dict.fromkeys(("games", "wins", "forfeits", "faults", "requests", "think_time_us", "max_time_us"), 0)
     rows = [{"match": match, "slot": slot, "version": version, **zero} for slot, version in enumerate(table)]
     connection.execute(insert(match_players), rows)
@@ -157,7 +157,7 @@ def record_failed_attempt(
     cost: AttemptCost = AttemptCost.ATTEMPT,
     worker_died: bool = False,
 ) -> bool | None:
-    """Note that an attempt had no result; return whether the match is abandoned, else it is queued again.
+    """Record that an attempt had no result; return whether the match is abandoned, else it is queued again.
 
     died: the worker did. Returns None where the runner doesn't hold the match any more: nothing happens then.
     """
@@ -186,7 +186,7 @@ def cancel_queued_matches(
 
 
 def challenges_since(connection: Connection, party: Collection[int], at: float) -> list[tuple[int, int, float]]:
-    """Return (id, owner, when) of the challenges that these owners have asked for from a time on."""
+    """Return (id, user, time) of the challenges that these users have requested from a time on."""
     theirs = and_(matches.c.requested_by.in_(party), matches.c.kind == CHALLENGE, matches.c.queued_at >= at)
     query = select(matches.c.id, matches.c.requested_by, matches.c.queued_at).where(theirs).order_by(matches.c.id)
     return [(id, by, when) for id, by, when in connection.execute(query)]
@@ -271,7 +271,7 @@ def record_heartbeat(connection: Connection, id: str, capacity: int) -> bool:
 
 
 def end_runner(connection: Connection, id: str, lost_at: float | None = None) -> None:
-    """End a runner, and let others do what it was doing. `lost_at`: when it was seen to be dead; None: it has left."""
+    """End a runner, and queue its tasks for others. `lost_at`: when it was seen to be dead; None: it has left."""
     connection.execute(update(runners).where(runners.c.id == id).values(ended=True))
     _release(connection, [id], lost_at)
 
@@ -297,7 +297,7 @@ def list_live_runners(connection: Connection, table_servers: bool = False) -> li
 
 
 class LivenessCheck:
-    """What a runner saw of the others' beats. One that is without a new one for `silent_s` is taken for dead."""
+    """The heartbeats that a runner saw of others. One without a new one for `silent_s` counts as dead."""
 
     def __init__(self, clock: Callable[[], float], silent_s: float = HEARTBEAT_TIMEOUT_S) -> None:
         self._clock = clock

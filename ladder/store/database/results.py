@@ -153,7 +153,7 @@ def _write_games(
 
 
 def _keep_exchanges(connection: Connection, new: Sequence[StoredFaultSample], version: Mapping[str, int]) -> None:
-    """Keep the faulty exchanges of which the version has fewer than FEW in matches before this one."""
+    """Store fault samples of which the version has fewer than FEW in matches before this one."""
     counts: Counter[tuple[int, str]] = Counter()
     for number, exchange in enumerate(new):
         key = (version[exchange.bot], exchange.code)
@@ -254,7 +254,7 @@ def _ids_and_labels(connection: Connection, match: int) -> Iterator[tuple[int, s
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
-    """What had happened at a moment: matches up to this end_sequence, decisions up to this audit_id."""
+    """A moment in a ladder's history: matches up to this end_sequence, decisions up to this audit_id."""
 
     end_sequence: int
     audit_id: int
@@ -352,7 +352,7 @@ def faulty_games(
 
 
 def set_match_rated(connection: Connection, match: int, is_rated: bool) -> None:
-    """Let a match that was played rate, or not. The caller writes the audit log."""
+    """Include a played match in the ratings, or exclude it. The caller writes the audit log."""
     connection.execute(
         update(matches)
         .where(matches.c.id == match, matches.c.outcome == PLAYED, matches.c.kind.in_(_RATING))
@@ -378,7 +378,7 @@ def get_log(connection: Connection, match: int, version: int) -> list[tuple[int,
 
 
 def list_fault_samples(connection: Connection, version: int) -> list[StoredFaultSample]:
-    """Return the first faulty exchanges of each kind of a version, in order of match."""
+    """Return the first fault samples of each kind of a version, in order of match."""
     query = select(fault_samples.c.data).where(fault_samples.c.version == version)
     rows = connection.scalars(query.order_by(fault_samples.c.match, fault_samples.c.sample))
     return [StoredFaultSample.from_line(line) for line in rows]
@@ -472,7 +472,7 @@ def rating_points_of_day(connection: Connection, day: str) -> list[NamedRatingPo
 
 
 def win_rates_before(connection: Connection, day: str) -> Mapping[str, float]:
-    """Return the adjusted share that each bot had on that day, or on the last one before it that has a table."""
+    """Return each bot's adjusted win rate on that day, or on the last one before it with standings."""
     last = select(func.max(_snapshot.day)).where(_snapshot.day <= day).scalar_subquery()
     query = (
         select(bots.c.name, rating_history.c.win_rate_adjusted)

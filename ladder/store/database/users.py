@@ -31,7 +31,7 @@ JOIN = "join"  # a link of the staff's by which any number of people sign up; it
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """One of them. scope: read, or submit, which may read too; of a link to join: join, or ask.
+    """A link, session, token, password or provider account. scope: read, or submit, which may read too; of a link to join: join, or ask.
 
     created_by: a login. session_id: what a link was changed into. Times are seconds since 1970.
     """
@@ -89,12 +89,12 @@ def all_credentials(connection: Connection, login: str | None = None) -> list[Cr
 
 
 def record_session(connection: Connection, link_id: int, session_id: int) -> None:
-    """Note that a link was changed into a session."""
+    """Record that a link was exchanged for a session."""
     connection.execute(update(credentials).where(credentials.c.id == link_id).values(session_id=session_id))
 
 
 def set_expiry(connection: Connection, id: int, expires_at: float) -> None:
-    """Let a credential end at another time."""
+    """Change the expiry of a credential."""
     connection.execute(update(credentials).where(credentials.c.id == id).values(expires_at=expires_at))
 
 
@@ -165,12 +165,12 @@ def set_user_suspended(connection: Connection, user_id: int, suspended: bool) ->
 
 
 def set_user_withdrawn(connection: Connection, user_id: int, withdrawn: bool) -> None:
-    """Let an owner be gone from the course, or be back. The caller writes the audit log."""
+    """Store that a user is withdrawn, or reinstated. The caller writes the audit log."""
     connection.execute(update(users).where(users.c.id == user_id).values(withdrawn=withdrawn))
 
 
 def set_user_approved(connection: Connection, user_id: int) -> None:
-    """Let an account that waited take part, without its email: no one verified it. The caller writes the audit log."""
+    """Approve an account, without its email, which was never verified. The caller writes the audit log."""
     connection.execute(update(users).where(users.c.id == user_id).values(waiting=False, email=None))
 
 
@@ -259,7 +259,7 @@ def join_team(connection: Connection, team: str, user_id: int, at: float) -> Non
 
 
 def leave_team(connection: Connection, user_id: int, at: float) -> None:
-    """Take a user out of the team. The caller writes the audit log."""
+    """Remove a user from the team. The caller writes the audit log."""
     connection.execute(update(team_members).where(team_members.c.user_id == user_id, _NOW).values(left_at=at))
 
 
@@ -296,7 +296,7 @@ def get_party(connection: Connection, user: User) -> dict[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """A person's own end of a deadline, by the deadline's name. until: seconds since 1970, None: the deadline's own.
+    """A user's deadline extension, by the deadline's name. until: seconds since 1970, None: the deadline's own.
 
     late_days: of the user's own that it took. reason: as shown to the user.
     """
@@ -309,7 +309,7 @@ class Extension:
 
 
 def insert_extension(connection: Connection, extension: Extension) -> None:
-    """Let an extension hold from now on. The caller writes the audit log."""
+    """Insert an extension, in force from now on. The caller writes the audit log."""
     columns = Extension.__dataclass_fields__
     connection.execute(insert(deadline_extensions).values({name: getattr(extension, name) for name in columns}))
 

@@ -238,13 +238,13 @@ def get_version_by_id(connection: Connection, id: int) -> Version:
 
 
 def get_versions_by_id(connection: Connection, ids: Sequence[int]) -> list[Version]:
-    """Return the versions of these ids, in the order of the ids. Raises KeyError for an id of none."""
+    """Return the versions of these ids, in the order of the ids. Raises KeyError for an unknown id."""
     by_id = {version.id: version for version in _versions(connection, _VERSION.where(versions.c.id.in_(ids)))}
     return [by_id[id] for id in ids]
 
 
 def accepted_versions(connection: Connection) -> list[Version]:
-    """Return all versions that passed their check, in order of id: those that play, and those that did."""
+    """Return all accepted versions, in order of id: active and earlier ones."""
     return _versions(connection, _VERSION.where(versions.c.status == ACCEPTED).order_by(versions.c.id))
 
 
@@ -254,7 +254,7 @@ def versions_of(connection: Connection, bot: int) -> list[Version]:
 
 
 def active_versions(connection: Connection) -> list[Version]:
-    """Return the versions that play, in order of id."""
+    """Return the active versions, in order of id."""
     return _versions(connection, _VERSION.where(_PLAYS).order_by(versions.c.id))
 
 
@@ -268,7 +268,7 @@ def unchecked_versions(connection: Connection, at: float) -> list[Version]:
 
 
 def version_ids_by_label(connection: Connection, labels: Sequence[str]) -> dict[str, int]:
-    """Return the ids of versions by their labels. Raises KeyError for a label of none."""
+    """Return the ids of versions by their labels. Raises KeyError for an unknown label."""
     ids = {}
     for label in labels:
         name, _, number = label.rpartition("@")
