@@ -202,8 +202,8 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "AccountPage": {_OWNER: "user team bots credentials session_id deadlines revision"},
     "OwnBotSummary": {_MATE: "bot owner active_version newest_version status reason disabled_reason"},
     "BotPage": {
-        _ANYBODY: "bot pseudonym reference standing ranked_total fair_win_rate trend limit_ms throttle_reason versions"
-        " recent_matches rating_history head_to_head wins_by_seat play_style permissions revision",
+        _ANYBODY: "bot pseudonym is_reference standing ranked_total fair_win_rate trend limit_ms throttle_reason"
+        " versions recent_matches rating_history head_to_head wins_by_seat play_style permissions revision",
         _MATE: "checks fault_reports audit_log deadlines",
         _STAFF: "owner",
     },
@@ -228,10 +228,10 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "FieldStyle": {_ANYBODY: "games bots public", _STAFF: "hidden"},
     "SeatWinRate": {_ANYBODY: "seat games wins"},
     "DailyRating": {_ANYBODY: "day version rating win_rate_adjusted"},
-    "BotSummary": {_ANYBODY: "bot pseudonym reference active_version versions", _STAFF: "owner"},
+    "BotSummary": {_ANYBODY: "bot pseudonym is_reference active_version versions", _STAFF: "owner"},
     "BotList": {_ANYBODY: "items next_cursor revision"},
     "BotVersion": {
-        _ANYBODY: "number status active submitted_at rated_matches all_matches",
+        _ANYBODY: "number status is_active submitted_at rated_matches all_matches",
         _MATE: "received_at faults digest reason checked_at blocked_reason submitted_by",
     },
     "BuildLog": {_MATE: "version text"},
@@ -281,13 +281,13 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "SimilarityReport": {_STAFF: "versions pairs skipped"},
     "SimilarityPair": {_STAFF: "version owner overlap_percent other_version other_owner other_overlap_percent"},
     "QueuePage": {_ANYBODY: "checks matches next_cursor", _STAFF: "runners"},
-    "RunnerSummary": {_STAFF: "id host pid capacity leases matches dead"},
+    "RunnerSummary": {_STAFF: "id host pid capacity leases matches is_dead"},
     "QueuedCheck": {_ANYBODY: "version_ref pseudonym status submitted_at"},
     "TableList": {_ANYBODY: "items next_cursor revision"},
     "TableSummary": {
         _ANYBODY: "id opened_by opened_at rules games move_time_s allow_spectators status end_reason ended_at slots"
     },
-    "TableSlot": {_ANYBODY: "kind name free", _OWNER: "bot"},  # until a match has ended, without staff
+    "TableSlot": {_ANYBODY: "kind name is_free", _OWNER: "bot"},  # until a match has ended, without staff
     "TablePage": {_ANYBODY: "table matches slot unreachable revision", _OWNER: "manages"},
     "SessionMatch": {_ANYBODY: "number games is_complete updated_at has_record"},
     "TableReplay": {_ANYBODY: "table number unavailable_reason replay revision"},  # replay is cut by PERMISSIONS
@@ -313,8 +313,8 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
         _ANYBODY: "items fair_win_rate games matches created_at verdict collusion play_style isolated revision"
     },
     "StandingsRow": {
-        _ANYBODY: "position version bot number pseudonym reference rank_range rating win_rate win_rate_adjusted games"
-        " matches forfeits faults submitted_at language trend",
+        _ANYBODY: "position version bot number pseudonym is_reference rank_range rating win_rate win_rate_adjusted"
+        " games matches forfeits faults submitted_at language trend",
         _STAFF: "owner",
     },
     "Estimate": {_ANYBODY: "value low high"},

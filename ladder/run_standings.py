@@ -33,7 +33,7 @@ class RunStanding(Standing):
     """One bot's row in the table of a run. `wins` counts a draw as the bot's share of it; codes: all faults by code."""
 
     wins: float
-    codes: Mapping[str, int]
+    faults_by_code: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class StandingsCounter:
             faults=count_committed(codes.items()),
             forfeits=self._forfeits[bot],
             wins=self._wins[bot] / WIN_PARTS,
-            codes=codes,
+            faults_by_code=codes,
         )
 
     def _duels(self, bot: int) -> dict[str, HeadToHead]:

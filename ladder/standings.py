@@ -26,13 +26,13 @@ class StandingsEntrant:
     """An accepted version. `predecessor` is the version before it of the same bot, None for the first."""
 
     version: int
-    label: str
+    version_ref: str
     name: str
     number: int
     owner: str
     pseudonym: str
-    reference: bool
-    active: bool
+    is_reference: bool
+    is_active: bool
     submitted_at: float
     predecessor: int | None
     language: str | None = None
@@ -57,13 +57,13 @@ class StandingsRow(Standing):
     number: int
     owner: str | None
     pseudonym: str
-    reference: bool
+    is_reference: bool
     submitted_at: float
     language: str | None = None
     trend: Trend = Trend()
 
     @property
-    def label(self) -> str:
+    def version_ref(self) -> str:
         """The version's name in results."""
         return f"{self.bot}@{self.number}"
 
@@ -174,7 +174,7 @@ def compute_standings(
     forfeits, faults: by version, of those that have a match.
     """
     place = {each.version: number for number, each in enumerate(contestants)}
-    active = [number for number, each in enumerate(contestants) if each.active]
+    active = [number for number, each in enumerate(contestants) if each.is_active]
     field = RatedField(
         bots=len(contestants),
         predecessors={
@@ -182,12 +182,13 @@ def compute_standings(
             for number, each in enumerate(contestants)
             if each.predecessor is not None and each.predecessor in place
         },
-        anchors=[number for number in active if contestants[number].reference],
+        anchors=[number for number in active if contestants[number].is_reference],
         active=active,
     )
     fit = rate(matches, field, start)
     order = sorted(
-        active, key=lambda number: (-round(fit.strengths[number].rating.value, _DIGITS), contestants[number].label)
+        active,
+        key=lambda number: (-round(fit.strengths[number].rating.value, _DIGITS), contestants[number].version_ref),
     )
     rows = []
     for number, bot in enumerate(order, 1):
@@ -201,7 +202,7 @@ def compute_standings(
                 number=each.number,
                 owner=each.owner,
                 pseudonym=each.pseudonym,
-                reference=each.reference,
+                is_reference=each.is_reference,
                 forfeits=forfeits[each.version],
                 faults=faults[each.version],
                 submitted_at=each.submitted_at,
@@ -210,7 +211,7 @@ def compute_standings(
         )
     games = int(matches.games.sum())
     decision = assess_leader(fit)
-    leader = None if decision.leader is None else contestants[decision.leader].label
+    leader = None if decision.leader is None else contestants[decision.leader].version_ref
     verdict = LeaderVerdict(leader, decision.probability, decision.decided)
     return Standings(tuple(rows), 1 / seats, games, len(matches.games), at, verdict), fit
 

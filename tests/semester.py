@@ -251,7 +251,7 @@ class Term:
                 assert about["status"] == ("accepted" if good else "rejected"), (label, about)
                 assert good or about["reason"], label
         rows = self.shown("standings")["items"]
-        assert {f"{row['bot']}@{row['number']}" for row in rows if not row["reference"]} == set(playing.values())
+        assert {f"{row['bot']}@{row['number']}" for row in rows if not row["is_reference"]} == set(playing.values())
         shown = self.ladder("standings").out
         assert "Student Number" not in shown, "names of people"
 
@@ -265,7 +265,7 @@ class Term:
         assert len(grades) == self.scale.owners
         for login, row in grades.items():
             assert row["version"] == wanted.get(login, "")
-            assert login in wanted or (float(row["points"]) == 0 and "examination" in row["reason"])
+            assert login in wanted or (float(row["points"]) == 0 and "check" in row["reason"])
         late = [row for row in grades.values() if row["late_hours"] and float(row["late_hours"]) > 0]
         canvas = list(csv.reader(io.StringIO(self.ladder("grades show", "--final", "last", "--format", "canvas").out)))
         moodle = list(

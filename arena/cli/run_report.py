@@ -236,7 +236,7 @@ def fault_parts(run: Run, folder: RunFolder, board: RunStandings) -> Iterator[Re
     """Yield, for each faulty bot, its faults and an example of each kind; and the matches that were given up, why."""
     bots = {bot.name: bot for bot in run.config.bots}
     for row in board.standings:
-        if row.codes:
+        if row.faults_by_code:
             yield Group(*_faults(folder, row, bots[row.bot], run.config.sandbox.name))
     for attempt in run.progress.abandoned:
         yield Text(f"match {attempt.match} failed too often and is not counted: {escape_control(attempt.reason)}")
@@ -244,8 +244,8 @@ def fault_parts(run: Run, folder: RunFolder, board: RunStandings) -> Iterator[Re
 
 def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
     """Yield a bot's faults in a line, and the first example of each kind in the order of time."""
-    own = {code: count for code, count in row.codes.items() if not FAULTS[code].is_consequence}
-    followed = {code: count for code, count in row.codes.items() if FAULTS[code].is_consequence}
+    own = {code: count for code, count in row.faults_by_code.items() if not FAULTS[code].is_consequence}
+    followed = {code: count for code, count in row.faults_by_code.items() if FAULTS[code].is_consequence}
     text = f"{row.bot}: {format_count(row.faults, 'fault')} ({counts(own)})"
     if row.forfeits:
         text += f", {format_count(row.forfeits, 'game')} forfeited" + (f" ({counts(followed)})" if followed else "")

@@ -36,7 +36,7 @@ class SubmissionReport:
     """What became of a submission. status: queued, checking, accepted, or rejected for a `reason`.
 
     late_for: the deadline in whose grace it came; remaining: submissions of today; disabled_reason: why it won't play
-    although it be fit. steps: of its examination.
+    although it be fit. steps: of its check.
     """
 
     version_ref: str
@@ -82,13 +82,13 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
         try:
             print_submission(sent.version_ref, sent.duplicate, sent.remaining, sent.late_for, sent.disabled_reason)
             if no_wait:
-                print_note(f"its examination: {server.url}{where}")
+                print_note(f"its check: {server.url}{where}")
             else:
                 if not as_json:
                     print_text(click.style(escape_control(sent.version_ref), bold=True))
                 sent = _follow(server, where, sent, as_json)
         except KeyboardInterrupt:
-            print_note(f"{sent.version_ref} stays in, and is examined; see {server.url}{where}")
+            print_note(f"{sent.version_ref} stays in, and is checked; see {server.url}{where}")
             raise
     if as_json:
         print_json(sent)
@@ -191,7 +191,7 @@ def _archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
 
 
 def _follow(server: LadderClient, where: str, sent: SubmissionReport, quiet: bool) -> SubmissionReport:
-    """Wait for the end of an examination, and return what came of it; print each step as it ends, unless `quiet`."""
+    """Wait for the end of a check, and return what came of it; print each step as it ends, unless `quiet`."""
     away_since: float | None = None
     last = ""
     printed: tuple[CheckStepView, ...] = ()
@@ -212,7 +212,7 @@ def _follow(server: LadderClient, where: str, sent: SubmissionReport, quiet: boo
             if version["status"] not in ("queued", "checking"):
                 return replace(sent, status=version["status"], reason=version["reason"], steps=steps)
             if version["status"] != last == "queued":
-                print_note("it is being examined")
+                print_note("it is being checked")
             last = version["status"]
             if steps != ended and doing != steps[-1]:
                 doing = steps[-1]

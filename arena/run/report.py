@@ -156,7 +156,7 @@ def _row(row: RunStanding) -> RunReportRow:
         games=row.games,
         matches=row.matches,
         faults=row.faults,
-        faults_by_code={code: row.codes.get(code, 0) for code in FAULTS},
+        faults_by_code={code: row.faults_by_code.get(code, 0) for code in FAULTS},
         forfeits=row.forfeits,
     )
 

@@ -128,7 +128,7 @@ class DaskExecutor(WorkerExecutor):
         if refused and len(refused) == self._workers:
             address, reason = next(iter(refused.items()))
             return f"none of {len(refused)} workers may play; {address} says: {reason}"
-        return f"no worker has joined the scheduler at {self.address}" if not self._workers else "workers are examined"
+        return f"no worker has joined the scheduler at {self.address}" if not self._workers else "workers are checked"
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Send a call to the cluster; it waits there until an admitted worker is free."""

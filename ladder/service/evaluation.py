@@ -86,11 +86,11 @@ def evaluate_versions(
     ids = {version.id for version in chosen}
     if final is None:
         contestants = [
-            replace(each, active=each.version in ids, predecessor=None if each.version in ids else each.predecessor)
+            replace(each, is_active=each.version in ids, predecessor=None if each.version in ids else each.predecessor)
             for each in list_entrants(list(accepted_versions(connection) if fit is None else fit))
         ]
     else:
-        contestants = [replace(each, active=True, predecessor=None) for each in list_entrants(list(chosen))]
+        contestants = [replace(each, is_active=True, predecessor=None) for each in list_entrants(list(chosen))]
     kind = RATED if final is None else FINAL
     seats = RatedResultColumns(rated_seats(connection, kind=kind, final=final, moment=moment))
     table, fitted = compute_standings(
@@ -306,6 +306,6 @@ def require_checks_finished(
     if waiting:
         labels = ", ".join(escape_control(version.label) for version in waiting[:5])
         raise LadderError(
-            f"{len(waiting)} versions wait for their examination ({labels}).\n"
+            f"{len(waiting)} versions wait for their check ({labels}).\n"
             f"Have them examined: arena ladder run {folder} --until idle"
         )

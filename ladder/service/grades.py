@@ -229,7 +229,7 @@ def _no_version_reason(connection: Connection, owner: User, until: float, final:
     if last.id in disabled:
         return f"{escape_control(last.name)} is disabled: {escape_control(disabled[last.id])}"
     if last.rejection_reason is not None:
-        return f"{escape_control(last.label)} didn't pass its examination: {escape_control(last.rejection_reason)}"
+        return f"{escape_control(last.label)} didn't pass its check: {escape_control(last.rejection_reason)}"
     if final is not None and last.status == ACCEPTED:
         return f"{escape_control(last.label)} came when the versions of the final {final.name} were chosen already"
     return f"{escape_control(last.label)} doesn't play"

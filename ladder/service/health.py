@@ -289,7 +289,7 @@ def _table(ladder: Ladder) -> Finding:
     if result.same is None:
         return Finding("table", Severity.NOTE, f"it was {result.news} matches behind the results; it was recomputed")
     if not result.same:
-        text = f"it differed from a new one by {result.largest:.2g}, and was recomputed"
+        text = f"it differed from a new one by {result.max_difference:.2g}, and was recomputed"
         return Finding(
             "table", Severity.FAIL, text, advice="report it to the arena's authors: both ways should give the same"
         )

@@ -113,7 +113,7 @@ class LadderRunner:
         reason = self._pool.last_error()
         if reason is not None:
             return reason
-        text = f"now matches: {len(doing) - exams}, examinations: {exams}; submissions that wait: {waiting}"
+        text = f"now matches: {len(doing) - exams}, checks: {exams}; submissions that wait: {waiting}"
         idle = None if len(doing) > exams else self.queue.no_match_reason()
         return text if idle is None else f"{text}; no match: {idle}"
 
@@ -222,7 +222,7 @@ class LadderRunner:
                 and len(set(versions_in_match(connection, examination.played.match))) == seats
             ):
                 save_match(connection, examination.played, now)
-            cancel_queued_matches(connection, "its examination ended before", now, version, (QUALIFYING,))
+            cancel_queued_matches(connection, "its check ended before", now, version, (QUALIFYING,))
             plays = reason is None and is_newest_version(connection, this)
             if plays:
                 set_active_version(connection, this, LADDER_ACTOR, "accepted, so it plays", now)

@@ -125,7 +125,7 @@ class StandingsUpdater:
             return contestants
 
         contestants = database.read_with_retry(read)
-        known = (self._seats.ended, self._voids, tuple((each.version, each.active) for each in contestants))
+        known = (self._seats.ended, self._voids, tuple((each.version, each.is_active) for each in contestants))
         if known != self._known or self.table is None:
             self._compute(contestants, now)
             self._known = known
@@ -144,7 +144,7 @@ class StandingsUpdater:
         table, self.fit = compute_standings(contestants, known.forfeits, known.faults, matches, seats, now, self._start)
         if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < MIN_GROWTH:
             self._findings = find_collusion_suspects(contestants, self.fit)
-            playing = [each.version for each in contestants if each.active]
+            playing = [each.version for each in contestants if each.is_active]
             self._style = self._ladder.database.read_with_retry(
                 lambda connection: mean_field_style(connection, playing, table.games)
             )
@@ -186,13 +186,13 @@ def list_entrants(versions: list[Version]) -> list[StandingsEntrant]:
         contestants.append(
             StandingsEntrant(
                 version=version.id,
-                label=version.label,
+                version_ref=version.label,
                 name=version.name,
                 number=version.number,
                 owner=version.login,
                 pseudonym=version.pseudonym,
-                reference=version.is_reference,
-                active=version.is_active,
+                is_reference=version.is_reference,
+                is_active=version.is_active,
                 submitted_at=version.submitted_at,
                 predecessor=before.get(version.bot),
                 language=version.language,
@@ -223,7 +223,7 @@ class RebuiltStandings:
     """
 
     same: bool | None
-    largest: float | None
+    max_difference: float | None
     news: int
     matches: int
     games: int
@@ -252,13 +252,13 @@ def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
         assert one is not None
         apart = None if was is None or now is None else _apart(was, now)
         if apart is None or apart > MAX_ROUNDING:
-            changes.append(StandingChange(one.label, was, now))
+            changes.append(StandingChange(one.version_ref, was, now))
         largest = max(largest, apart or 0.0)
     news = 0 if before is None else after.matches - before.matches
     alike = before is not None and not news and old.keys() == new.keys()
     return RebuiltStandings(
         same=largest <= MAX_ROUNDING if alike else None,
-        largest=largest if alike else None,
+        max_difference=largest if alike else None,
         news=news,
         matches=after.matches,
         games=after.games,

@@ -317,7 +317,7 @@ class TaskSource:
             if task.exam:
                 abandoned = release_check(connection, task.id, self._runner, reason, now, cost)
                 if abandoned:
-                    cancel_queued_matches(connection, "its examination was abandoned", now, task.id, (QUALIFYING,))
+                    cancel_queued_matches(connection, "its check was abandoned", now, task.id, (QUALIFYING,))
                 return abandoned
             return record_failed_attempt(connection, task.id, self._runner, reason, now, cost, died)
 

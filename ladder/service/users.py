@@ -82,7 +82,7 @@ class UserImport:
     added: int
     changed: int
     absent: int
-    left_out: tuple[RosterRemark, ...] = ()
+    skipped: tuple[RosterRemark, ...] = ()
     remarks: tuple[RosterRemark, ...] = ()
 
 

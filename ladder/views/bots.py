@@ -168,7 +168,7 @@ class BotVersion:
 
     number: int
     status: str
-    active: bool
+    is_active: bool
     submitted_at: float
     received_at: float | None
     rated_matches: VersionTotals
@@ -218,7 +218,7 @@ class BotPage:
     bot: str
     pseudonym: str
     owner: str | None
-    reference: bool
+    is_reference: bool
     standing: StandingsRow | None
     ranked_total: int
     fair_win_rate: float | None
@@ -276,7 +276,7 @@ def view_bot(
         bot=known.name,
         pseudonym=known.pseudonym,
         owner=known.login,
-        reference=known.is_reference,
+        is_reference=known.is_reference,
         standing=None if row is None else hide_fields(row, viewer, known.login),
         ranked_total=0 if table is None else len(table.items),
         fair_win_rate=None if table is None else table.fair_win_rate,
@@ -288,7 +288,7 @@ def view_bot(
                 BotVersion(
                     number=version.number,
                     status=version.status,
-                    active=version.is_active,
+                    is_active=version.is_active,
                     submitted_at=version.submitted_at,
                     received_at=version.received_at,
                     rated_matches=rated[version.id],
@@ -370,7 +370,7 @@ def inactive_reason(page: BotPage) -> str:
         return f"no version plays, since version {newest.number} is rejected: {newest.reason or ''}"
     if newest.status == "accepted":  # what was decided about the owner is not the reader's to know
         return "no version plays now: ask the staff"
-    return f"no version plays yet; version {newest.number} waits for its examination"
+    return f"no version plays yet; version {newest.number} waits for its check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +380,7 @@ class BotSummary:
     bot: str
     pseudonym: str
     owner: str | None
-    reference: bool
+    is_reference: bool
     active_version: int | None
     versions: int
 

@@ -298,7 +298,7 @@ def _as_object(reader: ViewContext, line: MatchSummary, text: str) -> dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class QueuedCheck:
-    """A version whose check hasn't ended. status: queued, or checked at the moment."""
+    """A version whose check hasn't ended. status: queued, or checked now."""
 
     version_ref: str
     pseudonym: str
@@ -319,7 +319,7 @@ class RunnerSummary:
     capacity: int
     leases: int
     matches: tuple[int, ...]
-    dead: bool | None
+    is_dead: bool | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,7 @@ def _row(named: NamedRatingPoint) -> StandingsRow:
         number=named.number,
         owner=named.owner,
         pseudonym=named.pseudonym,
-        reference=named.is_reference,
+        is_reference=named.is_reference,
         submitted_at=named.submitted_at,
         language=named.language,
     )
@@ -231,7 +231,7 @@ def view_head_to_head(reader: ViewContext, first: int = 1, count: int | None = B
     matrix = read_head_to_heads(reader, [row.version for row in part], [row.version for row in part])
     none = HeadToHead(0.0, 0.0, 0, 0)
     return HeadToHeadMatrix(
-        tuple(row.label for row in part),
+        tuple(row.version_ref for row in part),
         tuple(tuple(None if a is b else matrix.get((a.version, b.version), none) for b in part) for a in part),
         first,
         first + len(part) if first - 1 + len(part) < len(rows) else None,

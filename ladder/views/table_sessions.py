@@ -34,7 +34,7 @@ class TableSlot:
     kind: str
     bot: str | None
     name: str | None
-    free: bool
+    is_free: bool
 
 
 @dataclass(frozen=True, slots=True)

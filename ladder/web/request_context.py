@@ -386,11 +386,11 @@ def _from_elsewhere(request: HTTPConnection, state: AppState) -> bool:
 CurrentContext = Annotated[RequestContext, Depends(authorize)]
 
 
-def _reason(visit: CurrentContext, why: Annotated[str, Form()] = "") -> str:
+def _reason(visit: CurrentContext, reason: Annotated[str, Form()] = "") -> str:
     """Return the reason that a form gives. Raises HTTPError for one that says nothing."""
-    if not why.strip() or not why.isprintable() or len(why) > 500:
+    if not reason.strip() or not reason.isprintable() or len(reason) > 500:
         raise HTTPError(400, "Give a reason, in one line: it is kept, and shown to whom it is about.", visit)
-    return why.strip()
+    return reason.strip()
 
 
 Reason = Annotated[str, Depends(_reason)]

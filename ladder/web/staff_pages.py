@@ -194,16 +194,16 @@ def take_in_teams(visit: CurrentContext, teams: UploadFile, move: Annotated[bool
 def team(
     visit: CurrentContext,
     login: str,
-    why: Reason,
+    reason: Reason,
     team: Annotated[str, Form()] = "",
     since: Annotated[str, Form()] = "",
 ) -> Response:
     """Let a person be in a team, whichever it was before; in none if none is named."""
     if team.strip():
         at = parse_time(visit.ladder, since) if since else None
-        new, now = join_teams(visit.ladder, {login: team}, actor_login(visit), why, True, at), f"in the team {team}"
+        new, now = join_teams(visit.ladder, {login: team}, actor_login(visit), reason, True, at), f"in the team {team}"
     else:
-        new, now = leave_teams(visit.ladder, [login], actor_login(visit), why), "in no team"
+        new, now = leave_teams(visit.ladder, [login], actor_login(visit), reason), "in no team"
     return redirect_after(visit, new.changed, f"{login} is {now}", _user_url(login))
 
 
@@ -261,17 +261,17 @@ def _takes_part(owner: UserSummary) -> bool:
 
 
 @users_router.post("/admin/users/{login:path}/suspend", include_in_schema=False)
-def suspend(visit: CurrentContext, login: str, why: Reason, suspended: Annotated[bool, Form()] = True) -> Response:
+def suspend(visit: CurrentContext, login: str, reason: Reason, suspended: Annotated[bool, Form()] = True) -> Response:
     """Suspend a user, or undo it."""
-    new = set_suspended(visit.ladder, login, suspended, actor_login(visit), why)
+    new = set_suspended(visit.ladder, login, suspended, actor_login(visit), reason)
     return redirect_after(visit, new, f"{login} is {'' if suspended else 'not '}suspended", _user_url(login))
 
 
 @users_router.post("/admin/users/{login:path}/leave", include_in_schema=False)
-def leave(visit: CurrentContext, login: str, why: Reason, gone: Annotated[bool, Form()] = True) -> Response:
+def leave(visit: CurrentContext, login: str, reason: Reason, withdrawn: Annotated[bool, Form()] = True) -> Response:
     """Let a person leave the course, or come back."""
-    new = set_withdrawn(visit.ladder, login, gone, actor_login(visit), why)
-    return redirect_after(visit, new, f"{login} is {'no longer ' if gone else ''}in the course", _user_url(login))
+    new = set_withdrawn(visit.ladder, login, withdrawn, actor_login(visit), reason)
+    return redirect_after(visit, new, f"{login} is {'no longer ' if withdrawn else ''}in the course", _user_url(login))
 
 
 @users_router.post("/admin/users/join", include_in_schema=False)
@@ -296,17 +296,17 @@ def take_part(visit: CurrentContext, login: str) -> Response:
 
 
 @users_router.post("/admin/users/{login:path}/refuse", include_in_schema=False)
-def turn_down(visit: CurrentContext, login: str, why: Reason) -> Response:
+def turn_down(visit: CurrentContext, login: str, reason: Reason) -> Response:
     """Remove an account that waits."""
     return redirect_after(
-        visit, refuse_applicant(visit.ladder, login, actor_login(visit), why), f"{login} is removed", "/admin"
+        visit, refuse_applicant(visit.ladder, login, actor_login(visit), reason), f"{login} is removed", "/admin"
     )
 
 
 @users_router.post("/admin/users/{login:path}/merge", include_in_schema=False)
-def merge(visit: CurrentContext, login: str, why: Reason, into: Annotated[str, Form()] = "") -> Response:
+def merge(visit: CurrentContext, login: str, reason: Reason, into: Annotated[str, Form()] = "") -> Response:
     """Merge a person with another owner, by login."""
-    new = merge_users(visit.ladder, login, into.strip(), actor_login(visit), why)
+    new = merge_users(visit.ladder, login, into.strip(), actor_login(visit), reason)
     return redirect_after(visit, new, f"{login} is {into.strip()}", _user_url(into.strip()))
 
 
@@ -314,7 +314,7 @@ def merge(visit: CurrentContext, login: str, why: Reason, into: Annotated[str, F
 def more_time(
     visit: CurrentContext,
     login: str,
-    why: Reason,
+    reason: Reason,
     deadline: Annotated[str, Form()],
     until: Annotated[str, Form()] = "",
     late_days: Annotated[int, Form(ge=0, le=366)] = 0,
@@ -322,18 +322,18 @@ def more_time(
 ) -> Response:
     """Give a person more time before a deadline, or take it back."""
     if undo:
-        new = withdraw_extension(visit.ladder, login, deadline, actor_login(visit), why)
+        new = withdraw_extension(visit.ladder, login, deadline, actor_login(visit), reason)
     else:
-        new = extend_deadline(visit.ladder, login, deadline, until or None, None, late_days, actor_login(visit), why)
+        new = extend_deadline(visit.ladder, login, deadline, until or None, None, late_days, actor_login(visit), reason)
     return redirect_after(
         visit, new, f"{login} has {'no more time' if undo else 'that time'} for {deadline}", _user_url(login)
     )
 
 
 @users_router.post("/admin/credentials/{id}/revoke", include_in_schema=False)
-def revoke(visit: CurrentContext, id: RowId, why: Reason, login: Annotated[str, Form()] = "") -> Response:
+def revoke(visit: CurrentContext, id: RowId, reason: Reason, login: Annotated[str, Form()] = "") -> Response:
     """Revoke a link, a session or a token."""
-    new = revoke_credential(visit.ladder, id, actor_login(visit), why)
+    new = revoke_credential(visit.ladder, id, actor_login(visit), reason)
     return redirect_after(visit, new, f"{id} is revoked", _user_url(login))
 
 
@@ -345,30 +345,30 @@ moderation_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=Fal
 
 
 @moderation_router.post("/bots/{name}/activate")
-def activate(visit: CurrentContext, name: str, why: Reason, version: Annotated[RowId, Form()]) -> Response:
+def activate(visit: CurrentContext, name: str, reason: Reason, version: Annotated[RowId, Form()]) -> Response:
     """Let another accepted version of a bot play."""
-    new = activate_version(visit.ladder, name, version, actor_login(visit), why)
+    new = activate_version(visit.ladder, name, version, actor_login(visit), reason)
     return redirect_after(visit, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
 
 
 @moderation_router.post("/bots/{name}/disable")
-def disable(visit: CurrentContext, name: str, why: Reason) -> Response:
+def disable(visit: CurrentContext, name: str, reason: Reason) -> Response:
     """Disable a bot, until a version is activated."""
-    new = disable_bot(visit.ladder, name, actor_login(visit), why)
+    new = disable_bot(visit.ladder, name, actor_login(visit), reason)
     return redirect_after(visit, new, f"{name} doesn't play", f"/bots/{quote(name, safe='')}")
 
 
 @moderation_router.post("/matches/{id}/void")
-def void(visit: CurrentContext, id: RowId, why: Reason, rates: Annotated[bool, Form()] = False) -> Response:
+def void(visit: CurrentContext, id: RowId, reason: Reason, is_rated: Annotated[bool, Form()] = False) -> Response:
     """Take a match out of the ratings, or put it back."""
-    new = set_void(visit.ladder, id, not rates, actor_login(visit), why)
-    return redirect_after(visit, new, f"match {id} {'rates' if rates else 'is void'}", f"/matches/{id}")
+    new = set_void(visit.ladder, id, not is_rated, actor_login(visit), reason)
+    return redirect_after(visit, new, f"match {id} {'is rated' if is_rated else 'is void'}", f"/matches/{id}")
 
 
 @moderation_router.post("/admin/freeze")
-def freeze(visit: CurrentContext, why: Reason, frozen: Annotated[bool, Form()] = True) -> Response:
+def freeze(visit: CurrentContext, reason: Reason, frozen: Annotated[bool, Form()] = True) -> Response:
     """Stop or resume starting rated matches."""
-    new = set_frozen(visit.ladder, frozen, actor_login(visit), why)
+    new = set_frozen(visit.ladder, frozen, actor_login(visit), reason)
     return redirect_after(visit, new, f"the ladder is {'' if frozen else 'not '}frozen", "/admin")
 
 
@@ -435,12 +435,12 @@ def release(
     name: Annotated[str, Form()],
     final: Annotated[str, Form()] = "",
     deadline: Annotated[str, Form()] = "",
-    why: Annotated[str, Form(max_length=500)] = "",
+    reason: Annotated[str, Form(max_length=500)] = "",
 ) -> Response:
     """Release the grades of a revealed final, or of a deadline, as they are now."""
     with visit.ladder.reading(visit.viewer) as reader:
         _require_revealed(final or None, _revealed(reader))
-    made = hand_out(visit.ladder, name, actor_login(visit), why.strip() or None, final or None, deadline or None)
+    made = hand_out(visit.ladder, name, actor_login(visit), reason.strip() or None, final or None, deadline or None)
     return RedirectResponse(f"/admin/grades?release={made.release.name}", 303)
 
 

@@ -91,7 +91,7 @@ def test_a_folder_is_sent_and_its_examination_printed_as_check_prints_it(server:
     again = place.run("submit", f"{web.url}/submit", "mine/bot.toml", "--token", "token", "--json")
     assert "the same files" in again.err
     output = json.loads(again.out)
-    assert (output["label"], output["state"], output["again"]) == (label, "accepted", True)
+    assert (output["version_ref"], output["status"], output["duplicate"]) == (label, "accepted", True)
 
 
 def test_a_bot_that_fails_ends_the_command_with_1(server: tuple[Place, LadderServer]) -> None:

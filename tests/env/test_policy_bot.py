@@ -158,8 +158,8 @@ def test_a_trained_bot_plays_on_a_ladder(place: Place, needs: Needs, box: str) -
         assert ran.code == 0, ran.out + ran.err
     output = place.run("ladder", "bot", "spring", "trained", "--json").json
     (version,) = output["versions"]
-    assert (version["state"], version["active"], version["faults"]) == ("accepted", True, {})
-    assert version["rated"]["games"] == 8
+    assert (version["status"], version["is_active"], version["faults"]) == ("accepted", True, {})
+    assert version["rated_matches"]["games"] == 8
     place.require_nothing_left()
 
 

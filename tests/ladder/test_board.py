@@ -156,8 +156,8 @@ def test_faults_and_forfeits_belong_to_who_sat_there() -> None:
             result(0, 1, "ba", [1], faults=((0, "timeout", 1), (1, "stray_line", 4)), forfeits=(0,)),
         )
     )
-    assert found["a"].codes == {"stray_line": 4}
-    assert found["b"].codes == {"illegal_move": 1, "timeout": 3}
+    assert found["a"].faults_by_code == {"stray_line": 4}
+    assert found["b"].faults_by_code == {"illegal_move": 1, "timeout": 3}
     assert (found["a"].forfeits, found["b"].forfeits) == (0, 2)
 
 

@@ -136,7 +136,7 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
     if as_json:
         print_json(view)
     elif isinstance(view, views.BotPage):
-        playing = next((version for version in view.versions if version.active), None)
+        playing = next((version for version in view.versions if version.is_active), None)
         what = views.inactive_reason(view) if playing is None else f"version {playing.number} plays"
         print_text(escape_control(f"{view.bot}: {what}"))
         print_view(view, as_json)

@@ -323,7 +323,7 @@ def _say(event: RunnerUpdate, log: Journal, verbose: bool) -> None:
             log.warn(f"auto-disabled: {why}", version=label)
         case AttemptFailed(id, exam, reason, abandoned):
             what = f"failed{', and is abandoned' if abandoned else ''}: {reason}"
-            log.warn(what, **{"examination" if exam else "match": id})
+            log.warn(what, **{"check" if exam else "match": id})
         case WorkerRefused(reason):
             log.warn(f"a worker refuses: {reason}")
         case WorkerExcluded(worker, reason):

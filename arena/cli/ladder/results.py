@@ -93,7 +93,7 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
     rows = [
         (
             format_range(row.rank_range),
-            f"{escape_control(row.label)}{'*' if row.reference else ''}",
+            f"{escape_control(row.version_ref)}{'*' if row.is_reference else ''}",
             escape_control(row.owner or row.pseudonym),
             format_rating(row.rating),
             format_percent(None if row.win_rate_adjusted is None else row.win_rate_adjusted.value),
@@ -290,7 +290,7 @@ def _text(result: RebuiltStandings) -> str:
         return f"the table is of {of}; there was none before"
     if result.same is not None:
         words = "the same as" if result.same else "another than"
-        return f"rebuilt from {of}: {words} the one that was kept, which differs by {result.largest:.2g} at most"
+        return f"rebuilt from {of}: {words} the one that was kept, which differs by {result.max_difference:.2g} at most"
     if result.news:
         more = "more" if result.news > 0 else "fewer"
         return f"rebuilt from {of}: {abs(result.news)} {more} than the one that was kept knew"

@@ -167,9 +167,9 @@ def refuse_some(folder: Path, logins: tuple[str, ...], actor: str, reason: str, 
 def _print_import(taken: UserImport) -> None:
     for each in taken.remarks:
         print_note(f"line {each.line}: {each.text}")
-    for each in taken.left_out:
+    for each in taken.skipped:
         print_note(f"line {each.line} is skipped: {each.text}")
-    left = f", {format_count(len(taken.left_out), 'line')} skipped" if taken.left_out else ""
+    left = f", {format_count(len(taken.skipped), 'line')} skipped" if taken.skipped else ""
     print_note(f"{format_count(taken.added, 'user')} added, {taken.changed} changed{left}")
 
 

@@ -159,7 +159,7 @@ def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -
     assert "its owner is suspended: copied from bob" in own.arena("bot", "late").out
     own.run(2)
     assert "late" not in [row["bot"] for row in own.json("standings")["items"]]
-    assert own.json("bot", "late")["versions"][0]["active"] is False
+    assert own.json("bot", "late")["versions"][0]["is_active"] is False
     with closing(open_ladder(own.path)) as ladder:
         for viewer, sees in (
             (Viewer("ada"), True),
@@ -209,7 +209,7 @@ def test_a_suspended_persons_submission_waits_and_no_deadline_waits_for_it(own: 
     assert not any("late" in version for version in own.json("final show", "last")["versions"])
     own.arena("suspend", "ada", "--undo", "--reason", "done")
     own.run()
-    assert own.json("bot", "late")["versions"][1]["active"]
+    assert own.json("bot", "late")["versions"][1]["is_active"]
 
 
 def test_events_say_what_happened_and_go_on_from_a_number(own: Term) -> None:

@@ -180,7 +180,7 @@ def test_an_owner_without_a_version_is_told_why(ladder: Ladder) -> None:
     disable_bot(ladder, "b", "teacher", "copied from a")
     ladder.clock = Clock(1_020_000)
     reasons = {each.user.login: each.reason for each in get_grades(ladder, "t", deadline="first").grades}
-    assert reasons["cleo"] == "c@1 didn't pass its examination: run: it \\x1b[31mhangs"
+    assert reasons["cleo"] == "c@1 didn't pass its check: run: it \\x1b[31mhangs"
     assert reasons["dan"] == "nothing was submitted in time: d@1 came after"
     assert reasons["bob"] == "b is disabled: copied from a"
     assert {each.points for each in get_grades(ladder, "t", deadline="first").grades} == {0.0}

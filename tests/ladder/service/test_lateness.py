@@ -228,7 +228,7 @@ def test_what_may_stand_late_is_waited_for_and_what_can_not_is_not(ladder: Ladde
         path.write_text("# new\n")
         submit_bot(ladder, path, login, login[0])
     assert get_grades(ladder, "t", deadline="first").unchecked == ("b@1",)
-    with pytest.raises(LadderError, match=r"1 versions wait for their examination \(b@1\)"):
+    with pytest.raises(LadderError, match=r"1 versions wait for their check \(b@1\)"):
         create_final(ladder, "last", "first", 2, "teacher")
 
 

@@ -154,7 +154,7 @@ def test_an_owner_sees_who_took_the_bot_out_and_why(own: Term) -> None:
         ("disable", "prof", "it sends rubbish"),
         ("activate", "prof", "a second chance"),
     ]
-    assert page["versions"][0]["active"]
+    assert page["versions"][0]["is_active"]
 
 
 def test_many_peoples_bots_are_taken_in_and_the_exit_code_says_whether_all_were(own: Term, tmp_path: Path) -> None:

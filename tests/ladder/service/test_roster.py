@@ -292,7 +292,7 @@ def test_the_command_imports_a_roster(ladder: Ladder, tmp_path: Path) -> None:
     ]  # fmt: skip
     left_out = [{"line": 3, "text": 'the login "ada" is that of line 2'}]
     assert term.json("users import", roster, "--partial") == {
-        "added": 0, "changed": 0, "absent": 1, "left_out": left_out, "remarks": [],
+        "added": 0, "changed": 0, "absent": 1, "skipped": left_out, "remarks": [],
     }  # fmt: skip
 
 

@@ -85,9 +85,9 @@ def test_a_person_is_added_and_brought_up_to_date(web: Pages, staff: TestClient)
 
 def test_two_owners_are_merged_and_the_old_login_leads_on(web: Pages, staff: TestClient) -> None:
     post(staff, "/admin/users", 200, login="bob2", email="bob@example.org")
-    assert "there is no owner" in post(staff, "/admin/users/bob2/merge", 400, why="one person", into="bobby")
-    assert post(staff, "/admin/users/bob2/merge", why="one person", into=" bob ") == "/admin/users/bob"
-    assert "already" in post(staff, "/admin/users/bob2/merge", 409, why="one person", into="bob")
+    assert "there is no owner" in post(staff, "/admin/users/bob2/merge", 400, reason="one person", into="bobby")
+    assert post(staff, "/admin/users/bob2/merge", reason="one person", into=" bob ") == "/admin/users/bob"
+    assert "already" in post(staff, "/admin/users/bob2/merge", 409, reason="one person", into="bob")
     assert person(web.ladder, "bob2").user.login == "bob"
     assert person(web.ladder, "bob").user.email == "bob@example.org"
     assert "<h1>bob</h1>" in staff.get("/admin/users/bob2").text
@@ -123,9 +123,9 @@ def test_what_was_revoked_lets_nobody_in(web: Pages, staff: TestClient) -> None:
     assert ada.get("/bots").status_code == 200
     [session] = [line for line in person(web.ladder, "ada").credentials if line.kind == "session"]
     assert f"session {session.id}" in staff.get("/admin/users/ada").text
-    post(staff, f"/admin/credentials/{session.id}/revoke", why="the laptop is lost", login="ada")
+    post(staff, f"/admin/credentials/{session.id}/revoke", reason="the laptop is lost", login="ada")
     assert ada.get("/bots").status_code == 303
-    assert "there is no credential" in post(staff, "/admin/credentials/9999/revoke", 400, why="x")
+    assert "there is no credential" in post(staff, "/admin/credentials/9999/revoke", 400, reason="x")
 
 
 def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, staff: TestClient, own: Term) -> None:
@@ -160,9 +160,9 @@ def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, s
     ("act", "page", "undo", "shown"),
     [
         ("suspend", "/admin/users/ada", {"suspended": "false"}, "Suspended: "),
-        ("leave", "/admin/users/bob", {"gone": "false"}, "Left the course: "),
+        ("leave", "/admin/users/bob", {"withdrawn": "false"}, "Left the course: "),
         ("disable", "/bots/late", None, 'action="/bots/late/activate"'),
-        ("void", "/matches/MATCH", {"rates": "true"}, "Rate this match again"),
+        ("void", "/matches/MATCH", {"is_rated": "true"}, "Rate this match again"),
         ("freeze", "/admin", {"frozen": "false"}, "Unfreeze"),
     ],
 )
@@ -173,18 +173,18 @@ def test_a_decision_is_made_once_for_a_reason_shown_and_taken_back(
     rated = next(row["id"] for row in staff.get("/api/matches?kind=rated").json()["items"] if row["is_rated"])
     page = page.replace("MATCH", str(rated))
     assert shown not in staff.get(page).text
-    for why in ({}, {"why": " "}):
+    for why in ({}, {"reason": " "}):
         assert "Give a reason" in post(staff, f"{page}/{act}", 400, **why)
-    assert post(staff, f"{page}/{act}", why="it <had> to be") == page
+    assert post(staff, f"{page}/{act}", reason="it <had> to be") == page
     assert last_act(web.ladder) == ("staff", act, "it <had> to be")
     text = staff.get(page).text
     assert shown in text
     assert "<had>" not in text
-    assert "already" in post(staff, f"{page}/{act}", 409, why="again")
+    assert "already" in post(staff, f"{page}/{act}", 409, reason="again")
     if undo is None:
-        assert post(staff, "/bots/late/activate", version=1, why="mended") == page
+        assert post(staff, "/bots/late/activate", version=1, reason="mended") == page
     else:
-        post(staff, f"{page}/{act}", why="it is over", **undo)
+        post(staff, f"{page}/{act}", reason="it is over", **undo)
     assert shown not in staff.get(page).text
 
 
@@ -245,8 +245,8 @@ def test_staff_sees_what_of_the_quotas_is_left_and_what_each_runner_plays(web: P
 
 def test_decisions_go_on_before_the_last_that_was_shown(web: Pages, staff: TestClient) -> None:
     for _ in range(30):
-        post(staff, "/admin/freeze", why="on")
-        post(staff, "/admin/freeze", why="off", frozen="false")
+        post(staff, "/admin/freeze", reason="on")
+        post(staff, "/admin/freeze", reason="off", frozen="false")
     first = staff.get("/api/admin/audit-log").json()
     rest = staff.get(f"/api/admin/audit-log?after={first['next']}").json()
     ids = [row["id"] for row in first["items"] + rest["items"]]
@@ -339,7 +339,7 @@ def test_a_participant_reads_his_own_grade_alone(web: Pages, own: Term) -> None:
     assert "<b>30 of 30 points</b>" in ada.get("/grades").text
     [grade] = ada.get("/api/grades").json()["grades"]["grades"]
     assert grade["user"]["login"] == "ada"
-    assert "didn&#39;t pass its examination" in web.visitor("bob").get("/grades").text
+    assert "didn&#39;t pass its check" in web.visitor("bob").get("/grades").text
     assert nobody.get("/grades").status_code == 303
     (own.path / "ladder.toml").write_text("broken")
     answered = ada.get("/grades?deadline=second")

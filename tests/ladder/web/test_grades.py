@@ -39,10 +39,10 @@ def test_staff_gives_more_time_on_a_persons_page_and_takes_it_back(web: Pages, s
     page = "/admin/users/ada/extend"
     ada, bob = web.visitor("ada"), web.visitor("bob")
     assert "Give a reason" in post(staff, page, 400, deadline="first", until="2100-01-03T01:00")
-    assert post(staff, page, deadline="first", until="2100-01-03T01:00", why="ill <b>") == "/admin/users/ada"
+    assert post(staff, page, deadline="first", until="2100-01-03T01:00", reason="ill <b>") == "/admin/users/ada"
     assert last_act(web.ladder) == ("staff", "extend", "first, more time until 3 Jan 2100 01:00 +01:00: ill <b>")
-    assert "already" in post(staff, page, 409, deadline="first", until="2100-01-03T01:00", why="ill")
-    assert "one end" in post(staff, page, 400, deadline="first", why="ill")
+    assert "already" in post(staff, page, 409, deadline="first", until="2100-01-03T01:00", reason="ill")
+    assert "one end" in post(staff, page, 400, deadline="first", reason="ill")
     for path in ("/account", "/submit"):
         assert "2100-01-03 00:00 UTC</time>" in ada.get(path).text
         assert "more time: ill &lt;b&gt;" in ada.get(path).text
@@ -54,9 +54,9 @@ def test_staff_gives_more_time_on_a_persons_page_and_takes_it_back(web: Pages, s
     assert "Counts" not in bob.get("/bots/late").text + staff.get("/submit").text
     assert "Take back more time for first" in staff.get("/admin/users/ada").text
     assert "more time until 3 Jan 2100 01:00 +01:00: ill" in ada.get("/grades?deadline=first").text
-    assert post(staff, page, deadline="first", undo="true", why="she wasn't") == "/admin/users/ada"
+    assert post(staff, page, deadline="first", undo="true", reason="she wasn't") == "/admin/users/ada"
     assert "more time" not in ada.get("/account").text
-    assert ada.post(page, data={"deadline": "first", "late_days": 1, "why": "please"}).status_code == 403
+    assert ada.post(page, data={"deadline": "first", "late_days": 1, "reason": "please"}).status_code == 403
 
 
 def test_what_staff_hands_out_each_sees_of_himself_until_the_next(web: Pages, staff: TestClient, own: Term) -> None:
@@ -71,7 +71,7 @@ def test_what_staff_hands_out_each_sees_of_himself_until_the_next(web: Pages, st
     assert "Handed out" not in ada.get("/grades?deadline=first").text
     release_grades(web.ladder, "one", "staff", None, deadline="first")
     toml.write_text(toml.read_text().replace("games = 1\n", "games = 100000\n"))
-    to = post(staff, "/admin/grades", name="two", deadline="first", why="too easy for bob's taste")
+    to = post(staff, "/admin/grades", name="two", deadline="first", reason="too easy for bob's taste")
     assert to == "/admin/grades?release=two"
     assert last_act(web.ladder) == ("staff", "release", "two, deadline first: too easy for bob's taste")
     assert "Say why" in post(staff, "/admin/grades", 400, name="three", deadline="first")

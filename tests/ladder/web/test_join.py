@@ -68,7 +68,7 @@ def test_an_account_waits_until_staff_approves_it_on_its_page(web: Pages, own: T
 def test_staff_refuses_an_account_on_its_page(web: Pages) -> None:
     staff, visitor = web.visitor("staff"), web.visitor("nobody")
     post(visitor, "/join", link=made_link(staff, ask="true"), **FORM)
-    assert post(staff, "/admin/users/cyd/refuse", why="who are you?") == "/admin"
+    assert post(staff, "/admin/users/cyd/refuse", reason="who are you?") == "/admin"
     assert staff.get("/admin/users/cyd").status_code == 404
     assert visitor.get("/api/account").status_code == 401
 

@@ -28,7 +28,7 @@ def web(own: Term, tmp_path: Path) -> Iterator[Pages]:
 
 def playing(web: Pages, name: str = "late") -> list[int]:
     versions = web.visitor("staff").get(f"/api/bots/{name}").json()["versions"]
-    return [version["number"] for version in versions if version["active"]]
+    return [version["number"] for version in versions if version["is_active"]]
 
 
 def test_a_form_that_is_sent_twice_is_one_wish(web: Pages) -> None:

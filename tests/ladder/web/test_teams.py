@@ -33,11 +33,11 @@ def test_staff_lets_a_person_join_move_and_leave_for_a_reason(staff: TestClient)
     page = "/admin/users/ada/team"
     assert "In no team" in staff.get("/admin/users/ada").text
     assert "Give a reason" in post(staff, page, 400, team="Red <b>")
-    assert post(staff, page, team="Red <b>", why="they asked") == "/admin/users/ada"
-    assert "already" in post(staff, page, 409, team="Red <b>", why="again")
+    assert post(staff, page, team="Red <b>", reason="they asked") == "/admin/users/ada"
+    assert "already" in post(staff, page, 409, team="Red <b>", reason="again")
     assert "<b>Red &lt;b&gt;</b> since" in staff.get("/admin/users/ada").text
     assert '<option value="Red &lt;b&gt;">' in staff.get("/admin/users/bob").text
-    post(staff, page, why="alone")
+    post(staff, page, reason="alone")
     [line] = staff.get("/api/admin/users/ada").json()["teams"]
     assert (line["team"], line["left_at"] is None) == ("Red <b>", False)
 
@@ -89,7 +89,7 @@ def test_a_mate_does_on_a_bots_page_what_its_owner_does(web: Pages) -> None:
     assert web.visitor("nobody").get("/bots/late").status_code == 303
     grades = bob.get("/api/grades").json()["grades"]
     assert grades is None or [grade["user"]["login"] for grade in grades["grades"]] == ["bob"]
-    post(web.visitor("staff"), "/admin/users/bob/team", why="he left")
+    post(web.visitor("staff"), "/admin/users/bob/team", reason="he left")
     assert web.visitor("token").get("/api/bots/late").json()["versions"][1]["submitted_by"] == "pseudonym of bob"
     assert bob.get("/api/bots/late").json()["versions"][1]["submitted_by"] is None
     assert "Checks of version" not in bob.get("/bots/late").text
