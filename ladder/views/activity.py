@@ -62,14 +62,14 @@ class EventList:
 
 
 def list_events(reader: ViewContext, after: int = 0, limit: int = 100) -> EventList:
-    """Return what happened after an event, `limit` events at most; less what the reader may not hear of."""
+    """Return what happened after an event, `limit` events at most; less what the viewer may not see."""
     happened = events_after(reader.connection, after, limit)
     rows = tuple(line for line in (_line(reader, event) for event in happened) if line is not None)
     return EventList(rows, happened[-1].id if happened else after)
 
 
 def _line(reader: ViewContext, event: Event) -> EventSummary | None:
-    """Return an event as the reader may know it, None if it isn't the reader's to hear of."""
+    """Return an event as the viewer may see it, None if they may not."""
     connection = reader.connection
     if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not reader.viewer.can("users:read"):
         return None
@@ -106,7 +106,7 @@ _ROUTINE = ("issue",)  # one for each person of a section: they would bury the d
 
 @dataclass(frozen=True, slots=True)
 class QuotaSummary:
-    """How much a person may ask for, by ladder.toml."""
+    """The quotas of a user, by ladder.toml."""
 
     max_bots_per_user: int
     max_submissions_per_day: int
@@ -116,7 +116,7 @@ class QuotaSummary:
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """A ladder in one look. frozen: the decision that holds, None where none does.
+    """The state of a ladder, for staff. frozen: the decision in force, or None.
 
     users: users that take part. awaiting_approval: accounts to be approved. bots, active_bots: of theirs and the
     references.
@@ -139,7 +139,7 @@ class Dashboard:
 
 
 def view_dashboard(reader: ViewContext, quotas: QuotaSummary, findings: tuple[Finding, ...] | None = None) -> Dashboard:
-    """Return a ladder in one look, with its quotas, and with what a checkup found."""
+    """Return a ladder's state, with its quotas and the findings of a checkup."""
     connection = reader.connection
     counts = count_ladder(connection)
     became: Counter[str] = Counter()

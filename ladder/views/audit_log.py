@@ -135,7 +135,7 @@ def summarize_decisions(
 
 
 def display_actor(reader: ViewContext, who: str) -> str:
-    """Return who decided: another participant by the pseudonym; others, such as staff and the ladder, as they stand."""
+    """Return the name of an actor: another user by the pseudonym; staff and the ladder as they are."""
     person = find_user(reader.connection, who)
     if person is None or person.staff or reader.viewer.can_view(UserSummary, "login", who):
         return who

@@ -82,7 +82,7 @@ class BotStyle:
 
 
 def view_bot_style(reader: ViewContext, version: int, owner: str, field: FieldStyle | None) -> BotStyle | None:
-    """Return what a version of this owner's does, None where nothing of it was counted."""
+    """Return the play style of a version of this owner, None without counts."""
     style, viewer = get_play_style(reader.connection, version), reader.viewer
     if not style.matches:
         return None
@@ -107,7 +107,7 @@ games, match_players, matches = (METADATA.tables[name] for name in ("games", "ma
 
 @dataclass(frozen=True, slots=True)
 class SeatWinRate:
-    """One seat, counted from 0: the games in it that rate, and those won; a draw among j is 1/j."""
+    """One seat, counted from 0: its rated games, and those won; a draw among j is 1/j."""
 
     seat: int
     games: int
@@ -115,7 +115,7 @@ class SeatWinRate:
 
 
 def seat_win_rates(reader: ViewContext, version: int) -> tuple[SeatWinRate, ...]:
-    """Return how a version fared in each seat, in the order of play."""
+    """Return a version's results in each seat, in the order of play."""
     query = (
         select(match_players.c.slot, games.c.seats, games.c.survivors, func.count())
         .join(games, games.c.match == match_players.c.match)
@@ -142,7 +142,7 @@ _OWN_PERMISSIONS = ("bot:challenge", "bot:choose_version", "files:read")
 
 @dataclass(frozen=True, slots=True)
 class VersionTotals:
-    """What a version's matches add up to. `wins`: a draw among j is 1/j. Times are its own; a match has one peak."""
+    """The totals of a version's matches. `wins`: a draw among j is 1/j. Times are its own; a match has one peak."""
 
     matches: int = 0
     games: int = 0
@@ -375,7 +375,7 @@ def inactive_reason(page: BotPage) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BotSummary:
-    """A bot in one line. active_version: the number of the version that plays, None if none does."""
+    """A bot in one line. active_version: the number of the version that plays, None without one."""
 
     bot: str
     pseudonym: str
@@ -460,7 +460,7 @@ def _examples(reader: ViewContext, versions: Sequence[Version]) -> tuple[FaultRe
 
 
 def _sums(reader: ViewContext, ids: list[int], *which: Any) -> defaultdict[int, VersionTotals]:
-    """Return what the versions' matches that were played add up to: all, or those of these conditions."""
+    """Return the totals of the versions' played matches: all, or those of these conditions."""
     table = match_players.c
     query = (
         select(

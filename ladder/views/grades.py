@@ -17,7 +17,7 @@ from ladder.views.users import UserSummary
 
 @dataclass(frozen=True, slots=True)
 class BaselineResult:
-    """One baseline held against one version. The value, its interval and the threshold are in percent.
+    """The result of one baseline for one version. The value, its interval and the threshold are in percent.
 
     `points` are those that were reached, of `max_points`; `inconclusive`: the threshold lies within the interval.
     """
@@ -36,7 +36,7 @@ class BaselineResult:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """One owner's. No `version`: none stands for the owner. `late_hours`: after the deadline, None without one.
+    """One user's grade. No `version`: none counts. `late_hours`: after the deadline, None without one.
 
     points_before_penalty: those reached, without the `late_penalty` for lateness. late_days_spent: of the owner's own,
     at this deadline. deadline_at: the deadline, or the owner's own; extended_until: that one, None without more time.
@@ -91,7 +91,7 @@ class Grades:
 
 @dataclass(frozen=True, slots=True)
 class GradeChange:
-    """How one owner's grade differs between two releases, and why. before, after: points; None: no grade there."""
+    """How one user's grade differs between two releases, and why. before, after: points; None: no grade there."""
 
     user: UserSummary
     before: float | None
@@ -101,7 +101,7 @@ class GradeChange:
 
 @dataclass(frozen=True, slots=True)
 class GradeChanges:
-    """What changed from one release to a later one: for all, in words, and for each owner for whom something did."""
+    """What changed from one release to a later one: for all users, as text, and for each user with a change."""
 
     before: str
     after: str
@@ -177,13 +177,13 @@ class FinalList:
 
 
 def list_finals(reader: ViewContext, after: str | None = None, limit: int | None = None) -> FinalList:
-    """Return how far all finals are."""
+    """Return the state of all finals."""
     part, more = paginate(all_finals(reader.connection), lambda final: final.name, after, limit)
     return FinalList(tuple(summarize_final(reader.connection, final) for final in part), more, reader.revision)
 
 
 def summarize_final(connection: Connection, final: Final) -> FinalState:
-    """Return how far a final is, for everybody: no result is shown before the final has ended."""
+    """Return the state of a final, for all viewers: no result is shown before the final has ended."""
     matches = list_final_matches(connection, final.id)
     causes = Counter(match.outcome for match in matches if match.status == ENDED)
     return FinalState(

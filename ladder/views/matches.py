@@ -106,7 +106,7 @@ class FailedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class MatchPage(MatchSummary):
-    """All that is known of a match but its record and what its bots wrote.
+    """A match without its record and its bots' logs.
 
     results: one a game. failed_attempts: the attempts that a host failed. audit_log: what was decided about it.
     has_record: whether it is kept. logs: the labels of the bots of which standard error is kept. cards: of those whose
@@ -235,7 +235,7 @@ def _lines(connection: Connection, rows: Sequence[Any]) -> list[MatchSummary]:
 
 @dataclass(frozen=True, slots=True)
 class MatchReplay:
-    """A match to be played again, with what of standard error is the viewer's to read.
+    """The replay of a match, with the standard error that the viewer may read.
 
     replay: from `arena.replay.steps`, for the viewer's own bots or with all cards. unavailable_reason: "unended";
     "unplayed" where it was abandoned or cancelled; of its record "not kept", or "unreadable" for this arena.

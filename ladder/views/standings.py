@@ -53,7 +53,7 @@ STANDINGS_COLUMNS = (
 
 
 def view_standings(reader: ViewContext, sort: str = "rank", day: str | None = None) -> Standings:
-    """Return the newest table, or the last one of a day (2026-11-22, UTC) or of one before.
+    """Return the newest standings, or the last ones of a day (2026-11-22, UTC) or of one before.
 
     It has no rows where nothing was rated.
     """
@@ -132,7 +132,7 @@ def view_standings_page(
 def standings_for_reader(
     reader: ViewContext, table: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
 ) -> Standings:
-    """Return a table as the reader may see it. moved: trends of bots, by name."""
+    """Return standings as the viewer may see them. moved: trends of bots, by name."""
     rows = [replace(row, trend=(moved or {}).get(row.bot, row.trend)) for row in table.items]
     return replace(
         hide_fields(table, reader.viewer),
@@ -145,7 +145,7 @@ def standings_for_reader(
 
 
 def _row(named: NamedRatingPoint) -> StandingsRow:
-    """Return the row that a day's table had of a version."""
+    """Return the row of a version in a day's standings."""
     point = named.point
     adjusted = None
     if point.win_rate_adjusted is not None:
@@ -172,7 +172,7 @@ def _row(named: NamedRatingPoint) -> StandingsRow:
 
 
 def compute_trends(connection: Connection, shares: Mapping[str, float], now: float) -> dict[str, Trend]:
-    """Return the trends of bots with these shares. `now`: seconds since 1970; days are those of UTC."""
+    """Return the trends of bots with these win rates. `now`: seconds since 1970; days are those of UTC."""
 
     def before(days: int) -> Mapping[str, float]:
         return win_rates_before(connection, time.strftime("%Y-%m-%d", time.gmtime(now - days * DAY_S)))
@@ -204,7 +204,7 @@ bots, match_players, matches, versions = (
 
 @dataclass(frozen=True, slots=True)
 class OpponentRecord:
-    """One pair: the label of the other version, and how the two fared. Only matches that rate count."""
+    """One pair: the label of the other version, and their results. Only rated matches count."""
 
     version_ref: str
     head_to_head: HeadToHead
@@ -212,7 +212,7 @@ class OpponentRecord:
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadMatrix:
-    """The pairs of some versions that play, in the order of the table: `rows[a][b]` is a against b, None for itself.
+    """The pairs of some active versions, in the order of the standings: `rows[a][b]` is a against b, None for itself.
 
     first: the place of the first; next_cursor: what to give as `first` for the next page, None at the end.
     """
@@ -240,7 +240,7 @@ def view_head_to_head(reader: ViewContext, first: int = 1, count: int | None = B
 
 
 def list_opponents(reader: ViewContext, version: int) -> tuple[OpponentRecord, ...]:
-    """Return how a version fared against each other one: first whom it met most."""
+    """Return a version's results against each other one, the most frequent opponent first."""
     matrix = read_head_to_heads(reader, [version])
     met = sorted(matrix.items(), key=lambda pair: (-pair[1].games, pair[0]))[:ROWS_PER_PAGE]
     query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
@@ -254,7 +254,7 @@ def list_opponents(reader: ViewContext, version: int) -> tuple[OpponentRecord, .
 def read_head_to_heads(
     reader: ViewContext, ones: Sequence[int], others: Sequence[int] | None = None
 ) -> dict[tuple[int, int], HeadToHead]:
-    """Return how pairs of versions fared in matches that rate; None: against all others."""
+    """Return the results of pairs of versions in rated matches; None: against all others."""
     one, other = match_players.alias(), match_players.alias()
     query = (
         select(
@@ -311,7 +311,7 @@ class LadderInfo:
 
 @dataclass(frozen=True, slots=True)
 class HomePage:
-    """What a newcomer sees first: the first rows of the table, the newest match that was played, finals, deadlines."""
+    """The home page: the first rows of the standings, the newest match that was played, finals, deadlines."""
 
     info: LadderInfo
     standings: StandingsPage
@@ -321,7 +321,7 @@ class HomePage:
 
 
 def view_home(reader: ViewContext, about: LadderInfo) -> HomePage:
-    """Return the front of the ladder that this is about."""
+    """Return the home page of a ladder."""
     ended = list_matches(reader, kind="rated", limit=1).items
     finals = tuple(summarize_final(reader.connection, final) for final in all_finals(reader.connection))
     return HomePage(

@@ -149,7 +149,7 @@ def view_table_replay(reader: ViewContext, id: int, number: int) -> TableReplay 
 
 
 def _as_object(reader: ViewContext, session: TableSession, text: str) -> dict[str, Any]:
-    """Return a record as the reader may know it. Raises RecordError."""
+    """Return a record as the viewer may see it. Raises RecordError."""
     viewer = reader.viewer
     if viewer.can("record:read"):
         return make_replay_object(read_record(text))

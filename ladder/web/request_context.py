@@ -140,7 +140,7 @@ class AppState:
 
     @property
     def public(self) -> bool:
-        """Return whether anybody reads what all participants may."""
+        """Return whether the pages are public."""
         return self.ladder.last_settings.web.public if self.said_public is None else self.said_public
 
     def last_change(self) -> int:
@@ -172,21 +172,21 @@ class RequestContext:
 
     @property
     def sender(self) -> str:
-        """Return by what tries are counted: a login, or the address. One host may have all of a /64 of IPv6."""
+        """Return the key of rate limits: a login, or the address. One host may have all of a /64 of IPv6."""
         return self.viewer.login or client_network(self.request)
 
     @property
     def plain(self) -> bool:
-        """Return whether a program asks, which reads JSON."""
+        """Return whether the client is a program, which reads JSON."""
         return _page_of(self.request.url.path) != self.request.url.path
 
     @property
     def reads(self) -> bool:
-        """Return whether the ladder is the visitor's to read."""
+        """Return whether the visitor may read the ladder."""
         return self.viewer.can("ladder:read") or self.state.public
 
     def let_in(self, response: Response, issued: IssuedSecret) -> Response:
-        """Give a response the session's cookie."""
+        """Set the session's cookie on a response."""
         lasts, secure = int(CREDENTIAL_LIFETIMES_S["session"]), self.state.secure  # the session itself may end sooner
         response.set_cookie(
             self.state.cookie, issued.secret, max_age=lasts, secure=secure, httponly=True, samesite="lax"
@@ -194,7 +194,7 @@ class RequestContext:
         return response
 
     def let_out(self, response: Response) -> Response:
-        """Take the session's cookie away."""
+        """Clear the session's cookie on a response."""
         response.delete_cookie(self.state.cookie, secure=self.state.secure, httponly=True, samesite="lax")
         response.headers["Clear-Site-Data"] = '"cache"'
         return response
@@ -218,7 +218,7 @@ class SignInRequiredError(Exception):
 
 
 class AuthorizedRoute(APIRoute):
-    """A route whose form is read and parsed only after the gate, and after the limit of its sender."""
+    """A route whose form is read and parsed only after authorization and rate limiting."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what answers a request."""
@@ -292,12 +292,12 @@ def authorize(request: Request) -> RequestContext:
 
 
 def authorize_websocket(socket: WebSocket) -> RequestContext:
-    """Return as whom a socket comes; a browser's comes from a page of the ladder's own. Raises HTTPError."""
+    """Return the context of a WebSocket; a browser's must come from a page of this ladder. Raises HTTPError."""
     return _come(socket, "WS")
 
 
 def route_name(method: str, path: str) -> str:
-    """Return by what name ROUTES has a route; JSON has that of its page."""
+    """Return the name of a route in ROUTES; JSON has that of its page."""
     path = _page_of(path)
     return f"{'GET' if method == 'HEAD' else method} {path}"
 
@@ -319,7 +319,7 @@ def safe_redirect_path(path: str | None) -> str:
 
 
 def current_context(request: Request) -> RequestContext:
-    """Return the visit of a request that has no route, or that went wrong."""
+    """Return the context of a request without a route, or of a failed one."""
     try:
         return _come(request, request.method)
     except (HTTPError, DatabaseError):
@@ -344,13 +344,13 @@ def hold_connection(state: AppState, request: HTTPConnection, person: str | None
 
 
 def find_bearer_token(request: HTTPConnection) -> str | None:
-    """Return the token that a program shows, None if it shows none."""
+    """Return the bearer token of a request, None without one."""
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" else None
 
 
 def _come(request: HTTPConnection, method: str) -> RequestContext:
-    """Return the visit of a request, as whom its token or its cookie says. Raises HTTPError for another site's."""
+    """Return the context of a request, with the user of its token or cookie. Raises HTTPError for another site's."""
     visit = RequestContext(request, request.app.state.shared)
     token = find_bearer_token(request)
     if token is not None:
@@ -397,7 +397,7 @@ Reason = Annotated[str, Depends(_reason)]
 
 
 def actor_login(visit: RequestContext) -> str:
-    """Return who decides: a login."""
+    """Return the login of the user that acts."""
     assert visit.viewer.login is not None, "who administers has signed in"
     return visit.viewer.login
 

@@ -69,7 +69,7 @@ def show(visit: SignInContext, link: str = "", then: str = "/") -> Response:
 
 @sign_in_router.post("/sign-in")
 def enter(visit: SignInContext, link: Annotated[str, Form()], then: Annotated[str, Form()] = "/") -> Response:
-    """Change a link into a session."""
+    """Exchange a link for a session."""
     count_try(visit, "sign in")
     return let_in(visit, then, lambda: sign_in_by_link(visit.ladder, link.strip().rpartition("link=")[2]))
 
@@ -81,7 +81,7 @@ def enter_by_password(
     password: Annotated[str, Form()],
     then: Annotated[str, Form()] = "/",
 ) -> Response:
-    """Begin a session for who knows a person's password."""
+    """Start a session by a login and its password."""
     count_try(visit, "sign in")
     count_try(visit, "password", login.strip())
     return let_in(visit, then, lambda: sign_in_by_password(visit.ladder, login.strip(), password), login.strip())
@@ -160,7 +160,7 @@ ALWAYS_STALE_S = 1e-6  # credentials come and go without an event: the page is r
 
 @page_and_json(account_router, "/account", "account.html", fresh_s=ALWAYS_STALE_S)
 def account(ladder: Ladder, reader: ViewContext) -> AccountPage | None:
-    """Return the asker's account: login, bots and their state, and what lets the person in."""
+    """Return the visitor's account: login, bots with their state, and credentials."""
     return views.view_account(reader, get_remaining_quota(ladder, reader).deadlines)
 
 
@@ -170,7 +170,7 @@ def make_token(
     scope: Annotated[Literal["read", "submit"], Form()],
     days: Annotated[int, Form(ge=1, le=365)],
 ) -> Response:
-    """Make a token, and show it this once."""
+    """Create a token, and show it this once."""
     count_try(visit, "account")
     login = actor_login(visit)
     issued = issue_secret(visit.ladder, login, "token", login, scope, days * _DAY_S)
@@ -239,7 +239,7 @@ def begin(visit: CurrentContext, then: str = "/") -> Response:
 
 @openid_router.get("/sign-in/openid/callback")
 def end(visit: CurrentContext, state: str = "", code: str = "", error: str = "") -> Response:
-    """Take what the provider sent the browser back with, ask it who that is, and let the person in."""
+    """Handle the provider's callback: get the user's identity from it, and sign them in."""
     count_try(visit, "sign in")
     settings, secret = _provider(visit)
     kept = _read(visit.request.cookies.get(_cookie(visit), ""), secret)

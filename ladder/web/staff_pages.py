@@ -96,7 +96,7 @@ _checked: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
 
 @page_and_json(admin_router, "/admin", "admin.html", fresh_s=1)
 def overview(ladder: Ladder, reader: ViewContext, check: bool = False) -> Dashboard:
-    """Return the ladder in one look; with `check`, as `arena ladder doctor` checks it, once a minute at most."""
+    """Return the dashboard; with `check`, with the findings of `arena ladder doctor`, at most once a minute."""
     quotas = views.QuotaSummary(**ladder.last_settings.quotas.model_dump())
     return views.view_dashboard(reader, quotas, _checkup(ladder) if check else None)
 
@@ -112,7 +112,7 @@ def _checkup(ladder: Ladder) -> tuple[Finding, ...]:
 
 @page_and_json(admin_router, "/admin/audit-log", "audit_log.html")
 def acts(ladder: Ladder, reader: ViewContext, after: RowId | None = None) -> AuditLog:
-    """Return what was decided, the last first; fifty before the one whose number is `after`."""
+    """Return fifty entries of the audit log, the newest first, before the one whose number is `after`."""
     return views.list_audit_log(reader, after)
 
 
@@ -198,7 +198,7 @@ def team(
     team: Annotated[str, Form()] = "",
     since: Annotated[str, Form()] = "",
 ) -> Response:
-    """Let a person be in a team, whichever it was before; in none if none is named."""
+    """Move a user to a team, or out of any team if none is named."""
     if team.strip():
         at = parse_time(visit.ladder, since) if since else None
         new, now = join_teams(visit.ladder, {login: team}, actor_login(visit), reason, True, at), f"in the team {team}"
@@ -491,7 +491,7 @@ def finals(ladder: Ladder, reader: ViewContext, after: str | None = None) -> Fin
 
 @page_and_json(finals_router, "/finals/{name}", "final.html", shared=True)
 def final(ladder: Ladder, reader: ViewContext, name: str) -> FinalState | None:
-    """Return a final: how far it is, and its table once it has ended."""
+    """Return a final: its progress, and its standings once it has ended."""
     return find_final_state(ladder, reader, name)
 
 
@@ -528,7 +528,7 @@ def hold(
 
 @finals_router.post("/finals/{name}/retry", include_in_schema=False)
 def play_again(visit: CurrentContext, name: str) -> Response:
-    """Let the matches of a final be played again that were abandoned."""
+    """Queue the abandoned matches of a final again."""
     return RedirectResponse(f"/finals/{retry_final(visit.ladder, name, actor_login(visit)).name}", 303)
 
 

@@ -144,7 +144,7 @@ def table(ladder: Ladder, reader: ViewContext, id: RowId) -> TablePage | None:
 
 @tables_router.get("/tables/{id}/join", include_in_schema=False)
 def invited(visit: CurrentContext, id: RowId, link: str = "") -> Response:
-    """Show who comes by a link how to sit down: a button does it, not programs that look at addresses in letters."""
+    """Show the holder of a link how to join: by a button, since programs open links in emails."""
     guests = visit.ladder.last_settings.tables.allow_guests
     return render_form(visit, "join_table.html", id=id, link=link, guests=guests)
 
@@ -375,7 +375,7 @@ async def _carry_held(
 
 
 async def _withdrawn(socket: WebSocket, seat: TableAccess, is_program: bool) -> str:
-    """Wait until what let a socket in does so no longer; return why."""
+    """Wait until a socket's credential is revoked; return why."""
     with watch_of(socket.app) as watch:
         seen, looks = watch.change, 0
         while True:
@@ -395,7 +395,7 @@ async def _withdrawn(socket: WebSocket, seat: TableAccess, is_program: bool) -> 
 
 
 def _seat(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
-    """Return what who asks for a socket is at a table. Raises HTTPError, DatabaseError."""
+    """Return the access of a socket to a table. Raises HTTPError, DatabaseError."""
     state: AppState = socket.app.state.shared
     token = find_bearer_token(socket)
     if is_program:
