@@ -59,9 +59,9 @@ def test_a_run_told_and_verified_is_what_the_schemas_say(place: Place) -> None:
     assert place.call("verify", "out", "--json").json == {
         "records": 1, "games": 2, "faults": 0, "planned": 1, "differences": [],
     }  # fmt: skip
-    whole, part = (place.call("replay", "out", *words, "--json").json["rows"] for words in ((), SEEN_BY_ONE))
+    whole, part = (place.call("replay", "out", *words, "--json").json["items"] for words in ((), SEEN_BY_ONE))
     assert [game["game"] for game in whole] == [0, 1]
     assert [(game["game"], game["turns"][0]["turn"]) for game in part] == [(1, 2)]
-    assert "??" in part[0]["turns"][0]["table"]
-    assert "??" not in whole[1]["turns"][0]["table"]
+    assert "??" in part[0]["turns"][0]["table_state"]
+    assert "??" not in whole[1]["turns"][0]["table_state"]
     assert (place.folder / "mine" / "bot.cpp").is_file()

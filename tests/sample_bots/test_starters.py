@@ -65,7 +65,7 @@ def test_every_bot_to_begin_with_is_built_and_can_play(
         take_built(place, tmp_path_factory)
     limits = PATIENT if sandbox == "process" else ()
     output = ran(place, "check", *bots, "--sandbox", sandbox, "--json", *limits)
-    failed = {bot["bot"]: bot["steps"][-1] for bot in output.json["bots"] if not bot["ok"]}
+    failed = {bot["bot"]: bot["steps"][-1] for bot in output.json["bots"] if not bot["passed"]}
     assert (output.code, failed) == (0, {}), output.err
     if sandbox == "process":
         plays(place, bots)
