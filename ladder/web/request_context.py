@@ -387,7 +387,7 @@ CurrentContext = Annotated[RequestContext, Depends(authorize)]
 
 
 def _reason(visit: CurrentContext, reason: Annotated[str, Form()] = "") -> str:
-    """Return the reason that a form gives. Raises HTTPError for one that says nothing."""
+    """Return the reason in a form. Raises HTTPError if it is empty."""
     if not reason.strip() or not reason.isprintable() or len(reason) > 500:
         raise HTTPError(400, "Give a reason, in one line: it is kept, and shown to whom it is about.", visit)
     return reason.strip()

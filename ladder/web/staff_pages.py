@@ -269,7 +269,7 @@ def suspend(visit: CurrentContext, login: str, reason: Reason, suspended: Annota
 
 @users_router.post("/admin/users/{login:path}/leave", include_in_schema=False)
 def leave(visit: CurrentContext, login: str, reason: Reason, withdrawn: Annotated[bool, Form()] = True) -> Response:
-    """Let a person leave the course, or come back."""
+    """Withdraw a user from the course, or reinstate them."""
     new = set_withdrawn(visit.ladder, login, withdrawn, actor_login(visit), reason)
     return redirect_after(visit, new, f"{login} is {'no longer ' if withdrawn else ''}in the course", _user_url(login))
 
