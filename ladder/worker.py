@@ -149,14 +149,14 @@ def check_version(job: VersionCheckJob) -> VersionCheckResult:
     try:
         with scratch_folder() as folder:
             scratch = folder
-            examination = _Version(job, folder.resolve()).examined()
+            check = _Version(job, folder.resolve()).checked()
     except (MissingProgramError, SandboxError, ArchiveError, OSError) as problem:
         if is_disk_full(problem, scratch or Path("/")):
             raise WorkerRejectedError(no_space_message((scratch or Path()).parent)) from problem
         raise ArenaError(str(problem)) from problem
     except OutOfSpaceError as problem:
         raise WorkerRejectedError(str(problem)) from problem
-    return replace(examination, seconds=time.monotonic() - began)
+    return replace(check, seconds=time.monotonic() - began)
 
 
 class _Version:
@@ -168,7 +168,7 @@ class _Version:
         self.programs = programs_of(job.choice.name)
         self.steps: list[CheckStep] = []
 
-    def examined(self) -> VersionCheckResult:
+    def checked(self) -> VersionCheckResult:
         path = self.unpacked()
         bot, built, played = None, None, None
         checked = self.check(path)
@@ -228,21 +228,17 @@ class _Version:
                 root=self.scratch,
                 on_build=lambda bot: self.begin("build", " ".join(bot.build or ())),
             )
-            examination = BotCheck(exam)
+            check = BotCheck(exam)
             self.quoted = exam.quoted
             try:
-                for step in chain(
-                    examination.steps_before_run(f"./{path.relative_to(self.scratch)}"), examination.steps_of_run()
-                ):
+                for step in chain(check.steps_before_run(f"./{path.relative_to(self.scratch)}"), check.steps_of_run()):
                     self.note(step)
             except (ValueError, RecursionError, OSError) as problem:  # of names and files that nothing refused before
                 if isinstance(problem, OSError) and problem.errno not in _OF_FILES:
                     raise
                 text = f"its files can't be checked: {getattr(problem, 'strerror', None) or repr(problem)}"
-                self.note(
-                    CheckStep(examination.step, Severity.FAIL, text, advice="give its files short and ordinary names")
-                )
-        return getattr(examination, "bot", None)
+                self.note(CheckStep(check.step, Severity.FAIL, text, advice="give its files short and ordinary names"))
+        return getattr(check, "bot", None)
 
     def packed(self, bot: Bot) -> bytes | None:
         """Return the archive of what was built, None with a failed step if it is too large to be kept."""

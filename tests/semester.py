@@ -184,7 +184,7 @@ class Term:
         path.write_text(path.read_text() + text)
 
     def wave(self, wave: Wave, draw: random.Random) -> None:
-        """Let owners hand in, close the deadline, examine, and play."""
+        """Let owners hand in, close the deadline, check, and play."""
         owners = draw.sample(range(self.scale.owners), wave.owners)
         broken = set(draw.sample(owners, wave.broken))
         half = time.time()

@@ -307,5 +307,5 @@ def require_checks_finished(
         labels = ", ".join(escape_control(version.label) for version in waiting[:5])
         raise LadderError(
             f"{len(waiting)} versions wait for their check ({labels}).\n"
-            f"Have them examined: arena ladder run {folder} --until idle"
+            f"Have them checked: arena ladder run {folder} --until idle"
         )

@@ -155,8 +155,8 @@ class LadderRunner:
             case JobCompleted(task, MatchOutput() as played):
                 yield from self._keep(played)
                 self.queue.kept(task)
-            case JobCompleted(task, VersionCheckResult() as examined):
-                yield from self._examined(task.id, examined)
+            case JobCompleted(task, VersionCheckResult() as checked):
+                yield from self._checked(task.id, checked)
                 self.queue.kept(task)
             case JobFailed():
                 yield from self.queue.news()
@@ -202,26 +202,23 @@ class LadderRunner:
         now, rows = self.ladder.clock(), [(step.number, *serialize_step(step)) for step in steps]
         self.ladder.database.write(lambda connection: save_check_steps(connection, version, self.runner, rows, now))
 
-    def _examined(self, version: int, examination: VersionCheckResult) -> Iterator[RunnerUpdate]:
+    def _checked(self, version: int, check: VersionCheckResult) -> Iterator[RunnerUpdate]:
         now = self.ladder.clock()
-        reason = None if examination.passed else rejection_reason(examination.steps)
+        reason = None if check.passed else rejection_reason(check.steps)
         seats = self.ladder.play.seats
 
         def act(connection: Connection) -> CheckFinished | None:
-            steps = [serialize_step(step) for step in examination.steps]
-            words = None if examination.bot is None else examination.bot.argv
+            steps = [serialize_step(step) for step in check.steps]
+            words = None if check.bot is None else check.bot.argv
             built = None
-            if examination.built is not None and examination.bot is not None:
-                built = examination.bot.digest
-                insert_archive(connection, built, examination.bot.file, examination.built)
-            if not finish_check(connection, version, steps, reason, words, built, now, examination.language):
+            if check.built is not None and check.bot is not None:
+                built = check.bot.digest
+                insert_archive(connection, built, check.bot.file, check.built)
+            if not finish_check(connection, version, steps, reason, words, built, now, check.language):
                 return None
             this = get_version_by_id(connection, version)
-            if (
-                examination.played is not None
-                and len(set(versions_in_match(connection, examination.played.match))) == seats
-            ):
-                save_match(connection, examination.played, now)
+            if check.played is not None and len(set(versions_in_match(connection, check.played.match))) == seats:
+                save_match(connection, check.played, now)
             cancel_queued_matches(connection, "its check ended before", now, version, (QUALIFYING,))
             plays = reason is None and is_newest_version(connection, this)
             if plays:

@@ -1,4 +1,4 @@
-"""`arena submit`: a bot is sent to a server that really serves, and its examination is printed."""
+"""`arena submit`: a bot is sent to a server that really serves, and its check is printed."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def token(place: Place, folder: Path, scope: str = "submit") -> Path:
     return file
 
 
-def test_each_step_is_told_before_the_examination_has_ended(server: tuple[Place, LadderServer]) -> None:
+def test_each_step_is_told_before_the_check_has_ended(server: tuple[Place, LadderServer]) -> None:
     """In the terminal, and on the bot's page: to its owner and to staff, and to nobody else."""
     place, web = server
     slow = Waiting(place)
@@ -50,7 +50,7 @@ def test_each_step_is_told_before_the_examination_has_ended(server: tuple[Place,
     assert process.stdout.readline().startswith(" 1  ok    file")
     wait_for(lambda: "<b>build</b> sh make" in web.get("/bots/ada", ada))
     page = web.get("/bots/ada", ada)
-    assert "It is being examined." in page
+    assert "It is being checked." in page
     assert page.index("<b>file</b>") < page.index('<li class="now"><span class="muted small">2 now</span>')
     assert "<b>build</b> sh make" in web.get("/bots/ada", staff)
     assert "<b>" not in web.get("/bots/ada", bob)
@@ -75,7 +75,7 @@ def test_each_step_is_told_before_the_examination_has_ended(server: tuple[Place,
     assert "2 now" not in web.get("/bots/ada", ada)
 
 
-def test_a_folder_is_sent_and_its_examination_printed_as_check_prints_it(server: tuple[Place, LadderServer]) -> None:
+def test_a_folder_is_sent_and_its_check_printed_as_check_prints_it(server: tuple[Place, LadderServer]) -> None:
     place, web = server
     folder = place.folder / "mine"
     folder.mkdir()
@@ -104,7 +104,7 @@ def test_a_bot_that_fails_ends_the_command_with_1(server: tuple[Place, LadderSer
 
 
 def test_what_is_wrong_is_said_in_a_line_or_two(place: Place) -> None:
-    """Also where nothing is examined: --no-wait, and Ctrl-C leave the submission in."""
+    """Also where nothing is checked: --no-wait, and Ctrl-C leave the submission in."""
     folder = ladder_in(place)
     bot, large = place.bot("x.py"), place.folder / "large.bin"
     large.write_bytes(bytes(17 << 20))

@@ -119,9 +119,9 @@ def list_runner_loads(connection: Connection) -> list[RunnerLoad]:
     result = []
     for runner in list_live_runners(connection):
         plays = select(matches.c.id).where(matches.c.runner == runner.id, matches.c.status == LEASED)
-        examines = select(versions.c.id).where(versions.c.runner == runner.id, versions.c.status == CHECKING)
+        checks = select(versions.c.id).where(versions.c.runner == runner.id, versions.c.status == CHECKING)
         played = tuple(connection.scalars(plays.order_by(matches.c.id)))
-        leases = len(played) + len(connection.scalars(examines).all())
+        leases = len(played) + len(connection.scalars(checks).all())
         result.append(
             RunnerLoad(runner, leases, played, has_process_ended(runner) if is_on_this_machine(runner) else None)
         )

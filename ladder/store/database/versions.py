@@ -328,7 +328,7 @@ def get_archive(connection: Connection, digest: str, single_file_name: str | Non
     return zlib.decompress(data)
 
 
-# --- checks -----------------------------------------------------------------------------------------------------
+# --- checks -----------------------------------------------------------------------------------------------------------
 
 
 def claim_check(connection: Connection, runner: str, holding: Sequence[int], at: float) -> Version | None:
@@ -379,7 +379,7 @@ def release_check(
     if abandoned is not None:
         _forget_steps(connection, version)
     if abandoned:
-        values = {"status": REJECTED, "rejection_reason": f"it could not be examined: {reason}"}
+        values = {"status": REJECTED, "rejection_reason": f"it could not be checked: {reason}"}
         connection.execute(update(versions).where(versions.c.id == version).values(**values))
         record_event(connection, CHECK_FINISHED, at, version)
     return abandoned

@@ -1,4 +1,4 @@
-"""A class's ladder for tests: owners, reference bots, and versions that are accepted without an examination."""
+"""A class's ladder for tests: owners, reference bots, and versions that are accepted without a check."""
 
 import itertools
 import shutil

@@ -74,7 +74,7 @@ def problems(connection: Connection) -> Iterator[str]:
     """Yield what is wrong, whether or not a runner is at work."""
     yield from _ends(connection)
     yield from _counts(connection)
-    yield from _examinations(connection)
+    yield from _checks(connection)
     kept = select(fault_samples.c.version, fault_samples.c.code).group_by(fault_samples.c.version, fault_samples.c.code)
     for row in connection.execute(kept.having(func.count() > MAX_SAMPLES_PER_FAULT)):
         yield f"too many exchanges are kept: {row}"
@@ -141,7 +141,7 @@ def _counts(connection: Connection) -> Iterator[str]:
             yield f"the seats of match {match} have other forfeits"
 
 
-def _examinations(connection: Connection) -> Iterator[str]:
+def _checks(connection: Connection) -> Iterator[str]:
     output = Counter(connection.scalars(select(check_steps.c.version)))
     going_on = set(
         connection.scalars(select(check_steps.c.version).where(check_steps.c.data.contains('"severity":"now"')))
@@ -172,10 +172,10 @@ def _examinations(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(versions)):
         ended = row.status in ("accepted", "rejected")
         fit = row.status == "accepted"
-        allowed = {int(fit), int(fit and row.number == newest[row.bot])}  # an older one may be examined after a newer
+        allowed = {int(fit), int(fit and row.number == newest[row.bot])}  # an older one may be checked after a newer
         checks = {
-            "it has steps, and waits for its examination": row.status != "queued" or not output[row.id],
-            "a step of its examination lacks": output[row.id] == last.get(row.id, 0),
+            "it has steps, and waits for its check": row.status != "queued" or not output[row.id],
+            "a step of its check lacks": output[row.id] == last.get(row.id, 0),
             "a step still goes on": not ended or row.id not in going_on,
             "it has no steps": row.status != "accepted" or output[row.id] > 0,
             "its reason and its state disagree": (row.status == "rejected") == (row.rejection_reason is not None),
@@ -213,7 +213,7 @@ def left_open(connection: Connection) -> Iterator[str]:
     """Yield what is leased or lives although no runner is at work."""
     for what, query in {
         "matches are leased": select(matches.c.id).where(matches.c.status == "leased"),
-        "versions are being examined": select(versions.c.id).where(versions.c.status == "checking"),
+        "versions are being checked": select(versions.c.id).where(versions.c.status == "checking"),
         "runners haven't ended": select(runners.c.id).where(runners.c.ended.is_(False)),
     }.items():
         found = connection.scalars(query).all()

@@ -33,7 +33,7 @@ def ladder_in(
 ) -> Path:
     """Make a ladder with two quick references; each of the quick bots has an owner of its name.
 
-    All wait for their examination, or with `fit` have passed it.
+    All wait for their check, or with `fit` have passed it.
     """
     folder = place.folder / "spring"
     with closing(create_ladder(folder, play, url)) as ladder:
@@ -54,7 +54,7 @@ def owners(ladder: Ladder, *logins: str) -> None:
 
 
 def pass_all(ladder: Ladder) -> None:
-    """Let all that waits be accepted and play: for tests that are about what follows an examination."""
+    """Let all that waits be accepted and play: for tests that are about what follows a check."""
     versions = METADATA.tables["versions"]
 
     def act(connection: Connection) -> None:
@@ -67,7 +67,7 @@ def pass_all(ladder: Ladder) -> None:
 
 
 def freeze(folder: Path) -> None:
-    """Let no rated match begin: its runner then examines, and leaves the cores to the test."""
+    """Let no rated match begin: its runner then checks, and leaves the cores to the test."""
     with closing(open_ladder(folder)) as ladder:
         set_frozen(ladder, True, "staff", "nothing is to be played")
 
@@ -90,10 +90,10 @@ class Waiting:
         return found
 
     def steps(self, ladder: Ladder) -> list[tuple[int, str, str]]:
-        """Return number, name and level of its examination's steps so far."""
-        examination = self.found(ladder).checks
-        assert examination is not None
-        return [(step.number, step.check, step.severity.value) for step in examination.steps]
+        """Return number, name and level of its check's steps so far."""
+        check = self.found(ladder).checks
+        assert check is not None
+        return [(step.number, step.check, step.severity.value) for step in check.steps]
 
     def state(self, ladder: Ladder) -> str:
         """Return how far it has come."""

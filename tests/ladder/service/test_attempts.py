@@ -47,7 +47,7 @@ def test_deaths_are_counted_by_the_versions_at_the_tables(connection: Connection
 
 
 def test_lost_runners_spend_no_attempt_ten_times(connection: Connection) -> None:
-    """Neither of a match nor of an examination; one that leaves as it was asked to isn't lost."""
+    """Neither of a match nor of a check; one that leaves as it was asked to isn't lost."""
     [match] = queue_matches(connection, RATED, [(1, 2)], NOW)
     version = add_version(connection, 1, "0" * 64, "a.py", NOW)
     for number in range(MAX_LOST_RUNNERS + 3):
@@ -58,7 +58,7 @@ def test_lost_runners_spend_no_attempt_ten_times(connection: Connection) -> None
     assert claim_match(connection, register_runner(connection, 1, NOW), [], NOW) is None
     abandoned = get_version_by_id(connection, version)
     assert (abandoned.status, abandoned.attempts, abandoned.is_check_abandoned) == ("rejected", 0, True)
-    assert abandoned.rejection_reason == "it could not be examined: each runner that began it was lost"
+    assert abandoned.rejection_reason == "it could not be checked: each runner that began it was lost"
 
 
 @pytest.mark.parametrize(("later", "begins"), [(29.0, False), (30.0, True), (-3600.0, True)])

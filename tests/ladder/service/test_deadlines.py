@@ -53,7 +53,7 @@ def sends(hours: float) -> Step:
 
 
 def queues(hours: float, received: float | None = None) -> Step:
-    """Submit a version that isn't examined yet; with a time, staff says that it was received then."""
+    """Submit a version that isn't checked yet; with a time, staff says that it was received then."""
 
     def step(ladder: Ladder) -> int:
         at(hours, ladder)
@@ -174,7 +174,7 @@ def test_a_version_that_was_chosen_is_no_later_than_it_came(ladder: Ladder) -> N
     assert (found.version, found.late_hours, found.late_days_spent) == ("a@1", 0, 0)
 
 
-def test_only_an_examination_that_may_decide_is_waited_for(ladder: Ladder) -> None:
+def test_only_a_check_that_may_decide_is_waited_for(ladder: Ladder) -> None:
     """What was submitted before somebody chose another version doesn't count, whatever becomes of it."""
     for step in (sends(-5), queues(-4), chooses(-3, 1)):
         step(ladder)
@@ -186,7 +186,7 @@ def test_only_an_examination_that_may_decide_is_waited_for(ladder: Ladder) -> No
 
 
 def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: Ladder) -> None:
-    """On pages and by the command; the public and others don't, nor what waits for its examination."""
+    """On pages and by the command; the public and others don't, nor what waits for its check."""
     for step in (*TWO, chooses(-3, 1), queues(-2)):
         step(ladder)
     for viewer, output in (

@@ -1,4 +1,4 @@
-"""What examines a version before it plays in a ladder. Source: the docstring of ladder/worker.py."""
+"""What checks a version before it plays in a ladder. Source: the docstring of ladder/worker.py."""
 
 import io
 import os
@@ -90,8 +90,8 @@ def choice_of(box: str, request: pytest.FixtureRequest) -> SandboxChoice:
     return SandboxChoice(box)
 
 
-def examined(job: VersionCheckJob) -> VersionCheckResult:
-    """Examine as a worker elsewhere does: all crosses in pickles."""
+def checked(job: VersionCheckJob) -> VersionCheckResult:
+    """Check as a worker elsewhere does: all crosses in pickles."""
     sent = pickle.dumps(job)
     back = pickle.dumps(check_version(pickle.loads(sent)))
     for path in (str(ROOT), sys.prefix, "arena-run-"):
@@ -120,7 +120,7 @@ def test_a_good_bot_passes_and_plays_a_match_under_its_versions_name(
     manifest = 'run = ["python3", "-S", "made.py"]\nbuild = ["sh", "-c", "echo building; cp bot.txt made.py"]\n'
     for number, files in enumerate(({"good.py": ANY}, {"bot.toml": manifest, "bot.txt": ANY})):
         submitted = written(tmp_path / str(number), files)
-        found = examined(job_of(submitted, choice))
+        found = checked(job_of(submitted, choice))
         assert failures(found) == []
         assert found.bot is not None
         assert found.played is not None
@@ -140,7 +140,7 @@ def test_with_few_reference_bots_they_sit_there_twice_and_without_any_the_versio
     """As for the first bot of a ladder."""
     submitted = written(tmp_path, {"good.py": ANY})
     for references, others in ((("honest",), ["honest@1", "honest@1 (2)"]), ((), ["good@3 (1)", "good@3 (2)"])):
-        played = examined(job_of(submitted, references=references)).played
+        played = checked(job_of(submitted, references=references)).played
         assert played is not None
         assert sorted(played.results[0].seats) == sorted(["good@3", *others])
 
@@ -165,7 +165,7 @@ def test_what_fails_keeps_a_version_out_with_a_visible_reason(
 ) -> None:
     """The step, what was sent and came, the last lines of standard error, and what to do."""
     file = written(tmp_path, {"bot.py": bot}) if isinstance(bot, str) else bot
-    found = examined(replace(job_of(file), terms=QUICK if str(file).startswith(str(BAD / "silent")) else PATIENT))
+    found = checked(replace(job_of(file), terms=QUICK if str(file).startswith(str(BAD / "silent")) else PATIENT))
     failed = failure(found)
     assert step in ("", failed.check)
     assert words.split("|")[0] in failed.message or any(word in failed.message for word in words.split("|"))
@@ -176,7 +176,7 @@ def test_what_fails_keeps_a_version_out_with_a_visible_reason(
 
 def test_a_version_that_forfeits_its_qualifying_match_fails_with_the_exchange(tmp_path: Path) -> None:
     """Though it did well in all steps before."""
-    found = examined(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="> 2")})))
+    found = checked(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="> 2")})))
     failed = failure(found)
     assert failed.check == "qualifying match"
     assert "it forfeited 3 of 3 games" in failed.message
@@ -190,7 +190,7 @@ def test_a_version_that_forfeits_its_qualifying_match_fails_with_the_exchange(tm
 
 def test_a_fault_that_costs_no_game_is_told_and_passes(tmp_path: Path) -> None:
     """With its exchange, too."""
-    found = examined(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="== 3")})))
+    found = checked(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="== 3")})))
     assert found.passed
     output = found.steps[-1]
     assert output.severity is Severity.NOTE
@@ -232,9 +232,9 @@ SAID: dict[str, dict[str, str] | Path] = {
 
 
 @pytest.mark.parametrize("files", SAID.values(), ids=SAID.keys())
-def test_no_step_names_a_folder_of_the_machine_that_examines(tmp_path: Path, files: dict[str, str] | Path) -> None:
+def test_no_step_names_a_folder_of_the_machine_that_checks(tmp_path: Path, files: dict[str, str] | Path) -> None:
     """Also where the bot is a plain process, which sees them."""
-    found = examined(job_of(files if isinstance(files, Path) else written(tmp_path, files)))
+    found = checked(job_of(files if isinstance(files, Path) else written(tmp_path, files)))
     assert found.steps
     said = pickle.dumps(found.steps)
     assert not [path for path in ("temporary", str(ROOT), sys.prefix, "arena-run-") if path.encode() in said]
@@ -251,7 +251,7 @@ def test_a_build_that_fails_keeps_its_log(
     job = job_of(written(tmp_path, {"bot.toml": manifest, "x": ""}), choice)
     limits = (60.0,) if words != TOO_LONG else (1.0, 10.0)  # a busy machine hasn't begun in a second
     for limit in limits:
-        failed = failure(examined(replace(job, build_s=limit)))
+        failed = failure(checked(replace(job, build_s=limit)))
         if failed.log:
             break
     assert failed.check == "build"
@@ -262,7 +262,7 @@ def test_a_build_that_fails_keeps_its_log(
 def test_a_build_that_makes_too_much_is_told_so(tmp_path: Path) -> None:
     """What plays is kept in the ladder's database."""
     manifest = 'run = ["python3", "-S", "bot.py"]\nbuild = ["truncate", "-s", "65M", "big"]\n'
-    found = examined(job_of(written(tmp_path, {"bot.toml": manifest, "bot.py": ANY})))
+    found = checked(job_of(written(tmp_path, {"bot.toml": manifest, "bot.py": ANY})))
     assert failure(found).message == "the build made 65 MB, and 64 MB are kept"
 
 
@@ -276,7 +276,7 @@ def test_a_bot_that_takes_what_it_can_get_fails_in_bounded_time(tmp_path: Path, 
         "forks": "import os\nwhile True: os.fork()",
     }[what]
     terms = replace(QUICK, limits=Limits(memory_mb=64, processes=16))
-    found = examined(replace(job_of(written(tmp_path, {"bot.py": takes + "\n" + ANY}), BOXED), terms=terms))
+    found = checked(replace(job_of(written(tmp_path, {"bot.py": takes + "\n" + ANY}), BOXED), terms=terms))
     failed = failure(found)
     assert failed.check == "hello"
     assert failed.stderr or "memory" in failed.message or "no hello" in failed.message
@@ -286,7 +286,7 @@ def test_a_bot_that_takes_what_it_can_get_fails_in_bounded_time(tmp_path: Path, 
 def test_a_link_whose_name_is_too_long_for_the_machine_fails_the_version(tmp_path: Path) -> None:
     """So does whatever else its files make the file system refuse; no attempt is the machine's."""
     home = written(tmp_path, {"bot.toml": f'run = ["python3", "{"x/" * 2500}.py"]\n', "bot.py": ANY})
-    assert failure(examined(job_of(home))).check in ("file", "hello")
+    assert failure(checked(job_of(home))).check in ("file", "hello")
 
 
 def test_a_machine_that_fails_is_no_fault_of_the_versions(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ for line in sys.stdin:
     ("step", "box"),
     [(step, box) for step in STEPS for box in ("process", "bubblewrap") if (step, box) != ("build", "process")],
 )
-def test_a_worker_that_is_killed_in_an_examination_leaves_nothing_after_the_next(
+def test_a_worker_that_is_killed_in_a_check_leaves_nothing_after_the_next(
     place: Place, tmp_path: Path, step: str, box: str, request: pytest.FixtureRequest
 ) -> None:
     """Neither a process nor a folder, whether the bot hangs in its build, in the check or in the match.
@@ -381,11 +381,11 @@ def sleeping(seconds: str) -> int:
     return found
 
 
-def test_the_faults_of_an_examination_are_the_versions_own(tmp_path: Path) -> None:
+def test_the_faults_of_a_check_are_the_versions_own(tmp_path: Path) -> None:
     """Whoever else sits at its table: a reference may have been broken since."""
     broken = tmp_path / "broken.py"
     broken.write_text(TWO_FACED.format(seed="", when="> 2"))
-    found = examined(job_of(written(tmp_path, {"bot.py": ANY}), references=("honest", str(broken))))
+    found = checked(job_of(written(tmp_path, {"bot.py": ANY}), references=("honest", str(broken))))
     assert found.played is not None
     assert any(result.faults for result in found.played.results)
     assert found.steps[-1].severity is Severity.OK

@@ -159,7 +159,7 @@ def serving(ladder: Ladder, jobs: int = 2, **how: object) -> Iterator[LadderRunn
 
 
 def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
-    """By two days: what is submitted then is examined and plays, and the newest table is shown. It is said, once."""
+    """By two days: what is submitted then is checked and plays, and the newest table is shown. It is said, once."""
     folder = ladder_in(place, fit=True)
     pool = workers()
     with closing(open_ladder(folder)) as ladder:
@@ -321,7 +321,7 @@ def test_an_upload_that_is_cut_off_is_refused_in_words(place: Place, kind: str) 
 
 
 def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Place) -> None:
-    """At any moment; and what it left in temporary files goes with the next examination."""
+    """At any moment; and what it left in temporary files goes with the next check."""
     folder = ladder_in(place, bots=())
     chance = random.Random(3301)
     with closing(open_ladder(folder)) as ladder:

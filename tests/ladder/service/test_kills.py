@@ -66,7 +66,7 @@ def workers(pid: int) -> list[int]:
 
 
 def test_a_runner_that_is_killed_again_and_again_loses_nothing(place: Place, url: str | None) -> None:
-    """From its very start on, while it examines and while it plays; half of the kills are of all its processes."""
+    """From its very start on, while it checks and while it plays; half of the kills are of all its processes."""
     folder = ladder_in(place, url)
     chance = random.Random(3101)
     with opened(folder) as ladder:
@@ -89,7 +89,7 @@ def test_a_runner_that_is_killed_again_and_again_loses_nothing(place: Place, url
 
 
 def test_workers_that_are_killed_cost_attempts_and_nothing_else(place: Place) -> None:
-    """At random moments, in examinations and in matches; who died is replaced."""
+    """At random moments, in checks and in matches; who died is replaced."""
     folder = ladder_in(place)
     chance = random.Random(3102)
     process = start_runner(place, folder)
@@ -109,7 +109,7 @@ def test_workers_that_are_killed_cost_attempts_and_nothing_else(place: Place) ->
     require_whole(place, folder)
 
 
-def test_steps_of_an_examination_are_void_once_its_worker_is_killed(place: Place) -> None:
+def test_steps_of_a_check_are_void_once_its_worker_is_killed(place: Place) -> None:
     """They show before its end."""
     folder = ladder_in(place, fit=True)
     slow = Waiting(place)
@@ -130,9 +130,7 @@ def test_steps_of_an_examination_are_void_once_its_worker_is_killed(place: Place
     place.wait(lambda: not place.processes())
 
 
-def test_steps_of_an_examination_whose_runner_is_killed_give_way_to_those_of_the_next(
-    place: Place, url: str | None
-) -> None:
+def test_steps_of_a_check_whose_runner_is_killed_give_way_to_those_of_the_next(place: Place, url: str | None) -> None:
     """At its end each is there once. With a server all its processes are killed."""
     folder = ladder_in(place, url, fit=True)
     slow = Waiting(place)

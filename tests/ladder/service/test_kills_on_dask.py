@@ -86,7 +86,7 @@ def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place,
     require_nothing_left(place, cluster)
 
 
-def test_steps_of_an_examination_that_a_cluster_does_twice_are_there_once(place: Place, cluster: Cluster) -> None:
+def test_steps_of_a_check_that_a_cluster_does_twice_are_there_once(place: Place, cluster: Cluster) -> None:
     """Its worker is killed, and another does it anew; those who wait see how far it has come each time."""
     folder = ladder_in(place, fit=True)
     slow = Waiting(place)

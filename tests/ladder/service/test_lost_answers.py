@@ -111,8 +111,8 @@ def merged(ladder: Ladder) -> object:
     return [*left, merge_users(ladder, "bob", "ada", "teacher", "one person")]
 
 
-def examined(ladder: Ladder) -> None:
-    """Two runners end one examination."""
+def checked(ladder: Ladder) -> None:
+    """Two runners end one check."""
     submitted(ladder)
 
     def act(connection: Connection) -> None:
@@ -147,7 +147,7 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "token": token,
     "password": password,
     "play": lambda ladder: [serve(ladder, 1) for _ in range(2)],  # one table each: two matches may end before one fold
-    "examination": examined,
+    "check": checked,
     "rerate": rebuild_standings,
     "prune": prune_expired,
 }

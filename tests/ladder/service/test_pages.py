@@ -60,7 +60,7 @@ def test_one_page_has_all_faults_of_a_bot_since_it_was_submitted(term: Term) -> 
 
 
 def test_a_page_of_a_bot_adds_up_what_its_matches_say(term: Term) -> None:
-    """Games and wins of those that rate; the examination's match counts for faults and times alone."""
+    """Games and wins of those that rate; the check's match counts for faults and times alone."""
     page = term.json("bot", "late", "--last", 100)
     seats = [
         (line, seat) for line in page["recent_matches"] for seat in line["players"] if seat["version_ref"] == "late@1"

@@ -32,7 +32,7 @@ def test_a_ladder_in_ten_minutes_ends_with_a_table(place: Place) -> None:
     (place.folder / "mybot" / "bot.toml").write_text('name = "mybot"\nrun = ["python3", "bot.py"]\n')
     for command in commands:
         words = shlex.split(command)
-        if words[1] == "run":  # as a process, to its end; and all that waits is examined before
+        if words[1] == "run":  # as a process, to its end; and all that waits is checked before
             assert place.run(*words, "--until", "idle", "--jobs", 1).code == 0
             ran = place.run(*words, *MORE["run"])
         else:

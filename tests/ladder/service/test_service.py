@@ -1,4 +1,4 @@
-"""A ladder's runner over real workers: what is submitted is examined, plays and is rated; facts are written once."""
+"""A ladder's runner over real workers: what is submitted is checked, plays and is rated; facts are written once."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -38,7 +38,7 @@ SAMPLES = Path(__file__).parents[3] / "sample_bots"
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def ladder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ladder]:
-    """Give a ladder of two references that wait for their examination, and two owners."""
+    """Give a ladder of two references that wait for their check, and two owners."""
     url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
     with closing(create_ladder(tmp_path / "spring", PLAY, url)) as made:
         for name in ("one", "two"):
@@ -56,7 +56,7 @@ def playing(tmp_path: Path) -> Iterator[Ladder]:
         yield made
 
 
-def test_a_submission_is_examined_plays_and_is_rated(ladder: Ladder, tmp_path: Path) -> None:
+def test_a_submission_is_checked_plays_and_is_rated(ladder: Ladder, tmp_path: Path) -> None:
     """And one that can't play is told why, and nothing else changes."""
     broken = tmp_path / "broken.py"
     broken.write_text("import sys\nsys.exit('no such model')\n")

@@ -1,4 +1,4 @@
-"""What a runner does next: examinations and matches, neither of which waits for all of the others."""
+"""What a runner does next: checks and matches, neither of which waits for all of the others."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ LOGINS = [f"owner{number}" for number in range(6)]
 
 @pytest.fixture(scope="module")
 def begun(places: Callable[[], Place]) -> Path:
-    """Give a ladder of two references and two bots that play, and six that wait for their examination."""
+    """Give a ladder of two references and two bots that play, and six that wait for their check."""
     place = places()
     folder = ladder_in(place, fit=True)
     with closing(open_ladder(folder)) as made:
@@ -55,12 +55,12 @@ def queue_of(ladder: Ladder, width: int) -> TaskSource:
 
 
 def taken(queue: TaskSource, count: int) -> str:
-    """Return what the next tasks are: e for an examination, m for a match, - for none."""
+    """Return what the next tasks are: e for a check, m for a match, - for none."""
     return "".join("-" if task is None else "e" if task.exam else "m" for task in (queue.take() for _ in range(count)))
 
 
 @pytest.mark.parametrize(("width", "kinds"), [(2, "em"), (3, "emm"), (4, "eemm"), (6, "eeemmm")])
-def test_examinations_take_half_of_the_places(ladder: Ladder, width: int, kinds: str) -> None:
+def test_checks_take_half_of_the_places(ladder: Ladder, width: int, kinds: str) -> None:
     """The other half is for matches."""
     assert taken(queue_of(ladder, width), width) == kinds
 
@@ -78,7 +78,7 @@ def test_the_only_place_is_for_both_in_turn(ladder: Ladder) -> None:
     assert kinds == "emem"
 
 
-def test_where_there_are_no_matches_all_places_examine(ladder: Ladder) -> None:
+def test_where_there_are_no_matches_all_places_check(ladder: Ladder) -> None:
     """As at the beginning of a term, or while the ladder is frozen; in the order in which they were submitted."""
     queue = queue_of(ladder, 4)
     queue.rated = False
@@ -86,7 +86,7 @@ def test_where_there_are_no_matches_all_places_examine(ladder: Ladder) -> None:
     assert [task.work.name for task in tasks if task is not None and task.exam] == [f"{one}@1" for one in LOGINS[:4]]
 
 
-def test_the_place_of_an_examination_that_ended_is_the_next_one_s(ladder: Ladder) -> None:
+def test_the_place_of_a_check_that_ended_is_the_next_one_s(ladder: Ladder) -> None:
     """Also before its result is in the database: else matches would take it."""
     queue = queue_of(ladder, 2)
     task = queue.take()
@@ -108,7 +108,7 @@ def test_a_version_whose_check_takes_too_long_is_unfit_at_once_and_told_so(ladde
     assert "takes more than 1020 s" in (version.rejection_reason or "")
 
 
-def test_a_challenge_waits_for_no_examination(ladder: Ladder) -> None:
+def test_a_challenge_waits_for_no_check(ladder: Ladder) -> None:
     """It is the next match."""
 
     def act(connection: Connection) -> int:
@@ -134,7 +134,7 @@ def test_a_runner_that_was_taken_for_dead_does_nothing_twice(ladder: Ladder) -> 
     assert len(set(ids)) == 6
 
 
-def test_a_version_that_no_machine_could_examine_is_told_so(ladder: Ladder, begun: Path, place: Place) -> None:
+def test_a_version_that_no_machine_could_check_is_told_so(ladder: Ladder, begun: Path, place: Place) -> None:
     """After three attempts; its qualifying match has ended, and the same files may be submitted again."""
     other, now = ladder.database.write(lambda connection: register_runner(connection, 9, 1.0)), []
     queue = queue_of(ladder, 2)
@@ -152,7 +152,7 @@ def test_a_version_that_no_machine_could_examine_is_told_so(ladder: Ladder, begu
         assert (task.exam, task.work.name) == (True, "owner0@1")
         assert queue.failed(task, ArenaError("the disk burns")) == (attempt == 3)
     with ladder.database.read() as connection:
-        assert get_version_by_id(connection, task.id).rejection_reason == "it could not be examined: the disk burns"
+        assert get_version_by_id(connection, task.id).rejection_reason == "it could not be checked: the disk burns"
         assert list(problems(connection)) == []
     assert submit_bot(ladder, begun.parent / "owner0.py", "owner0").version_ref == "owner0@2"
     assert submit_bot(ladder, begun.parent / "owner1.py", "owner1").duplicate
@@ -177,7 +177,7 @@ def test_a_reference_qualifies_against_the_others(ladder: Ladder, begun: Path) -
     assert (task.work.name, [bot.name for bot, _ in task.work.references]) == ("one@2", ["two@1"])
 
 
-def test_an_older_version_that_is_examined_late_plays_no_more(ladder: Ladder, begun: Path) -> None:
+def test_an_older_version_that_is_checked_late_plays_no_more(ladder: Ladder, begun: Path) -> None:
     """Nor does one whose bot somebody has decided about since; each is accepted, and told so."""
 
     def active(name: str) -> str | None:

@@ -114,7 +114,7 @@ def test_a_runner_does_not_begin_anew_what_it_plays(connection: Connection) -> N
 
 
 def test_a_runner_that_wakes_up_gives_nothing_back_that_another_does(connection: Connection) -> None:
-    """Neither a match nor an examination: else a third would do it at the same time."""
+    """Neither a match nor a check: else a third would do it at the same time."""
     match = queued(connection, 1)[0]
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     slept, other = register_runner(connection, 2, 1.0), register_runner(connection, 2, 1.0)
@@ -155,7 +155,7 @@ def test_steps_before_the_end_are_kept_by_their_numbers_until_they_are_void(conn
     assert get_check_steps(connection, version) == ["a", "end"]
 
 
-def test_an_examination_that_was_done_twice_counts_once(connection: Connection) -> None:
+def test_a_check_that_was_done_twice_counts_once(connection: Connection) -> None:
     """The first that comes to its end."""
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     assert finish_check(connection, version, [("{}", b"")], None, ["python3"], None, 2.0)

@@ -1,4 +1,4 @@
-"""Whose turn it is: in the queue of matches, in that of examinations, and among a bot's versions."""
+"""Whose turn it is: in the queue of matches, in that of checks, and among a bot's versions."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -54,11 +54,11 @@ def submitted(connection: Connection, bot: int, digest: str = "1") -> int:
     return add_version(connection, bot, digest * 64, "bot.py", NOW)
 
 
-def examined(connection: Connection, version: int, reason: str | None = None) -> None:
+def checked(connection: Connection, version: int, reason: str | None = None) -> None:
     assert finish_check(connection, version, [], reason, ["python3"], None, NOW)
 
 
-def test_owners_take_turns_at_examinations(connection: Connection) -> None:
+def test_owners_take_turns_at_checks(connection: Connection) -> None:
     """One who submits ten versions waits for them, not the others."""
     first, second, third = (submitted(connection, 1) for _ in range(3))
     other = submitted(connection, 2)
@@ -69,7 +69,7 @@ def test_owners_take_turns_at_examinations(connection: Connection) -> None:
     assert order == [first, other, second, third]
 
 
-def test_a_version_that_a_machine_failed_to_examine_comes_after_the_others(connection: Connection) -> None:
+def test_a_version_that_a_machine_failed_to_check_comes_after_the_others(connection: Connection) -> None:
     """What stops one runner after another doesn't keep everybody waiting."""
     first, other = submitted(connection, 1), submitted(connection, 2)
     runner = register_runner(connection, 1, NOW)
@@ -98,7 +98,7 @@ def test_a_rated_match_of_one_who_no_longer_plays_is_cancelled_when_it_would_beg
         deactivate_bot(connection, 1, "disable", "teacher", "copied", NOW)
     else:
         newer = submitted(connection, 1)
-        examined(connection, newer)
+        checked(connection, newer)
         set_active_version(connection, get_version_by_id(connection, newer), "ladder", "it passed", NOW)
     runner = register_runner(connection, 1, NOW)
     assert claim_match(connection, runner, [], NOW).id == asked
@@ -106,22 +106,22 @@ def test_a_rated_match_of_one_who_no_longer_plays_is_cancelled_when_it_would_beg
     assert not record_failed_attempt(connection, rated, runner, "it isn't queued any more", NOW)
 
 
-def test_of_two_versions_the_newer_plays_whichever_is_examined_first(connection: Connection) -> None:
-    """Two workers examine at the same time."""
+def test_of_two_versions_the_newer_plays_whichever_is_checked_first(connection: Connection) -> None:
+    """Two workers check at the same time."""
     older, newer = submitted(connection, 1, "1"), submitted(connection, 1, "2")
-    examined(connection, newer)
+    checked(connection, newer)
     assert is_newest_version(connection, get_version_by_id(connection, newer))
-    examined(connection, older)
+    checked(connection, older)
     assert not is_newest_version(connection, get_version_by_id(connection, older))
 
 
 @pytest.mark.parametrize("what", ["activate", "disable"])
 def test_what_somebody_decided_after_a_submission_stands(connection: Connection, what: str) -> None:
-    """The examination's end doesn't undo it; what the ladder did itself does not count as somebody's decision."""
+    """The check's end doesn't undo it; what the ladder did itself does not count as somebody's decision."""
     version = submitted(connection, 1)
     log_action(connection, AuditEntry("ladder", "activate", "it passed", NOW, bot=1, version=1))
     log_action(connection, AuditEntry("teacher", what, "another's bot", NOW, bot=2, version=2))
-    examined(connection, version)
+    checked(connection, version)
     assert is_newest_version(connection, get_version_by_id(connection, version))
     log_action(connection, AuditEntry("teacher", what, "talked to the author", NOW, bot=1, version=1))
     assert not is_newest_version(connection, get_version_by_id(connection, version))
@@ -132,12 +132,12 @@ def test_who_submits_again_does_not_undo_that_staff_has_disabled_the_bot(connect
     first = get_version_by_id(connection, 1)
     deactivate_bot(connection, 1, "disable", "teacher", "it shouts", NOW)
     mended, other = submitted(connection, 1, "1"), submitted(connection, 1, "2")
-    examined(connection, mended)
+    checked(connection, mended)
     assert not is_newest_version(connection, get_version_by_id(connection, mended))
     assert set(disabled_versions(connection)) == {first.id, mended, other}
     set_active_version(connection, get_version_by_id(connection, mended), "teacher", "mended", NOW)
     next_one = submitted(connection, 1, "3")
-    examined(connection, next_one)
+    checked(connection, next_one)
     assert is_newest_version(connection, get_version_by_id(connection, next_one))
     assert disabled_versions(connection) == {first.id: "it shouts", other: "it shouts"}
 
@@ -150,7 +150,7 @@ def test_what_the_ladder_activates_stays_disabled(connection: Connection) -> Non
     assert disabled_versions(connection) == {1: "copied"}
 
 
-def test_an_examination_that_begins_anew_keeps_its_qualifying_match(connection: Connection) -> None:
+def test_a_check_that_begins_anew_keeps_its_qualifying_match(connection: Connection) -> None:
     """Whoever ends first then has the match that was played; other references are another match."""
     version = submitted(connection, 1)
     [match] = queue_matches(connection, QUALIFYING, [(version, 2, 3)], NOW)
@@ -186,7 +186,7 @@ def test_a_version_that_was_received_earlier_does_not_take_the_place_of_a_later_
     before, same = submitted(connection, 1, "2"), submitted(connection, 1, "3")
     set_received_at(connection, before, NOW - 60)
     for version in (newest, before, same):
-        examined(connection, version)
+        checked(connection, version)
     assert not is_newest_version(connection, get_version_by_id(connection, before))
     assert not is_newest_version(connection, get_version_by_id(connection, newest))
     assert is_newest_version(connection, get_version_by_id(connection, same))

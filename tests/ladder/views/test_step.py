@@ -1,4 +1,4 @@
-"""Steps of examinations: how a ladder keeps them, and those that older arenas kept."""
+"""Steps of checks: how a ladder keeps them, and those that older arenas kept."""
 
 from collections.abc import Iterator
 from contextlib import closing

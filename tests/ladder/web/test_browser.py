@@ -21,7 +21,7 @@ from tests.ladder.service.term import Term, write
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder
 from tests.ladder.web.visitors import paths
 
-# What a stranger may try to get into a page: as a bot's name, and in every text of an examination or a decision.
+# What a stranger may try to get into a page: as a bot's name, and in every text of a check or a decision.
 PAYLOADS = (
     "<img src=x onerror=window.hit=1>",
     "\"'><svg onload=window.hit=1>",
@@ -78,7 +78,7 @@ def last(ladder: Ladder) -> int:
 
 
 def spoil(ladder: Ladder) -> None:
-    """Let what waits fail its examination, with all that a bot can say there."""
+    """Let what waits fail its check, with all that a bot can say there."""
     versions = METADATA.tables["versions"]
     step = CheckStep(
         "hello",
@@ -227,7 +227,7 @@ def test_without_javascript_a_match_is_told_as_text(browser: Reader, server: Lad
 
 
 def test_a_folder_is_submitted_by_choosing_and_by_dropping_it(browser: Reader, place: Place, own: Term) -> None:
-    """The form needs no script; with it, a folder can be dropped, and the examination appears by itself."""
+    """The form needs no script; with it, a folder can be dropped, and the check appears by itself."""
     folder = place.folder / "mine"
     place.bot("mine/bot.toml", 'run = "./bot.py"\n')
     place.bot("mine/.git/HEAD", "not for others")

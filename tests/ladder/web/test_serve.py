@@ -50,7 +50,7 @@ def test_a_runner_that_dies_is_started_again_some_times_and_leaves_no_zombie(pla
 
 
 def test_pages_and_runner_are_served_together_and_end_together(place: Place, folder: Path) -> None:
-    """What waits for its examination gets it; SIGTERM ends both with 0."""
+    """What waits for its check gets it; SIGTERM ends both with 0."""
     with serve_ladder(place, folder, "--jobs", 1) as server:
         session = server.session("ada")
         wait_for(lambda: '"state":"accepted"' in server.get("/api/bots/ada", session))

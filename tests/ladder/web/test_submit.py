@@ -94,7 +94,7 @@ def test_a_match_says_whose_cards_its_reader_sees(web: Pages) -> None:
     assert ada.get(f"/api/matches/{hers}").json()["cards"] == ["late@1"]
 
 
-def test_a_form_leads_to_the_examination_which_is_asked_for_again_until_it_has_ended(web: Pages, own: Term) -> None:
+def test_a_form_leads_to_the_check_which_is_asked_for_again_until_it_has_ended(web: Pages, own: Term) -> None:
     visitor = web.visitor("ada")
     sent = send(visitor, [("x.py", QUICK_BOT)], "late", "/submit")
     assert (sent.status_code, sent.headers["location"]) == (303, "/bots/late/2#checks")

@@ -110,8 +110,8 @@ def test_a_server_that_is_killed_in_an_upload_leaves_nothing_once_it_is_started_
     place.require_nothing_left()
 
 
-def test_a_server_that_is_killed_in_an_examination_loses_nothing(place: Place) -> None:
-    """Its runner ends with it: the next one examines what it had."""
+def test_a_server_that_is_killed_in_a_check_loses_nothing(place: Place) -> None:
+    """Its runner ends with it: the next one checks what it had."""
     folder = ladder_in(place, fit=True)
     slow = QUICK_BOT.replace("import sys, zlib", "import sys, time, zlib\ntime.sleep(1)")
     with serve_ladder(place, folder, "--jobs", 1) as server:
