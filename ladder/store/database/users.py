@@ -35,7 +35,8 @@ class Credential:
 
     scope: read, or submit, which may read too; of a link to join: join, or ask.
 
-    created_by: a login. session_id: what a link was changed into. Times are seconds since 1970.
+    scope: read, or submit, which may read too; of a link to join: join, or ask. created_by: a login.
+    session_id: what a link was changed into. Times are seconds since 1970.
     """
 
     user_id: int

@@ -96,7 +96,7 @@ def test_a_table_without_intervals_says_why_and_leaves_their_column_out(ladder: 
         all_meet(ladder, times, {"ab": 4})
         folded(ladder)
         page = client.get("/standings").text
-        assert ("95 % interval of the share" in page) == known
+        assert ("95 % interval of the win rate" in page) == known
         for output in (page, term.arena("standings").out):
             assert ("There are too few matches for intervals." in output) != known
 
