@@ -36,7 +36,7 @@ class SubmissionReport:
     """What became of a submission. status: queued, checking, accepted, or rejected for a `reason`.
 
     late_for: the deadline in whose grace it came; remaining: submissions of today; disabled_reason: why it won't play
-    although it be fit. steps: of its check.
+    even if accepted. steps: of its check.
     """
 
     version_ref: str

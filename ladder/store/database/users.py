@@ -33,8 +33,6 @@ JOIN = "join"  # a link of the staff's by which any number of people sign up; it
 class Credential:
     """A link, session, token, password or provider account.
 
-    scope: read, or submit, which may read too; of a link to join: join, or ask.
-
     scope: read, or submit, which may read too; of a link to join: join, or ask. created_by: a login.
     session_id: what a link was changed into. Times are seconds since 1970.
     """
