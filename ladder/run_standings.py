@@ -11,7 +11,7 @@ from ladder.rating import Strength, fit_rows
 from ladder.results import GameResult, count_committed
 
 WIN_PARTS = 2520  # parts of a win: a draw among any number up to 10 gives each a whole number of them
-MIN_MATCHES = 10  # of a pair: with fewer, a duel says more of its few tables than of the bots
+MIN_MATCHES = 10  # of a pair: with fewer, a win rate says more of its few tables than of the bots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class HeadToHead:
 
 @dataclass(frozen=True, slots=True)
 class RunStandings:
-    """The standings, best first; head-to-head results: `duels[a][b]` is a against b; and the wins of each seat."""
+    """The standings, best first; head-to-head results: `head_to_head[a][b]` is a against b; and the wins of each seat."""
 
     standings: tuple[RunStanding, ...]
     head_to_head: Mapping[str, Mapping[str, HeadToHead]]
@@ -130,7 +130,7 @@ class StandingsCounter:
         order = sorted(range(len(bots)), key=lambda bot: (-strengths[bot].rating.value, bots[bot]))
         return RunStandings(
             standings=tuple(self._standing(place, bot, strengths[bot]) for place, bot in enumerate(order, start=1)),
-            head_to_head={bot: self._duels(number) for number, bot in enumerate(bots)},
+            head_to_head={bot: self._opponents(number) for number, bot in enumerate(bots)},
             seats=tuple(wins / WIN_PARTS for wins in self._seats),
             games=self._played,
             matches=self._matches,
@@ -149,7 +149,7 @@ class StandingsCounter:
             faults_by_code=codes,
         )
 
-    def _duels(self, bot: int) -> dict[str, HeadToHead]:
+    def _opponents(self, bot: int) -> dict[str, HeadToHead]:
         return {
             name: HeadToHead(
                 self._wins_over[bot, other] / WIN_PARTS,

@@ -40,7 +40,7 @@ class StandingsEntrant:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How much a bot's adjusted share grew since the table of yesterday, and of 7 days ago; None where it had none."""
+    """The change of a bot's adjusted win rate since yesterday's standings, and in 7 days; None where it had none."""
 
     change_1d: float | None = None
     change_7d: float | None = None
@@ -117,7 +117,7 @@ class FieldStyle:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """The table, best first. `fair_win_rate` is the share that each would win if all were equal.
+    """The standings, best first. `fair_win_rate`: that of each if all were equal.
 
     `games` and `matches` are all that rate. `created_at`: when it was computed, in seconds since 1970. isolated:
     whether bots are kept apart from the machine and from one another. revision: the number of the ladder's last change.
@@ -135,17 +135,17 @@ class Standings:
     revision: int | None = None
 
     def to_json(self) -> str:
-        """Return the table as JSON."""
+        """Return the standings as JSON."""
         return _adapter().dump_json(self).decode()
 
     @property
     def win_rates(self) -> dict[str, float]:
-        """Return the adjusted share of each bot that has one."""
+        """Return the adjusted win rate of each bot that has one."""
         return {row.bot: row.win_rate_adjusted.value for row in self.items if row.win_rate_adjusted is not None}
 
     @classmethod
     def from_json(cls, text: str) -> "Standings":
-        """Return the table that `to_json` wrote."""
+        """Return the standings that `to_json` wrote."""
         return _read(text)
 
 
@@ -169,7 +169,7 @@ def compute_standings(
     at: float,
     start: "WarmStart | None" = None,
 ) -> "tuple[Standings, Fit]":
-    """Return the table, and the fit that it comes from. The bots of `matches` are places among the contestants.
+    """Return the standings, and the fit that they come from. The bots of `matches` are places among the contestants.
 
     forfeits, faults: by version, of those that have a match.
     """

@@ -448,7 +448,7 @@ def _shapes() -> tuple[type, ...]:
 @option("--skip-failing", is_flag=True, help="Play without the bots that fail the check, and list them.")
 @option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the run in DIR.")
 @json_option(later=_shapes)
-@option("--csv", "as_csv", is_flag=True, help="Print the standings, and who beats whom, as CSV on stdout.")
+@option("--csv", "as_csv", is_flag=True, help="Print the standings and the head-to-head results as CSV on stdout.")
 def run(
     bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: bool, as_csv: bool, **given: Any
 ) -> None:

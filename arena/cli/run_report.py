@@ -27,7 +27,7 @@ _STDERR_SHOWN = 160  # characters of each
 _LINE_SHOWN = 400  # characters of a request or an answer
 _HOLDERS = 3  # bots that are named while they hold a run up
 _CHANCE_GAMES = 30  # from which a seat's chance means something
-_MATRIX = 12  # bots up to which the terminal shows who beats whom
+_MATRIX = 12  # bots up to which the terminal shows head-to-head results
 _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 
 
@@ -183,7 +183,7 @@ def standings_notes(run: Run, board: RunStandings) -> list[str]:
         games = min_matches_for_intervals(len(board.standings), run.config.seats) * run.config.match_games
         lines.append(f"too few matches for the adjusted win rate and intervals; it takes about --games {games}")
     if len(board.standings) > _MATRIX:
-        lines.append("who beats whom: --csv or --json with --resume")
+        lines.append("head-to-head: --csv or --json with --resume")
     return lines
 
 
@@ -214,7 +214,7 @@ def decision_time_tables(progress: Progress, board: RunStandings) -> Iterator[Re
 
 
 def head_to_head_tables(run: Run, board: RunStandings) -> Iterator[RenderableType]:
-    """Yield who beats whom, and in how many matches: the win rate of the row's bot, of the games that either won."""
+    """Yield head-to-head results, and their matches: the win rate of the row's bot, of the games that either won."""
     rows = []
     for row in board.standings:
         met = [board.head_to_head[row.bot].get(other.bot) for other in board.standings]
@@ -226,7 +226,7 @@ def head_to_head_tables(run: Run, board: RunStandings) -> Iterator[RenderableTyp
     if all(row[2] == "-" for row in rows):
         pairs = math.comb(len(board.standings), 2) / math.comb(run.config.seats, 2)
         games = math.ceil((MIN_MATCHES + 1) * pairs) * run.config.match_games  # one more: pairs don't meet quite alike
-        yield Text(f"who beats whom: no pair has met in {MIN_MATCHES} matches; it takes about --games {games}", "dim")
+        yield Text(f"head-to-head: no pair has met in {MIN_MATCHES} matches; it takes about --games {games}", "dim")
         return
     yield _number_table(["#", "wins against", "matches", *(str(row.position) for row in board.standings)], 1, rows)
     yield Text(f"of the games that either of the two won; - below {MIN_MATCHES} matches of the pair", "dim")

@@ -59,7 +59,7 @@ def list_check_steps(connection: Connection, version: int) -> tuple[CheckStepVie
 
 @dataclass(frozen=True, slots=True)
 class StyleNumber:
-    """A number of `arena stats`, such as "challenged all": its cases. field_mean: the mean of bots' shares."""
+    """A number of `arena stats`, such as "challenged all": its cases. field_mean: the mean of the active bots."""
 
     name: str
     count: int
@@ -192,7 +192,7 @@ class VersionCheckView:
 
 @dataclass(frozen=True, slots=True)
 class DailyRating:
-    """What the last table of a day said of the version that played: rating and adjusted share with their intervals."""
+    """A bot's row in the last standings of a day: rating and adjusted win rate with their intervals."""
 
     day: str
     version: int
@@ -204,8 +204,8 @@ class DailyRating:
 class BotPage:
     """All that a bot's page shows; its owner sees more than others.
 
-    owner: the login. standing: its place in the table, None if it isn't there; ranked_total: how many rows the table
-    has. checks: of the version that was asked for, else of the newest. fault_reports: faulty exchanges, of each kind
+    owner: the login. standing: its row of the standings, None if it isn't there; ranked_total: how many rows they
+    have. checks: of the version that was asked for, else of the newest. fault_reports: faulty exchanges, of each kind
     the first, of that version and of the one that plays. recent_matches: its last matches, newest first. limit_ms: the
     time of a request.
     throttle_reason: why it plays less than others, None if it doesn't. rating_history: what each day's table said of
@@ -268,7 +268,7 @@ def view_bot(
     text = find_latest_snapshot(connection)
     table = None if text is None else Standings.from_json(text)
     row = None if table is None else next((row for row in table.items if row.version == known.active_version_id), None)
-    shares = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
+    rates = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
     acts = list_audit_entries(connection, bot=known.id)
     if viewer.can("user_decisions:read", known.login):
         acts += list_audit_entries(connection, user_id=known.owner_id, actions=_OF_OWNER)
@@ -280,7 +280,7 @@ def view_bot(
         standing=None if row is None else hide_fields(row, viewer, known.login),
         ranked_total=0 if table is None else len(table.items),
         fair_win_rate=None if table is None else table.fair_win_rate,
-        trend=(compute_trends(connection, shares, reader.now) if shares else {}).get(name, Trend()),
+        trend=(compute_trends(connection, rates, reader.now) if rates else {}).get(name, Trend()),
         limit_ms=reader.limit_ms,
         throttle_reason=None if known.is_reference else _held(reader, known.active_version_id),
         versions=tuple(

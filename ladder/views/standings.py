@@ -171,7 +171,7 @@ def _row(named: NamedRatingPoint) -> StandingsRow:
     )
 
 
-def compute_trends(connection: Connection, shares: Mapping[str, float], now: float) -> dict[str, Trend]:
+def compute_trends(connection: Connection, win_rates: Mapping[str, float], now: float) -> dict[str, Trend]:
     """Return the trends of bots with these win rates. `now`: seconds since 1970; days are those of UTC."""
 
     def before(days: int) -> Mapping[str, float]:
@@ -179,13 +179,13 @@ def compute_trends(connection: Connection, shares: Mapping[str, float], now: flo
 
     day, week = before(1), before(WEEK_DAYS)
     return {
-        bot: Trend(*(share - then[bot] if bot in then else None for then in (day, week)))
-        for bot, share in shares.items()
+        bot: Trend(*(rate - then[bot] if bot in then else None for then in (day, week)))
+        for bot, rate in win_rates.items()
     }
 
 
 def make_standings_cells(row: StandingsRow) -> list[object]:
-    """Return STANDINGS_COLUMNS of a row: shares of 1, the time in seconds since 1970; the login where it is known."""
+    """Return STANDINGS_COLUMNS of a row: rates of 1, the time in seconds since 1970; the login where it is known."""
     rating, adjusted = row.rating, row.win_rate_adjusted
     rates = (None, None, None) if adjusted is None else (adjusted.value, adjusted.low, adjusted.high)
     return [
@@ -212,7 +212,7 @@ class OpponentRecord:
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadMatrix:
-    """The pairs of some active versions, in the order of the standings: `rows[a][b]` is a against b, None for itself.
+    """Pairs of active active versions, in the order of the standings: `rows[a][b]` is a against b, None for itself.
 
     first: the place of the first; next_cursor: what to give as `first` for the next page, None at the end.
     """
@@ -274,7 +274,7 @@ def read_head_to_heads(
     }
 
 
-TOP_ROWS = 10  # rows of the table
+TOP_ROWS = 10  # rows of the standings
 
 
 @dataclass(frozen=True, slots=True)

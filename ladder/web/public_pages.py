@@ -53,21 +53,21 @@ def standings(
 
 
 @page_and_json(standings_router, "/head-to-head", "head_to_head.html", shared=True)
-def duels(ladder: Ladder, reader: ViewContext, first: First = 1) -> HeadToHeadMatrix:
-    """Return who beats whom: twenty of the table's bots, from a place in it, in games where both sat at the table."""
+def head_to_head(ladder: Ladder, reader: ViewContext, first: First = 1) -> HeadToHeadMatrix:
+    """Return the head-to-head results of twenty bots of the standings, from a position on."""
     return views.view_head_to_head(reader, first)
 
 
 @standings_router.get("/head-to-head.csv", include_in_schema=False)
-def duels_as_csv(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+def head_to_head_as_csv(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Return all pairs that met as CSV."""
     with visit.ladder.reading(visit.viewer) as reader:
         table = views.view_head_to_head(reader, count=None)
     rows = (
-        (one, other, duel.wins, duel.losses, duel.games, duel.matches)
+        (one, other, record.wins, record.losses, record.games, record.matches)
         for one, row in zip(table.version_refs, table.rows, strict=True)
-        for other, duel in zip(table.version_refs, row, strict=True)
-        if duel is not None and duel.games
+        for other, record in zip(table.version_refs, row, strict=True)
+        if record is not None and record.games
     )
     return _csv(("version", "other", "wins", "losses", "games", "matches"), rows)
 

@@ -77,7 +77,7 @@ def test_who_beats_whom_is_told_with_matches_and_up_to_twelve_bots() -> None:
     assert "no pair has met in 10 matches; it takes about --games 1452" in "".join(
         printed(*run_report.head_to_head_tables(*twelve))
     )
-    text = "who beats whom: --csv or --json with --resume"
+    text = "head-to-head: --csv or --json with --resume"
     assert (text in run_report.standings_notes(*twelve), text in run_report.standings_notes(*thirteen)) == (False, True)
 
 

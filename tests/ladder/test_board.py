@@ -112,20 +112,20 @@ def test_bots_of_one_rating_stand_by_name() -> None:
     assert [row.bot for row in boarded("cab").standings] == ["a", "b", "c"]
 
 
-def test_duels_count_the_games_at_a_common_table() -> None:
-    """`duels[a][b]` is a's wins and b's wins where both sat; a third bot's wins are in `games` alone."""
-    duels = boarded(
+def test_head_to_head_counts_the_games_at_a_common_table() -> None:
+    """`head_to_head[a][b]` is a's wins and b's wins where both sat; a third bot's wins are in `games` alone."""
+    found = boarded(
         "abcd",
         result(0, 0, "abc", [0]),
         result(0, 1, "abc", [2]),
         result(1, 0, "bad", [1]),
         result(1, 1, "bad", [0, 1]),
     ).head_to_head
-    assert duels["a"]["b"] == HeadToHead(wins=2.5, losses=0.5, games=4, matches=2)
-    assert duels["b"]["a"] == HeadToHead(wins=0.5, losses=2.5, games=4, matches=2)
-    assert duels["a"]["c"] == HeadToHead(wins=1, losses=1, games=2, matches=1)
-    assert "d" not in duels["c"], "they never met"
-    assert "a" not in duels["a"]
+    assert found["a"]["b"] == HeadToHead(wins=2.5, losses=0.5, games=4, matches=2)
+    assert found["b"]["a"] == HeadToHead(wins=0.5, losses=2.5, games=4, matches=2)
+    assert found["a"]["c"] == HeadToHead(wins=1, losses=1, games=2, matches=1)
+    assert "d" not in found["c"], "they never met"
+    assert "a" not in found["a"]
 
 
 def test_a_duel_is_the_share_of_the_games_that_either_won_from_ten_matches_on() -> None:

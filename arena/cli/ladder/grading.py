@@ -179,7 +179,7 @@ def _print_final(ladder: Ladder, name: str, show_logins: bool, as_json: bool) ->
     else:
         print_parts(standings_table(table))
         games = f"{table.games} games in {format_count(table.matches, 'match', 'es')}"
-        print_parts(f"\n{games}; shares in %, fair: {100 * table.fair_win_rate:.0f}")
+        print_parts(f"\n{games}; win rates in %, fair: {100 * table.fair_win_rate:.0f}")
         if have_no_intervals(row.win_rate_adjusted for row in table.items):
             print_parts(NO_INTERVALS)
         for match, why in state.abandoned:

@@ -227,7 +227,7 @@ def run(
                 except KeyboardInterrupt:
                     log.warn("stopped at once: what was being played will be played again")
                     status = 130
-    log.info(f"has ended; the table: arena ladder standings {folder}")
+    log.info(f"has ended; the standings: arena ladder standings {folder}")
     sys.exit(status)
 
 

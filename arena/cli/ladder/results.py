@@ -83,7 +83,7 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
         Column("bot", least=9),
         Column("owner", least=6),
         Column("rating\n± 95 %", number=True),
-        Column("share\nof wins", number=True),
+        Column("win\nrate", number=True),
         Column("95 %"),
         *([Column("since\n1 d", number=True), Column("\n7 d", number=True)] if now is not None else []),
         Column("games", number=True),
@@ -109,9 +109,9 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
 
 
 def _lines(ranking: Standings) -> Iterator[str]:
-    """Yield what is said below the table."""
+    """Yield the lines below the standings."""
     games, matches = format_count(ranking.games, "game"), format_count(ranking.matches, "match", "es")
-    yield f"{games} in {matches}; shares in %, fair: {100 * ranking.fair_win_rate:.0f}; * fixes the scale"
+    yield f"{games} in {matches}; win rates in %, fair: {100 * ranking.fair_win_rate:.0f}; * fixes the scale"
     if have_no_intervals(row.win_rate_adjusted for row in ranking.items):
         yield NO_INTERVALS
     verdict = ranking.verdict
@@ -280,14 +280,14 @@ def rerate(folder: Path, as_json: bool) -> None:
 
 _COLUMNS = (
     Column("version", least=12),
-    *(Column(f"{name}\n{when}", number=True) for when in ("before", "now") for name in ("ranks", "rating", "share")),
+    *(Column(f"{name}\n{when}", number=True) for when in ("before", "now") for name in ("ranks", "rating", "win rate")),
 )
 
 
 def _text(result: RebuiltStandings) -> str:
     of = f"{result.games} games in {format_count(result.matches, 'match', 'es')}"
     if result.first:
-        return f"the table is of {of}; there was none before"
+        return f"the standings are of {of}; there was none before"
     if result.same is not None:
         words = "the same as" if result.same else "another than"
         return f"rebuilt from {of}: {words} the one that was kept, which differs by {result.max_difference:.2g} at most"

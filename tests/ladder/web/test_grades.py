@@ -68,7 +68,7 @@ def test_what_staff_hands_out_each_sees_of_himself_until_the_next(web: Pages, st
     toml.write_text(toml.read_text().replace("2100-01-01T01:00:00+01:00", datetime.now(UTC).isoformat()))
     assert "final or one deadline" in post(staff, "/admin/grades", 400, name="one")
     assert "that is revealed" in post(staff, "/admin/grades", 400, name="one", final="last")
-    assert "Handed out" not in ada.get("/grades?deadline=first").text
+    assert "Released" not in ada.get("/grades?deadline=first").text
     release_grades(web.ladder, "one", "staff", None, deadline="first")
     toml.write_text(toml.read_text().replace("games = 1\n", "games = 100000\n"))
     to = post(staff, "/admin/grades", name="two", deadline="first", reason="too easy for bob's taste")
@@ -84,9 +84,7 @@ def test_what_staff_hands_out_each_sees_of_himself_until_the_next(web: Pages, st
         assert got.text == own.arena("grades show", "--release", name, "--format", "canvas").out
         assert f'filename="grades-{name}-canvas.csv"' in got.headers["content-disposition"]
     mine = ada.get("/grades?deadline=first").text
-    assert (
-        mine.index("Handed out") < mine.index("<b>0 of 30 points</b>") < mine.index("As it stands now, not handed out")
-    )
+    assert mine.index("Released") < mine.index("<b>0 of 30 points</b>") < mine.index("Not released yet")
     assert "ada: 30 → 0 points" in mine
     answer = ada.get("/api/grades?deadline=first").json()
     assert [grade["user"]["login"] for grade in answer["published"]["grades"]["grades"]] == ["ada"]
