@@ -67,7 +67,7 @@ def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
 
 
 @each(
-    "hours, late_days, told, points, spent",
+    "hours, late_days, output, points, spent",
     [
         (0.0, 2, "", 70, 0),
         (0.25, 2, "15 minutes late, within the grace", 70, 0),
@@ -174,7 +174,7 @@ def test_one_person_gets_more_time_and_is_told_so(ladder: Ladder) -> None:
 
 
 @each(
-    "login, name, until, days, late_days, told",
+    "login, name, until, days, late_days, output",
     [
         ("adda", "first", None, 1, 0, "Did you mean ada"),
         ("staff", "first", None, 1, 0, "no deadlines"),
