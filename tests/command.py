@@ -198,9 +198,9 @@ def show(*shown: list[str]) -> None:
     with open("/proc/self/stat") as file:
         places = file.read().rpartition(")")[2].split()[45:49]  # proc(5): 48 arg_start to 51 env_end
     for texts, start, end in zip(shown, places[::2], places[1::2], strict=True):
-        room = int(end) - int(start)
+        size = int(end) - int(start)
         data = b"".join(os.fsencode(text) + b"\0" for text in texts)
-        ctypes.memmove(int(start), data[:room].ljust(room, b"\0"), room)
+        ctypes.memmove(int(start), data[:size].ljust(size, b"\0"), size)
 
 
 if __name__ == "__main__":

@@ -62,12 +62,12 @@ LONG = re.compile(
     # Runners, workers, servers, clusters and disks fail until chance has met each moment.
     r"ladder/service/test_(kills|kills_on_dask|faults|lost_answers|backup)\.py"
     r"|ladder/web/test_(tables_faults|faults|table_session|serve|uploads)\.py"
-    r"|ladder/pool/test_cluster\.py|run/test_(crashes|parcels_on_dask|full_disk|sweep)\.py"
+    r"|ladder/pool/test_cluster\.py|run/test_(crashes|work_items_on_dask|full_disk|sweep)\.py"
     # Every language's compiler builds, every sample bot plays every preset, a model's endpoint answers.
     r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_(policy_bot|lines)\.py"
     # Whole uses of commands and pages, whose parts have tests of their own.
     r"|cli/test_(answers|bad_input|boxes|check|compare|completion|feed|play|review|submit)\.py|review/test_review\.py"
-    r"|test_(docs_run|site)\.py|run/test_(looking|parcel)\.py|ladder/tables/server.py/test_dealer\.py"
+    r"|test_(docs_run|site)\.py|run/test_(looking|work_item)\.py|ladder/tables/server.py/test_dealer\.py"
     r"|ladder/service/test_(exam|final|operation|privacy|readme|releases|similar|talk|teams|term)\.py|ladder/test_likeness\.py"
     r"|ladder/web/test_(admin|openid|passwords|similar|site|submit|tables)\.py"
     # Bots of the benchmarks play, and what beats samples is searched for.

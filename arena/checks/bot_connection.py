@@ -118,7 +118,7 @@ class BotConnection:
     ) -> ParsedReply:
         """Send a request, and return the answer. Raises ConnectionBrokenError, SandboxError.
 
-        `notify` is called after `notify_s` of silence.
+        `notify`: seconds of silence, and what is called then.
         """
         self._note_strays()
         self._stale = None

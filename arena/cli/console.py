@@ -153,7 +153,7 @@ def show_progress(
 
 
 def _every(seconds: float, act: Callable[[], None], last: float) -> Callable[[], None]:
-    """Return a function that calls `act` unless the last call (at first `last`) is less than `every_s` ago."""
+    """Return a function that calls `act` unless the last call (at first `last`) is less than `seconds` ago."""
 
     def maybe() -> None:
         nonlocal last

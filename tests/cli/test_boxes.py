@@ -360,8 +360,8 @@ def tiny_disk(tmp_path: Path, needs: Needs) -> Iterator[Path]:
 
 def fill(disk: Path, but: int = 8 << 10) -> None:
     """Leave so many bytes: by default a file or two, without which Python takes another temporary folder."""
-    room = os.statvfs(disk)
-    (disk / "filler").write_bytes(bytes(room.f_bavail * room.f_bsize - but))
+    free = os.statvfs(disk)
+    (disk / "filler").write_bytes(bytes(free.f_bavail * free.f_bsize - but))
 
 
 @pytest.mark.parametrize("name", ["process", "bubblewrap"])

@@ -48,7 +48,7 @@ def test_the_page_of_a_review_holds_the_games_that_were_looked_at_as_the_bot_saw
     held = [(match["match"], game["game"]) for match in data["matches"]["matches"] for game in match["games"]]
     assert held == [(curve["match"], curve["game"]) for curve in data["review"]["curves"]]
     ran = place.call("review", run, "--bot", "turtle", "--max-games", 241, "--html", "lost.html")
-    assert (ran.code, "has room for 240 games" in ran.err) == (2, True)
+    assert (ran.code, "has space for 240 games" in ran.err) == (2, True)
 
 
 def test_what_cannot_be_looked_at_is_refused(place: Place, run: Path) -> None:

@@ -7,7 +7,7 @@ from arena.coup import FIELDS, PRESETS, RULES_PAGE, SECTIONS, RuleTemplate
 from tests.conformance.test_scenarios import SCENARIOS
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("arena", "ladder", "protocol", "sample_bots", "tests", "docs")
+PACKAGES = ("arena", "ladder", "protocol", "sample_bots", "tests", "docs")
 TEXTS = {".py", ".md", ".toml", ".js", ".json"}
 
 PAGE = (ROOT / RULES_PAGE).read_text("utf-8")
@@ -16,7 +16,7 @@ HEADINGS = [heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.
 
 def texts() -> dict[str, str]:
     """Return what may cite a rule, by its path."""
-    paths = [path for room in ROOMS for path in (ROOT / room).rglob("*") if path.suffix in TEXTS]
+    paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.suffix in TEXTS]
     return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in (*paths, *ROOT.glob("*.md"))}
 
 

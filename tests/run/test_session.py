@@ -160,8 +160,8 @@ def test_no_room_for_temporary_files_stops_the_run_at_once(config: RunConfig) ->
     """No match is to blame."""
     store = MemoryStore()
     run = Run(config, store)
-    with pytest.raises(HostError, match="no room in /tmp"):
-        play(run, fails(3, problem=OutOfSpaceError("no room in /tmp")))
+    with pytest.raises(HostError, match="no space in /tmp"):
+        play(run, fails(3, problem=OutOfSpaceError("no space in /tmp")))
     assert run.progress.failed_attempts == 0
     assert store.finished == 1
 

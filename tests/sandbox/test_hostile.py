@@ -133,16 +133,16 @@ def test_a_deep_tree_of_files_takes_no_descriptors(files: Path, tmp_path: Path) 
 
 def test_a_path_that_is_too_long_only_in_the_copy_is_the_programs_fault(files: Path, tmp_path: Path) -> None:
     """A path holds 4,095 bytes, and the copy's folder may have the longer name."""
-    room = 4095 - len(os.fsencode(files))
+    left = 4095 - len(os.fsencode(files))
     deep = os.open(files, os.O_RDONLY)
-    while room > 200:
-        part = "n" * min(150, room - 20)
+    while left > 200:
+        part = "n" * min(150, left - 20)
         os.mkdir(part, dir_fd=deep)
         deeper = os.open(part, os.O_RDONLY, dir_fd=deep)
         os.close(deep)
         deep = deeper
-        room -= len(part) + 1
-    os.close(os.open("f" * (room - 2), os.O_CREAT | os.O_WRONLY, dir_fd=deep))
+        left -= len(part) + 1
+    os.close(os.open("f" * (left - 2), os.O_CREAT | os.O_WRONLY, dir_fd=deep))
     os.close(deep)
     target = tmp_path / "a copy with a longer name"
     target.mkdir()

@@ -1,7 +1,7 @@
 """An executor over a Dask cluster. Source: the docstring of ladder/pool/cluster.py.
 
 The scheduler and the workers are the real programs, as processes of their own. Calls are functions of the standard
-library. What is played on a cluster is in tests/run/test_parcels_on_dask.py.
+library. What is played on a cluster is in tests/run/test_work_items_on_dask.py.
 """
 
 import importlib.util

@@ -69,7 +69,7 @@ def test_attempts_are_spaced(connection: Connection, later: float, begins: bool)
     runner = register_runner(connection, 1, NOW)
     claim_match(connection, runner, [], NOW)
     claim_check(connection, runner, [], NOW)
-    record_failed_attempt(connection, match, runner, "no room", NOW)
-    release_check(connection, version, runner, "no room", NOW)
+    record_failed_attempt(connection, match, runner, "no space", NOW)
+    release_check(connection, version, runner, "no space", NOW)
     assert (claim_match(connection, runner, [], NOW + later) is not None) == begins
     assert (claim_check(connection, runner, [], NOW + later) is not None) == begins

@@ -107,11 +107,11 @@ def test_a_match_that_was_given_up_is_found_with_its_reason(ladder: Ladder) -> N
         runner = register_runner(connection, 2, 4.0)
         for _ in range(3):
             claim_match(connection, runner, [], 1.0)
-            record_failed_attempt(connection, match, runner, "no\x1b[2J room", ladder.clock())
+            record_failed_attempt(connection, match, runner, "no\x1b[2J space", ladder.clock())
 
     ladder.database.write(act)
     assert bad(ladder) == ["abandoned"]
-    assert r"no\x1b[2J room" in found(ladder)["abandoned"].message
+    assert r"no\x1b[2J space" in found(ladder)["abandoned"].message
     late = update(METADATA.tables["matches"]).where(METADATA.tables["matches"].c.outcome == "abandoned")
     ladder.database.write(lambda connection: connection.execute(late.values(ended_at=ladder.clock() - 8 * DAY)))
     assert bad(ladder) == []

@@ -55,7 +55,7 @@ Needs = Callable[[str, str | None], None]
 
 
 def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place: Place, small_disk: Path) -> None:
-    """It says so in one line; once there is room, the next run goes on."""
+    """It says so in one line; once there is space, the next run continues."""
     folder = small_disk / "spring"
     shutil.copytree(ladder_in(place, fit=True), folder)
     process = start_runner(place, folder, "--jobs", 1)
@@ -64,7 +64,7 @@ def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place:
         fill(small_disk / "filler")
         ran = place.end(process)
         assert ran.code == 1
-        assert "make room on its disk" in ran.messages[0]
+        assert "free space on its disk" in ran.messages[0]
         assert len(ran.messages) == 1
         kept = played(ladder)
         require_sound(ladder, quiet=False)

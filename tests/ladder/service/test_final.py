@@ -218,7 +218,7 @@ def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key
         for hour in itertools.count(1):
             match = claim_match(connection, runner, [], 3600.0 * hour, (FINAL,))
             assert match is not None
-            if record_failed_attempt(connection, match.id, runner, "no room", 3600.0 * hour):
+            if record_failed_attempt(connection, match.id, runner, "no space", 3600.0 * hour):
                 break
         end_runner(connection, runner)
         return match.id, hour
@@ -246,7 +246,7 @@ def test_a_final_is_revealed_without_what_was_given_up_where_staff_says_so(ladde
     """And its table says what is missing."""
     create_final(ladder, "last", None, 4, "teacher")
     matches = METADATA.tables["matches"]
-    ended = {"status": "ended", "outcome": "abandoned", "reason": "no room", "ended_at": 1.0}
+    ended = {"status": "ended", "outcome": "abandoned", "reason": "no space", "ended_at": 1.0}
     ladder.database.write(lambda connection: connection.execute(update(matches).values(ended)))
     with pytest.raises(LadderError, match="--incomplete"):
         reveal_final_results(ladder, "last", "teacher")

@@ -108,7 +108,7 @@ class House(PreparedBots):
         return int(code), reason
 
     def serve(self, meanwhile: Callable[[], Awaitable[None]]) -> None:
-        """Have a dealer serve as long as something takes. Raises what ends it before."""
+        """Have a table server run as long as something takes. Raises what ends it before."""
 
         async def whole() -> None:
             serving = asyncio.create_task(TableServer(self.ladder, self, self.said.append).serve())
@@ -118,7 +118,7 @@ class House(PreparedBots):
                 if serving.done():
                     other.cancel()
                     await serving
-                    raise AssertionError("the dealer ended")
+                    raise AssertionError("the table server ended")
                 serving.cancel()
                 with suppress(asyncio.CancelledError):
                     await serving

@@ -30,7 +30,7 @@ class Club:
     """A served ladder and the process that plays its tables."""
 
     served: LadderServer
-    dealer: "subprocess.Popen[str]"
+    table_server: "subprocess.Popen[str]"
     sessions: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
 
@@ -121,10 +121,10 @@ def at_once(folder: Path) -> None:
 def club(place: Place, folder: Path, **environment: str) -> Iterator[Club]:
     """Serve a ladder's pages, and play its tables beside, as two commands."""
     with serve_ladder(place, folder, "--no-runner", **environment) as server:
-        yield Club(server, dealer(place, folder, **environment))
+        yield Club(server, table_server(place, folder, **environment))
 
 
-def dealer(place: Place, folder: Path, **environment: str) -> "subprocess.Popen[str]":
+def table_server(place: Place, folder: Path, **environment: str) -> "subprocess.Popen[str]":
     """Start the process that plays tables."""
     return place.start("ladder", "serve-tables", folder, **cache(place), **environment)
 

@@ -281,9 +281,9 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     assert "matches were played" in ada.get("/finals/last/projector").text
     assert "are missing" in post(staff, "/finals/last/reveal", 400)
     ended = matches.update().where(matches.c.kind == "final")
-    ended = ended.values(status="ended", outcome="abandoned", reason="no room", ended_at=1.0)
+    ended = ended.values(status="ended", outcome="abandoned", reason="no space", ended_at=1.0)
     web.ladder.database.write(lambda connection: connection.execute(ended))
-    assert "was abandoned: no room" in staff.get("/finals/last").text
+    assert "was abandoned: no space" in staff.get("/finals/last").text
     assert "were abandoned" in post(staff, "/finals/last/reveal", 400)
     assert post(staff, "/finals/last/retry") == "/finals/last"
     own.run()

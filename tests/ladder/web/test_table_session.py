@@ -22,7 +22,7 @@ def test_a_person_opens_a_table_plays_in_the_browser_and_watches_the_replay(plac
         page.get_by_role("link", name="Watch the replay").click()
         page.locator(".log").get_by_text("Turn", exact=False).first.wait_for()
         context.close()
-        house.dealer.terminate()
-        assert place.end(house.dealer).code == 0
+        house.table_server.terminate()
+        assert place.end(house.table_server).code == 0
     place.require_nothing_left()
     browser.check()

@@ -27,8 +27,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
     at_once(folder)
     with club(place, folder) as made:
         yield made
-        made.dealer.terminate()
-        assert place.end(made.dealer).code == 0
+        made.table_server.terminate()
+        assert place.end(made.table_server).code == 0
     place.close()
     place.require_nothing_left()
 

@@ -67,7 +67,7 @@ def test_a_server_that_is_restarted_in_the_middle_of_games_ends_them_void_and_ke
             )
             await begun
             await asyncio.to_thread(wait_for, lambda: all(kept(id) for id in ids))
-            for process in (house.dealer, house.served.process):
+            for process in (house.table_server, house.served.process):
                 process.send_signal(number)
             for person in people:
                 while person.closed is None:
@@ -80,7 +80,7 @@ def test_a_server_that_is_restarted_in_the_middle_of_games_ends_them_void_and_ke
 
     with club(place, folder) as house:
         ids = asyncio.run(play(house))
-        for process in (house.dealer, house.served.process):
+        for process in (house.table_server, house.served.process):
             process.communicate(timeout=60)
     place.wait(lambda: not place.processes(), SETTLE_S)
     with club(place, folder) as again:
@@ -93,8 +93,8 @@ def test_a_server_that_is_restarted_in_the_middle_of_games_ends_them_void_and_ke
             assert 1 <= len(record.games) < GAMES
             assert again.served.json(f"/tables/{id}/matches/0/replay", again.session("ada"))
         assert asyncio.run(came_back(again.player(ids[0], "ada"))) == (4004, f"this table has ended: {why.pop()}")
-        again.dealer.terminate()
-        assert place.end(again.dealer).code == 0
+        again.table_server.terminate()
+        assert place.end(again.table_server).code == 0
     place.require_nothing_left()
 
 
@@ -155,7 +155,7 @@ def test_a_match_goes_on_while_its_database_is_restarted_and_a_seat_may_be_at_an
         opened = house.open("ada", bots=["one"], me=True, people=1, games=2)
         id = opened["id"]
         house.sit("bob", opened["invites"][2]["link"])
-        there = Club(other, house.dealer, house.sessions)
+        there = Club(other, house.table_server, house.sessions)
         people = [house.player(id, "ada"), there.player(id, "bob")]
 
         async def play() -> None:
@@ -173,8 +173,8 @@ def test_a_match_goes_on_while_its_database_is_restarted_and_a_seat_may_be_at_an
         asyncio.run(play())
         [record] = records(folder, id)
         assert len(record.games) == 2
-        house.dealer.terminate()
-        assert place.end(house.dealer).code == 0
+        house.table_server.terminate()
+        assert place.end(house.table_server).code == 0
 
 
 def test_25_who_look_on_at_one_table_neither_stop_the_play_nor_fill_the_servers_memory(place: Place) -> None:
@@ -188,7 +188,7 @@ def test_25_who_look_on_at_one_table_neither_stop_the_play_nor_fill_the_servers_
             house.session("bob")
 
             async def play() -> list[int]:
-                before = [memory_kb(process.pid) for process in (house.served.process, house.dealer)]
+                before = [memory_kb(process.pid) for process in (house.served.process, house.table_server)]
                 async with AsyncExitStack() as stack:
                     lookers = [house.player(id, "bob") for _ in range(25)]
                     for looker in lookers:
@@ -196,7 +196,7 @@ def test_25_who_look_on_at_one_table_neither_stop_the_play_nor_fill_the_servers_
                     ada = await stack.enter_async_context(house.player(id, "ada").there())
                     watching = [looker.until(over) for looker in lookers[:18]]
                     await asyncio.gather(ada.play(over), *watching)
-                    after = [memory_kb(process.pid) for process in (house.served.process, house.dealer)]
+                    after = [memory_kb(process.pid) for process in (house.served.process, house.table_server)]
                 return [now - then for now, then in zip(after, before, strict=True)]
 
             async def bounded() -> list[int]:
@@ -205,8 +205,8 @@ def test_25_who_look_on_at_one_table_neither_stop_the_play_nor_fill_the_servers_
 
             grown = asyncio.run(bounded())
             assert max(grown) < 25 * 400, grown  # kB: some 400 a socket
-            house.dealer.terminate()
-            assert place.end(house.dealer).code == 0
+            house.table_server.terminate()
+            assert place.end(house.table_server).code == 0
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 

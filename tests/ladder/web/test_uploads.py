@@ -158,7 +158,7 @@ def test_a_full_disk_refuses_an_upload_and_keeps_nothing_of_it(place: Place, sma
     secret = token(folder)
     with serve_ladder(place, folder, "--no-runner", TMPDIR=str(small_disk)) as server:
         status, output = upload(server, secret, program("large", 12 << 20))
-        assert (status, "no room" in output["error"]) == (503, True)
+        assert (status, "disk is full" in output["error"]) == (503, True)
         assert not list(small_disk.iterdir())
         assert upload(server, secret, program("small"))[0] == 201
     assert states(folder) == ["accepted", "queued"]

@@ -53,37 +53,35 @@ class Games:
             pack(bot.path, archive)
             self.archives[bot.digest] = (each, archive.getvalue())
             bot.path.unlink()
-        self.parcels = [
-            WorkItem(Job(config.spec(match, (0, 1)), tuple(travelling), choice)) for match in range(MATCHES)
-        ]
+        self.items = [WorkItem(Job(config.spec(match, (0, 1)), tuple(travelling), choice)) for match in range(MATCHES)]
         self.sent: Counter[str] = Counter()  # archives
         self.lost = 0
 
     def play(self, executor: WorkerExecutor, disturb: Callable[[int], None] = lambda _: None) -> dict[int, MatchOutput]:
         """Play all matches as a ladder does; `disturb` is told, after each, how many have ended."""
-        waiting = list(self.parcels)
+        waiting = list(self.items)
         running: dict[Future[MatchOutput], WorkItem] = {}
         ended: dict[int, MatchOutput] = {}
         deadline = time.monotonic() + 3 * LIMIT_S
         while waiting or running:
             assert time.monotonic() < deadline, executor.last_error()
             while waiting and len(running) < 2 * executor.width():  # so a kill meets a match that is being played
-                parcel = waiting.pop(0)
-                running[executor.submit(play_work_item, parcel)] = parcel
+                item = waiting.pop(0)
+                running[executor.submit(play_work_item, item)] = item
             done, _ = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
             for future in done:
-                parcel = running.pop(future)
+                item = running.pop(future)
                 match future.exception():
                     case None:
-                        assert parcel.job.spec.match not in ended
-                        ended[parcel.job.spec.match] = future.result()
+                        assert item.job.spec.match not in ended
+                        ended[item.job.spec.match] = future.result()
                         disturb(len(ended))
                     case MissingBotsError(digests=digests):
                         self.sent.update(digests)
-                        waiting.insert(0, replace(parcel, archives=tuple(self.archives[each] for each in digests)))
+                        waiting.insert(0, replace(item, archives=tuple(self.archives[each] for each in digests)))
                     case ExecutorLostError() | WorkerDiedError():
                         self.lost += 1
-                        waiting.insert(0, parcel)
+                        waiting.insert(0, item)
                     case problem:
                         raise AssertionError(repr(problem))
         return ended
@@ -97,7 +95,7 @@ def lines(ended: dict[int, MatchOutput]) -> list[str]:
 def here(games: Games, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Play the matches in a process of this machine."""
     monkeypatch.setenv("ARENA_CACHE", str(folder))
-    with open_executor(games.parcels[0].job.choice) as executor:
+    with open_executor(games.items[0].job.choice) as executor:
         return lines(games.play(executor))
 
 

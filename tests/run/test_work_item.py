@@ -1,4 +1,4 @@
-"""A parcel is a job that any worker of any machine can play, or refuse with a reason that travels back.
+"""A work item is a job that any worker of any machine can play, or refuse with a reason that travels back.
 
 Source: the docstring of arena/run/worker.py. Workers are real processes, with a cache of their own by ARENA_CACHE.
 """
@@ -42,7 +42,7 @@ def workers(cache: Path) -> Iterator[LocalExecutor]:
 
 @pytest.fixture
 def full(tmp_path: Path) -> WorkItem:
-    """Give a parcel with the archives of its two bots, whose files are gone by now."""
+    """Give a work item with the archives of its two bots, whose files are gone by now."""
     bots = []
     for name in ("one", "two"):
         (tmp_path / f"{name}.py").write_text(BOT + f"# {name}\n")
@@ -59,8 +59,8 @@ def full(tmp_path: Path) -> WorkItem:
     return WorkItem(job, archives=tuple(zip(travelling, archives, strict=True)))
 
 
-def outcome(workers: LocalExecutor, parcel: WorkItem) -> MatchOutput | BaseException:
-    future = workers.submit(play_work_item, parcel)
+def outcome(workers: LocalExecutor, item: WorkItem) -> MatchOutput | BaseException:
+    future = workers.submit(play_work_item, item)
     return future.exception(LIMIT_S) or future.result()
 
 
