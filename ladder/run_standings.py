@@ -54,7 +54,7 @@ class HeadToHead:
 
 @dataclass(frozen=True, slots=True)
 class RunStandings:
-    """The standings, best first; head-to-head results: `head_to_head[a][b]` is a against b; and the wins of each seat."""
+    """The standings, best first; `head_to_head[a][b]`: results of a against b; seats: the wins of each."""
 
     standings: tuple[RunStanding, ...]
     head_to_head: Mapping[str, Mapping[str, HeadToHead]]

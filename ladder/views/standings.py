@@ -212,7 +212,7 @@ class OpponentRecord:
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadMatrix:
-    """Pairs of active active versions, in the order of the standings: `rows[a][b]` is a against b, None for itself.
+    """Pairs of active versions, in the order of the standings: `rows[a][b]` is a against b, None for itself.
 
     first: the place of the first; next_cursor: what to give as `first` for the next page, None at the end.
     """
