@@ -375,7 +375,7 @@ def random_game(game: Any, rng: random.Random) -> dict[str, float]:
 
 @pytest.mark.parametrize("seats", [2, 10])
 def test_the_winner_is_rewarded_and_the_others_are_not(seats: int) -> None:
-    """The rewards of a game are one together, as win shares are."""
+    """The rewards of a game are one together, as win rates are."""
     game = env(seats=seats)
     game.reset(seed=seats)
     rewards = random_game(game, random.Random(seats))
