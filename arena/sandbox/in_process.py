@@ -43,7 +43,7 @@ class ScriptPeer:
     """Be the program's side of the pipes: reads and writes block, and end when the box is closed.
 
     `thawed` is clear while the box is frozen; `cpu_ns` is the CPU time that was burnt, `waited_ns` the time without a
-    core; `ready` and `sleeps` are those of Spent; `peak_bytes` is the memory that it is said to have had.
+    core; `ready` and `sleeps` are those of `CpuUsage`; `peak_bytes` is the memory that it is said to have had.
     """
 
     def __init__(self, stdin: int, stdout: int, stderr: int, killed: int) -> None:

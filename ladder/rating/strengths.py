@@ -243,7 +243,7 @@ def _ratings(
 
 
 def _quantile(freedom: Floats) -> Floats:
-    """Return Student's quantile at UPPER."""
+    """Return Student's quantile at UPPER_QUANTILE."""
     from scipy.special import stdtrit  # takes half a second, which a run that is too short for intervals saves
 
     return np.asarray(stdtrit(freedom, UPPER_QUANTILE))

@@ -123,14 +123,14 @@ class Entrant:
 def mean_response_us(spent: Iterable[tuple[int, int]]) -> float:
     """Return the mean time of an answer over a version's last matches, which all weigh the same.
 
-    `spent`: of each of the LATELY newest the microseconds of its own that it took, and for how many requests.
+    `spent`: of each of the RECENT_MATCHES newest the microseconds of its own that it took, and for how many requests.
     """
     means = [took_us / requests for took_us, requests in spent if requests]
     return sum(means) / len(means) if means else 0.0
 
 
 def is_slow(spent: Iterable[tuple[int, int]], limit_ms: int) -> bool:
-    """Return whether a version takes more than SLOW of the time that the ladder allows for a request."""
+    """Return whether a version takes more than SLOW_TIME_SHARE of the time that the ladder allows for a request."""
     return mean_response_us(spent) > SLOW_TIME_SHARE * 1000 * limit_ms
 
 

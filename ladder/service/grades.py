@@ -367,7 +367,7 @@ MAX_NAMED_USERS = 10  # people in a sentence; the others are counted
 
 
 def format_gradebook(grades: Grades, form: str) -> str:
-    """Return grades in one of GRADEBOOKS: JSON for Canvas' API, else CSV."""
+    """Return grades in one of GRADEBOOK_FORMATS: JSON for Canvas' API, else CSV."""
     if form == CANVAS_API:
         return _canvas_api(grades)
     out = io.StringIO()

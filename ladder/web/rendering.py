@@ -76,7 +76,7 @@ def _build() -> str:
 
 
 def asset_url(name: str) -> str:
-    """Return the address of a file of `static`, under which it never changes."""
+    """Return the address of a file of `static_files`, under which it never changes."""
     return f"/static/{_build()}/{name}"
 
 

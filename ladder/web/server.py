@@ -79,7 +79,7 @@ def serve_web(
 
 
 class _Protocol(H11Protocol):
-    """Closes a connection unless its next request is whole within IDLE_S, the first one too."""
+    """Closes a connection unless its next request is whole within IDLE_CONNECTION_S, the first one too."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)

@@ -138,7 +138,7 @@ def keep(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str
 
 
 def fill(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> None:
-    """Write matches that were played, many at a time, as `keep_match` writes them."""
+    """Write matches that were played, many at a time, as `save_match` writes them."""
     names = ("matches", "match_players", "games", "records")
     into = {name: METADATA.tables[name] for name in names}
     for some in batches(tables(draw, bots, matches), BULK):

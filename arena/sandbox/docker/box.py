@@ -87,10 +87,10 @@ class DockerSandbox(Sandbox):
             raise ProgramError("the command is empty")
         words = command_inside(program)
         wrapped = command_inside(replace(program, argv=program.wrapped_command)) if program.wrapped_command else words
-        recipe = ContainerConfig(self._image or f"coup-arena/{language(wrapped)}", limits, self._runtime)
+        config = ContainerConfig(self._image or f"coup-arena/{language(wrapped)}", limits, self._runtime)
         group = self._groups.make(replace(limits, processes=limits.processes + 1))  # process 1 is ours
         try:
-            container = Container(self._engine, recipe, program, words, self._scratch, group)
+            container = Container(self._engine, config, program, words, self._scratch, group)
         except BaseException:
             group.remove()
             raise
@@ -109,7 +109,7 @@ class DockerBox(CgroupBox):
     _group: Cgroup  # it always has one
 
     def __init__(self, container: Container, group: Cgroup) -> None:
-        super().__init__(container.recipe.limits, group)
+        super().__init__(container.config.limits, group)
         self.pid: int | None = container.pid
         self.stdin = container.stdin
         self.stdout = container.stdout

@@ -80,12 +80,12 @@ class ContainerConfig:
 
 
 def container_body(
-    engine: Engine, recipe: ContainerConfig, command: Sequence[str], mounts: list[dict[str, Any]]
+    engine: Engine, config: ContainerConfig, command: Sequence[str], mounts: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return the body of the call that creates a hardened container (Docker Engine API 1.41, ContainerCreate)."""
     uid = NOBODY if engine.shifts_ids else FIRST_UID + secrets.randbelow(UIDS)
     return {
-        "Image": recipe.image,
+        "Image": config.image,
         "Entrypoint": [],
         "Cmd": list(command),
         "Hostname": "bot",
@@ -96,8 +96,8 @@ def container_body(
         "NetworkDisabled": True,
         "HostConfig": {
             **_isolation(),
-            **_limits(recipe.limits, int(engine.info.get("NCPU") or 1)),
-            **({} if recipe.runtime is None else {"Runtime": recipe.runtime}),
+            **_limits(config.limits, int(engine.info.get("NCPU") or 1)),
+            **({} if config.runtime is None else {"Runtime": config.runtime}),
             "LogConfig": {"Type": "none"},
             "Mounts": mounts,
             "Init": False,
@@ -241,7 +241,7 @@ class Container:
     def __init__(
         self,
         engine: Engine,
-        recipe: ContainerConfig,
+        config: ContainerConfig,
         program: Program,
         words: Sequence[str],
         scratch: Path,
@@ -253,7 +253,7 @@ class Container:
         left but the group.
         """
         self.engine = engine
-        self.recipe = recipe
+        self.config = config
         self.id = ""
         self.root_pid = -1  # process 1, as the host numbers it
         self.pid = -1  # the process that becomes the program
@@ -263,7 +263,7 @@ class Container:
         self._words = words
         self._heard = b""  # output of the shells that wasn't read yet
         self._removed = False
-        script = start_script(program, words, recipe.limits)
+        script = start_script(program, words, config.limits)
         self.folder = _new_folder(scratch)
         try:
             self._furnish(script)
@@ -290,12 +290,12 @@ class Container:
             self.stdout, self.stderr, self.status = (os.open(io / name, flags) for name in ("out", "err", "status"))
         except OSError as problem:
             raise SandboxError(f"can't make a container's pipes in {self.folder}: {problem.strerror}") from problem
-        copy_files(self._program, bot, self.recipe.limits.memory_mb)
+        copy_files(self._program, bot, self.config.limits.memory_mb)
 
     def _start(self) -> None:
         """Start it, up to "ready"."""
         mounts = [_bind(self.folder / "io", IO), _bind(self.folder / "bot", BOX_FOLDER)]
-        body = container_body(self.engine, self.recipe, ["/bin/sh", "-c", SHIM], mounts)
+        body = container_body(self.engine, self.config, ["/bin/sh", "-c", SHIM], mounts)
         body["Labels"][FOLDER_LABEL] = str(self.folder)
         self.id = create(self.engine, body)
         self.engine.call(self.engine.api.start, self.id)
@@ -303,10 +303,10 @@ class Container:
         self.pidfd = self._seen(self.root_pid)
         word = self._next_word()
         if word != "ready":
-            raise SandboxError(f"a container of {self.recipe.image} didn't come up: it wrote {word!r}")
+            raise SandboxError(f"a container of {self.config.image} didn't come up: it wrote {word!r}")
         found = list_children(self.root_pid)
         if not found:
-            raise SandboxError(f"a container of {self.recipe.image} ended as it came up")
+            raise SandboxError(f"a container of {self.config.image} ended as it came up")
         self.pid = found[0]
 
     def _seen(self, pid: int) -> int:
@@ -332,10 +332,10 @@ class Container:
         """Let it become the program."""
         self.stdin = self._open_in()
         word = self._next_word()
-        if theirs := find_start_problem(word, self._program, self._words, self.recipe.image):
+        if theirs := find_start_problem(word, self._program, self._words, self.config.image):
             raise theirs
         if word != "go":
-            raise SandboxError(f"a container of {self.recipe.image} can't start a program: it wrote {word!r}")
+            raise SandboxError(f"a container of {self.config.image} can't start a program: it wrote {word!r}")
 
     def _open_in(self) -> int:
         end = time.monotonic() + START_S
@@ -353,7 +353,7 @@ class Container:
         while b"\n" not in self._heard:
             left = end - time.monotonic()
             if left <= 0 or not wait_readable(self.status, left):
-                raise SandboxError(f"a container of {self.recipe.image} said nothing for {START_S:g} s")
+                raise SandboxError(f"a container of {self.config.image} said nothing for {START_S:g} s")
             if not self._read_status():
                 return ""
         word, _, self._heard = self._heard.partition(b"\n")

@@ -70,7 +70,7 @@ def find_situation() -> DockerSituation:
 
 
 def one_line_text(problem: BaseException) -> str:
-    """Return what an error of docker-py says, in one line of at most LONGEST characters."""
+    """Return what an error of docker-py says, in one line of at most MAX_ERROR_CHARACTERS characters."""
     text = str(getattr(problem, "explanation", None) or problem) or type(problem).__name__
     if "timed out" in text:
         text = "it doesn't answer (time-out)"

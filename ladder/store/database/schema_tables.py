@@ -150,7 +150,7 @@ check_steps = Table(
     METADATA,
     Column("version", ForeignKey("versions.id"), primary_key=True),
     Column("step", Integer, primary_key=True),
-    Column("data", Text, nullable=False),  # a StepView as JSON
+    Column("data", Text, nullable=False),  # a CheckStepView as JSON
     Column("build_log", LargeBinary),  # all that a build printed
 )
 
