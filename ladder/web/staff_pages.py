@@ -521,7 +521,7 @@ def hold(
     games: Annotated[int, Form(ge=1, le=10_000)],
     deadline: Annotated[str, Form()] = "",
 ) -> Response:
-    """Hold a final of the versions that count at a deadline, or now."""
+    """Create a final of the versions that count at a deadline, or now."""
     state = create_final(visit.ladder, name, deadline or None, games, actor_login(visit))
     return RedirectResponse(f"/finals/{state.name}", 303)
 
