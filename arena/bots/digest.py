@@ -7,8 +7,8 @@ order of the paths' bytes:
     link NUL text NUL path NUL
 
 A program is a file that anybody may execute. What a link leads to is no part of the bot: a box shows it only if it lies
-in the folder, and there it has an entry of its own. Pipes, sockets and empty folders don't count, nor what EXCLUDED_NAMES
-lists, which no box shows. Dependencies in the folder (node_modules, .venv) do, because they play.
+in the folder, and there it has an entry of its own. Pipes, sockets and empty folders don't count, nor what
+EXCLUDED_NAMES lists, which no box shows. Dependencies in the folder (node_modules, .venv) do, because they play.
 
 Names are counted while they are listed, and bytes while they are read: a file of /proc has more than its size says.
 

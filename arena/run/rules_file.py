@@ -112,7 +112,7 @@ def load_ruleset(name_or_path: str) -> Ruleset:
 
 
 def load_ruleset_limits(name_or_path: str) -> dict[str, float]:
-    """Return what [limits] of a ruleset file sets, by field (SETTABLE_LIMITS); none for a preset. Raises RulesetError."""
+    """Return the [limits] of a ruleset file by field (SETTABLE_LIMITS); a preset has none. Raises RulesetError."""
     return _file(Path(name_or_path))[1] if _is_file(name_or_path) else {}
 
 

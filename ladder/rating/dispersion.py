@@ -10,7 +10,7 @@ The model: r = the sum of b_j over its opponents j, and e; b_j has variance v an
     sum of r^2 = w m + v tr C          sum over j of (sum of r where it met j)^2 = w tr C + v tr C^2
 
 m: the bot's matches; C (n, n): in how many it met both j and l, less what is expected of independent meetings. The two
-equations are solved for w and v; each bot's own sums stand in them, and the mean bot's as of PRIOR_MATCHES matches. Where
+equations are solved for w and v, with each bot's own sums, and the mean bot's as of PRIOR_MATCHES matches. Where
 pairs meet about once, the tables can't separate v from w: v is drawn towards 0, the more the less they do, and w is
 what the first equation then leaves. Else, by chance, v would take from w what balanced tables cancel. Then
 

@@ -1,6 +1,6 @@
 """Tests of what a bot can do wrong and what it costs: every row of `verdict.FAULTS`, in real matches of scripted bots.
 
-A script runs in a thread behind real pipes (`InProcessSandbox`); the referee is the real one. Sources: protocol/SPEC.md,
+A script runs in a thread behind real pipes (`InProcessSandbox`); the referee is real. Sources: protocol/SPEC.md,
 "Faults", "Forfeits" and "error"; the contract's table of faults.
 """
 

@@ -8,7 +8,7 @@ leak, and go one step on. The rest are the promises that need a scene of their o
 against a liar's, the sealed pick of a draft, whether an examined player had a choice, the hidden cards of the
 survivors, errors and forfeits.
 
-`line` and `EventCursor` here and in the match's loop are the same functions; the last tests play real matches of scripted bots
+`line` and `EventCursor` here and in the match's loop are the same; the last tests play real matches of scripted bots
 and hold every line they got against the ones that are built here.
 """
 

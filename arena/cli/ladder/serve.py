@@ -87,7 +87,7 @@ def serve(
 def _kept(what: str, words: list[str], begin: Callable[[], None]) -> Iterator[None]:
     """Run a command of the ladder next to the pages, start it again when it ends, and end it politely with them.
 
-    After MAX_RESTARTS of them within an hour it stays down: the staff page shows what runs, and this log says why it ended.
+    After MAX_RESTARTS within an hour it stays down: the staff page shows what runs, and this log says why it ended.
     """
     ending = threading.Event()
     restarts: deque[float] = deque(maxlen=MAX_RESTARTS)
