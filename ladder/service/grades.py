@@ -388,11 +388,8 @@ def _plain(grades: Grades) -> Iterable[list[Cell]]:
         owner = grade.user
         row: list[Cell] = [owner.login, owner.name, owner.email, owner.student_id, owner.section, owner.pseudonym]
         row += [grade.points, grades.max_points, grade.late_hours, grade.version, _when(grade.submitted_at)]
-        row += [grade.games]
-        row += [
-            None if share is None else 100 * share
-            for share in (grade.win_rate_adjusted, grade.win_rate_adjusted_low, grade.win_rate_adjusted_high)
-        ]
+        rates = (grade.win_rate_adjusted, grade.win_rate_adjusted_low, grade.win_rate_adjusted_high)
+        row += [grade.games, *(None if rate is None else 100 * rate for rate in rates)]
         for mark in grade.baselines:
             row += ["yes" if mark.passed else "no", mark.points, mark.threshold, mark.value, mark.low, mark.high]
         yield [*row, grade.reason]
@@ -438,17 +435,8 @@ def _moodle_worksheet(grades: Grades) -> Iterable[list[Cell]]:
     yield ["Identifier", "Full name", "ID number", "Email address", "Grade", "Maximum Grade", "Last modified (grade)",
            "Feedback comments"]  # fmt: skip
     for grade in grades.grades:
-        owner, feedback = grade.user, escape(_feedback(grade), quote=False)
-        yield [
-            owner.moodle_id,
-            owner.name,
-            owner.student_id,
-            owner.email,
-            grade.points,
-            grades.max_points,
-            None,
-            feedback,
-        ]
+        user, feedback = grade.user, escape(_feedback(grade), quote=False)
+        yield [user.moodle_id, user.name, user.student_id, user.email, grade.points, grades.max_points, None, feedback]
 
 
 FORMATS = {"plain": _plain, "canvas": _canvas, "moodle": _moodle, "moodle-worksheet": _moodle_worksheet}

@@ -252,12 +252,8 @@ def links(
 
 
 def _takes_part(owner: UserSummary) -> bool:
-    return (
-        not owner.staff
-        and owner.suspension_reason is None
-        and owner.withdrawal_reason is None
-        and not owner.awaiting_approval
-    )
+    out = owner.suspension_reason is not None or owner.withdrawal_reason is not None
+    return not (owner.staff or out or owner.awaiting_approval)
 
 
 @users_router.post("/admin/users/{login:path}/suspend", include_in_schema=False)
