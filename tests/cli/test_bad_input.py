@@ -354,7 +354,7 @@ def test_ctrl_c_while_modules_are_loaded_leaves_no_traceback(tmp_path: Path) -> 
 
 
 @each(
-    "problem, told",
+    "problem, output",
     [
         (PermissionError(errno.EACCES, "Permission denied", "/x"), "arena: /x: Permission denied\n"),
         (ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"), ""),
