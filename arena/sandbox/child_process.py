@@ -183,7 +183,7 @@ def spawn(
     if failed:
         place, number = _REPORT.unpack(failed)
         _end(popen)
-        raise SandboxError(f"can't prepare the process of {argv[0]}: {calls[place].what}: {os.strerror(number)}")
+        raise SandboxError(f"can't prepare the process of {argv[0]}: {calls[place].description}: {os.strerror(number)}")
     return popen
 
 

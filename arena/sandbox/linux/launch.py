@@ -30,7 +30,7 @@ PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 
 class PreexecCall(NamedTuple):
-    """One call by its name in libc; `what` says in a few words what it does.
+    """A call by its name in libc, with a description of a few words for errors.
 
     The process ends if it returns an error, which is reported, or if something is `expected`, and it returns
     something else.
